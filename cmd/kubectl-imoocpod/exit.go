@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+)
+
+// The exit codes, for scripts to branch on.
+const (
+	exitDone         = 0
+	exitError        = 1
+	exitUsage        = 2
+	exitTimeout      = 4
+	exitNotFound     = 6
+	exitPrecondition = 7
+	exitForbidden    = 8
+	exitInterrupted  = 130
+)
+
+// report is the one place where an error becomes a message and an exit code.
+func report(w io.Writer, err error, interrupted bool) int {
+	if err == nil {
+		return exitDone
+	}
+	if interrupted && errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
+	fmt.Fprintln(w, message(err)) //nolint:errcheck // there is nowhere left to say it
+	var usage *cmd.UsageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(w, "See '%s --help' for usage.\n", usage.Command) //nolint:errcheck // likewise
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	var usage *cmd.UsageError
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, cmd.ErrTimeout):
+		return exitTimeout
+	case errors.Is(err, cmd.ErrGone), apierrors.IsNotFound(err):
+		return exitNotFound
+	case errors.Is(err, cmd.ErrPrecondition), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return exitPrecondition
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return exitForbidden
+	}
+	return exitError
+}
+
+// message says an error as kubectl says it (k8s.io/kubectl/pkg/cmd/util,
+// StandardErrorMessage), with what to do next where that is known.
+func message(err error) string {
+	var status apierrors.APIStatus
+	var failed *url.Error
+	switch {
+	case errors.As(err, &status):
+		return serverMessage(err, status.Status())
+	case errors.As(err, &failed):
+		return connectionMessage(failed)
+	}
+	return "error: " + err.Error()
+}
+
+func serverMessage(err error, s metav1.Status) string {
+	switch {
+	case s.Reason == metav1.StatusReasonUnauthorized:
+		return "error: You must be logged in to the server (" + err.Error() + ")"
+	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:
+		return strings.TrimSpace("The " + s.Details.Kind + " \"" + s.Details.Name + "\" is invalid: " + causes(s.Details.Causes))
+	case s.Reason != "":
+		return fmt.Sprintf("Error from server (%s): %s", s.Reason, err)
+	}
+	return "Error from server: " + err.Error()
+}
+
+// causes lists what is wrong with an object, a field each. A rule at the root
+// of a schema has no field.
+func causes(list []metav1.StatusCause) string {
+	var lines []string
+	for _, c := range list {
+		line := c.Message
+		if c.Field != "" && c.Field != "<nil>" {
+			line = c.Field + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return "\n* " + strings.Join(lines, "\n* ")
+}
+
+func connectionMessage(failed *url.Error) string {
+	server := failed.URL
+	if u, err := url.Parse(failed.URL); err == nil {
+		server = u.Host
+	}
+	var lookup *net.DNSError
+	switch {
+	case errors.Is(failed, syscall.ECONNREFUSED):
+		return fmt.Sprintf("The connection to the server %s was refused - did you specify the right host or port?", server)
+	case errors.As(failed, &lookup):
+		return fmt.Sprintf("Unable to connect to the server %s: %v", server, lookup)
+	}
+	return fmt.Sprintf("Unable to connect to the server %s: %v", server, failed.Err)
+}

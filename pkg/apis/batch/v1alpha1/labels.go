@@ -1,0 +1,13 @@
+package v1alpha1
+
+// The labels that the pods of an ImoocPod carry beside their controller
+// reference. They select what is watched and listed; ownership is the
+// reference alone.
+const (
+	// LabelOwner holds the owner's UID.
+	LabelOwner = "imoocpod.dev/owner-uid"
+	// LabelSlot holds the slot that the pod fills.
+	LabelSlot = "imoocpod.dev/slot"
+	// LabelApp holds the owner's name, as in the tutorials.
+	LabelApp = "app"
+)

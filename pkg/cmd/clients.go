@@ -1,0 +1,93 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// clients makes what a verb talks to the cluster with, from kubectl's global flags.
+type clients struct {
+	flags *genericclioptions.ConfigFlags
+}
+
+func newClients(version string, streams genericiooptions.IOStreams) *clients {
+	flags := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+		config.UserAgent = "kubectl-imoocpod/" + version
+		// The server's priority and fairness protects it better than a limit
+		// here, which would only make one person's command slower.
+		config.QPS = -1
+		config.WarningHandler = rest.NewWarningWriter(streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+		return config
+	})
+	return &clients{flags: flags}
+}
+
+// namespace is the one that the flags or the context name; given says that a
+// flag did.
+func (c *clients) namespace() (namespace string, given bool, err error) {
+	namespace, given, err = c.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", false, fmt.Errorf("find the namespace: %w", err)
+	}
+	return namespace, given, nil
+}
+
+// config says how to reach the server.
+func (c *clients) config() (*rest.Config, error) {
+	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if len(raw.Clusters) == 0 && *c.flags.APIServer == "" {
+		if _, err := rest.InClusterConfig(); err != nil {
+			return nil, errNoCluster
+		}
+	}
+	return c.flags.ToRESTConfig() //nolint:wrapcheck // clientcmd says it as kubectl does
+}
+
+// dynamic is the client for custom resources.
+func (c *clients) dynamic() (*dynamic.DynamicClient, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return client, nil
+}
+
+// core is the client for pods and events, which speaks protobuf.
+func (c *clients) core() (*corev1client.CoreV1Client, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	client, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return client, nil
+}
+
+var errNoCluster = errors.New("no cluster to talk to: set KUBECONFIG or --kubeconfig to a file that names one")
+
+// checkName says what is wrong with the name of an object, before a server is asked.
+func checkName(name string) error {
+	for _, problem := range validation.IsDNS1123Subdomain(name) {
+		return fmt.Errorf("invalid name %q: %s", name, problem)
+	}
+	return nil
+}

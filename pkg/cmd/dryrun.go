@@ -1,0 +1,61 @@
+package cmd
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+)
+
+// dryRun is kubectl's --dry-run: none, client or server.
+type dryRun string
+
+func (d *dryRun) addFlag(cmd *cobra.Command) {
+	*d = "none"
+	cmd.Flags().Var(d, "dry-run", `Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without sending it. If server strategy, submit server-side request without persisting the resource.`)
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
+}
+
+// Set takes a value from the command line.
+func (d *dryRun) Set(value string) error {
+	switch value {
+	case "none", "client", "server":
+		*d = dryRun(value)
+		return nil
+	}
+	return fmt.Errorf(`must be "none", "server", or "client"`)
+}
+
+// String returns the value.
+func (d *dryRun) String() string { return string(*d) }
+
+// Type names the kind of value in help texts.
+func (d *dryRun) Type() string { return "string" }
+
+func (d *dryRun) client() bool { return *d == "client" }
+
+// server is what to put into the options of a write request.
+func (d *dryRun) server() []string {
+	if *d == "server" {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+// complete makes the success message say that nothing was kept.
+func (d *dryRun) complete(flags *genericclioptions.PrintFlags) {
+	var message string
+	switch *d {
+	case "client":
+		message = "%s (dry run)"
+	case "server":
+		message = "%s (server dry run)"
+	default:
+		return
+	}
+	if err := flags.Complete(message); err != nil {
+		panic(err) // cannot be: the template has its one verb
+	}
+}

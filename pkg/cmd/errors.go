@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// UsageError says that the command line is wrong; nothing was asked of a server.
+type UsageError struct {
+	// Command is the command whose help tells more, such as "kubectl imoocpod scale".
+	Command string
+	Err     error
+}
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
+	return &UsageError{Command: commandName(cmd), Err: fmt.Errorf(format, args...)}
+}
+
+// The errors that have an exit code of their own; they are wrapped with what
+// happened to which object.
+var (
+	// ErrTimeout: what was waited for did not come in time.
+	ErrTimeout = errors.New("timed out")
+	// ErrPrecondition: the object is not as the command line said it must be.
+	ErrPrecondition = errors.New("precondition not met")
+	// ErrGone: the object was deleted while it was waited for.
+	ErrGone = errors.New("deleted")
+)
+
+// notServed says whether an error means that the server has no such resource
+// type, rather than no such object.
+func notServed(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == ""
+}
+
+// explain makes an error that the API server gave for an object of a kind say
+// what is missing, where the server's own words do not.
+func explain(kind replica.Kind, err error) error {
+	if notServed(err) {
+		return fmt.Errorf("the server does not serve %s: run \"kubectl imoocpod install\" to install it (%w)", kind.CRD(), err)
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+// Package cmd holds the verbs, one to a file: flags become options, options
+// run. The run logic never sees cobra.
+package cmd
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+)
+
+// name is how people call the program: kubectl finds kubectl-imoocpod on PATH.
+const name = "kubectl imoocpod"
+
+// NewRootCommand makes the command tree. version is the program's own.
+func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kubectl-imoocpod",
+		Short: "Drive replica resources: create, scale and watch custom resources that carry a replica count",
+		Long: `Drive replica resources: custom resources that carry a replica count.
+
+One command makes one change and says honestly what came of it. The controller
+that turns an ImoocPod into pods is in the same program: "run-controller" runs it
+in the foreground against the current context.`,
+		Example: `  # Install the CRD and run the controller here, until Ctrl-C
+  kubectl imoocpod install
+  kubectl imoocpod run-controller
+
+  # In another terminal: create an ImoocPod, scale it, see how it is doing
+  kubectl imoocpod create foo --replicas 1
+  kubectl imoocpod scale foo --replicas 3 --timeout 1m
+  kubectl imoocpod status foo`,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: name},
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+		Args:              knownVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help() //nolint:wrapcheck // a closed stdout
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
+
+	c := newClients(version, streams)
+	c.flags.AddFlags(root.PersistentFlags())
+	addLogFlags(root.PersistentFlags())
+
+	root.AddGroup(&cobra.Group{ID: "objects", Title: "Replica Resource Commands:"},
+		&cobra.Group{ID: "cluster", Title: "Cluster Commands:"})
+	add := func(group string, verbs ...*cobra.Command) {
+		for _, verb := range verbs {
+			verb.GroupID = group
+			verb.DisableFlagsInUseLine = true
+			root.AddCommand(verb)
+		}
+	}
+	add("objects",
+		newCreateCommand(c, streams),
+		newScaleCommand(c, streams),
+		newStatusCommand(c, streams),
+		newDescribeCommand(c, streams),
+		newDeleteCommand(c, streams))
+	add("cluster",
+		newInstallCommand(c, streams),
+		newUninstallCommand(c, streams),
+		newRunControllerCommand(c, streams))
+	add("", newVersionCommand(c, version, streams), newOptionsCommand(streams))
+	return root
+}
+
+// knownVerb refuses a first word that is no verb, and names the nearest.
+func knownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageErrorf(cmd, "unknown command %q for %q%s", args[0], name, didYouMean(cmd.SuggestionsFor(args[0])))
+}
+
+// flagError makes a usage error of what pflag says, and names the nearest flag.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, found := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !found {
+		return usageErrorf(cmd, "%w", err)
+	}
+	// cobra knows how near two names are, but only for commands.
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	nearest := flags.SuggestionsFor(unknown)
+	for i := range nearest {
+		nearest[i] = "--" + nearest[i]
+	}
+	return usageErrorf(cmd, "%w%s", err, didYouMean(nearest))
+}
+
+func didYouMean(nearest []string) string {
+	if len(nearest) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", strings.Join(nearest, " or "))
+}
+
+// commandName is the command as a person types it.
+func commandName(cmd *cobra.Command) string {
+	if cmd.HasParent() {
+		return name + " " + cmd.Name()
+	}
+	return name
+}
+
+// usageTemplate replaces the two dozen global flags under every command's help
+// by a line that names the command that lists them, as kubectl does.
+func usageTemplate(template string) string {
+	template = strings.Replace(template, "{{if .HasAvailableLocalFlags}}", "{{if and .HasParent .HasAvailableLocalFlags}}", 1)
+	before, rest, found := strings.Cut(template, "{{if .HasAvailableInheritedFlags}}")
+	_, after, found2 := strings.Cut(rest, "{{end}}")
+	if !found || !found2 {
+		return template
+	}
+	return before + after + "Use \"" + name + " options\" for a list of global command-line options (applies to all commands).\n"
+}
+
+// addLogFlags adds klog's -v alone: its others are about log files.
+func addLogFlags(flags *pflag.FlagSet) {
+	all := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(all)
+	v := pflag.PFlagFromGoFlag(all.Lookup("v"))
+	v.Usage = "number for the log level verbosity"
+	flags.AddFlag(v)
+}

@@ -1,0 +1,116 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// uninstallOptions says what to remove.
+type uninstallOptions struct {
+	streams       genericiooptions.IOStreams
+	crds          bool
+	deleteObjects bool
+	timeout       time.Duration
+}
+
+func newUninstallCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &uninstallOptions{streams: streams, timeout: time.Minute}
+	cmd := &cobra.Command{
+		Use:   "uninstall --crds [--delete-objects] [--timeout=duration]",
+		Short: "Remove the custom resource definitions",
+		Long: `Remove the custom resource definitions. Removing a definition deletes every object
+of it, in all namespaces, so this is refused while there are any, unless
+--delete-objects says that it is meant.`,
+		Example: `  # Remove the CRDs if nobody uses them
+  kubectl imoocpod uninstall --crds
+
+  # Remove the CRDs and every object of them
+  kubectl imoocpod uninstall --crds --delete-objects`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !o.crds {
+				return usageErrorf(cmd, "nothing to remove: say --crds for the custom resource definitions")
+			}
+			if o.timeout <= 0 {
+				return usageErrorf(cmd, "--timeout must be more than 0, not %s", o.timeout)
+			}
+			return o.run(cmd.Context(), c)
+		},
+	}
+	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions.")
+	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Delete every object of the definitions too, in all namespaces.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each definition to be gone.")
+	return cmd
+}
+
+func (o *uninstallOptions) run(ctx context.Context, c *clients) error {
+	client, err := c.dynamic()
+	if err != nil {
+		return err
+	}
+	crds, err := deploy.CRDs()
+	if err != nil {
+		return err //nolint:wrapcheck // it names the file
+	}
+	kind := replica.ImoocPod()
+	if !o.deleteObjects {
+		n, err := countObjects(ctx, client.Resource(kind.Resource))
+		if err != nil && !notServed(err) {
+			return fmt.Errorf("count the objects that would be deleted: %w", err)
+		}
+		if n > 0 {
+			return fmt.Errorf("refused: removing %s would delete the %d objects of it, in all namespaces; say --delete-objects if that is meant", kind.CRD(), n)
+		}
+	}
+	for _, crd := range crds {
+		if err := o.uninstall(ctx, client.Resource(crdResource()), crd.GetName()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.ResourceInterface, crdName string) error {
+	said := "customresourcedefinition.apiextensions.k8s.io/%s deleted\n"
+	crd, err := client.Get(ctx, crdName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		said = "customresourcedefinition.apiextensions.k8s.io/%s was not installed\n"
+	case err != nil:
+		return err //nolint:wrapcheck // the server names the object
+	default:
+		uid := crd.GetUID()
+		err := client.Delete(ctx, crdName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err //nolint:wrapcheck // the server names the object
+		}
+		if err := awaitGone(ctx, client, crd, o.timeout); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(o.streams.Out, said, crdName)
+	return err //nolint:wrapcheck // a closed stdout
+}
+
+// countObjects counts the objects of a resource type in all namespaces.
+func countObjects(ctx context.Context, client dynamic.ResourceInterface) (int64, error) {
+	list, err := client.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return 0, err //nolint:wrapcheck // the caller says what for
+	}
+	n := int64(len(list.Items))
+	if more := list.GetRemainingItemCount(); more != nil {
+		n += *more
+	}
+	return n, nil
+}

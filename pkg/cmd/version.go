@@ -1,0 +1,100 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+)
+
+// versionOptions says which versions to show and how.
+type versionOptions struct {
+	streams genericiooptions.IOStreams
+	client  string
+	only    bool
+	output  string
+}
+
+// versions is what "version -o json" shows.
+type versions struct {
+	ClientVersion string        `json:"clientVersion"`
+	ServerVersion *version.Info `json:"serverVersion,omitempty"`
+}
+
+func newVersionCommand(c *clients, client string, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &versionOptions{streams: streams, client: client}
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of this plugin and of the server",
+		Example: `  # Both versions
+  kubectl imoocpod version
+
+  # Only that of the plugin; asks no server
+  kubectl imoocpod version --client`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.output != "" && o.output != "json" && o.output != "yaml" {
+				return usageErrorf(cmd, "unknown output format %q: must be json or yaml", o.output)
+			}
+			return o.run(cmd.Context(), c)
+		},
+	}
+	cmd.Flags().BoolVar(&o.only, "client", false, "If true, shows client version only (no server required).")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "One of 'yaml' or 'json'.")
+	return cmd
+}
+
+func (o *versionOptions) run(ctx context.Context, c *clients) error {
+	v := versions{ClientVersion: o.client}
+	var serverErr error
+	if !o.only {
+		v.ServerVersion, serverErr = serverVersion(ctx, c)
+	}
+	// The client's version is worth having also where the server's is not to be had.
+	if err := o.print(v); err != nil {
+		return err
+	}
+	return serverErr
+}
+
+func serverVersion(ctx context.Context, c *clients) (*version.Info, error) {
+	client, err := c.core()
+	if err != nil {
+		return nil, err
+	}
+	body, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // mapped to a message by its type
+	}
+	info := &version.Info{}
+	if err := json.Unmarshal(body, info); err != nil {
+		return nil, fmt.Errorf("read the server's version: %w", err)
+	}
+	return info, nil
+}
+
+func (o *versionOptions) print(v versions) error {
+	var text []byte
+	var err error
+	switch o.output {
+	case "json":
+		text, err = json.MarshalIndent(v, "", "  ")
+		text = append(text, '\n')
+	case "yaml":
+		text, err = yaml.Marshal(v)
+	default:
+		text = fmt.Appendf(nil, "Client Version: %s\n", v.ClientVersion)
+		if v.ServerVersion != nil {
+			text = fmt.Appendf(text, "Server Version: %s\n", v.ServerVersion.GitVersion)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("print the versions: %w", err)
+	}
+	_, err = o.streams.Out.Write(text)
+	return err //nolint:wrapcheck // a closed stdout
+}

@@ -1,0 +1,102 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// say writes a line for the person who watches the loop.
+func (c *Controller) say(format string, args ...any) {
+	c.outMu.Lock()
+	defer c.outMu.Unlock()
+	fmt.Fprintf(c.out, format+"\n", args...) //nolint:errcheck // a closed terminal must not stop the loop
+}
+
+// announce writes a line about one object, unless it was the last one already.
+func (c *Controller) announce(k key, rec *notes, format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if rec.said == line {
+		return
+	}
+	rec.said = line
+	name := k.name
+	if c.namespace == metav1.NamespaceAll {
+		name = k.namespace + "/" + k.name
+	}
+	c.say("%s: %s", name, line)
+}
+
+// announcePlan says what is about to be done: "1 → 3 pods: creating 2".
+func (c *Controller) announcePlan(k key, rec *notes, v plan.View, p plan.Plan) {
+	if !p.WritesPods() {
+		return
+	}
+	var deeds []string
+	deed := func(n int, what string) {
+		if n > 0 {
+			deeds = append(deeds, fmt.Sprintf(what, n))
+		}
+	}
+	why := map[plan.Why]int{}
+	for _, d := range p.Delete {
+		why[d.Why]++
+	}
+	deed(len(p.Create), "creating %d")
+	deed(why[plan.Surplus], "deleting %d")
+	deed(why[plan.Outdated], "replacing %d")
+	deed(why[plan.Finished], "removing %d that ended")
+	c.announce(k, rec, "%d → %d pods: %s", plan.Active(v.Pods), v.Owner.Desired, strings.Join(deeds, ", "))
+}
+
+// announceState says that an object has what it asks for, or why not.
+func (c *Controller) announceState(k key, rec *notes, p plan.Plan) {
+	if !p.WriteStatus {
+		return
+	}
+	if meta.IsStatusConditionFalse(p.Status.Conditions, v1alpha1.ConditionProgressing) {
+		if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready.Status == metav1.ConditionTrue {
+			c.announce(k, rec, "%s", ready.Message)
+		}
+	}
+}
+
+// tell records events on the object: creations and deletions in aggregate once
+// a plan has been done in full, refusals with the server's own words.
+func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructured, rec *notes, out *outcome, done bool) {
+	on := &corev1.ObjectReference{
+		APIVersion: obj.GetAPIVersion(), Kind: kind.Kind,
+		Namespace: k.namespace, Name: k.name, UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
+	}
+	rec.created += out.created
+	rec.deleted += out.deleted
+	for _, r := range out.refused {
+		c.events.Event(on, corev1.EventTypeWarning, "FailedCreate", r.message)
+		c.announce(k, rec, "%s", r.message)
+	}
+	if !done || len(out.refused) > 0 {
+		return
+	}
+	if rec.created > 0 {
+		c.events.Eventf(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", podCount(rec.created))
+	}
+	if rec.deleted > 0 {
+		c.events.Eventf(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", podCount(rec.deleted))
+	}
+	rec.created, rec.deleted = 0, 0
+}
+
+func podCount(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
+}

@@ -1,0 +1,173 @@
+// Package controller is the reconcile loop that "run-controller" runs in the
+// foreground: informers fill caches and put keys into a queue, a worker takes a
+// key, looks, plans (package plan, pure) and executes. Nothing else decides
+// anything.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// Options says what a Controller works on and with.
+type Options struct {
+	// Dynamic serves the custom resources, Core the pods and events.
+	Dynamic dynamic.Interface
+	Core    corev1client.CoreV1Interface
+	// Kinds are the kinds to reconcile.
+	Kinds []replica.Kind
+	// Namespace is the one to work in; empty means all.
+	Namespace string
+	// Workers is how many objects are reconciled at the same time.
+	Workers int
+	// Out receives a line for each thing that is done.
+	Out io.Writer
+}
+
+// Controller reconciles the objects of some kinds.
+type Controller struct {
+	core      corev1client.CoreV1Interface
+	namespace string
+	workers   int
+	clock     clock.PassiveClock
+
+	queue  workqueue.TypedRateLimitingInterface[key]
+	pods   cache.SharedIndexInformer
+	owners map[string]*owners
+	memory *memory
+	events record.EventRecorder
+
+	outMu sync.Mutex
+	out   io.Writer
+}
+
+const (
+	// firstRetry and lastRetry bound the wait after an error that is worth an
+	// early retry.
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// New makes a Controller; Run starts it.
+func New(opts Options) (*Controller, error) {
+	pods, err := newPodInformer(opts.Core, opts.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{
+		core:      opts.Core,
+		namespace: opts.Namespace,
+		workers:   opts.Workers,
+		clock:     clock.RealClock{},
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry)),
+		pods:   pods,
+		owners: map[string]*owners{},
+		memory: newMemory(),
+		out:    opts.Out,
+	}
+	for _, kind := range opts.Kinds {
+		c.owners[kind.CRD()] = &owners{
+			kind:      kind,
+			client:    opts.Dynamic.Resource(kind.Resource),
+			namespace: opts.Namespace,
+		}
+	}
+	return c, nil
+}
+
+// Run reconciles until the context ends, and returns when the writes under way
+// have been answered. It returns an error at once where the rights or the
+// server that it needs are missing from the start.
+func (c *Controller) Run(ctx context.Context) error {
+	defer c.queue.ShutDown()
+	if _, err := c.core.Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelOwner, Limit: 1}); err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.core.Events("")})
+	c.events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: replica.FieldManager})
+
+	if _, err := c.pods.AddEventHandler(c.podEvents()); err != nil {
+		return fmt.Errorf("watch pods: %w", err)
+	}
+	if err := c.pods.SetWatchErrorHandlerWithContext(c.watchFailed("pods", func() {})); err != nil {
+		return fmt.Errorf("watch pods: %w", err)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var running sync.WaitGroup
+	running.Go(func() { c.pods.RunWithContext(ctx) })
+	for _, o := range c.owners {
+		running.Go(func() {
+			if err := c.follow(ctx, o); err != nil {
+				stop(err)
+			}
+		})
+	}
+	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
+		for range c.workers {
+			running.Go(func() { c.work(ctx) })
+		}
+	}
+	<-ctx.Done()
+	c.queue.ShutDown()
+	running.Wait()
+	if err := context.Cause(ctx); err != ctx.Err() {
+		return err
+	}
+	return nil
+}
+
+// work takes objects from the queue until it is shut down.
+func (c *Controller) work(ctx context.Context) {
+	for {
+		k, shutdown := c.queue.Get()
+		if shutdown {
+			return
+		}
+		if ctx.Err() == nil {
+			c.handle(ctx, k)
+		}
+		c.queue.Done(k)
+	}
+}
+
+// handle reconciles one object and says when it is looked at again.
+func (c *Controller) handle(ctx context.Context, k key) {
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name))
+	again, err := c.reconcile(ctx, k)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.say("%s: %v; trying again", k.name, err)
+			c.queue.AddRateLimited(k)
+		}
+		return
+	}
+	c.queue.Forget(k)
+	if again > 0 {
+		c.queue.AddAfter(k, again)
+	}
+}
+
+// forbidden says whether an error means that rights are missing.
+func forbidden(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }

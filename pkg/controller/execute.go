@@ -1,0 +1,208 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+const (
+	// writeTimeout ends a write that the server does not answer. A stop of the
+	// loop does not: the write is finished.
+	writeTimeout = 30 * time.Second
+	// slice is how long creates and deletes go on before the plan is made anew,
+	// so that the status tells how far they have come.
+	slice = time.Second
+)
+
+// outcome is what executing a plan came to.
+type outcome struct {
+	mu               sync.Mutex
+	created, deleted int
+	podsWritten      string
+	// refused lists creates that will not go through by being repeated at once.
+	refused []refusal
+}
+
+type refusal struct {
+	slot            int32
+	reason, message string
+}
+
+// errEnding says that the namespace of the object is going away: nothing can
+// be created in it, nothing has failed, and nothing needs to be done.
+var errEnding = errors.New("namespace is being terminated")
+
+// errRefused stops the creates that have not begun. It is told of in outcome.
+var errRefused = errors.New("create refused")
+
+// written notes a pod as the server answered it.
+func (o *outcome) written(pod *corev1.Pod, created, deleted int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.created += created
+	o.deleted += deleted
+	o.podsWritten = later(o.podsWritten, pod.ResourceVersion)
+}
+
+func (o *outcome) refuse(slot int32, reason, message string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refused = append(o.refused, refusal{slot, reason, message})
+}
+
+// work is one object's plan on its way to the server.
+type work struct {
+	c         *Controller
+	namespace string
+	owner     metav1.OwnerReference
+	template  *corev1.PodTemplateSpec
+	plan      plan.Plan
+	// current says whether the plan still speaks of the owner as it is.
+	current func() bool
+}
+
+// execute deletes and creates the plan's pods. It returns when all calls that
+// it began have been answered; done says that nothing of the plan was left out.
+func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
+	o = &outcome{}
+	end := w.c.clock.Now().Add(slice)
+	proceed := func() bool { return w.c.clock.Now().Before(end) && w.current() }
+	deleted, deleteErr := slide(ctx, w.plan.Delete, proceed, func(ctx context.Context, d plan.Deletion) error {
+		return w.delete(ctx, d, o)
+	})
+	created, createErr := slide(ctx, w.plan.Create, proceed, func(ctx context.Context, slot int32) error {
+		return w.create(ctx, slot, o)
+	})
+	if errors.Is(createErr, errRefused) || errors.Is(createErr, errEnding) {
+		createErr = nil
+	}
+	done = deleted == len(w.plan.Delete) && created == len(w.plan.Create)
+	return o, done, errors.Join(deleteErr, createErr)
+}
+
+// delete deletes one pod, and only that one: the UID is a precondition, so a
+// pod that came after it under the same name is safe.
+func (w *work) delete(ctx context.Context, d plan.Deletion, o *outcome) error {
+	ctx, cancel := finish(ctx)
+	defer cancel()
+	pod := &corev1.Pod{}
+	err := w.c.core.RESTClient().Delete().Namespace(w.namespace).Resource("pods").Name(d.Name).
+		Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.UID))}).
+		Do(ctx).Into(pod)
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		return nil // gone already; the cache will say so
+	case err != nil:
+		return fmt.Errorf("delete pod %s: %w", d.Name, err)
+	}
+	o.written(pod, 0, 1)
+	return nil
+}
+
+// create creates the pod of one slot.
+func (w *work) create(ctx context.Context, slot int32, o *outcome) error {
+	ctx, cancel := finish(ctx)
+	defer cancel()
+	pod := newPod(w.owner, w.template, w.namespace, slot)
+	made, err := w.c.core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{FieldManager: replica.FieldManager})
+	switch {
+	case err == nil:
+		o.written(made, 1, 0)
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		return w.meetHolder(ctx, pod, slot, o)
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err):
+		return errEnding
+	}
+	if reason, refused := refusalReason(err); refused {
+		o.refuse(plan.NoSlot, reason, fmt.Sprintf("cannot create pod %s: %s", pod.Name, serverWords(err)))
+		return errRefused
+	}
+	return fmt.Errorf("create pod %s: %w", pod.Name, err)
+}
+
+// meetHolder looks at the pod that has the name of the one to be created. Ours
+// is one that an earlier attempt made: the cache has yet to see it. Anybody
+// else's is left alone.
+func (w *work) meetHolder(ctx context.Context, want *corev1.Pod, slot int32, o *outcome) error {
+	pods := w.c.core.Pods(w.namespace)
+	holder, err := pods.Get(ctx, want.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("pod %s went away while it was looked at", want.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("look at pod %s, which has the name of a new one: %w", want.Name, err)
+	}
+	ref := metav1.GetControllerOf(holder)
+	if ref == nil || ref.UID != w.owner.UID {
+		o.refuse(slot, "NameTaken", fmt.Sprintf("pod %s has the name of a pod to be created, but is %s", holder.Name, belongsTo(ref)))
+		return nil
+	}
+	if holder.Labels[v1alpha1.LabelOwner] == string(w.owner.UID) {
+		o.written(holder, 0, 0)
+		return nil
+	}
+	// Ours, but somebody took the label by which the cache finds it.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":    holder.UID,
+		"labels": identity(nil, w.owner, slot),
+	}})
+	if err != nil {
+		return fmt.Errorf("label pod %s again: %w", want.Name, err)
+	}
+	holder, err = pods.Patch(ctx, want.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: replica.FieldManager})
+	if err != nil {
+		return fmt.Errorf("label pod %s again: %w", want.Name, err)
+	}
+	o.written(holder, 0, 0)
+	return nil
+}
+
+func belongsTo(ref *metav1.OwnerReference) string {
+	if ref == nil {
+		return "controlled by nobody"
+	}
+	return fmt.Sprintf("controlled by %s %s", ref.Kind, ref.Name)
+}
+
+// finish lets a write that has begun come to its end although the loop stops.
+func finish(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+}
+
+// writeStatus writes the planned status, on condition that the object is still
+// as the plan saw it. A conflict is no error: the event of the change that was
+// missed makes a new plan.
+func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion string) (written string, err error) {
+	ctx, cancel := finish(ctx)
+	defer cancel()
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": resourceVersion, "uid": w.owner.UID},
+		"status":   w.plan.Status,
+	})
+	if err != nil {
+		return "", fmt.Errorf("write the status: %w", err)
+	}
+	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: replica.FieldManager}, "status")
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("write the status: %w", err)
+	}
+	return obj.GetResourceVersion(), nil
+}

@@ -1,0 +1,161 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+)
+
+// crdInterval is how often the loop looks for a CRD that is not installed. A
+// watch of CRDs would need a right that reconciling does not.
+const crdInterval = time.Second
+
+// errGone ends an informer whose CRD was removed.
+var errGone = errors.New("the resource type is not served any more")
+
+// follow watches a kind's objects until the context ends: from when its CRD is
+// installed until it is removed, and again when it is back.
+func (c *Controller) follow(ctx context.Context, o *owners) error {
+	for first := true; ctx.Err() == nil; first = false {
+		if err := c.awaitInstalled(ctx, o, first); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		informer, err := o.newInformer()
+		if err != nil {
+			return err
+		}
+		if _, err := informer.AddEventHandler(c.ownerEvents(o)); err != nil {
+			return fmt.Errorf("watch %s: %w", o.kind.CRD(), err)
+		}
+		run, gone := context.WithCancelCause(ctx)
+		if err := informer.SetWatchErrorHandlerWithContext(c.watchFailed(o.kind.CRD(), func() { gone(errGone) })); err != nil {
+			gone(nil)
+			return fmt.Errorf("watch %s: %w", o.kind.CRD(), err)
+		}
+		o.setStore(informer.GetStore())
+		informer.RunWithContext(run)
+		o.setStore(nil)
+		gone(nil)
+	}
+	return nil
+}
+
+// awaitInstalled returns when the kind is served. On the first attempt missing
+// rights are an error; later they are waited out.
+func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) error {
+	said := false
+	return wait.PollUntilContextCancel(ctx, crdInterval, true, func(ctx context.Context) (bool, error) {
+		_, err := o.client.Namespace(c.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case err == nil:
+			if said {
+				c.say("%s is installed now", o.kind.CRD())
+			}
+			return true, nil
+		case apierrors.IsNotFound(err):
+			if !said {
+				c.say("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", o.kind.CRD())
+			}
+		case first && forbidden(err):
+			return false, fmt.Errorf("list %s: %w", o.kind.CRD(), err)
+		case !said:
+			c.say("cannot list %s: %v; trying again", o.kind.CRD(), err)
+		}
+		said = true
+		return false, nil
+	})
+}
+
+// watchFailed is told of every error of an informer's list and watch.
+func (c *Controller) watchFailed(resource string, gone func()) cache.WatchErrorHandlerWithContext {
+	return func(_ context.Context, _ *cache.Reflector, err error) {
+		switch {
+		case apierrors.IsNotFound(err):
+			gone()
+		case errors.Is(err, io.EOF), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+			// A watch ends now and then; the informer takes it up again.
+		default:
+			c.say("watch of %s interrupted: %v; trying again", resource, err)
+		}
+	}
+}
+
+// ownerEvents puts an object into the queue when something changed that a plan
+// reads, or when the loop waits to see what it wrote itself.
+func (c *Controller) ownerEvents(o *owners) cache.ResourceEventHandler {
+	enqueue := func(obj any, changed bool) {
+		u, ok := untombed(obj).(*unstructured.Unstructured)
+		if !ok {
+			return
+		}
+		k := key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}
+		if changed || c.memory.isWaiting(k) {
+			c.queue.Add(k)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { enqueue(obj, true) },
+		UpdateFunc: func(old, obj any) {
+			before, ok := old.(*unstructured.Unstructured)
+			after, ok2 := obj.(*unstructured.Unstructured)
+			enqueue(obj, !ok || !ok2 || differs(before, after))
+		},
+		DeleteFunc: func(obj any) { enqueue(obj, true) },
+	}
+}
+
+// podEvents puts the owner of a pod into the queue, likewise.
+func (c *Controller) podEvents() cache.ResourceEventHandler {
+	enqueue := func(obj any, changed bool) {
+		r, ok := untombed(obj).(*podRecord)
+		if !ok {
+			return
+		}
+		ref := r.controller()
+		if ref == nil {
+			return
+		}
+		for _, o := range c.owners {
+			if ref.Kind != o.kind.Kind || ref.APIVersion != o.kind.Resource.GroupVersion().String() {
+				continue
+			}
+			k := key{kind: o.kind.CRD(), namespace: r.Namespace, name: ref.Name}
+			if changed || c.memory.isWaiting(k) {
+				c.queue.Add(k)
+			}
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { enqueue(obj, true) },
+		UpdateFunc: func(old, obj any) {
+			before, ok := old.(*podRecord)
+			after, ok2 := obj.(*podRecord)
+			changed := !ok || !ok2 || after.differs(before)
+			enqueue(obj, changed)
+			if changed && ok && ok2 && before.ownerUID() != after.ownerUID() {
+				enqueue(old, true) // released: its slot is to be looked at
+			}
+		},
+		DeleteFunc: func(obj any) { enqueue(obj, true) },
+	}
+}
+
+// untombed is the last known state of a deleted object, also where the watch
+// missed the deletion itself.
+func untombed(obj any) any {
+	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return t.Obj
+	}
+	return obj
+}

@@ -1,0 +1,116 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// owners is the cache of one kind's objects. Its informer comes and goes with
+// the CRD; between two of them there is nothing to reconcile.
+type owners struct {
+	kind      replica.Kind
+	client    dynamic.NamespaceableResourceInterface
+	namespace string
+
+	mu    sync.RWMutex
+	store cache.Store
+}
+
+// newInformer makes an informer for the kind's objects.
+func (o *owners) newInformer() (cache.SharedIndexInformer, error) {
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return o.client.Namespace(o.namespace).List(ctx, opts)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return o.client.Namespace(o.namespace).Watch(ctx, opts)
+		},
+	}
+	informer := cache.NewSharedIndexInformerWithOptions(
+		cache.ToListWatcherWithWatchListSemantics(lw, o.client), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
+	if err := informer.SetTransform(trimOwner); err != nil {
+		return nil, fmt.Errorf("set up the watch of %s: %w", o.kind.CRD(), err)
+	}
+	return informer, nil
+}
+
+// trimOwner drops what no plan reads and what is most of a small object.
+func trimOwner(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		u.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+func (o *owners) setStore(s cache.Store) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.store = s
+}
+
+func (o *owners) getStore() cache.Store {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.store
+}
+
+// get returns an object from the cache, nil if there is none. It is shared:
+// nobody may change it.
+func (o *owners) get(namespace, name string) *unstructured.Unstructured {
+	store := o.getStore()
+	if store == nil {
+		return nil
+	}
+	obj, found, err := store.GetByKey(cache.NewObjectName(namespace, name).String())
+	if err != nil || !found {
+		return nil
+	}
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	return u
+}
+
+// differs says whether a plan could tell the two objects apart. A change of
+// the status alone is the loop's own.
+func differs(a, b *unstructured.Unstructured) bool {
+	return a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
+		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
+}
+
+// ownerView is what the plan reads of an object.
+func ownerView(kind replica.Kind, obj *unstructured.Unstructured) (plan.Owner, error) {
+	v := plan.Owner{
+		Namespace:  obj.GetNamespace(),
+		Name:       obj.GetName(),
+		UID:        obj.GetUID(),
+		Generation: obj.GetGeneration(),
+		Deleting:   obj.GetDeletionTimestamp() != nil,
+		Desired:    kind.Desired(obj),
+	}
+	status, _, err := unstructured.NestedMap(obj.Object, "status")
+	if err != nil {
+		return v, fmt.Errorf("read the status: %w", err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &v.Status); err != nil {
+		return v, fmt.Errorf("read the status: %w", err)
+	}
+	return v, nil
+}
+
+// reference is the controller reference of the pods of an object.
+func reference(kind replica.Kind, obj *unstructured.Unstructured) metav1.OwnerReference {
+	return *metav1.NewControllerRef(obj, kind.GroupVersionKind())
+}

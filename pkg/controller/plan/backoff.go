@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// failureDelay is how long the first finished pod of a slot is kept, for a
+	// person to look at, before it is replaced; it doubles with every failure.
+	failureDelay = time.Second
+	// maxFailureDelay is as long as the kubelet waits between restarts of a
+	// container at the most.
+	maxFailureDelay = 5 * time.Minute
+	// steadyAfter is how long a pod must have been ready for its slot's
+	// failures to be forgotten.
+	steadyAfter = time.Minute
+	// refusalDelay and maxRefusalDelay bound how long a refused create waits.
+	refusalDelay    = time.Second
+	maxRefusalDelay = 30 * time.Second
+)
+
+// Failure is the back-off of one slot.
+type Failure struct {
+	// UID is the finished pod that was counted last, At when it was first seen.
+	UID types.UID
+	At  time.Time
+	// Count is how many pods of the slot finished in a row.
+	Count int
+	// ReadyAt is when the slot's running pod became ready; zero: it is not.
+	ReadyAt time.Time
+}
+
+// seen is the back-off after a look at the slot's pod: a finished pod counts
+// once, and a pod that was ready for long enough ends the row.
+func (f Failure) seen(pod Pod, now time.Time) Failure {
+	if !f.ReadyAt.IsZero() && now.Sub(f.ReadyAt) >= steadyAfter {
+		f = Failure{}
+	}
+	f.ReadyAt = time.Time{}
+	switch {
+	case pod.Finished && f.UID != pod.UID:
+		return Failure{UID: pod.UID, At: now, Count: f.Count + 1}
+	case pod.Ready:
+		f.ReadyAt = pod.ReadySince
+	}
+	return f
+}
+
+// due is when the finished pod is replaced.
+func (f Failure) due() time.Time {
+	return f.At.Add(double(failureDelay, maxFailureDelay, f.Count))
+}
+
+// due is when the refused create is tried again.
+func (r Refusal) due() time.Time {
+	return r.At.Add(double(refusalDelay, maxRefusalDelay, r.Count))
+}
+
+// waits says that the refused create is not yet to be tried again. A change of
+// the owner is worth an attempt at once.
+func (r Refusal) waits(generation int64, now time.Time) bool {
+	return r.Generation == generation && now.Before(r.due())
+}
+
+// Refused remembers the refusal of a slot's create, or with NoSlot of all.
+func (m Memory) Refused(slot int32, r Refusal) Memory {
+	r.Count = 1
+	if old, again := m.Refusals[slot]; again && old.Generation == r.Generation {
+		r.Count = old.Count + 1
+	}
+	m.Refusals = maps.Clone(m.Refusals)
+	if m.Refusals == nil {
+		m.Refusals = map[int32]Refusal{}
+	}
+	m.Refusals[slot] = r
+	return m
+}
+
+// Accepted remembers that creates go through again.
+func (m Memory) Accepted() Memory {
+	m.Refusals = maps.Clone(m.Refusals)
+	delete(m.Refusals, NoSlot)
+	return m
+}
+
+// double is first, doubled count-1 times, and never more than limit.
+func double(first, limit time.Duration, count int) time.Duration {
+	d := first
+	for i := 1; i < count && d < limit; i++ {
+		d *= 2
+	}
+	return min(d, limit)
+}

@@ -1,0 +1,151 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// maxCreates bounds one plan, not the owner: what is left is planned again as
+// soon as these are made. It keeps a replica count with a digit too many from
+// becoming a list of two thousand million slots.
+const maxCreates = 10_000
+
+// Pods plans an owner that has its pods directly, one for each slot.
+//
+//   - A slot without a pod is filled while the owner has room: no more live
+//     pods than slots, a terminating one counted.
+//   - Surplus pods go, highest slot first, while at least Desired stay.
+//   - What then still stands outside the slots is replaced one by one.
+//   - Finished pods are deleted after their slot's back-off, which frees the name.
+//   - An owner that is being deleted gets nothing: its pods are the garbage
+//     collector's.
+func Pods(v View) Plan {
+	if v.Owner.Deleting {
+		return Plan{Memory: v.Memory}
+	}
+	missing := missingSlots(v)
+	p := Plan{Memory: remember(v, missing)}
+	p.Delete, p.Recheck = deletions(v, p.Memory)
+	for _, slot := range missing {
+		if wait := p.Memory.wait(slot, v); wait > 0 {
+			p.Recheck = sooner(p.Recheck, wait)
+			continue
+		}
+		p.Create = append(p.Create, slot)
+	}
+	p.decideStatus(v)
+	return p
+}
+
+// missingSlots lists the slots that have no pod and for which there is room,
+// lowest first.
+func missingSlots(v View) []int32 {
+	live := int32(0)
+	taken := make(map[int32]bool, len(v.Pods))
+	for _, pod := range v.Pods {
+		if pod.live() {
+			live++
+		}
+		taken[pod.Slot] = true
+	}
+	room := min(v.Owner.Desired-live, maxCreates)
+	var slots []int32
+	for slot := int32(0); slot < v.Owner.Desired && int32(len(slots)) < room; slot++ {
+		if !taken[slot] {
+			slots = append(slots, slot)
+		}
+	}
+	return slots
+}
+
+// remember brings up to date what is known of the slots: failures are counted,
+// steady slots forgotten, and what concerns no wanted slot is dropped.
+func remember(v View, missing []int32) Memory {
+	m := v.Memory
+	m.Failures = maps.Clone(m.Failures)
+	if m.Failures == nil {
+		m.Failures = map[int32]Failure{}
+	}
+	maps.DeleteFunc(m.Failures, func(slot int32, _ Failure) bool { return slot >= v.Owner.Desired })
+	for _, pod := range v.Pods {
+		if !pod.placed(v.Owner.Desired) {
+			continue
+		}
+		m.Failures[pod.Slot] = m.Failures[pod.Slot].seen(pod, v.Now)
+		if m.Failures[pod.Slot].Count == 0 {
+			delete(m.Failures, pod.Slot)
+		}
+	}
+	m.Refusals = maps.Clone(m.Refusals)
+	maps.DeleteFunc(m.Refusals, func(slot int32, _ Refusal) bool {
+		_, found := slices.BinarySearch(missing, slot)
+		return !found && (slot != NoSlot || len(missing) == 0)
+	})
+	return m
+}
+
+// wait is how long the create of a slot has to wait after a refusal.
+func (m Memory) wait(slot int32, v View) time.Duration {
+	var wait time.Duration
+	for _, of := range []int32{slot, NoSlot} {
+		if r, refused := m.Refusals[of]; refused && r.waits(v.Owner.Generation, v.Now) {
+			wait = max(wait, r.due().Sub(v.Now))
+		}
+	}
+	return wait
+}
+
+// deletions lists the pods to delete, and how soon a finished one becomes due.
+func deletions(v View, m Memory) (list []Deletion, recheck time.Duration) {
+	var misplaced []Pod
+	placed, moving, ready := int32(0), false, true
+	for _, pod := range v.Pods {
+		switch wanted := pod.placed(v.Owner.Desired); {
+		case pod.Finished && pod.Terminating:
+			// On its way; its name comes free by itself.
+		case pod.Finished:
+			if due := m.Failures[pod.Slot].due(); wanted && v.Now.Before(due) {
+				recheck = sooner(recheck, due.Sub(v.Now))
+				continue
+			}
+			list = append(list, Deletion{Pod: pod, Why: Finished})
+		case wanted:
+			placed++
+			moving = moving || pod.Terminating
+			ready = ready && pod.Ready
+		case pod.Terminating:
+			moving = true
+		default:
+			misplaced = append(misplaced, pod)
+		}
+	}
+	slices.SortFunc(misplaced, highestFirst)
+	surplus := placed + int32(len(misplaced)) - v.Owner.Desired
+	moving = moving || surplus != 0
+	for i, pod := range misplaced {
+		if int32(i) < surplus {
+			list = append(list, Deletion{Pod: pod, Why: Surplus})
+		} else if !moving && (ready || !pod.Ready) {
+			// The next one waits until this one is gone and the pod in its
+			// place is ready.
+			return append(list, Deletion{Pod: pod, Why: Outdated}), recheck
+		}
+	}
+	return list, recheck
+}
+
+// highestFirst is the order in which pods outside the slots go; those that
+// never had a slot come last.
+func highestFirst(a, b Pod) int {
+	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
+}
+
+// sooner is the smaller of two delays, of which zero means none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,141 @@
+// Package plan decides what a reconcile does: a view of an owner and its pods
+// goes in, a plan comes out. It imports no client, no clock and no context, so
+// that every rule in it is a table test. DESIGN.md's "The loop, in rules" is
+// what it makes true; docs/architecture.md says which rule lives where.
+package plan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+// View is all that a plan may know: one owner, the pods that it controls, what
+// the loop remembers of it, and the time.
+type View struct {
+	Owner  Owner
+	Pods   []Pod
+	Memory Memory
+	Now    time.Time
+}
+
+// Owner is the object that is reconciled.
+type Owner struct {
+	Namespace, Name string
+	UID             types.UID
+	Generation      int64
+	// Deleting says that the object has a deletion timestamp.
+	Deleting bool
+	// Desired is how many slots the owner has: 0 … Desired-1.
+	Desired int32
+	// Status is what the server has stored.
+	Status v1alpha1.ImoocPodStatus
+}
+
+// Pod is one pod whose controller reference names the owner.
+type Pod struct {
+	Name string
+	UID  types.UID
+	// Slot is the slot whose name the pod bears, or NoSlot.
+	Slot int32
+	// Finished says that the phase is Succeeded or Failed: such a pod does not
+	// run again, but it keeps its name until it is deleted.
+	Finished bool
+	// Terminating says that the pod has a deletion timestamp.
+	Terminating bool
+	// Ready is the pod's Ready condition.
+	Ready bool
+	// ReadySince is when Ready last changed.
+	ReadySince time.Time
+}
+
+// NoSlot is the slot of a pod whose name is not that of any slot.
+const NoSlot int32 = -1
+
+// live says that the pod takes a slot: it exists and has not finished. A
+// terminating pod is live until it is gone.
+func (p Pod) live() bool { return !p.Finished }
+
+// active says that the pod is live and not on its way out.
+func (p Pod) active() bool { return !p.Finished && !p.Terminating }
+
+// placed says that the pod fills one of the first desired slots.
+func (p Pod) placed(desired int32) bool { return p.Slot != NoSlot && p.Slot < desired }
+
+// Memory is what the loop remembers of one owner between plans. Losing it in a
+// crash costs a shorter back-off and a status write, never a pod.
+type Memory struct {
+	// Failures holds the back-off of the slots whose pods finished.
+	Failures map[int32]Failure
+	// Refusals holds the creates that were refused, by slot: those under NoSlot
+	// hold up every slot of the owner.
+	Refusals map[int32]Refusal
+	// StatusWritten is when the status was last written; zero: not by this loop.
+	StatusWritten time.Time
+}
+
+// Refusal is the server's answer to a create that will not go through by being
+// repeated at once: quota, admission, rights, a name held by somebody else.
+type Refusal struct {
+	// Reason is a condition reason, such as QuotaExceeded.
+	Reason string
+	// Message is for a person: the server's own words.
+	Message string
+	// Generation of the owner when it was refused: a changed owner is tried at once.
+	Generation int64
+	// At is when it was refused, Count how many times in a row.
+	At    time.Time
+	Count int
+}
+
+// Plan is what a reconcile wants done, computed and not yet done.
+type Plan struct {
+	// Create lists the slots to fill, lowest first.
+	Create []int32
+	// Delete lists the pods to delete, by UID.
+	Delete []Deletion
+	// Status is what the owner's status should say.
+	Status v1alpha1.ImoocPodStatus
+	// WriteStatus says that Status is to be written now.
+	WriteStatus bool
+	// Recheck is when to plan again without an event; zero: only on an event.
+	Recheck time.Duration
+	// Memory is what to remember for the next plan.
+	Memory Memory
+}
+
+// Deletion is one pod to delete and why.
+type Deletion struct {
+	Pod
+	Why Why
+}
+
+// Why is the reason of a deletion, in a word.
+type Why string
+
+// The reasons of deletions.
+const (
+	// Surplus pods are more than are wanted.
+	Surplus Why = "surplus"
+	// Finished pods have ended and make room for a new one.
+	Finished Why = "finished"
+	// Outdated pods bear the name of no wanted slot and are replaced one by one.
+	Outdated Why = "outdated"
+)
+
+// WritesPods says whether executing the plan creates or deletes pods.
+func (p Plan) WritesPods() bool { return len(p.Create)+len(p.Delete) > 0 }
+
+// Active counts the pods that run or are about to: not finished, not on their
+// way out.
+func Active(pods []Pod) int {
+	n := 0
+	for _, p := range pods {
+		if p.active() {
+			n++
+		}
+	}
+	return n
+}

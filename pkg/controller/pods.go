@@ -1,0 +1,143 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+)
+
+// podRecord is what the loop keeps of a pod: a tenth of the object. It keeps
+// the resourceVersion, by which the cache tells how far it has come.
+type podRecord struct {
+	metav1.ObjectMeta
+	finished   bool
+	ready      bool
+	readySince time.Time
+}
+
+// byOwner is the name of the index of pods by their controller's UID.
+const byOwner = "owner"
+
+// newPodInformer watches the pods that carry the loop's identity label.
+func newPodInformer(client corev1client.CoreV1Interface, namespace string) (cache.SharedIndexInformer, error) {
+	lw := cache.NewFilteredListWatchFromClient(client.RESTClient(), "pods", namespace, func(o *metav1.ListOptions) {
+		o.LabelSelector = v1alpha1.LabelOwner
+	})
+	informer := cache.NewSharedIndexInformerWithOptions(
+		cache.ToListWatcherWithWatchListSemantics(lw, client.RESTClient()),
+		&corev1.Pod{},
+		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{byOwner: indexByOwner}},
+	)
+	if err := informer.SetTransform(trimPod); err != nil {
+		return nil, fmt.Errorf("set up the watch of pods: %w", err)
+	}
+	return informer, nil
+}
+
+// trimPod makes the record of a pod before it is stored.
+func trimPod(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil // already trimmed, or a tombstone
+	}
+	r := &podRecord{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              pod.Name,
+			Namespace:         pod.Namespace,
+			UID:               pod.UID,
+			ResourceVersion:   pod.ResourceVersion,
+			DeletionTimestamp: pod.DeletionTimestamp,
+		},
+		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+	}
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		r.OwnerReferences = []metav1.OwnerReference{*ref}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			r.ready, r.readySince = true, c.LastTransitionTime.Time
+		}
+	}
+	return r, nil
+}
+
+// controller is the pod's controller reference, nil if it has none.
+func (r *podRecord) controller() *metav1.OwnerReference {
+	if len(r.OwnerReferences) == 0 {
+		return nil
+	}
+	return &r.OwnerReferences[0]
+}
+
+// differs says whether a plan could tell the two records apart.
+func (r *podRecord) differs(old *podRecord) bool {
+	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready ||
+		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.ownerUID() != old.ownerUID()
+}
+
+func (r *podRecord) ownerUID() types.UID {
+	if ref := r.controller(); ref != nil {
+		return ref.UID
+	}
+	return ""
+}
+
+func indexByOwner(obj any) ([]string, error) {
+	r, ok := obj.(*podRecord)
+	if !ok {
+		return nil, fmt.Errorf("index a pod by its owner: unexpected %T", obj)
+	}
+	if uid := r.ownerUID(); uid != "" {
+		return []string{string(uid)}, nil
+	}
+	return nil, nil
+}
+
+// podView is what the plan reads of a pod.
+func (r *podRecord) podView(owner string, uid types.UID) plan.Pod {
+	return plan.Pod{
+		Name:        r.Name,
+		UID:         r.UID,
+		Slot:        plan.SlotOf(r.Name, owner, uid),
+		Finished:    r.finished,
+		Terminating: r.DeletionTimestamp != nil,
+		Ready:       r.ready,
+		ReadySince:  r.readySince,
+	}
+}
+
+// newPod makes the pod of a slot from the owner's template.
+func newPod(kind metav1.OwnerReference, template *corev1.PodTemplateSpec, namespace string, slot int32) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            plan.PodName(kind.Name, kind.UID, slot),
+			Namespace:       namespace,
+			Labels:          identity(template.Labels, kind, slot),
+			Annotations:     template.Annotations,
+			Finalizers:      template.Finalizers,
+			OwnerReferences: []metav1.OwnerReference{kind},
+		},
+		Spec: template.Spec,
+	}
+	return pod
+}
+
+// identity adds the labels by which the loop finds a pod to those of the template.
+func identity(labels map[string]string, owner metav1.OwnerReference, slot int32) map[string]string {
+	all := make(map[string]string, len(labels)+3)
+	for k, v := range labels {
+		all[k] = v
+	}
+	all[v1alpha1.LabelApp] = owner.Name
+	all[v1alpha1.LabelOwner] = string(owner.UID)
+	all[v1alpha1.LabelSlot] = fmt.Sprint(slot)
+	return all
+}

@@ -1,0 +1,152 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// cacheTimeout is the backstop behind the events that end the wait for a cache.
+const cacheTimeout = time.Second
+
+// reconcile brings one object a step closer to what it asks for: it looks,
+// plans, executes, and writes the status if it changed. again is when to look
+// again without an event, zero for not.
+func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			klog.FromContext(ctx).Error(nil, "Reconcile panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	owners := c.owners[k.kind]
+	obj := owners.get(k.namespace, k.name)
+	if obj == nil {
+		c.memory.forget(k)
+		return 0, nil
+	}
+	rec := c.memory.of(k, obj.GetUID())
+	wait, err := c.cachesBehind(k, owners, rec)
+	if wait || err != nil {
+		return cacheTimeout, err
+	}
+	view, err := c.look(owners, obj, rec)
+	if err != nil {
+		return 0, err
+	}
+	p := plan.Pods(view)
+	if p.WritesPods() {
+		// A cached owner may be old by any stretch of time. Pods are written
+		// only for an owner that is there now, as it is now.
+		obj, err = owners.client.Namespace(k.namespace).Get(ctx, k.name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || (err == nil && obj.GetUID() != rec.uid) {
+			return 0, nil // its event is under way
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read %s again before its pods are written: %w", k.name, err)
+		}
+		if view.Owner, err = ownerView(owners.kind, obj); err != nil {
+			return 0, err
+		}
+		p = plan.Pods(view)
+	}
+	return c.carryOut(ctx, k, owners, obj, rec, view, p)
+}
+
+// cachesBehind says whether a cache has yet to see this loop's own writes.
+// While it has, every event of the object wakes it up.
+func (c *Controller) cachesBehind(k key, o *owners, rec *notes) (bool, error) {
+	c.memory.setWaiting(k, true)
+	pods, podsErr := behind(c.pods.GetStore(), rec.podsWritten)
+	owner, ownerErr := false, error(nil)
+	if store := o.getStore(); store != nil {
+		owner, ownerErr = behind(store, rec.ownerWritten)
+	}
+	if pods || owner {
+		return true, nil
+	}
+	c.memory.setWaiting(k, false)
+	return false, errors.Join(podsErr, ownerErr)
+}
+
+// look collects what the plan may know.
+func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes) (plan.View, error) {
+	v := plan.View{Memory: rec.plan, Now: c.clock.Now()}
+	var err error
+	if v.Owner, err = ownerView(o.kind, obj); err != nil {
+		return v, err
+	}
+	pods, err := c.pods.GetIndexer().ByIndex(byOwner, string(obj.GetUID()))
+	if err != nil {
+		return v, fmt.Errorf("find the pods of %s: %w", obj.GetName(), err)
+	}
+	v.Pods = make([]plan.Pod, 0, len(pods))
+	for _, pod := range pods {
+		if r, ok := pod.(*podRecord); ok && r.Namespace == obj.GetNamespace() {
+			v.Pods = append(v.Pods, r.podView(v.Owner.Name, v.Owner.UID))
+		}
+	}
+	return v, nil
+}
+
+// carryOut executes a plan. The status, which does not depend on how that
+// goes, is written at the same time.
+func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *notes,
+	view plan.View, p plan.Plan) (time.Duration, error) {
+	w := &work{c: c, namespace: k.namespace, owner: reference(o.kind, obj), plan: p}
+	w.current = func() bool {
+		cached := o.get(k.namespace, k.name)
+		return cached != nil && (cached.GetGeneration() < view.Owner.Generation || !differs(cached, obj))
+	}
+	if len(p.Create) > 0 {
+		var err error
+		if w.template, err = replica.Template(obj); err != nil {
+			return 0, err
+		}
+	}
+	c.announcePlan(k, rec, view, p)
+	statusDone := make(chan error, 1)
+	if p.WriteStatus {
+		go func() {
+			written, err := w.writeStatus(ctx, o, obj.GetResourceVersion())
+			rec.ownerWritten = later(written, rec.ownerWritten)
+			statusDone <- err
+		}()
+	} else {
+		statusDone <- nil
+	}
+	out, done, err := w.execute(ctx)
+	statusErr := <-statusDone
+	rec.plan = p.Memory
+	rec.podsWritten = later(out.podsWritten, rec.podsWritten)
+	if out.created > 0 {
+		rec.plan = rec.plan.Accepted()
+	}
+	for _, r := range out.refused {
+		rec.plan = rec.plan.Refused(r.slot, plan.Refusal{
+			Reason: r.reason, Message: r.message, Generation: view.Owner.Generation, At: c.clock.Now(),
+		})
+	}
+	if statusErr != nil {
+		rec.plan.StatusWritten = view.Memory.StatusWritten
+	}
+	c.tell(k, o.kind, obj, rec, out, done)
+	if err = errors.Join(err, statusErr); err != nil {
+		return 0, err
+	}
+	if !done || len(out.refused) > 0 {
+		c.queue.Add(k) // plan the rest, or what the refusal means
+	}
+	c.announceState(k, rec, p)
+	return p.Recheck, nil
+}

@@ -1,0 +1,42 @@
+package controller
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// refusalReason says whether the server refused a create for a reason that
+// repeating it at once will not change, and gives the condition reason for it.
+// Everything else (a broken connection, a busy server, credentials that are
+// being renewed) is worth an early retry.
+func refusalReason(err error) (reason string, refused bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "", false
+	}
+	switch code := status.Status().Code; {
+	case code == http.StatusForbidden && strings.Contains(status.Status().Message, "exceeded quota"):
+		// The quota admission plugin gives no cause to tell it by.
+		return "QuotaExceeded", true
+	case code == http.StatusForbidden:
+		return "Forbidden", true
+	case code == http.StatusUnauthorized, code == http.StatusRequestTimeout,
+		code == http.StatusConflict, code == http.StatusTooManyRequests:
+		return "", false
+	case code >= 400 && code < 500:
+		return "CreateRejected", true
+	}
+	return "", false
+}
+
+// serverWords is the server's message without what the client put before it.
+func serverWords(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Message != "" {
+		return status.Status().Message
+	}
+	return err.Error()
+}

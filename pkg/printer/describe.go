@@ -1,0 +1,146 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// Description is all that "describe" shows of one object.
+type Description struct {
+	Report      status.Report
+	APIVersion  string
+	Kind        string
+	Labels      map[string]string
+	Annotations map[string]string
+	Template    *corev1.PodTemplateSpec
+	Events      []corev1.Event
+}
+
+// Describe writes a description in the layout of kubectl describe.
+func Describe(w io.Writer, d Description, now time.Time) error {
+	p := &text{w: w}
+	r := d.Report
+	rows := [][]string{
+		{"Name:", r.Metadata.Name},
+		{"Namespace:", r.Metadata.Namespace},
+	}
+	rows = append(rows, pairs("Labels:", d.Labels)...)
+	rows = append(rows, pairs("Annotations:", d.Annotations)...)
+	rows = append(rows,
+		[]string{"API Version:", d.APIVersion},
+		[]string{"Kind:", d.Kind},
+		[]string{"Created:", r.Metadata.CreationTimestamp.Format(time.RFC1123Z)},
+		[]string{"Generation:", fmt.Sprintf("%d, seen by the controller: %d", r.Metadata.Generation, r.Metadata.ObservedGeneration)},
+		[]string{"Verdict:", fmt.Sprintf("%s: %s", r.Verdict, r.Reason)},
+	)
+	if r.Hint != "" {
+		rows = append(rows, []string{"Hint:", r.Hint})
+	}
+	rows = append(rows,
+		[]string{"Replicas:", fmt.Sprintf("%d desired | %d current | %d ready", r.Replicas.Desired, r.Replicas.Current, r.Replicas.Ready)},
+		[]string{"Pods Status:", phases(r.Pods)},
+	)
+	p.table(rows)
+	p.template(d.Template)
+	p.section("Conditions:", conditionRows(r.Conditions, now))
+	p.section("Pods:", podRows(r.Pods, now))
+	p.section("Events:", eventRows(d.Events, now))
+	return p.err
+}
+
+// pairs shows a map as kubectl describe does: one key=value a line, sorted.
+func pairs(title string, m map[string]string) [][]string {
+	if len(m) == 0 {
+		return [][]string{{title, "<none>"}}
+	}
+	var rows [][]string
+	for k, v := range m {
+		rows = append(rows, []string{"", k + "=" + v})
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
+	rows[0][0] = title
+	return rows
+}
+
+// phases counts the pods by the phase that kubectl describe names them by.
+func phases(pods []status.Pod) string {
+	count := map[corev1.PodPhase]int{}
+	for _, pod := range pods {
+		count[pod.Phase]++
+	}
+	return fmt.Sprintf("%d Running / %d Waiting / %d Succeeded / %d Failed",
+		count[corev1.PodRunning], count[corev1.PodPending], count[corev1.PodSucceeded], count[corev1.PodFailed])
+}
+
+func (t *text) template(template *corev1.PodTemplateSpec) {
+	if template == nil {
+		return
+	}
+	t.line("Pod Template:")
+	for i, row := range pairs("Labels:", template.Labels) {
+		if i > 0 || len(template.Labels) > 0 {
+			t.line("  %-9s%s", row[0], row[1])
+		}
+	}
+	t.line("  Containers:")
+	for _, c := range template.Spec.Containers {
+		t.line("   %s:", c.Name)
+		t.line("    Image:    %s", c.Image)
+		if len(c.Command) > 0 {
+			t.line("    Command:  %s", strings.Join(c.Command, " "))
+		}
+		if len(c.Args) > 0 {
+			t.line("    Args:     %s", strings.Join(c.Args, " "))
+		}
+	}
+}
+
+// section writes a title and an indented table, or <none> where it has only
+// its headers.
+func (t *text) section(title string, rows [][]string) {
+	if len(rows) < 2 {
+		t.line("%s  <none>", title)
+		return
+	}
+	t.line("%s", title)
+	under := make([]string, len(rows[0]))
+	for i, header := range rows[0] {
+		under[i] = strings.Repeat("-", len(header))
+	}
+	rows = slices.Insert(rows, 1, under)
+	for _, row := range rows {
+		row[0] = "  " + row[0]
+	}
+	t.table(rows)
+}
+
+func eventRows(events []corev1.Event, now time.Time) [][]string {
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
+	rows := [][]string{{"Type", "Reason", "Age", "From", "Message"}}
+	for _, e := range events {
+		seen := age(lastSeen(e), now)
+		if e.Count > 1 {
+			seen = fmt.Sprintf("%s (x%d over %s)", seen, e.Count, age(e.FirstTimestamp.Time, now))
+		}
+		rows = append(rows, []string{e.Type, e.Reason, seen, e.Source.Component, strings.TrimSpace(e.Message)})
+	}
+	return rows
+}
+
+// lastSeen is when an event last happened, whichever of its times is set.
+func lastSeen(e corev1.Event) time.Time {
+	for _, t := range []metav1.Time{e.LastTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
+		if !t.IsZero() {
+			return t.Time
+		}
+	}
+	return time.Time{}
+}

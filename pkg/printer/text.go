@@ -1,0 +1,100 @@
+// Package printer turns the model of an object into what a person or a script
+// reads: text, tables, JSON.
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// Report writes what there is to know of one object: the verdict, the counts,
+// the pods, the conditions.
+func Report(w io.Writer, r status.Report, now time.Time) error {
+	p := &text{w: w}
+	p.line("%s/%s: %s: %s", r.Metadata.Type, r.Metadata.Name, r.Verdict, r.Reason)
+	if r.Hint != "" {
+		p.line("hint: %s", r.Hint)
+	}
+	p.line("desired %d, current %d, ready %d", r.Replicas.Desired, r.Replicas.Current, r.Replicas.Ready)
+	if len(r.Pods) > 0 {
+		p.line("")
+		p.table(podRows(r.Pods, now))
+	}
+	if len(r.Conditions) > 0 {
+		p.line("")
+		p.table(conditionRows(r.Conditions, now))
+	}
+	return p.err
+}
+
+func podRows(pods []status.Pod, now time.Time) [][]string {
+	rows := [][]string{{"POD", "READY", "STATUS", "RESTARTS", "AGE", "NODE", "REASON"}}
+	for _, pod := range pods {
+		rows = append(rows, []string{
+			pod.Name, fmt.Sprintf("%d/%d", pod.ReadyContainers, pod.Containers), pod.Status,
+			fmt.Sprint(pod.Restarts), age(pod.Created, now), orNone(pod.Node), pod.Reason,
+		})
+	}
+	return rows
+}
+
+func conditionRows(conditions []metav1.Condition, now time.Time) [][]string {
+	rows := [][]string{{"CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"}}
+	for _, c := range conditions {
+		rows = append(rows, []string{c.Type, string(c.Status), age(c.LastTransitionTime.Time, now), c.Reason, c.Message})
+	}
+	return rows
+}
+
+// text collects the first error of many writes.
+type text struct {
+	w   io.Writer
+	err error
+}
+
+func (t *text) line(format string, args ...any) {
+	if t.err == nil {
+		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
+	}
+}
+
+// table writes rows in columns as kubectl does, without blanks at the ends of
+// lines.
+func (t *text) table(rows [][]string) {
+	var b strings.Builder
+	tabs := printers.GetNewTabWriter(&b)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(tabs, strings.Join(row, "\t")); err != nil && t.err == nil {
+			t.err = err
+		}
+	}
+	if err := tabs.Flush(); err != nil && t.err == nil {
+		t.err = err
+	}
+	for line := range strings.Lines(b.String()) {
+		t.line("%s", strings.TrimRight(line, " \n"))
+	}
+}
+
+// age is the time since then, as kubectl shows it.
+func age(then, now time.Time) string {
+	if then.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(now.Sub(then))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "<none>"
+	}
+	return s
+}

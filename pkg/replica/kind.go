@@ -1,0 +1,61 @@
+// Package replica knows replica resources: which kinds there are, where their
+// count lives, and how to read and set it.
+package replica
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+// FieldManager is the name under which everything this program writes is
+// recorded in managedFields.
+const FieldManager = "kubectl-imoocpod"
+
+// Kind is what the program knows of one resource type.
+type Kind struct {
+	// Resource is the group, version and plural.
+	Resource schema.GroupVersionResource
+	// Kind is the name of the type in manifests and owner references.
+	Kind string
+	// Singular is the name of one object in messages.
+	Singular string
+	// ReplicasPath is the field that holds the desired count.
+	ReplicasPath []string
+}
+
+// ImoocPod is the kind that a bare NAME on the command line means.
+func ImoocPod() Kind {
+	return Kind{
+		Resource:     v1alpha1.GroupVersion().WithResource("imoocpods"),
+		Kind:         "ImoocPod",
+		Singular:     "imoocpod",
+		ReplicasPath: []string{"spec", "replicas"},
+	}
+}
+
+// GroupVersionKind is what manifests of the kind carry.
+func (k Kind) GroupVersionKind() schema.GroupVersionKind {
+	return k.Resource.GroupVersion().WithKind(k.Kind)
+}
+
+// String is the type as kubectl prints it: the singular with its group.
+func (k Kind) String() string {
+	return k.Singular + "." + k.Resource.Group
+}
+
+// CRD is the name of the kind's custom resource definition.
+func (k Kind) CRD() string {
+	return k.Resource.GroupResource().String()
+}
+
+// Desired reads the desired count of an object; without one it is the API
+// convention's default of one.
+func (k Kind) Desired(obj *unstructured.Unstructured) int32 {
+	n, found, err := unstructured.NestedInt64(obj.Object, k.ReplicasPath...)
+	if err != nil || !found {
+		return 1
+	}
+	return int32(n) //nolint:gosec // the schema bounds it to 32 bits
+}

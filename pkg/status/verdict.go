@@ -1,0 +1,54 @@
+// Package status says how a replica resource is doing: objects and a time go
+// in, a verdict and the model that everything prints come out. It imports no
+// client, no clock and no context.
+package status
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+// Verdict is how an object is doing, in a word.
+type Verdict string
+
+// The verdicts.
+const (
+	// Ready: the controller has seen this generation, as many are ready as are
+	// wanted, none is surplus and no failure is reported.
+	Ready Verdict = "ready"
+	// Progressing: on its way there.
+	Progressing Verdict = "progressing"
+	// Failed: will not get there without help.
+	Failed Verdict = "failed"
+	// NotReconciled: no controller has seen the object as it is now.
+	NotReconciled Verdict = "not reconciled"
+)
+
+// Judge gives the verdict on an object, its reason in one line, and a hint
+// when there is something to do.
+func Judge(o Object) (v Verdict, reason, hint string) {
+	switch failure := meta.FindStatusCondition(o.Conditions, v1alpha1.ConditionReplicaFailure); {
+	case o.Deleting:
+		return Progressing, "it is being deleted", ""
+	case o.ObservedGeneration == 0:
+		return NotReconciled, "no controller has seen it yet", "kubectl imoocpod run-controller -n " + o.Namespace
+	case o.ObservedGeneration < o.Generation:
+		return NotReconciled, fmt.Sprintf("generation %d, controller saw %d", o.Generation, o.ObservedGeneration),
+			"kubectl imoocpod run-controller -n " + o.Namespace
+	case failure != nil && failure.Status == metav1.ConditionTrue:
+		return Failed, failure.Reason + ": " + failure.Message, ""
+	case o.Ready == o.Desired && o.Current == o.Desired:
+		return Ready, readyCount(o), ""
+	case o.Current > o.Desired:
+		return Progressing, fmt.Sprintf("%s, %d too many", readyCount(o), o.Current-o.Desired), ""
+	}
+	return Progressing, readyCount(o), ""
+}
+
+func readyCount(o Object) string {
+	return fmt.Sprintf("%d of %d pods are ready", o.Ready, o.Desired)
+}

@@ -24,7 +24,7 @@ type uninstallOptions struct {
 }
 
 func newUninstallCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &uninstallOptions{streams: streams, timeout: time.Minute}
+	o := &uninstallOptions{streams: streams, timeout: 2 * time.Minute}
 	cmd := &cobra.Command{
 		Use:   "uninstall --crds [--delete-objects] [--timeout=duration]",
 		Short: "Remove the custom resource definitions",
@@ -49,7 +49,7 @@ of it, in all namespaces, so this is refused while there are any, unless
 	}
 	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions.")
 	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Delete every object of the definitions too, in all namespaces.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each definition to be gone.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each object and definition to be gone.")
 	return cmd
 }
 
@@ -63,14 +63,8 @@ func (o *uninstallOptions) run(ctx context.Context, c *clients) error {
 		return err //nolint:wrapcheck // it names the file
 	}
 	kind := replica.ImoocPod()
-	if !o.deleteObjects {
-		n, err := countObjects(ctx, client.Resource(kind.Resource))
-		if err != nil && !notServed(err) {
-			return fmt.Errorf("count the objects that would be deleted: %w", err)
-		}
-		if n > 0 {
-			return fmt.Errorf("refused: removing %s would delete the %d objects of it, in all namespaces; say --delete-objects if that is meant", kind.CRD(), n)
-		}
+	if err := o.clear(ctx, client.Resource(kind.Resource), kind); err != nil && !notServed(err) {
+		return err
 	}
 	for _, crd := range crds {
 		if err := o.uninstall(ctx, client.Resource(crdResource()), crd.GetName()); err != nil {
@@ -102,15 +96,36 @@ func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.Resourc
 	return err //nolint:wrapcheck // a closed stdout
 }
 
-// countObjects counts the objects of a resource type in all namespaces.
-func countObjects(ctx context.Context, client dynamic.ResourceInterface) (int64, error) {
-	list, err := client.List(ctx, metav1.ListOptions{Limit: 1})
+// clear makes sure that no objects are left: it deletes them if that is meant,
+// and refuses otherwise. They go before their definition does, and their pods
+// before them: once the definition is gone, the garbage collector may not learn
+// any more that its objects are.
+func (o *uninstallOptions) clear(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind replica.Kind) error {
+	list, err := client.List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return 0, err //nolint:wrapcheck // the caller says what for
+		return fmt.Errorf("count the objects that would be deleted: %w", err)
 	}
-	n := int64(len(list.Items))
-	if more := list.GetRemainingItemCount(); more != nil {
-		n += *more
+	switch n := len(list.Items); {
+	case n == 0:
+		return nil
+	case !o.deleteObjects:
+		return fmt.Errorf("refused: removing %s would delete the %d objects of it, in all namespaces; say --delete-objects if that is meant", kind.CRD(), n)
 	}
-	return n, nil
+	foreground := metav1.DeletePropagationForeground
+	for _, obj := range list.Items {
+		objects := client.Namespace(obj.GetNamespace())
+		err := objects.Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err //nolint:wrapcheck // the server names the object
+		}
+	}
+	for _, obj := range list.Items {
+		if err := awaitGone(ctx, client.Namespace(obj.GetNamespace()), &obj, o.timeout); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(o.streams.Out, "%s %q deleted from %s namespace\n", kind, obj.GetName(), obj.GetNamespace()); err != nil {
+			return err //nolint:wrapcheck // a closed stdout
+		}
+	}
+	return nil
 }

@@ -1,0 +1,191 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// pods makes pods from words such as "0" (slot 0, ready), "1n" (not ready),
+// "2t" (terminating), "3f" (finished), "x" (no slot).
+func pods(words string) []Pod {
+	var list []Pod
+	for i, word := range strings.Fields(words) {
+		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: NoSlot, Name: word, Ready: true, ReadySince: noon.Add(-time.Second)}
+		digits := strings.TrimRight(word, "ntfx")
+		if digits != "" {
+			if _, err := fmt.Sscan(digits, &p.Slot); err != nil {
+				panic(err)
+			}
+			p.Name = PodName("foo", uid, p.Slot)
+		}
+		flags := word[len(digits):]
+		p.Terminating = strings.Contains(flags, "t")
+		p.Finished = strings.Contains(flags, "f")
+		p.Ready = !strings.ContainsAny(flags, "ntf")
+		list = append(list, p)
+	}
+	return list
+}
+
+func view(desired int32, words string) View {
+	return View{
+		Owner: Owner{Namespace: "default", Name: "foo", UID: uid, Generation: 1, Desired: desired},
+		Pods:  pods(words),
+		Now:   noon,
+	}
+}
+
+// deeds is a plan in words: "+0 +1 -2:surplus".
+func deeds(p Plan) string {
+	var words []string
+	for _, slot := range p.Create {
+		words = append(words, fmt.Sprintf("+%d", slot))
+	}
+	for _, d := range p.Delete {
+		words = append(words, fmt.Sprintf("-%d:%s", d.Slot, d.Why))
+	}
+	return strings.Join(words, " ")
+}
+
+func TestPods(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		desired int32
+		pods    string
+		want    string
+	}{
+		{"nothing wanted, nothing there", 0, "", ""},
+		{"from nothing", 3, "", "+0 +1 +2"},
+		{"converged", 3, "0 1 2", ""},
+		{"a pod was deleted", 3, "0 2", "+1"},
+		{"scale up", 4, "0 1", "+2 +3"},
+		{"scale down takes the highest slots, highest first", 1, "0 1 2 3", "-3:surplus -2:surplus -1:surplus"},
+		{"scale to nothing", 0, "0 1", "-1:surplus -0:surplus"},
+		{"a pod that is not ready is kept if its slot is wanted", 1, "0n 1", "-1:surplus"},
+		{"a terminating pod keeps its slot", 2, "0 1t", ""},
+		{"a terminating pod of a higher slot still takes room", 2, "0 5t", ""},
+		{"what is going already is not deleted again", 1, "0 1t 2t", ""},
+		{"scaled down and up while pods are ending", 3, "0 1t 2t", ""},
+		{"surplus is taken only down to the desired count", 3, "0 1 5", "-5:outdated"},
+		{"surplus is counted with the slots that are ending", 2, "0 1t 2 3", "-3:surplus -2:surplus"},
+		{"a pod outside the slots waits until the others are ready", 3, "0 1n 5", ""},
+		{"unless it is not ready itself", 3, "0 1n 5n", "-5:outdated"},
+		{"pods without a slot are replaced one by one", 3, "x x x", "-"},
+		{"and not while one is on its way", 3, "x x xt", ""},
+		{"nor while a slot is being filled", 3, "x x", "+0"},
+		{"pods without a slot go last when there are too many", 2, "0 1 7 x", "-7:surplus --1:surplus"},
+		{"a finished pod of a slot that is not wanted goes at once", 1, "0 4f", "-4:finished"},
+		{"a finished pod that is going is left", 1, "0tf", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := deeds(Pods(view(test.desired, test.pods)))
+			if test.want == "-" {
+				test.want = "--1:outdated"
+			}
+			if got != test.want {
+				t.Errorf("desired %d, pods %q: planned %q, want %q", test.desired, test.pods, got, test.want)
+			}
+		})
+	}
+}
+
+func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
+	for _, words := range []string{"", "0", "0 1 2 3", "0f 1t x"} {
+		v := view(3, words)
+		v.Owner.Deleting = true
+		p := Pods(v)
+		if p.WritesPods() || p.WriteStatus || p.Recheck != 0 {
+			t.Errorf("pods %q: planned %q, status %v, recheck %v; want nothing", words, deeds(p), p.WriteStatus, p.Recheck)
+		}
+	}
+}
+
+func TestHugeCountIsPlannedInParts(t *testing.T) {
+	p := Pods(view(1<<31-1, "0 1"))
+	if len(p.Create) != maxCreates || p.Create[0] != 2 {
+		t.Errorf("planned %d creates from slot %d, want %d from slot 2", len(p.Create), p.Create[0], maxCreates)
+	}
+}
+
+// A slot whose pods keep finishing is filled again after 1, 2, 4 … seconds, at
+// most five minutes.
+func TestFailureBackoff(t *testing.T) {
+	now := noon
+	var m Memory
+	for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
+		v := View{Owner: view(1, "").Owner, Pods: pods("0f"), Memory: m, Now: now}
+		v.Pods[0].UID = types.UID(fmt.Sprintf("failed-%d", i))
+		p := Pods(v)
+		if deeds(p) != "" || p.Recheck != want*time.Second {
+			t.Fatalf("failure %d: planned %q, recheck %v; want to wait %v", i+1, deeds(p), p.Recheck, want*time.Second)
+		}
+		v.Memory, v.Now = p.Memory, now.Add(p.Recheck)
+		if p = Pods(v); deeds(p) != "-0:finished" {
+			t.Fatalf("failure %d: planned %q after the wait", i+1, deeds(p))
+		}
+		v.Memory, v.Pods = p.Memory, nil
+		if p = Pods(v); deeds(p) != "+0" {
+			t.Fatalf("failure %d: planned %q when the pod was gone", i+1, deeds(p))
+		}
+		m, now = p.Memory, v.Now
+	}
+}
+
+func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
+	v := view(1, "0")
+	v.Memory.Failures = map[int32]Failure{0: {UID: "earlier", Count: 7}}
+	p := Pods(v)
+	v.Memory, v.Now = p.Memory, noon.Add(steadyAfter)
+	v.Pods = pods("0f")
+	v.Pods[0].UID = "failed"
+	if p = Pods(v); p.Recheck != failureDelay {
+		t.Errorf("waits %v after a pod that was ready for %v, want %v", p.Recheck, steadyAfter, failureDelay)
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	v := view(3, "0")
+	refuse := func(slot int32) { // as the loop does when the server has refused a create
+		v.Memory = v.Memory.Refused(slot, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: v.Owner.Generation, At: v.Now})
+	}
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+		refuse(NoSlot)
+		p := Pods(v)
+		if deeds(p) != "" || p.Recheck != want*time.Second {
+			t.Fatalf("planned %q, recheck %v; want to wait %v", deeds(p), p.Recheck, want*time.Second)
+		}
+		v.Memory, v.Now = p.Memory, v.Now.Add(p.Recheck)
+		if p = Pods(v); deeds(p) != "+1 +2" {
+			t.Fatalf("planned %q after the wait", deeds(p))
+		}
+	}
+	refuse(NoSlot)
+	v.Owner.Generation++
+	if p := Pods(v); deeds(p) != "+1 +2" {
+		t.Errorf("planned %q for an owner that has changed, want a new attempt at once", deeds(p))
+	}
+}
+
+func TestTakenNameHoldsUpOnlyItsSlot(t *testing.T) {
+	v := view(3, "0")
+	v.Memory = v.Memory.Refused(1, Refusal{Reason: "NameTaken", Generation: 1, At: noon})
+	p := Pods(v)
+	if deeds(p) != "+2" || p.Recheck != time.Second {
+		t.Errorf("planned %q, recheck %v; want +2 and another look at slot 1 in a second", deeds(p), p.Recheck)
+	}
+	// When the slot is filled after all, nothing is left of the refusal.
+	v.Pods = pods("0 1 2")
+	if p = Pods(v); len(p.Memory.Refusals) != 0 {
+		t.Errorf("remembers %v of a filled slot", slices.Collect(maps.Keys(p.Memory.Refusals)))
+	}
+}

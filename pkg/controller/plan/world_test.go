@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+// world is a server with one owner, reduced to what the invariants speak of.
+type world struct {
+	t     *rapid.T
+	owner Owner
+	pods  map[string]Pod // by name, as on a server
+	mem   Memory
+	now   time.Time
+	made  int
+}
+
+func (w *world) view() View {
+	v := View{Owner: w.owner, Memory: w.mem, Now: w.now}
+	for _, p := range w.pods {
+		v.Pods = append(v.Pods, p)
+	}
+	return v
+}
+
+func (w *world) live() (n int32) {
+	for _, p := range w.pods {
+		if p.live() {
+			n++
+		}
+	}
+	return n
+}
+
+// execute does what a plan wants, in a random order and perhaps not to its end,
+// and checks the invariants at every step.
+func (w *world) execute(p Plan, upTo int) {
+	activeBefore := Active(w.view().Pods)
+	for i, d := range p.Delete {
+		if i >= upTo {
+			return
+		}
+		pod, there := w.pods[d.Name]
+		if !there || pod.UID != d.UID {
+			continue // the precondition
+		}
+		if d.Why == Surplus && w.live() <= w.owner.Desired {
+			w.t.Fatalf("I2: deleted %s as surplus with %d live of %d wanted", d.Name, w.live(), w.owner.Desired)
+		}
+		if pod.placed(w.owner.Desired) && !pod.Finished {
+			w.t.Fatalf("deleted %s, whose slot is wanted", d.Name)
+		}
+		if pod.live() {
+			pod.Terminating, pod.Ready = true, false
+			w.pods[d.Name] = pod
+		} else {
+			delete(w.pods, d.Name)
+		}
+	}
+	outdated := 0
+	for _, d := range p.Delete {
+		if d.Why == Outdated {
+			outdated++
+		}
+	}
+	if outdated > 1 {
+		w.t.Fatalf("replaces %d of %d pods at once", outdated, activeBefore)
+	}
+	for i, slot := range p.Create {
+		if i+len(p.Delete) >= upTo {
+			return
+		}
+		name := PodName(w.owner.Name, w.owner.UID, slot)
+		if _, taken := w.pods[name]; taken {
+			w.t.Fatalf("created %s, whose name is taken", name)
+		}
+		w.made++
+		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot}
+		if w.live() > w.owner.Desired {
+			w.t.Fatalf("I1: %d live pods for %d slots", w.live(), w.owner.Desired)
+		}
+	}
+}
+
+// settle lets time pass: pods start, terminating ones go.
+func (w *world) settle() {
+	w.now = w.now.Add(maxFailureDelay)
+	for name, p := range w.pods {
+		switch {
+		case p.Terminating:
+			delete(w.pods, name)
+		case !p.Finished:
+			p.Ready, p.ReadySince = true, w.now
+			w.pods[name] = p
+		}
+	}
+}
+
+// From any state, through any interference, plans reach the desired set in a
+// bounded number of steps and then want nothing; on the way none makes a pod
+// too many or takes one too many.
+func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{
+			t:     t,
+			owner: Owner{Name: "foo", Namespace: "default", UID: uid, Generation: 1, Desired: rapid.Int32Range(0, 8).Draw(t, "desired")},
+			pods:  map[string]Pod{},
+			now:   noon,
+		}
+		for i := range rapid.IntRange(0, 10).Draw(t, "pods") {
+			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: rapid.Int32Range(-1, 11).Draw(t, "slot")}
+			p.Name = fmt.Sprintf("stray-%d", i)
+			if p.Slot != NoSlot {
+				p.Name = PodName(w.owner.Name, uid, p.Slot)
+			}
+			p.Finished = rapid.Bool().Draw(t, "finished")
+			p.Terminating = rapid.Bool().Draw(t, "terminating")
+			p.Ready = !p.Finished && !p.Terminating && rapid.Bool().Draw(t, "ready")
+			w.pods[p.Name] = p
+		}
+		for range rapid.IntRange(0, 12).Draw(t, "steps") {
+			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "kill", "fail", "settle"}).Draw(t, "step") {
+			case "plan":
+				if w.live() > w.owner.Desired {
+					w.planDeletesOnly()
+					continue
+				}
+				p := Pods(w.view())
+				w.mem = p.Memory
+				w.execute(p, rapid.IntRange(0, 20).Draw(t, "upTo"))
+			case "crash":
+				w.mem = Memory{}
+			case "scale":
+				w.owner.Desired, w.owner.Generation = rapid.Int32Range(0, 8).Draw(t, "desired"), w.owner.Generation+1
+			case "kill":
+				for name := range w.pods {
+					delete(w.pods, name)
+					break
+				}
+			case "fail":
+				for name, p := range w.pods {
+					p.Finished, p.Ready = true, false
+					w.pods[name] = p
+					break
+				}
+			case "settle":
+				w.settle()
+			}
+		}
+		w.mustConverge()
+	})
+}
+
+// planDeletesOnly executes a plan made while there are more pods than slots: it
+// must not create.
+func (w *world) planDeletesOnly() {
+	p := Pods(w.view())
+	if len(p.Create) > 0 {
+		w.t.Fatalf("I1: creates %v with %d live pods for %d slots", p.Create, w.live(), w.owner.Desired)
+	}
+	w.mem = p.Memory
+	w.execute(p, 1<<30)
+}
+
+func (w *world) mustConverge() {
+	bound := 3*len(w.pods) + 3*int(w.owner.Desired) + 5
+	for range bound {
+		p := Pods(w.view())
+		w.mem = p.Memory
+		w.execute(p, 1<<30)
+		if p.WriteStatus {
+			w.owner.Status = p.Status
+		}
+		w.settle()
+	}
+	p := Pods(w.view())
+	if p.WriteStatus {
+		w.owner.Status = p.Status
+		w.mem = p.Memory
+		p = Pods(w.view())
+	}
+	if p.WritesPods() || p.WriteStatus || p.Recheck != 0 {
+		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(p), p.WriteStatus, p.Recheck)
+	}
+	if got := int32(len(w.pods)); got != w.owner.Desired {
+		w.t.Fatalf("ends with %d pods of %d", got, w.owner.Desired)
+	}
+	for slot := range w.owner.Desired {
+		if _, there := w.pods[PodName(w.owner.Name, uid, slot)]; !there {
+			w.t.Fatalf("ends without a pod in slot %d", slot)
+		}
+	}
+	if c := w.owner.Status.Conditions; len(c) == 0 || c[0].Type != v1alpha1.ConditionReady || c[0].Status != "True" {
+		w.t.Fatalf("ends with conditions %v", c)
+	}
+}

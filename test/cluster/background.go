@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// background is where the control plane lies that up starts and down ends.
+type background struct {
+	dir string
+}
+
+func newBackground(dir string) (background, error) {
+	if dir == "" {
+		cache, err := cacheDir()
+		if err != nil {
+			return background{}, err
+		}
+		return background{dir: filepath.Join(cache, "up")}, nil
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return background{}, fmt.Errorf("resolve the directory: %w", err)
+	}
+	return background{dir: dir}, nil
+}
+
+func (b background) stateDir() string { return filepath.Join(b.dir, "cluster") }
+func (b background) logPath() string  { return filepath.Join(b.dir, "launcher.log") }
+
+const backgroundDirUsage = "`directory` of the control plane in the background (default one in the cache)"
+
+func upCommand(ctx context.Context, args []string) error {
+	var o options
+	flags := o.flagSet("up")
+	flags.StringVar(&o.dir, "dir", "", backgroundDirUsage)
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+	b, err := newBackground(o.dir)
+	if err != nil {
+		return err
+	}
+	e, err := b.up(ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("export KUBECONFIG=%s\n", shellQuote(e.Kubeconfig))
+	fmt.Printf("export PATH=%s:\"$PATH\"\n", shellQuote(e.Bin))
+	return nil
+}
+
+// up starts the control plane unless it is running and waits until it is ready.
+func (b background) up(ctx context.Context, o options) (endpoint, error) {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return endpoint{}, fmt.Errorf("create the directory: %w", err)
+	}
+	// One at a time, so that the second finds what the first has started.
+	lock, err := openLock(filepath.Join(b.dir, "up.lock"), os.O_CREATE)
+	if err != nil {
+		return endpoint{}, fmt.Errorf("open the lock: %w", err)
+	}
+	defer lock.release()
+	if err := lock.wait(ctx); err != nil {
+		return endpoint{}, fmt.Errorf("wait for another up: %w", err)
+	}
+
+	launcher, free, err := openStateLock(b.stateDir())
+	if err != nil {
+		return endpoint{}, err
+	}
+	if launcher != nil {
+		defer launcher.release()
+		if !free {
+			progress("already running")
+			return b.awaitReady(ctx, func() (bool, error) { return launcher.try() })
+		}
+		launcher.release()
+	}
+
+	// Here people see what is going on, later it would only be in the log.
+	if _, err := ensurePrograms(ctx); err != nil {
+		return endpoint{}, err
+	}
+	return b.start(ctx, o)
+}
+
+// start starts the launcher of the control plane in a session of its own.
+func (b background) start(ctx context.Context, o options) (endpoint, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return endpoint{}, fmt.Errorf("find the launcher: %w", err)
+	}
+	log, err := os.Create(b.logPath())
+	if err != nil {
+		return endpoint{}, fmt.Errorf("create the log of the launcher: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(executable, b.serveArgs(o)...)
+	cmd.Dir = b.dir
+	cmd.Stdout = log
+	cmd.Stderr = log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return endpoint{}, fmt.Errorf("start the launcher: %w", err)
+	}
+
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	e, err := b.awaitReady(ctx, func() (bool, error) {
+		select {
+		case err := <-done:
+			done <- err // for the one who waits below
+			return true, nil
+		default:
+			return false, nil
+		}
+	})
+	if err != nil {
+		cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+		<-done
+		return endpoint{}, err
+	}
+	return e, nil
+}
+
+// serveArgs returns the arguments of the launcher that runs the control plane.
+func (b background) serveArgs(o options) []string {
+	args := []string{"serve", "--detached", "--dir=" + b.stateDir(), "--nodes=" + strconv.Itoa(o.nodes)}
+	for _, config := range o.kwokConfigs {
+		args = append(args, "--kwok-config="+config)
+	}
+	for component, extra := range o.extraArgs {
+		for _, arg := range extra {
+			args = append(args, "--arg="+component+":"+arg)
+		}
+	}
+	return args
+}
+
+// awaitReady waits until the control plane is ready or its launcher has ended.
+func (b background) awaitReady(ctx context.Context, ended func() (bool, error)) (endpoint, error) {
+	var e endpoint
+	err := poll(ctx, func(context.Context) (bool, error) {
+		data, err := os.ReadFile(filepath.Join(b.stateDir(), readyName))
+		if err == nil {
+			return true, json.Unmarshal(data, &e)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		gone, err := ended()
+		if gone {
+			err = fmt.Errorf("its launcher has ended:\n%s", logTail(b.logPath()))
+		}
+		return false, err
+	})
+	if err != nil {
+		return endpoint{}, fmt.Errorf("wait for the control plane: %w", err)
+	}
+	return e, nil
+}
+
+func downCommand(ctx context.Context, args []string) error {
+	flags := newFlagSet("down")
+	dir := flags.String("dir", "", backgroundDirUsage)
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+	b, err := newBackground(*dir)
+	if err != nil {
+		return err
+	}
+	return b.down(ctx)
+}
+
+// down ends the control plane and returns when it is gone.
+func (b background) down(ctx context.Context) error {
+	launcher, free, err := openStateLock(b.stateDir())
+	if err != nil {
+		return err
+	}
+	if launcher == nil {
+		progress("nothing is running")
+		return nil
+	}
+	defer launcher.release()
+	if free {
+		launcher.release()
+		progress("nothing is running, removing what a launcher that was killed has left")
+		return removeStale(ctx, b.stateDir())
+	}
+
+	pid, err := readPid(launcher.file.Name())
+	if err != nil {
+		return err
+	}
+	for _, attempt := range []struct {
+		signal  syscall.Signal
+		timeout time.Duration
+	}{{syscall.SIGTERM, time.Minute}, {syscall.SIGKILL, 10 * time.Second}} {
+		if err := syscall.Kill(pid, attempt.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("end process %d: %w", pid, err)
+		}
+		waitCtx, cancel := context.WithTimeout(ctx, attempt.timeout)
+		err = launcher.wait(waitCtx)
+		cancel()
+		if err == nil {
+			launcher.release()
+			return removeStale(ctx, b.stateDir())
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return fmt.Errorf("wait for the end of process %d: %w", pid, err)
+}
+
+var shellSafe = regexp.MustCompile(`^[A-Za-z0-9_./+:@%,=-]+$`)
+
+// shellQuote returns text as one word of a shell command.
+func shellQuote(text string) string {
+	if shellSafe.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// readyTimeout is how long a component may take to become ready. It is generous,
+// as machines that run tests are busy.
+const readyTimeout = 2 * time.Minute
+
+// cluster is a control plane.
+type cluster struct {
+	layout     layout
+	components map[string]component
+	supervisor *supervisor
+	starter    *starter
+	api        *apiClient
+}
+
+// withCluster starts a control plane, calls use when it is ready and takes
+// everything down again, whatever happens.
+func withCluster(ctx context.Context, o options, use func(context.Context, *cluster) error) (err error) {
+	state, err := claimStateDir(ctx, o.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.release(o.keep)) }()
+	bin, err := ensurePrograms(ctx)
+	if err != nil {
+		return err
+	}
+	ca, err := newAuthority()
+	if err != nil {
+		return err
+	}
+
+	starter := newStarter()
+	c, err := startCluster(ctx, o, state.path, bin, ca, starter)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.supervisor.stopAll()) }()
+	if err := state.announce(c.endpoint()); err != nil {
+		return err
+	}
+	return use(ctx, c)
+}
+
+// startCluster starts a control plane. It tries again if another process was
+// faster to listen on one of the ports that were free when they were chosen.
+func startCluster(ctx context.Context, o options, dir, bin string, ca *authority, starter *starter) (*cluster, error) {
+	for attempt := 1; ; attempt++ {
+		c, err := newCluster(o, dir, bin, ca, starter)
+		if err != nil {
+			return nil, err
+		}
+		err = c.start(ctx, o.nodes)
+		if err == nil {
+			return c, nil
+		}
+		err = errors.Join(err, c.supervisor.stopAll())
+		var died *diedError
+		if !errors.As(err, &died) || !portClash(died.log) || attempt == 3 {
+			return nil, err
+		}
+		progress("%s found its port taken, trying again with others", died.component)
+		if err := c.removeData(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// portClash says whether a component ended because one of its ports was taken.
+func portClash(log string) bool {
+	return strings.Contains(log, "address already in use")
+}
+
+func newCluster(o options, dir, bin string, ca *authority, starter *starter) (*cluster, error) {
+	ports, err := freePorts()
+	if err != nil {
+		return nil, err
+	}
+	l := layout{bin: bin, dir: dir, ports: ports}
+	if err := l.writeFiles(ca); err != nil {
+		return nil, err
+	}
+	api, err := newAPIClient(l.apiServerURL(), ca)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{
+		layout:     l,
+		components: l.components(o),
+		supervisor: newSupervisor(dir, starter),
+		starter:    starter,
+		api:        api,
+	}, nil
+}
+
+func (c *cluster) endpoint() endpoint {
+	return endpoint{
+		Kubeconfig: c.layout.kubeconfig(),
+		Bin:        c.layout.bin,
+		Dir:        c.layout.dir,
+		AuditLog:   c.layout.auditLog(),
+	}
+}
+
+// start starts all components and returns when a pod that is created from now on
+// soon runs.
+func (c *cluster) start(ctx context.Context, nodes int) error {
+	ctx, cancel := c.supervisor.untilDeath(ctx)
+	defer cancel()
+	for _, name := range []string{etcd, apiServer, controllerManager, scheduler, kwok} {
+		if err := c.startComponent(ctx, name); err != nil {
+			return err
+		}
+	}
+	if err := createNodes(ctx, c.api, nodes); err != nil {
+		return err
+	}
+	if err := c.await(ctx, controllerManager, func(ctx context.Context) error {
+		return c.api.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
+	}); err != nil {
+		return err
+	}
+	return c.await(ctx, kwok, func(ctx context.Context) error {
+		return checkNodes(ctx, c.api)
+	})
+}
+
+// startComponent starts a component. If others depend on it, it returns when it
+// is ready.
+func (c *cluster) startComponent(ctx context.Context, name string) error {
+	if err := c.supervisor.start(c.components[name]); err != nil {
+		return err
+	}
+	switch name {
+	case etcd:
+		return c.await(ctx, name, c.checkEtcd)
+	case apiServer:
+		return c.await(ctx, name, func(ctx context.Context) error {
+			return c.api.get(ctx, "/readyz", nil)
+		})
+	}
+	return nil
+}
+
+func (c *cluster) checkEtcd(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.layout.etcdURL()+"/health", nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	return nil
+}
+
+// await waits until check returns no error. If that takes too long, its error
+// tells why along with the log of the component that is responsible.
+func (c *cluster) await(ctx context.Context, component string, check func(context.Context) error) error {
+	errTimeout := errors.New("timeout")
+	waitCtx, cancel := context.WithTimeoutCause(ctx, readyTimeout, errTimeout)
+	defer cancel()
+	var last error
+	err := poll(waitCtx, func(ctx context.Context) (bool, error) {
+		err := check(ctx)
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
+		return err == nil, nil
+	})
+	if errors.Is(err, errTimeout) {
+		return fmt.Errorf("%s is not ready after %s (%w), the end of its log is:\n%s",
+			component, readyTimeout, last, logTail(c.layout.file(component+".log")))
+	}
+	var died *diedError
+	if err != nil && !errors.As(err, &died) {
+		return fmt.Errorf("wait for %s: %w", component, err)
+	}
+	return err
+}
+
+// removeData removes what the components have written, so that they can be
+// started anew.
+func (c *cluster) removeData() error {
+	logs, err := filepath.Glob(c.layout.file("*.log"))
+	if err != nil {
+		return fmt.Errorf("look for logs: %w", err)
+	}
+	for _, path := range append(logs, c.layout.file("etcd-data")) {
+		if err := os.RemoveAll(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the data of a failed start: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+// Command cluster runs a real Kubernetes control plane on loopback: etcd,
+// kube-apiserver, kube-controller-manager, kube-scheduler and kwok, which plays
+// the part of the kubelets. All of them are built from Go modules, so neither a
+// container runtime nor a cluster is needed to test against the real thing.
+//
+// It is a module of its own so that none of this reaches the go.mod of the
+// plugin.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const usage = `Runs a Kubernetes control plane on loopback, without a container runtime.
+
+Usage:
+  cluster build                       build the programs that are missing and print their directory
+  cluster serve [flags]               run a control plane until stdin ends or a signal comes
+  cluster run [flags] -- COMMAND ...  run a control plane for as long as COMMAND runs
+  cluster up [flags]                  run a control plane in the background
+  cluster down [--dir DIR]            end the control plane that "up" started
+
+Use "cluster COMMAND --help" for the flags of a command.
+
+The programs are built once per machine, which takes some minutes, and are kept
+in $` + cacheVariable + `, by default in the user's cache directory.
+
+When it is ready, serve prints one line of JSON on stdout:
+
+  {"kubeconfig":"...","bin":"...","dir":"...","auditLog":"..."}
+
+From then on it reads commands from stdin, one per line, and answers each with
+one line on stdout, "ok" or "error: ...":
+
+  stop COMPONENT    end it with SIGTERM and wait until it is gone
+  kill COMPONENT    end it with SIGKILL and wait until it is gone
+  start COMPONENT   start it again with the same data and on the same port;
+                    for etcd and kube-apiserver, wait until it is ready
+
+COMPONENT is etcd, kube-apiserver, kube-controller-manager, kube-scheduler or kwok.
+
+up prints what a shell needs to use the control plane:
+
+  eval "$(go run . up)"
+`
+
+// exitCode is the error of a command that has nothing to say beyond the exit
+// code that the process is to end with.
+type exitCode int
+
+func (e exitCode) Error() string { return "exit code " + strconv.Itoa(int(e)) }
+
+func main() {
+	// Whoever reads the output may be killed. Writing to nobody must then be an
+	// error like others, not the end of a launcher that has not cleaned up yet.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	err := dispatch(ctx, os.Args[1:])
+	stop()
+
+	var code exitCode
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return
+	case errors.As(err, &code):
+		os.Exit(int(code))
+	}
+	fmt.Fprintln(os.Stderr, "cluster:", err)
+	os.Exit(1)
+}
+
+// endSignals are the signals that ask the launcher to end.
+func endSignals() []os.Signal {
+	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+}
+
+func dispatch(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New(`no command given, see "cluster --help"`)
+	}
+	switch name, args := args[0], args[1:]; name {
+	case "build":
+		return buildCommand(ctx, args)
+	case "serve":
+		return serveCommand(ctx, args)
+	case "run":
+		return runCommand(ctx, args)
+	case "up":
+		return upCommand(ctx, args)
+	case "down":
+		return downCommand(ctx, args)
+	case "help", "-h", "-help", "--help":
+		fmt.Print(usage)
+		return nil
+	default:
+		return fmt.Errorf("unknown command %q, see \"cluster --help\"", name)
+	}
+}
+
+// options is what can be chosen about a control plane.
+type options struct {
+	dir         string
+	keep        bool
+	nodes       int
+	kwokConfigs []string
+	// extraArgs holds, by component, arguments that are added after its own and
+	// so override them.
+	extraArgs map[string][]string
+}
+
+// flagSet returns the flags of every command that starts a control plane.
+func (o *options) flagSet(name string) *flag.FlagSet {
+	flags := newFlagSet(name)
+	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes")
+	flags.Func("kwok-config", "further `file` of kwok configuration such as stages (repeatable)", func(value string) error {
+		path, err := filepath.Abs(value)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return err
+		}
+		o.kwokConfigs = append(o.kwokConfigs, path)
+		return nil
+	})
+	flags.Func("arg", "further `COMPONENT:--flag=value` for a component (repeatable)", func(value string) error {
+		component, arg, found := strings.Cut(value, ":")
+		if !found || arg == "" {
+			return errors.New("must be COMPONENT:--flag=value")
+		}
+		if !isComponent(component) {
+			return fmt.Errorf("unknown component %q", component)
+		}
+		if o.extraArgs == nil {
+			o.extraArgs = map[string][]string{}
+		}
+		o.extraArgs[component] = append(o.extraArgs[component], arg)
+		return nil
+	})
+	return flags
+}
+
+// addStateFlags adds the flags of a command that runs a control plane itself.
+func (o *options) addStateFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.dir, "dir", "", "state `directory`, which must be empty or not exist (default a new temporary one)")
+	flags.BoolVar(&o.keep, "keep", false, "keep the state directory at the end, to read its logs")
+}
+
+func newFlagSet(name string) *flag.FlagSet {
+	flags := flag.NewFlagSet("cluster "+name, flag.ContinueOnError)
+	flags.Usage = func() {} // parse prints it, where it is wanted
+	flags.SetOutput(io.Discard)
+	return flags
+}
+
+// parse parses args and prints the flags on stdout if they were asked for. What
+// is wrong with args is returned as one line and nothing is printed.
+func parse(flags *flag.FlagSet, args []string) error {
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Printf("Flags of %q:\n", flags.Name())
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%w, see %q", err, flags.Name()+" --help")
+	}
+	return nil
+}
+
+// parseAll is parse for a command that takes flags only.
+func parseAll(flags *flag.FlagSet, args []string) error {
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q, see %q", flags.Arg(0), flags.Name()+" --help")
+	}
+	return nil
+}
+
+// progress tells people what a command is doing, on stderr: stdout is for what
+// programs read.
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "cluster: "+format+"\n", args...)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+)
+
+// createNodes creates the nodes of which kwok is the kubelet. They are large
+// enough for tests with thousands of pods.
+func createNodes(ctx context.Context, api *apiClient, count int) error {
+	for i := range count {
+		if err := api.create(ctx, "/api/v1/nodes", node(fmt.Sprintf("node-%d", i))); err != nil {
+			return fmt.Errorf("create a node: %w", err)
+		}
+	}
+	return nil
+}
+
+func node(name string) object {
+	resources := object{"cpu": "1000", "memory": "4Ti", "pods": "5000"}
+	return object{
+		"apiVersion": "v1",
+		"kind":       "Node",
+		"metadata": object{
+			"name": name,
+			"labels": object{
+				"kubernetes.io/arch":     runtime.GOARCH,
+				"kubernetes.io/hostname": name,
+				"kubernetes.io/os":       "linux",
+			},
+			"annotations": object{"kwok.x-k8s.io/node": "fake"},
+		},
+		"status": object{
+			"allocatable": resources,
+			"capacity":    resources,
+			"nodeInfo":    object{"architecture": runtime.GOARCH, "operatingSystem": "linux"},
+		},
+	}
+}
+
+// checkNodes returns nil if pods can be scheduled to all nodes.
+func checkNodes(ctx context.Context, api *apiClient) error {
+	var nodes struct {
+		Items []struct {
+			Metadata struct{ Name string }
+			Spec     struct{ Taints []struct{ Key string } }
+			Status   struct {
+				Conditions []struct{ Type, Status string }
+			}
+		}
+	}
+	if err := api.get(ctx, "/api/v1/nodes", &nodes); err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		if taints := node.Spec.Taints; len(taints) > 0 {
+			return fmt.Errorf("node %s has the taint %s", node.Metadata.Name, taints[0].Key)
+		}
+		ready := false
+		for _, condition := range node.Status.Conditions {
+			ready = ready || condition.Type == "Ready" && condition.Status == "True"
+		}
+		if !ready {
+			return fmt.Errorf("node %s is not ready", node.Metadata.Name)
+		}
+	}
+	return nil
+}

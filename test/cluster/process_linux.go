@@ -1,0 +1,26 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// endWithParent makes the kernel end a process when the thread that started it
+// ends, see starter.
+func endWithParent(attr *syscall.SysProcAttr) {
+	attr.Pdeathsig = syscall.SIGKILL
+}
+
+// commandLine returns the command line of a process, which is empty if there is
+// no such process.
+func commandLine(pid int) (string, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return "", nil
+	}
+	return strings.ReplaceAll(string(data), "\x00", " "), err
+}

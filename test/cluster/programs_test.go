@@ -1,0 +1,73 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCacheKeyChangesWithWhateverTheProgramsDependOn(t *testing.T) {
+	base := cacheKey("mod", "sum", []string{"-a"}, "go1")
+	if !keyPattern.MatchString(base) {
+		t.Errorf("key %q does not look like one, so it would never be removed", base)
+	}
+	for name, other := range map[string]string{
+		"go.mod":    cacheKey("mod2", "sum", []string{"-a"}, "go1"),
+		"go.sum":    cacheKey("mod", "sum2", []string{"-a"}, "go1"),
+		"arguments": cacheKey("mod", "sum", []string{"-b"}, "go1"),
+		"toolchain": cacheKey("mod", "sum", []string{"-a"}, "go2"),
+		"borders":   cacheKey("mods", "um", []string{"-a"}, "go1"),
+	} {
+		if other == base {
+			t.Errorf("the key does not depend on the %s", name)
+		}
+	}
+}
+
+func TestRequiredVersion(t *testing.T) {
+	const mod = `module example.com/m
+
+require example.com/single v1.0.0
+
+require (
+	example.com/direct v1.2.3
+	example.com/indirect v0.1.0 // indirect
+)
+
+replace example.com/replaced => example.com/other v1.0.0
+`
+	for module, want := range map[string]string{
+		"example.com/single":   "v1.0.0",
+		"example.com/direct":   "v1.2.3",
+		"example.com/indirect": "v0.1.0",
+	} {
+		got, err := requiredVersion(mod, module)
+		if err != nil || got != want {
+			t.Errorf("requiredVersion(%s) = %q, %v, want %q", module, got, err, want)
+		}
+	}
+	if got, err := requiredVersion(mod, "example.com/replaced"); err == nil {
+		t.Errorf("requiredVersion of a module that is not required = %q", got)
+	}
+}
+
+func TestLinkerFlags(t *testing.T) {
+	flags := linkerFlags("v1.36.3")
+	for _, want := range []string{
+		"-X k8s.io/component-base/version.gitVersion=v1.36.3",
+		"-X k8s.io/component-base/version.gitMajor=1",
+		"-X k8s.io/component-base/version.gitMinor=36",
+	} {
+		if !strings.Contains(flags, want) {
+			t.Errorf("linker flags %q lack %q", flags, want)
+		}
+	}
+}
+
+// The list of programs and the tools of go.mod must not drift apart.
+func TestProgramsAreTools(t *testing.T) {
+	for _, p := range programs() {
+		if !strings.Contains(goMod, "\t"+p.importPath+"\n") {
+			t.Errorf("%s is not a tool in go.mod", p.importPath)
+		}
+	}
+}

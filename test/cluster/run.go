@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// auditLogVariable names the environment variable by which a command finds the
+// audit log of the API server.
+const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
+
+// graceTimeout is how long a command may take to end after a signal.
+const graceTimeout = 30 * time.Second
+
+func runCommand(ctx context.Context, args []string) error {
+	var o options
+	flags := o.flagSet("run")
+	o.addStateFlags(flags)
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 {
+		return fmt.Errorf("no command to run given, see %q", "cluster --help")
+	}
+	return withCluster(ctx, o, func(ctx context.Context, c *cluster) error {
+		return c.run(ctx, flags.Args())
+	})
+}
+
+// run runs a command for which the control plane is the current one. It returns
+// an exitCode if the command fails.
+func (c *cluster) run(ctx context.Context, command []string) error {
+	path, err := c.lookPath(command[0])
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(path, command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(),
+		"KUBECONFIG="+c.layout.kubeconfig(),
+		"PATH="+c.layout.bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
+		auditLogVariable+"="+c.layout.auditLog(),
+	)
+
+	// At a terminal the command stays in the process group of the launcher, so
+	// that it can read from the terminal and be suspended. Ctrl-C then reaches it
+	// without help, and it may well want to live on, if it is a shell.
+	// Elsewhere it gets a group of its own, so that all of it can be ended.
+	interactive := inForeground()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !interactive}
+
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, endSignals()...)
+	defer signal.Stop(signals)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := c.starter.start(cmd); err != nil {
+		return fmt.Errorf("run %s: %w", command[0], err)
+	}
+	target := cmd.Process.Pid
+	if !interactive {
+		target = -target
+		// What it has left in the background would speak to nobody.
+		defer syscall.Kill(target, syscall.SIGKILL)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+
+	var grace <-chan time.Time
+	for {
+		select {
+		case err := <-done:
+			return commandError(command[0], err)
+		case <-c.supervisor.died:
+			syscall.Kill(target, syscall.SIGKILL)
+			<-done
+			return c.supervisor.death
+		case signal := <-signals:
+			if interactive && signal == syscall.SIGINT {
+				continue
+			}
+			syscall.Kill(target, signal.(syscall.Signal))
+			if grace == nil {
+				grace = time.After(graceTimeout)
+			}
+		case <-grace:
+			syscall.Kill(target, syscall.SIGKILL)
+		}
+	}
+}
+
+// lookPath finds a program like a shell does that has the programs of the control
+// plane first in its path.
+func (c *cluster) lookPath(name string) (string, error) {
+	if !strings.ContainsRune(name, filepath.Separator) {
+		path := filepath.Join(c.layout.bin, name)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("find the command to run: %w", err)
+	}
+	return path, nil
+}
+
+// commandError returns the exit code that a shell would report for the command.
+func commandError(name string, err error) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		if err != nil {
+			return fmt.Errorf("run %s: %w", name, err)
+		}
+		return nil
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return exitCode(128 + int(status.Signal()))
+	}
+	return exitCode(exit.ExitCode())
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+var errStdinEnded = errors.New("stdin has ended")
+
+func serveCommand(ctx context.Context, args []string) error {
+	var o options
+	flags := o.flagSet("serve")
+	o.addStateFlags(flags)
+	detached := flags.Bool("detached", false, "do not read stdin, run until a signal comes")
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	lines := make(chan string)
+	if !*detached {
+		// Also the start ends when stdin does: then whoever wanted the control
+		// plane is gone.
+		go func() { cancel(readLines(ctx, os.Stdin, lines)) }()
+	}
+	return withCluster(ctx, o, func(ctx context.Context, c *cluster) error {
+		ctx, cancel := c.supervisor.untilDeath(ctx)
+		defer cancel()
+		if err := json.NewEncoder(os.Stdout).Encode(c.endpoint()); err != nil {
+			return fmt.Errorf("tell that the control plane is ready: %w", err)
+		}
+		return c.obey(ctx, lines)
+	})
+}
+
+// readLines sends what it reads to lines. It returns when there is no more to
+// read.
+func readLines(ctx context.Context, input io.Reader, lines chan<- string) error {
+	scanner := bufio.NewScanner(input)
+	for scanner.Scan() {
+		// The one who sends commands waits for the answer to each. If it does not,
+		// its end is noticed only when its commands have been executed.
+		select {
+		case lines <- scanner.Text():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("read stdin: %w", err)
+	}
+	return errStdinEnded
+}
+
+// obey executes commands until ctx ends. It returns an error only if that is
+// because a component has ended.
+func (c *cluster) obey(ctx context.Context, lines <-chan string) error {
+	for {
+		select {
+		case <-ctx.Done():
+			var died *diedError
+			if errors.As(context.Cause(ctx), &died) {
+				return died
+			}
+			return nil
+		case line := <-lines:
+			answer := "ok"
+			if err := c.execute(ctx, line); err != nil {
+				answer = "error: " + strings.ReplaceAll(err.Error(), "\n", " ")
+			}
+			if _, err := fmt.Println(answer); err != nil {
+				return fmt.Errorf("answer a command: %w", err)
+			}
+		}
+	}
+}
+
+// execute executes a command such as "stop etcd".
+func (c *cluster) execute(ctx context.Context, line string) error {
+	words := strings.Fields(line)
+	if len(words) != 2 {
+		return fmt.Errorf("command %q is not of the form VERB COMPONENT", line)
+	}
+	verb, name := words[0], words[1]
+	if !isComponent(name) {
+		return fmt.Errorf("unknown component %q", name)
+	}
+	switch verb {
+	case "stop":
+		return c.supervisor.stop(ctx, name, syscall.SIGTERM)
+	case "kill":
+		return c.supervisor.stop(ctx, name, syscall.SIGKILL)
+	case "start":
+		return c.startComponent(ctx, name)
+	default:
+		return fmt.Errorf("unknown command %q", verb)
+	}
+}

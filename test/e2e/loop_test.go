@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// loop is a run-controller of the plugin under test.
+type loop struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	done chan struct{}
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// startLoop starts "kubectl-imoocpod run-controller" in a namespace; it is
+// stopped when the test ends. It is started without kubectl, which would stand
+// between it and the signals of the tests.
+func startLoop(t *testing.T, namespace string, args ...string) *loop {
+	t.Helper()
+	args = append([]string{"run-controller", "-n", namespace}, args...)
+	l := &loop{t: t, cmd: exec.Command(cluster.pluginDir+"/kubectl-imoocpod", args...), done: make(chan struct{})}
+	l.cmd.Env = environment()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.cmd.Stdout, l.cmd.Stderr = w, w
+	if err := l.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	go func() {
+		defer close(l.done)
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			l.mu.Lock()
+			l.lines = append(l.lines, lines.Text())
+			l.mu.Unlock()
+		}
+		_ = l.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		l.stop()
+		if t.Failed() {
+			t.Logf("the loop said:\n%s", l.output())
+		}
+		if strings.Contains(l.output(), "DATA RACE") {
+			t.Error("the loop has a data race")
+		}
+	})
+	return l
+}
+
+// stop asks the loop to stop, as Ctrl-C does, and returns its exit code.
+func (l *loop) stop() int { return l.signal(os.Interrupt) }
+
+// kill ends the loop as kill -9 does.
+func (l *loop) kill() { l.signal(syscall.SIGKILL) }
+
+func (l *loop) signal(s os.Signal) int {
+	_ = l.cmd.Process.Signal(s) // an error means that it has ended already
+	<-l.done
+	return l.cmd.ProcessState.ExitCode()
+}
+
+func (l *loop) output() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
+
+// says waits until the loop has printed some words.
+func (l *loop) says(words string) {
+	l.t.Helper()
+	eventually(l.t, "the loop says "+words, func() bool { return strings.Contains(l.output(), words) })
+}

@@ -1,0 +1,262 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+)
+
+// The main job: three running pods, three creates, one request for the scale.
+func TestScaleWithTheControllerRunning(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	l := startLoop(t, ns)
+	l.says("in namespace " + ns)
+	imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	foo := getImoocPod(t, ns, "foo")
+
+	// The audit log tells one person's requests from another's.
+	out := imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--as", "scaler", "--as-group", "system:masters")
+	if want := "imoocpod.batch.tutorial.kubebuilder.io/foo scaled\n"; out != want {
+		t.Errorf("scale printed %q, want %q", out, want)
+	}
+	converged(t, ns, "foo", 3)
+	scaling := audited(t, ns, func(r request) bool { return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "scaler" })
+	if len(scaling) != 1 || scaling[0].Verb != "patch" || scaling[0].resource() != "imoocpods/scale" {
+		t.Errorf("the scale took the requests %+v, want one PATCH of imoocpods/scale", scaling)
+	}
+	creates := audited(t, ns, func(r request) bool { return r.Verb == "create" && r.resource() == "pods" })
+	if len(creates) != 3 {
+		t.Errorf("%d pods were created, want 3", len(creates))
+	}
+	if most, made := w.mostLive(foo.UID), w.everMade(foo.UID); most != 3 || made != 3 {
+		t.Errorf("saw %d pods at once and %d ever, want 3 and 3", most, made)
+	}
+	imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "1m")
+	if pods := podsOf(t, ns, foo.UID); len(pods) == 3 {
+		t.Errorf("still %d pods after the wait for 1", len(pods))
+	}
+	converged(t, ns, "foo", 1)
+	l.says("foo: 0 → 3 pods: creating 3")
+	l.says("foo: 3 → 1 pods: deleting 2")
+	if code := l.stop(); code != 0 {
+		t.Errorf("Ctrl-C ended the loop with exit code %d", code)
+	}
+}
+
+// A loop that is killed at any moment is taken up by the next, and never is
+// there a pod too many.
+func TestKillNineInTheMiddle(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	const n = 200
+	w := watchPods(t, ns)
+	l := startLoop(t, ns)
+	imoocpod(t, ns, "create", "foo", "--replicas", fmt.Sprint(n))
+	foo := getImoocPod(t, ns, "foo")
+	for w.everMade(foo.UID) == 0 {
+		<-w.changed
+	}
+	l.kill()
+	if made := w.everMade(foo.UID); made == 0 || made >= n {
+		t.Fatalf("the loop was killed when %d of %d pods had been made; nothing is shown by that", made, n)
+	}
+	startLoop(t, ns)
+	converged(t, ns, "foo", n)
+	if most, made := w.mostLive(foo.UID), w.everMade(foo.UID); most != n || made != n {
+		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
+	}
+}
+
+func TestPodsAreReplacedAndForeignPodsLeftAlone(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	foreign, err := cluster.core.Pods(ns).Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "foreign", Labels: map[string]string{"app": "foo"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	startLoop(t, ns)
+	imoocpod(t, ns, "create", "foo", "--replicas", "3")
+	converged(t, ns, "foo", 3)
+	foo := getImoocPod(t, ns, "foo")
+
+	victim := podsOf(t, ns, foo.UID)[1]
+	must(t, kubectl(t, ns, "delete", "pod", victim.Name))
+	eventually(t, "the deleted pod is replaced", func() bool {
+		pod, err := cluster.core.Pods(ns).Get(t.Context(), victim.Name, metav1.GetOptions{})
+		return err == nil && pod.UID != victim.UID
+	})
+	converged(t, ns, "foo", 3)
+
+	failed := podsOf(t, ns, foo.UID)[2]
+	patchPodStatus(t, ns, failed.Name, map[string]any{"phase": "Failed", "reason": "Evicted"})
+	eventually(t, "the failed pod is replaced", func() bool {
+		pod, err := cluster.core.Pods(ns).Get(t.Context(), failed.Name, metav1.GetOptions{})
+		return err == nil && pod.UID != failed.UID
+	})
+	converged(t, ns, "foo", 3)
+
+	imoocpod(t, ns, "scale", "foo", "--replicas", "0")
+	converged(t, ns, "foo", 0)
+	still, err := cluster.core.Pods(ns).Get(t.Context(), "foreign", metav1.GetOptions{})
+	if err != nil || still.UID != foreign.UID || still.DeletionTimestamp != nil {
+		t.Errorf("the foreign pod with the label app=foo was touched: %v, %v", still.DeletionTimestamp, err)
+	}
+	touched := audited(t, ns, func(r request) bool { return byPlugin(r) && r.writes() && r.Object.Name == "foreign" })
+	if len(touched) > 0 {
+		t.Errorf("the plugin wrote to the foreign pod: %+v", touched)
+	}
+}
+
+// Quota: reported in the condition and an event, and recovered from by itself.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "2"}}}`)
+	eventually(t, "the quota is counted", func() bool {
+		q, err := cluster.core.ResourceQuotas(ns).Get(t.Context(), "few", metav1.GetOptions{})
+		return err == nil && len(q.Status.Hard) > 0
+	})
+	startLoop(t, ns)
+	imoocpod(t, ns, "create", "foo", "--replicas", "5")
+	eventually(t, "the refusal is reported", func() bool {
+		c := condition(getImoocPod(t, ns, "foo"), v1alpha1.ConditionReplicaFailure)
+		return c.Status == metav1.ConditionTrue && c.Reason == "QuotaExceeded" && strings.Contains(c.Message, "exceeded quota: few")
+	})
+	foo := getImoocPod(t, ns, "foo")
+	eventually(t, "an event tells of it", func() bool {
+		return strings.Contains(events(t, ns, foo.UID), "Warning FailedCreate: cannot create pod")
+	})
+	status := kubectl(t, ns, "imoocpod", "status", "foo")
+	if !strings.Contains(status.stdout, "failed: QuotaExceeded: ") {
+		t.Errorf("status does not tell why: %s", status.stdout)
+	}
+	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "20"}}}`)
+	converged(t, ns, "foo", 5)
+	if c := condition(getImoocPod(t, ns, "foo"), v1alpha1.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
+		t.Errorf("ReplicaFailure is %+v after recovery", c)
+	}
+}
+
+// A pod of somebody else that has the name of one of ours is reported and left alone.
+func TestNameTakenBySomebodyElse(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	foo := getImoocPod(t, ns, "foo")
+	name := podName(foo, 1)
+	holder, err := cluster.core.Pods(ns).Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	startLoop(t, ns)
+	imoocpod(t, ns, "scale", "foo", "--replicas", "3")
+	eventually(t, "the other slots are filled and the taken name is reported", func() bool {
+		c := condition(getImoocPod(t, ns, "foo"), v1alpha1.ConditionReplicaFailure)
+		return len(podsOf(t, ns, foo.UID)) == 2 && c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, name)
+	})
+	if pod, err := cluster.core.Pods(ns).Get(t.Context(), name, metav1.GetOptions{}); err != nil || pod.UID != holder.UID || pod.DeletionTimestamp != nil {
+		t.Errorf("the holder of the name was touched: %v", err)
+	}
+	must(t, kubectl(t, ns, "delete", "pod", name))
+	converged(t, ns, "foo", 3)
+}
+
+// The pods of a deleted object go by garbage collection, with or without a
+// loop, and the loop does not fight it.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	for _, cascade := range []string{"background", "foreground", "orphan"} {
+		t.Run(cascade, func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			w := watchPods(t, ns)
+			startLoop(t, ns)
+			imoocpod(t, ns, "create", "foo", "--replicas", "3")
+			converged(t, ns, "foo", 3)
+			foo := getImoocPod(t, ns, "foo")
+			before := podUIDs(t, ns)
+			out := imoocpod(t, ns, "delete", "foo", "--cascade="+cascade)
+			if want := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"foo\" deleted from %s namespace\n", ns); out != want {
+				t.Errorf("delete printed %q, want %q", out, want)
+			}
+			if cascade == "orphan" {
+				if after := podUIDs(t, ns); !sameUIDs(before, after) {
+					t.Errorf("the orphans are %v, were %v", after, before)
+				}
+				// A new object of the same name has nothing to do with them.
+				imoocpod(t, ns, "create", "foo", "--replicas", "2")
+				converged(t, ns, "foo", 2)
+				for uid := range before {
+					if !podUIDs(t, ns)[uid] {
+						t.Errorf("the orphan %s is gone", uid)
+					}
+				}
+				return
+			}
+			eventually(t, "the pods are gone", func() bool { return len(podUIDs(t, ns)) == 0 })
+			if made := w.everMade(foo.UID); made != 3 {
+				t.Errorf("%d pods were made for an object of 3 that was deleted", made)
+			}
+		})
+	}
+}
+
+// A loop that starts before its CRD says what to do and goes on when it is
+// there; one whose CRD goes away and comes back goes on too. The CRD is
+// everybody's, so this test runs before those that run in parallel.
+func TestLoopFollowsTheCRD(t *testing.T) {
+	ns := newNamespace(t)
+	imoocpod(t, "", "uninstall", "--crds")
+	l := startLoop(t, ns)
+	l.says(`is not installed: run "kubectl imoocpod install"`)
+	imoocpod(t, "", "install")
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	converged(t, ns, "foo", 2)
+	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	eventually(t, "the pods are gone", func() bool { return len(podUIDs(t, ns)) == 0 })
+	imoocpod(t, "", "install")
+	imoocpod(t, ns, "create", "bar", "--replicas", "2")
+	converged(t, ns, "bar", 2)
+}
+
+// podName is the name of the pod of a slot.
+func podName(imp *v1alpha1.ImoocPod, slot int32) string {
+	return plan.PodName(imp.Name, imp.UID, slot)
+}
+
+func podUIDs(t *testing.T, namespace string) map[types.UID]bool {
+	t.Helper()
+	list, err := cluster.core.Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uids := map[types.UID]bool{}
+	for _, pod := range list.Items {
+		uids[pod.UID] = true
+	}
+	return uids
+}
+
+func sameUIDs(a, b map[types.UID]bool) bool {
+	for uid := range a {
+		if !b[uid] {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

@@ -128,7 +128,7 @@ func (b background) start(ctx context.Context, o options) (endpoint, error) {
 		}
 	})
 	if err != nil {
-		cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 		<-done
 		return endpoint{}, err
 	}

@@ -70,7 +70,7 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 	if !interactive {
 		target = -target
 		// What it has left in the background would speak to nobody.
-		defer syscall.Kill(target, syscall.SIGKILL)
+		defer kill(target, syscall.SIGKILL)
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
@@ -81,20 +81,28 @@ func (c *cluster) run(ctx context.Context, command []string) error {
 		case err := <-done:
 			return commandError(command[0], err)
 		case <-c.supervisor.died:
-			syscall.Kill(target, syscall.SIGKILL)
+			kill(target, syscall.SIGKILL)
 			<-done
 			return c.supervisor.death
 		case signal := <-signals:
 			if interactive && signal == syscall.SIGINT {
 				continue
 			}
-			syscall.Kill(target, signal.(syscall.Signal))
+			kill(target, signal)
 			if grace == nil {
 				grace = time.After(graceTimeout)
 			}
 		case <-grace:
-			syscall.Kill(target, syscall.SIGKILL)
+			kill(target, syscall.SIGKILL)
 		}
+	}
+}
+
+// kill sends a signal to a process, or to a group if target is negative. It may
+// have ended already.
+func kill(target int, signal os.Signal) {
+	if signal, ok := signal.(syscall.Signal); ok {
+		_ = syscall.Kill(target, signal)
 	}
 }
 

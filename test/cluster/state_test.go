@@ -83,7 +83,11 @@ func TestWhatADeadLauncherLeftIsCleanedUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { state.release(false) })
+	t.Cleanup(func() {
+		if err := state.release(false); err != nil {
+			t.Error(err)
+		}
+	})
 	select {
 	case <-stray.done:
 	case <-time.After(10 * time.Second):
@@ -111,11 +115,11 @@ func startSleeper(t *testing.T, arg string) sleeper {
 	}
 	s := sleeper{pid: cmd.Process.Pid, done: make(chan struct{})}
 	go func() {
-		cmd.Wait()
+		_ = cmd.Wait() // it is killed
 		close(s.done)
 	}()
 	t.Cleanup(func() {
-		cmd.Process.Kill()
+		_ = cmd.Process.Kill() // it may have been killed already
 		<-s.done
 	})
 	return s

@@ -10,6 +10,6 @@ import (
 // group of the launcher.
 func inForeground() bool {
 	var group int32
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, os.Stdin.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group)))
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, os.Stdin.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group))) //nolint:gosec // the standard library has no other way to ask
 	return errno == 0 && int(group) == syscall.Getpgrp()
 }

@@ -34,9 +34,10 @@ type ImoocPod struct {
 
 // ImoocPodSpec says how many pods of which form are wanted.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.template) || !has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy == 'Always'",message="only the restart policy Always is supported: a pod that ends is replaced",fieldPath=".template.spec.restartPolicy",reason="FieldValueInvalid"
+// +kubebuilder:validation:XValidation:rule="!has(self.template) || has(self.template.spec) && size(self.template.spec.containers) > 0",message="a pod template needs a spec with at least one container",fieldPath=".template.spec",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule="!has(self.template) || !has(self.template.spec) || !has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy == 'Always'",message="only the restart policy Always is supported: a pod that ends is replaced",fieldPath=".template.spec.restartPolicy",reason="FieldValueInvalid"
 type ImoocPodSpec struct {
-	// How many pods are wanted. Zero is allowed and keeps the object without pods.
+	// How many pods are wanted. Zero is allowed: the object stays, without pods.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +optional

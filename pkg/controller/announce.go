@@ -72,10 +72,7 @@ func (c *Controller) announceState(k key, rec *notes, p plan.Plan) {
 // tell records events on the object: creations and deletions in aggregate once
 // a plan has been done in full, refusals with the server's own words.
 func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructured, rec *notes, out *outcome, done bool) {
-	on := &corev1.ObjectReference{
-		APIVersion: obj.GetAPIVersion(), Kind: kind.Kind,
-		Namespace: k.namespace, Name: k.name, UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
-	}
+	on := eventReference(kind, obj)
 	rec.created += out.created
 	rec.deleted += out.deleted
 	for _, r := range out.refused {
@@ -92,6 +89,15 @@ func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructur
 		c.events.Eventf(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", podCount(rec.deleted))
 	}
 	rec.created, rec.deleted = 0, 0
+}
+
+// eventReference is what an event on an object refers to.
+func eventReference(kind replica.Kind, obj *unstructured.Unstructured) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: obj.GetAPIVersion(), Kind: kind.Kind,
+		Namespace: obj.GetNamespace(), Name: obj.GetName(),
+		UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
+	}
 }
 
 func podCount(n int) string {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +41,8 @@ type Options struct {
 	Workers int
 	// Out receives a line for each thing that is done.
 	Out io.Writer
+	// Clock tells the time; nil means the machine's.
+	Clock clock.PassiveClock
 }
 
 // Controller reconciles the objects of some kinds.
@@ -57,7 +60,13 @@ type Controller struct {
 
 	outMu sync.Mutex
 	out   io.Writer
+
+	reconciles atomic.Int64
 }
+
+// Reconciles is how many times an object was looked at. A converged system
+// does not add to it.
+func (c *Controller) Reconciles() int64 { return c.reconciles.Load() }
 
 const (
 	// firstRetry and lastRetry bound the wait after an error that is worth an
@@ -76,13 +85,16 @@ func New(opts Options) (*Controller, error) {
 		core:      opts.Core,
 		namespace: opts.Namespace,
 		workers:   opts.Workers,
-		clock:     clock.RealClock{},
+		clock:     opts.Clock,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry)),
 		pods:   pods,
 		owners: map[string]*owners{},
 		memory: newMemory(),
 		out:    opts.Out,
+	}
+	if c.clock == nil {
+		c.clock = clock.RealClock{}
 	}
 	for _, kind := range opts.Kinds {
 		c.owners[kind.CRD()] = &owners{
@@ -124,6 +136,11 @@ func (c *Controller) Run(ctx context.Context) error {
 			}
 		})
 	}
+	running.Go(func() {
+		if err := c.followQuotas(ctx); err != nil {
+			stop(err)
+		}
+	})
 	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
 		for range c.workers {
 			running.Go(func() { c.work(ctx) })
@@ -131,6 +148,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	c.queue.ShutDown()
+	c.memory.stop()
 	running.Wait()
 	if err := context.Cause(ctx); err != ctx.Err() {
 		return err
@@ -154,6 +172,7 @@ func (c *Controller) work(ctx context.Context) {
 
 // handle reconciles one object and says when it is looked at again.
 func (c *Controller) handle(ctx context.Context, k key) {
+	c.reconciles.Add(1)
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name))
 	again, err := c.reconcile(ctx, k)
 	if err != nil {
@@ -164,9 +183,7 @@ func (c *Controller) handle(ctx context.Context, k key) {
 		return
 	}
 	c.queue.Forget(k)
-	if again > 0 {
-		c.queue.AddAfter(k, again)
-	}
+	c.memory.lookAgain(k, again, func() { c.queue.Add(k) })
 }
 
 // forbidden says whether an error means that rights are missing.

@@ -83,8 +83,8 @@ func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 	deleted, deleteErr := slide(ctx, w.plan.Delete, proceed, func(ctx context.Context, d plan.Deletion) error {
 		return w.delete(ctx, d, o)
 	})
-	created, createErr := slide(ctx, w.plan.Create, proceed, func(ctx context.Context, slot int32) error {
-		return w.create(ctx, slot, o)
+	created, createErr := slide(ctx, w.plan.Create, proceed, func(ctx context.Context, creation plan.Creation) error {
+		return w.create(ctx, creation, o)
 	})
 	if errors.Is(createErr, errRefused) || errors.Is(createErr, errEnding) {
 		createErr = nil
@@ -112,18 +112,18 @@ func (w *work) delete(ctx context.Context, d plan.Deletion, o *outcome) error {
 	return nil
 }
 
-// create creates the pod of one slot.
-func (w *work) create(ctx context.Context, slot int32, o *outcome) error {
+// create creates one pod.
+func (w *work) create(ctx context.Context, creation plan.Creation, o *outcome) error {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	pod := newPod(w.owner, w.template, w.namespace, slot)
+	pod := newPod(w.owner, w.template, w.namespace, creation)
 	made, err := w.c.core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{FieldManager: replica.FieldManager})
 	switch {
 	case err == nil:
 		o.written(made, 1, 0)
 		return nil
 	case apierrors.IsAlreadyExists(err):
-		return w.meetHolder(ctx, pod, slot, o)
+		return w.meetHolder(ctx, pod, creation, o)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err):
 		return errEnding
 	}
@@ -137,7 +137,7 @@ func (w *work) create(ctx context.Context, slot int32, o *outcome) error {
 // meetHolder looks at the pod that has the name of the one to be created. Ours
 // is one that an earlier attempt made: the cache has yet to see it. Anybody
 // else's is left alone.
-func (w *work) meetHolder(ctx context.Context, want *corev1.Pod, slot int32, o *outcome) error {
+func (w *work) meetHolder(ctx context.Context, want *corev1.Pod, creation plan.Creation, o *outcome) error {
 	pods := w.c.core.Pods(w.namespace)
 	holder, err := pods.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -148,7 +148,7 @@ func (w *work) meetHolder(ctx context.Context, want *corev1.Pod, slot int32, o *
 	}
 	ref := metav1.GetControllerOf(holder)
 	if ref == nil || ref.UID != w.owner.UID {
-		o.refuse(slot, "NameTaken", fmt.Sprintf("pod %s has the name of a pod to be created, but is %s", holder.Name, belongsTo(ref)))
+		o.refuse(creation.Slot, "NameTaken", fmt.Sprintf("pod %s has the name of a pod to be created, but is %s", holder.Name, belongsTo(ref)))
 		return nil
 	}
 	if holder.Labels[v1alpha1.LabelOwner] == string(w.owner.UID) {
@@ -158,7 +158,7 @@ func (w *work) meetHolder(ctx context.Context, want *corev1.Pod, slot int32, o *
 	// Ours, but somebody took the label by which the cache finds it.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":    holder.UID,
-		"labels": identity(nil, w.owner, slot),
+		"labels": identity(nil, w.owner, creation),
 	}})
 	if err != nil {
 		return fmt.Errorf("label pod %s again: %w", want.Name, err)

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -36,13 +37,20 @@ type notes struct {
 type memory struct {
 	mu    sync.Mutex
 	notes map[key]*notes
+	// timers are the next looks without an event. They are not the queue's own,
+	// which cannot be taken back: one that an event has overtaken would be a
+	// reconcile for nothing.
+	timers map[key]*time.Timer
+	// refused holds the objects whose last creates were refused; true: what
+	// refused them has given way since.
+	refused map[key]bool
 	// waiting holds the objects whose caches are behind the loop's own writes:
 	// for these every event counts, also one that changes nothing a plan reads.
 	waiting map[key]bool
 }
 
 func newMemory() *memory {
-	return &memory{notes: map[key]*notes{}, waiting: map[key]bool{}}
+	return &memory{notes: map[key]*notes{}, timers: map[key]*time.Timer{}, refused: map[key]bool{}, waiting: map[key]bool{}}
 }
 
 // of returns the notes on an object, a fresh one if another object had its name.
@@ -63,6 +71,67 @@ func (m *memory) forget(k key) {
 	defer m.mu.Unlock()
 	delete(m.notes, k)
 	delete(m.waiting, k)
+	delete(m.refused, k)
+}
+
+// liftRefusals notes that creates which were refused in a namespace may go
+// through now, and returns the objects that they were for.
+func (m *memory) liftRefusals(namespace string) []key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var keys []key
+	for k := range m.refused {
+		if k.namespace == namespace {
+			m.refused[k] = true
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// setRefused notes whether an object's last creates were refused.
+func (m *memory) setRefused(k key, refused bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !refused {
+		delete(m.refused, k)
+		return
+	}
+	m.refused[k] = m.refused[k] // what was lifted meanwhile stays lifted
+}
+
+// lifted says, once, whether what refused an object's creates has given way.
+func (m *memory) lifted(k key) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.refused[k] {
+		return false
+	}
+	m.refused[k] = false
+	return true
+}
+
+// lookAgain calls look after a delay, in place of an earlier call that is not
+// yet due. No delay: only that.
+func (m *memory) lookAgain(k key, delay time.Duration, look func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.timers[k]; t != nil {
+		t.Stop()
+		delete(m.timers, k)
+	}
+	if delay > 0 {
+		m.timers[k] = time.AfterFunc(delay, look)
+	}
+}
+
+// stop ends all timers.
+func (m *memory) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.timers {
+		t.Stop()
+	}
 }
 
 func (m *memory) setWaiting(k key, waiting bool) {

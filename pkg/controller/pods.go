@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ type podRecord struct {
 	finished   bool
 	ready      bool
 	readySince time.Time
+	bypasses   types.UID
 }
 
 // byOwner is the name of the index of pods by their controller's UID.
@@ -57,6 +59,7 @@ func trimPod(obj any) (any, error) {
 			DeletionTimestamp: pod.DeletionTimestamp,
 		},
 		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		bypasses: types.UID(pod.Labels[v1alpha1.LabelBypasses]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
@@ -103,41 +106,45 @@ func indexByOwner(obj any) ([]string, error) {
 
 // podView is what the plan reads of a pod.
 func (r *podRecord) podView(owner string, uid types.UID) plan.Pod {
-	return plan.Pod{
-		Name:        r.Name,
-		UID:         r.UID,
-		Slot:        plan.SlotOf(r.Name, owner, uid),
-		Finished:    r.finished,
-		Terminating: r.DeletionTimestamp != nil,
-		Ready:       r.ready,
-		ReadySince:  r.readySince,
+	p := plan.Pod{
+		Name:       r.Name,
+		UID:        r.UID,
+		Slot:       plan.SlotOf(r.Name, owner, uid, r.bypasses),
+		Bypasses:   r.bypasses,
+		Finished:   r.finished,
+		Ready:      r.ready,
+		ReadySince: r.readySince,
 	}
+	if r.DeletionTimestamp != nil {
+		p.Terminating, p.GoneBy = true, r.DeletionTimestamp.Time
+	}
+	return p
 }
 
-// newPod makes the pod of a slot from the owner's template.
-func newPod(kind metav1.OwnerReference, template *corev1.PodTemplateSpec, namespace string, slot int32) *corev1.Pod {
-	pod := &corev1.Pod{
+// newPod makes a pod from the owner's template.
+func newPod(owner metav1.OwnerReference, template *corev1.PodTemplateSpec, namespace string, c plan.Creation) *corev1.Pod {
+	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            plan.PodName(kind.Name, kind.UID, slot),
+			Name:            plan.PodName(owner.Name, owner.UID, c.Bypasses, c.Slot),
 			Namespace:       namespace,
-			Labels:          identity(template.Labels, kind, slot),
+			Labels:          identity(template.Labels, owner, c),
 			Annotations:     template.Annotations,
 			Finalizers:      template.Finalizers,
-			OwnerReferences: []metav1.OwnerReference{kind},
+			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Spec: template.Spec,
 	}
-	return pod
 }
 
 // identity adds the labels by which the loop finds a pod to those of the template.
-func identity(labels map[string]string, owner metav1.OwnerReference, slot int32) map[string]string {
+func identity(labels map[string]string, owner metav1.OwnerReference, c plan.Creation) map[string]string {
 	all := make(map[string]string, len(labels)+3)
-	for k, v := range labels {
-		all[k] = v
-	}
+	maps.Copy(all, labels)
 	all[v1alpha1.LabelApp] = owner.Name
 	all[v1alpha1.LabelOwner] = string(owner.UID)
-	all[v1alpha1.LabelSlot] = fmt.Sprint(slot)
+	all[v1alpha1.LabelSlot] = fmt.Sprint(c.Slot)
+	if c.Bypasses != "" {
+		all[v1alpha1.LabelBypasses] = string(c.Bypasses)
+	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,22 +24,27 @@ const cacheTimeout = time.Second
 // plans, executes, and writes the status if it changed. again is when to look
 // again without an event, zero for not.
 func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			klog.FromContext(ctx).Error(nil, "Reconcile panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("internal error: %v", p)
-		}
-	}()
 	owners := c.owners[k.kind]
 	obj := owners.get(k.namespace, k.name)
 	if obj == nil {
 		c.memory.forget(k)
 		return 0, nil
 	}
+	// What is wrong with one object must not stop the loop for the others.
+	defer func() {
+		if p := recover(); p != nil {
+			klog.FromContext(ctx).Error(nil, "Reconcile panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("internal error: %v", p)
+			c.events.Event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", err.Error())
+		}
+	}()
 	rec := c.memory.of(k, obj.GetUID())
 	wait, err := c.cachesBehind(k, owners, rec)
 	if wait || err != nil {
 		return cacheTimeout, err
+	}
+	if c.memory.lifted(k) {
+		rec.plan = rec.plan.Accepted()
 	}
 	view, err := c.look(owners, obj, rec)
 	if err != nil {
@@ -137,6 +143,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 			Reason: r.reason, Message: r.message, Generation: view.Owner.Generation, At: c.clock.Now(),
 		})
 	}
+	c.memory.setRefused(k, len(rec.plan.Refusals) > 0)
 	if statusErr != nil {
 		rec.plan.StatusWritten = view.Memory.StatusWritten
 	}

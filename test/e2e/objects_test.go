@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ var namespaces atomic.Int32
 // ready for pods.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	imoocpod(t, "", "install")
+	installOnce(t)
 	name := fmt.Sprintf("e2e-%d", namespaces.Add(1))
 	_, err := cluster.core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
@@ -43,6 +44,19 @@ func newNamespace(t *testing.T) string {
 		return err == nil
 	})
 	return name
+}
+
+var installing sync.Mutex
+
+// installOnce installs the CRDs unless they are.
+func installOnce(t *testing.T) {
+	t.Helper()
+	installing.Lock()
+	defer installing.Unlock()
+	_, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).List(t.Context(), metav1.ListOptions{Limit: 1})
+	if apierrors.IsNotFound(err) {
+		imoocpod(t, "", "install")
+	}
 }
 
 // eventually waits for a condition.

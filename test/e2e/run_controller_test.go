@@ -62,9 +62,7 @@ func TestKillNineInTheMiddle(t *testing.T) {
 	l := startLoop(t, ns)
 	imoocpod(t, ns, "create", "foo", "--replicas", fmt.Sprint(n))
 	foo := getImoocPod(t, ns, "foo")
-	for w.everMade(foo.UID) == 0 {
-		<-w.changed
-	}
+	w.until(t, "the first pod is there", func() bool { return w.made[foo.UID] > 0 })
 	l.kill()
 	if made := w.everMade(foo.UID); made == 0 || made >= n {
 		t.Fatalf("the loop was killed when %d of %d pods had been made; nothing is shown by that", made, n)
@@ -236,7 +234,7 @@ func TestLoopFollowsTheCRD(t *testing.T) {
 
 // podName is the name of the pod of a slot.
 func podName(imp *v1alpha1.ImoocPod, slot int32) string {
-	return plan.PodName(imp.Name, imp.UID, slot)
+	return plan.PodName(imp.Name, imp.UID, "", slot)
 }
 
 func podUIDs(t *testing.T, namespace string) map[types.UID]bool {

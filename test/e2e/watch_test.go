@@ -9,24 +9,31 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
-// witness watches the pods of a namespace from outside: it is not the loop's
-// watch, and it knows pods by their UIDs.
+// witness watches the pods and ImoocPods of a namespace from outside: its
+// watches are not the loop's, and it knows pods by their UIDs.
 type witness struct {
 	mu sync.Mutex
-	// pods are those that exist, by UID.
+	// pods are those that exist, by UID; imps the ImoocPods, by name.
 	pods map[types.UID]*corev1.Pod
+	imps map[string]*v1alpha1.ImoocPod
 	// most is the highest number of live pods seen at once, of each owner.
 	most map[types.UID]int
 	// made is how many pods of each owner were ever seen.
 	made map[types.UID]int
 	// wrong lists what must never be.
 	wrong []string
-	// changed is told of every event.
+	// changed is closed, and made anew, with every event.
 	changed chan struct{}
 }
 
@@ -34,27 +41,44 @@ type witness struct {
 // fails the test.
 func watchPods(t *testing.T, namespace string) *witness {
 	t.Helper()
-	w := &witness{pods: map[types.UID]*corev1.Pod{}, most: map[types.UID]int{}, made: map[types.UID]int{}, changed: make(chan struct{}, 1)}
+	w := &witness{
+		pods: map[types.UID]*corev1.Pod{}, imps: map[string]*v1alpha1.ImoocPod{},
+		most: map[types.UID]int{}, made: map[types.UID]int{}, changed: make(chan struct{}),
+	}
 	ctx, stop := context.WithCancel(context.Background())
-	lw := cache.NewListWatchFromClient(cluster.core.RESTClient(), "pods", namespace, fields.Everything())
-	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: lw,
-		ObjectType:    &corev1.Pod{},
-		ResyncPeriod:  time.Duration(0),
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { w.saw(obj, false) },
-			UpdateFunc: func(_, obj any) { w.saw(obj, false) },
-			DeleteFunc: func(obj any) { w.saw(obj, true) },
-		},
-	})
-	done := make(chan struct{})
-	go func() { defer close(done); informer.RunWithContext(ctx) }()
-	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
-		t.Fatal("the witness did not start")
+	var running sync.WaitGroup
+	objects := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(namespace)
+	for _, source := range []struct {
+		lw      cache.ListerWatcher
+		example runtime.Object
+	}{
+		{cache.NewListWatchFromClient(cluster.core.RESTClient(), "pods", namespace, fields.Everything()), &corev1.Pod{}},
+		{&cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+				return objects.List(ctx, opts)
+			},
+			WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+				return objects.Watch(ctx, opts)
+			},
+		}, &unstructured.Unstructured{}},
+	} {
+		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+			ListerWatcher: source.lw,
+			ObjectType:    source.example,
+			Handler: cache.ResourceEventHandlerFuncs{
+				AddFunc:    func(obj any) { w.saw(obj, false) },
+				UpdateFunc: func(_, obj any) { w.saw(obj, false) },
+				DeleteFunc: func(obj any) { w.saw(obj, true) },
+			},
+		})
+		running.Go(func() { informer.RunWithContext(ctx) })
+		if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
+			t.Fatal("the witness did not start")
+		}
 	}
 	t.Cleanup(func() {
 		stop()
-		<-done
+		running.Wait()
 		for _, wrong := range w.wrong {
 			t.Error(wrong)
 		}
@@ -66,12 +90,25 @@ func (w *witness) saw(obj any, gone bool) {
 	if tomb, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tomb.Obj
 	}
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	switch obj := obj.(type) {
+	case *corev1.Pod:
+		w.sawPod(obj, gone)
+	case *unstructured.Unstructured:
+		delete(w.imps, obj.GetName())
+		imp := &v1alpha1.ImoocPod{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, imp); err != nil {
+			w.wrong = append(w.wrong, err.Error())
+		} else if !gone {
+			w.imps[imp.Name] = imp
+		}
+	}
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+func (w *witness) sawPod(pod *corev1.Pod, gone bool) {
 	if ref := metav1.GetControllerOf(pod); ref != nil {
 		if _, known := w.pods[pod.UID]; !known && !gone {
 			w.made[ref.UID]++
@@ -83,23 +120,23 @@ func (w *witness) saw(obj any, gone bool) {
 		w.pods[pod.UID] = pod
 	}
 	w.count()
-	select {
-	case w.changed <- struct{}{}:
-	default:
-	}
 }
 
-// count brings most up to date and looks for two live pods in one slot.
+// count brings most up to date and looks for two live pods in one slot (I1).
 func (w *witness) count() {
 	live := map[types.UID]int{}
 	slots := map[string]types.UID{}
 	for uid, pod := range w.pods {
 		ref := metav1.GetControllerOf(pod)
-		if ref == nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		if ref == nil || finished(pod) || bypassable(pod) {
 			continue
 		}
 		live[ref.UID]++
-		slot := fmt.Sprintf("%s/%s", ref.UID, pod.Labels["imoocpod.dev/slot"])
+		slot, labelled := pod.Labels[v1alpha1.LabelSlot]
+		if !labelled {
+			continue
+		}
+		slot = fmt.Sprintf("%s of %s", slot, ref.UID)
 		if other, taken := slots[slot]; taken {
 			w.wrong = append(w.wrong, fmt.Sprintf("I1: two live pods in slot %s: %s and %s", slot, other, uid))
 		}
@@ -108,6 +145,109 @@ func (w *witness) count() {
 	for owner, n := range live {
 		w.most[owner] = max(w.most[owner], n)
 	}
+}
+
+func finished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// bypassable says whether a pod is so far past its grace period that its slot
+// may be filled again, by the clock of the tests that turn it forward.
+func bypassable(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && pod.Annotations["e2e/lost"] != ""
+}
+
+// until waits until the witness has seen a condition come true. It is asked
+// with the witness locked.
+func (w *witness) until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	for {
+		w.mu.Lock()
+		met, changed := condition(), w.changed
+		w.mu.Unlock()
+		if met {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain until %s; there are %s", what, w.summary())
+		}
+	}
+}
+
+// settles waits until an ImoocPod has exactly n pods, all running and ready,
+// and its status says so of its newest generation.
+func (w *witness) settles(t *testing.T, name string, n int32) {
+	t.Helper()
+	w.until(t, fmt.Sprintf("%s has %d ready pods and says so", name, n), func() bool {
+		imp := w.imps[name]
+		if imp == nil || imp.Spec.Replicas == nil || *imp.Spec.Replicas != n {
+			return false
+		}
+		owned := int32(0)
+		for _, pod := range w.pods {
+			if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != imp.UID {
+				continue
+			}
+			if pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
+				return false
+			}
+			owned++
+		}
+		s := imp.Status
+		ready, progressing := condition(imp, v1alpha1.ConditionReady), condition(imp, v1alpha1.ConditionProgressing)
+		return owned == n && s.ObservedGeneration == imp.Generation && s.Replicas == n && s.ReadyReplicas == n &&
+			ready.Status == metav1.ConditionTrue && progressing.Status == metav1.ConditionFalse
+	})
+}
+
+// quiet returns whether nothing at all changed for a while.
+func (w *witness) quiet(while time.Duration) bool {
+	w.mu.Lock()
+	changed := w.changed
+	w.mu.Unlock()
+	select {
+	case <-changed:
+		return false
+	case <-time.After(while):
+		return true
+	}
+}
+
+// pod returns a pod by its UID, nil if there is none.
+func (w *witness) pod(uid types.UID) *corev1.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pods[uid]
+}
+
+// owned lists the pods of an ImoocPod.
+func (w *witness) owned(name string) []*corev1.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []*corev1.Pod
+	for _, pod := range w.pods {
+		if ref := metav1.GetControllerOf(pod); ref != nil && w.imps[name] != nil && ref.UID == w.imps[name].UID {
+			list = append(list, pod)
+		}
+	}
+	return list
+}
+
+func (w *witness) summary() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var s string
+	for _, pod := range w.pods {
+		s += fmt.Sprintf("\n  pod %s %s deleted:%v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp)
+	}
+	for name, imp := range w.imps {
+		s += fmt.Sprintf("\n  imoocpod %s generation %d replicas %d status %+v", name, imp.Generation, *imp.Spec.Replicas, imp.Status)
+	}
+	return s
 }
 
 // mostLive is the highest number of live pods of an owner seen at once.

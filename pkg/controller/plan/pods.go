@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // maxCreates bounds one plan, not the owner: what is left is planned again as
@@ -25,51 +27,75 @@ func Pods(v View) Plan {
 	if v.Owner.Deleting {
 		return Plan{Memory: v.Memory}
 	}
-	missing := missingSlots(v)
-	p := Plan{Memory: remember(v, missing)}
-	p.Delete, p.Recheck = deletions(v, p.Memory)
-	for _, slot := range missing {
-		if wait := p.Memory.wait(slot, v); wait > 0 {
+	pods := present(v)
+	missing := missing(v, pods)
+	p := Plan{Memory: remember(v, pods, missing)}
+	p.Delete, p.Recheck = deletions(v, pods, p.Memory)
+	for _, creation := range missing {
+		if wait := p.Memory.wait(creation.Slot, v); wait > 0 {
 			p.Recheck = sooner(p.Recheck, wait)
 			continue
 		}
-		p.Create = append(p.Create, slot)
+		p.Create = append(p.Create, creation)
 	}
 	p.decideStatus(v)
 	return p
 }
 
-// missingSlots lists the slots that have no pod and for which there is room,
-// lowest first.
-func missingSlots(v View) []int32 {
+// present leaves out the pods that are lost: they neither fill a slot nor take
+// room, and nothing more can be done about them.
+func present(v View) []Pod {
+	return slices.DeleteFunc(slices.Clone(v.Pods), func(p Pod) bool { return p.lost(v.Now) })
+}
+
+// missing lists the pods of the slots that have none and for which there is
+// room, lowest slot first.
+func missing(v View, pods []Pod) []Creation {
 	live := int32(0)
-	taken := make(map[int32]bool, len(v.Pods))
-	for _, pod := range v.Pods {
+	taken := make(map[int32]bool, len(pods))
+	for _, pod := range pods {
 		if pod.live() {
 			live++
 		}
 		taken[pod.Slot] = true
 	}
+	lost := lostPods(v)
 	room := min(v.Owner.Desired-live, maxCreates)
-	var slots []int32
-	for slot := int32(0); slot < v.Owner.Desired && int32(len(slots)) < room; slot++ {
+	var list []Creation
+	for slot := int32(0); slot < v.Owner.Desired && int32(len(list)) < room; slot++ {
 		if !taken[slot] {
-			slots = append(slots, slot)
+			list = append(list, Creation{Slot: slot, Bypasses: lost[slot]})
 		}
 	}
-	return slots
+	return list
+}
+
+// lostPods gives for each slot with lost pods the one that is to be bypassed:
+// that which no other pod has bypassed before.
+func lostPods(v View) map[int32]types.UID {
+	bypassed := map[types.UID]bool{}
+	for _, pod := range v.Pods {
+		bypassed[pod.Bypasses] = true
+	}
+	lost := map[int32]types.UID{}
+	for _, pod := range v.Pods {
+		if pod.lost(v.Now) && !bypassed[pod.UID] {
+			lost[pod.Slot] = pod.UID
+		}
+	}
+	return lost
 }
 
 // remember brings up to date what is known of the slots: failures are counted,
 // steady slots forgotten, and what concerns no wanted slot is dropped.
-func remember(v View, missing []int32) Memory {
+func remember(v View, pods []Pod, missing []Creation) Memory {
 	m := v.Memory
 	m.Failures = maps.Clone(m.Failures)
 	if m.Failures == nil {
 		m.Failures = map[int32]Failure{}
 	}
 	maps.DeleteFunc(m.Failures, func(slot int32, _ Failure) bool { return slot >= v.Owner.Desired })
-	for _, pod := range v.Pods {
+	for _, pod := range pods {
 		if !pod.placed(v.Owner.Desired) {
 			continue
 		}
@@ -80,7 +106,7 @@ func remember(v View, missing []int32) Memory {
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	maps.DeleteFunc(m.Refusals, func(slot int32, _ Refusal) bool {
-		_, found := slices.BinarySearch(missing, slot)
+		_, found := slices.BinarySearchFunc(missing, slot, func(c Creation, slot int32) int { return cmp.Compare(c.Slot, slot) })
 		return !found && (slot != NoSlot || len(missing) == 0)
 	})
 	return m
@@ -97,11 +123,15 @@ func (m Memory) wait(slot int32, v View) time.Duration {
 	return wait
 }
 
-// deletions lists the pods to delete, and how soon a finished one becomes due.
-func deletions(v View, m Memory) (list []Deletion, recheck time.Duration) {
+// deletions lists the pods to delete, and how soon a finished one becomes due
+// or a terminating one is lost.
+func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Duration) {
 	var misplaced []Pod
 	placed, moving, ready := int32(0), false, true
-	for _, pod := range v.Pods {
+	for _, pod := range pods {
+		if pod.Terminating {
+			recheck = sooner(recheck, pod.GoneBy.Add(lostAfter).Sub(v.Now))
+		}
 		switch wanted := pod.placed(v.Owner.Desired); {
 		case pod.Finished && pod.Terminating:
 			// On its way; its name comes free by itself.

@@ -16,22 +16,25 @@ const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // pods makes pods from words such as "0" (slot 0, ready), "1n" (not ready),
-// "2t" (terminating), "3f" (finished), "x" (no slot).
+// "2t" (terminating), "3l" (lost), "4f" (finished), "x" (no slot).
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {
 		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: NoSlot, Name: word, Ready: true, ReadySince: noon.Add(-time.Second)}
-		digits := strings.TrimRight(word, "ntfx")
+		digits := strings.TrimRight(word, "ntflx")
 		if digits != "" {
 			if _, err := fmt.Sscan(digits, &p.Slot); err != nil {
 				panic(err)
 			}
-			p.Name = PodName("foo", uid, p.Slot)
+			p.Name = PodName("foo", uid, "", p.Slot)
 		}
 		flags := word[len(digits):]
-		p.Terminating = strings.Contains(flags, "t")
+		p.Terminating, p.GoneBy = strings.ContainsAny(flags, "tl"), noon
+		if strings.Contains(flags, "l") {
+			p.GoneBy = noon.Add(-lostAfter)
+		}
 		p.Finished = strings.Contains(flags, "f")
-		p.Ready = !strings.ContainsAny(flags, "ntf")
+		p.Ready = !strings.ContainsAny(flags, "ntfl")
 		list = append(list, p)
 	}
 	return list
@@ -48,8 +51,8 @@ func view(desired int32, words string) View {
 // deeds is a plan in words: "+0 +1 -2:surplus".
 func deeds(p Plan) string {
 	var words []string
-	for _, slot := range p.Create {
-		words = append(words, fmt.Sprintf("+%d", slot))
+	for _, c := range p.Create {
+		words = append(words, fmt.Sprintf("+%d%s", c.Slot, c.Bypasses))
 	}
 	for _, d := range p.Delete {
 		words = append(words, fmt.Sprintf("-%d:%s", d.Slot, d.Why))
@@ -86,6 +89,10 @@ func TestPods(t *testing.T) {
 		{"pods without a slot go last when there are too many", 2, "0 1 7 x", "-7:surplus --1:surplus"},
 		{"a finished pod of a slot that is not wanted goes at once", 1, "0 4f", "-4:finished"},
 		{"a finished pod that is going is left", 1, "0tf", ""},
+		{"a lost pod is bypassed", 2, "0 1l", "+1pod-1"},
+		{"but only once", 2, "0 1l 1n", ""},
+		{"a lost pod of a slot that is not wanted is left", 1, "0 1l", ""},
+		{"a lost pod without a slot holds up nothing", 2, "0 xl x", "--1:outdated"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := deeds(Pods(view(test.desired, test.pods)))
@@ -110,10 +117,32 @@ func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
 	}
 }
 
+// A bypass that is lost as well is bypassed in its turn, under a name of its own.
+func TestLostBypassIsBypassed(t *testing.T) {
+	v := view(1, "0l 0l")
+	v.Pods[1].Bypasses = v.Pods[0].UID
+	v.Pods[1].Name = PodName("foo", uid, v.Pods[0].UID, 0)
+	p := Pods(v)
+	if deeds(p) != "+0pod-1" {
+		t.Fatalf("planned %q, want slot 0 to be filled past pod-1", deeds(p))
+	}
+	name := PodName("foo", uid, p.Create[0].Bypasses, 0)
+	if name == v.Pods[0].Name || name == v.Pods[1].Name {
+		t.Errorf("the new pod's name %s is that of a lost one", name)
+	}
+}
+
+// A pod that is ending is looked at again when it would be lost.
+func TestEndingPodIsRechecked(t *testing.T) {
+	if p := Pods(view(2, "0 1t")); p.Recheck != lostAfter {
+		t.Errorf("looks again after %v, want %v", p.Recheck, lostAfter)
+	}
+}
+
 func TestHugeCountIsPlannedInParts(t *testing.T) {
 	p := Pods(view(1<<31-1, "0 1"))
-	if len(p.Create) != maxCreates || p.Create[0] != 2 {
-		t.Errorf("planned %d creates from slot %d, want %d from slot 2", len(p.Create), p.Create[0], maxCreates)
+	if len(p.Create) != maxCreates || p.Create[0].Slot != 2 {
+		t.Errorf("planned %d creates from slot %d, want %d from slot 2", len(p.Create), p.Create[0].Slot, maxCreates)
 	}
 }
 

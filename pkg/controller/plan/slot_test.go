@@ -15,39 +15,39 @@ func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 		owner := rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`).Draw(t, "owner")
 		uid := types.UID(rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}`).Draw(t, "uid"))
 		slot := rapid.Int32Range(0, math.MaxInt32).Draw(t, "slot")
-		name := PodName(owner, uid, slot)
+		name := PodName(owner, uid, "", slot)
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			t.Fatalf("%q is no host name: %v", name, problems)
 		}
-		if got := SlotOf(name, owner, uid); got != slot {
+		if got := SlotOf(name, owner, uid, ""); got != slot {
 			t.Fatalf("SlotOf(%q) is %d, want %d", name, got, slot)
 		}
-		if other := PodName(owner, uid+"x", slot); other == name {
+		if other := PodName(owner, uid, "x", slot); other == name {
 			t.Fatalf("%q is the name for two owners", name)
 		}
 	})
 }
 
 func TestSlotOfForeignNames(t *testing.T) {
-	name := PodName("foo", uid, 7)
+	name := PodName("foo", uid, "", 7)
 	for _, foreign := range []string{"", "-", "foo", "foo-7", name + "0", name[1:], "x" + name, strings.Replace(name, "-7", "-07", 1), strings.Replace(name, "-7", "-+7", 1), name + "-"} {
 		if foreign == name {
 			continue
 		}
-		if got := SlotOf(foreign, "foo", uid); got != NoSlot && foreign != PodName("foo", uid, got) {
+		if got := SlotOf(foreign, "foo", uid, ""); got != NoSlot && foreign != PodName("foo", uid, "", got) {
 			t.Errorf("SlotOf(%q) is %d, want none", foreign, got)
 		}
 	}
-	if PodName("a.b", uid, 0) == "" || strings.Contains(PodName(strings.Repeat("a", maxPrefix-1)+".b", uid, 0), ".-") {
+	if PodName("a.b", uid, "", 0) == "" || strings.Contains(PodName(strings.Repeat("a", maxPrefix-1)+".b", uid, "", 0), ".-") {
 		t.Error("a cut name ends in a dot")
 	}
 }
 
 func FuzzSlotOf(f *testing.F) {
-	f.Add(PodName("foo", uid, 3), "foo")
+	f.Add(PodName("foo", uid, "", 3), "foo")
 	f.Add("-", "")
 	f.Fuzz(func(t *testing.T, pod, owner string) {
-		if slot := SlotOf(pod, owner, uid); slot != NoSlot && PodName(owner, uid, slot) != pod {
+		if slot := SlotOf(pod, owner, uid, ""); slot != NoSlot && PodName(owner, uid, "", slot) != pod {
 			t.Errorf("SlotOf(%q, %q) is %d, whose name is another", pod, owner, slot)
 		}
 	})

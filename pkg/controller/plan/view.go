@@ -40,11 +40,16 @@ type Pod struct {
 	UID  types.UID
 	// Slot is the slot whose name the pod bears, or NoSlot.
 	Slot int32
+	// Bypasses is the UID of the lost pod in whose place this one was made; "" for
+	// the ordinary pod of a slot.
+	Bypasses types.UID
 	// Finished says that the phase is Succeeded or Failed: such a pod does not
 	// run again, but it keeps its name until it is deleted.
 	Finished bool
-	// Terminating says that the pod has a deletion timestamp.
+	// Terminating says that the pod has a deletion timestamp, GoneBy is that
+	// timestamp: when the grace period is over.
 	Terminating bool
+	GoneBy      time.Time
 	// Ready is the pod's Ready condition.
 	Ready bool
 	// ReadySince is when Ready last changed.
@@ -53,6 +58,18 @@ type Pod struct {
 
 // NoSlot is the slot of a pod whose name is not that of any slot.
 const NoSlot int32 = -1
+
+// lostAfter is how long past its grace period a pod must be for it to be given
+// up. Its node does not answer: nobody can say whether it still runs.
+const lostAfter = 5 * time.Minute
+
+// lost says that the pod should have been gone long ago. It is the one
+// exception to "a name is never reused while taken": its slot is filled under
+// another name, so that a node that never comes back does not hold up its
+// owner for ever.
+func (p Pod) lost(now time.Time) bool {
+	return p.Terminating && now.Sub(p.GoneBy) >= lostAfter
+}
 
 // live says that the pod takes a slot: it exists and has not finished. A
 // terminating pod is live until it is gone.
@@ -92,8 +109,8 @@ type Refusal struct {
 
 // Plan is what a reconcile wants done, computed and not yet done.
 type Plan struct {
-	// Create lists the slots to fill, lowest first.
-	Create []int32
+	// Create lists the pods to make, lowest slot first.
+	Create []Creation
 	// Delete lists the pods to delete, by UID.
 	Delete []Deletion
 	// Status is what the owner's status should say.
@@ -104,6 +121,13 @@ type Plan struct {
 	Recheck time.Duration
 	// Memory is what to remember for the next plan.
 	Memory Memory
+}
+
+// Creation is one pod to make: the slot that it fills, and the lost pod that it
+// bypasses, if it does.
+type Creation struct {
+	Slot     int32
+	Bypasses types.UID
 }
 
 // Deletion is one pod to delete and why.

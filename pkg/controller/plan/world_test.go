@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,13 +30,29 @@ func (w *world) view() View {
 	return v
 }
 
+// live counts the pods that take a slot.
 func (w *world) live() (n int32) {
 	for _, p := range w.pods {
-		if p.live() {
+		if p.live() && !p.lost(w.now) {
 			n++
 		}
 	}
 	return n
+}
+
+// any returns one of the names that match, "" if none does.
+func (w *world) any(match func(Pod) bool) string {
+	var names []string
+	for name, p := range w.pods {
+		if match(p) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return rapid.SampledFrom(names).Draw(w.t, "name")
 }
 
 // execute does what a plan wants, in a random order and perhaps not to its end,
@@ -57,7 +74,7 @@ func (w *world) execute(p Plan, upTo int) {
 			w.t.Fatalf("deleted %s, whose slot is wanted", d.Name)
 		}
 		if pod.live() {
-			pod.Terminating, pod.Ready = true, false
+			pod.Terminating, pod.GoneBy, pod.Ready = true, w.now, false
 			w.pods[d.Name] = pod
 		} else {
 			delete(w.pods, d.Name)
@@ -72,27 +89,28 @@ func (w *world) execute(p Plan, upTo int) {
 	if outdated > 1 {
 		w.t.Fatalf("replaces %d of %d pods at once", outdated, activeBefore)
 	}
-	for i, slot := range p.Create {
+	for i, c := range p.Create {
+		slot := c.Slot
 		if i+len(p.Delete) >= upTo {
 			return
 		}
-		name := PodName(w.owner.Name, w.owner.UID, slot)
+		name := PodName(w.owner.Name, w.owner.UID, c.Bypasses, slot)
 		if _, taken := w.pods[name]; taken {
 			w.t.Fatalf("created %s, whose name is taken", name)
 		}
 		w.made++
-		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot}
+		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Bypasses: c.Bypasses}
 		if w.live() > w.owner.Desired {
 			w.t.Fatalf("I1: %d live pods for %d slots", w.live(), w.owner.Desired)
 		}
 	}
 }
 
-// settle lets time pass: pods start, terminating ones go.
+// settle lets time pass: pods start, terminating ones go, but for lost ones.
 func (w *world) settle() {
-	w.now = w.now.Add(maxFailureDelay)
 	for name, p := range w.pods {
 		switch {
+		case p.lost(w.now):
 		case p.Terminating:
 			delete(w.pods, name)
 		case !p.Finished:
@@ -100,6 +118,7 @@ func (w *world) settle() {
 			w.pods[name] = p
 		}
 	}
+	w.now = w.now.Add(maxFailureDelay)
 }
 
 // From any state, through any interference, plans reach the desired set in a
@@ -117,15 +136,15 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: rapid.Int32Range(-1, 11).Draw(t, "slot")}
 			p.Name = fmt.Sprintf("stray-%d", i)
 			if p.Slot != NoSlot {
-				p.Name = PodName(w.owner.Name, uid, p.Slot)
+				p.Name = PodName(w.owner.Name, uid, "", p.Slot)
 			}
 			p.Finished = rapid.Bool().Draw(t, "finished")
-			p.Terminating = rapid.Bool().Draw(t, "terminating")
+			p.Terminating, p.GoneBy = rapid.Bool().Draw(t, "terminating"), noon
 			p.Ready = !p.Finished && !p.Terminating && rapid.Bool().Draw(t, "ready")
 			w.pods[p.Name] = p
 		}
 		for range rapid.IntRange(0, 12).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "kill", "fail", "settle"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "kill", "fail", "lose", "settle"}).Draw(t, "step") {
 			case "plan":
 				if w.live() > w.owner.Desired {
 					w.planDeletesOnly()
@@ -139,15 +158,18 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			case "scale":
 				w.owner.Desired, w.owner.Generation = rapid.Int32Range(0, 8).Draw(t, "desired"), w.owner.Generation+1
 			case "kill":
-				for name := range w.pods {
-					delete(w.pods, name)
-					break
-				}
+				delete(w.pods, w.any(func(p Pod) bool { return !p.lost(w.now) }))
 			case "fail":
-				for name, p := range w.pods {
+				if name := w.any(func(p Pod) bool { return !p.lost(w.now) }); name != "" {
+					p := w.pods[name]
 					p.Finished, p.Ready = true, false
 					w.pods[name] = p
-					break
+				}
+			case "lose":
+				if name := w.any(Pod.live); name != "" {
+					p := w.pods[name]
+					p.Terminating, p.Ready, p.GoneBy = true, false, w.now.Add(-lostAfter)
+					w.pods[name] = p
 				}
 			case "settle":
 				w.settle()
@@ -188,13 +210,18 @@ func (w *world) mustConverge() {
 	if p.WritesPods() || p.WriteStatus || p.Recheck != 0 {
 		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(p), p.WriteStatus, p.Recheck)
 	}
-	if got := int32(len(w.pods)); got != w.owner.Desired {
-		w.t.Fatalf("ends with %d pods of %d", got, w.owner.Desired)
-	}
-	for slot := range w.owner.Desired {
-		if _, there := w.pods[PodName(w.owner.Name, uid, slot)]; !there {
-			w.t.Fatalf("ends without a pod in slot %d", slot)
+	filled := map[int32]bool{}
+	for _, p := range w.pods {
+		if p.lost(w.now) {
+			continue
 		}
+		if !p.placed(w.owner.Desired) || filled[p.Slot] {
+			w.t.Fatalf("ends with %s, which fills no slot that was free", p.Name)
+		}
+		filled[p.Slot] = true
+	}
+	if len(filled) != int(w.owner.Desired) {
+		w.t.Fatalf("ends with %d of %d slots filled", len(filled), w.owner.Desired)
 	}
 	if c := w.owner.Status.Conditions; len(c) == 0 || c[0].Type != v1alpha1.ConditionReady || c[0].Status != "True" {
 		w.t.Fatalf("ends with conditions %v", c)

@@ -32,6 +32,10 @@ type ImoocPod struct {
 	Status ImoocPodStatus `json:"status,omitempty"`
 }
 
+// MaxNameLength is how long the name of an ImoocPod may be; the rule on
+// ImoocPod says why.
+const MaxNameLength = 63
+
 // ImoocPodSpec says how many pods of which form are wanted.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.template) || has(self.template.spec) && size(self.template.spec.containers) > 0",message="a pod template needs a spec with at least one container",fieldPath=".template.spec",reason="FieldValueRequired"

@@ -1,0 +1,71 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// followQuotas wakes the objects whose creates were refused when a quota of
+// their namespace gives way, so that they need not wait out their back-off. It
+// is a convenience: without the right to watch quotas the back-off does.
+func (c *Controller) followQuotas(ctx context.Context) error {
+	if _, err := c.core.ResourceQuotas(c.namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+		klog.FromContext(ctx).V(1).Info("Quotas are not watched", "err", err)
+		return nil
+	}
+	lw := cache.NewListWatchFromClient(c.core.RESTClient(), "resourcequotas", c.namespace, fields.Everything())
+	informer := cache.NewSharedIndexInformerWithOptions(
+		cache.ToListWatcherWithWatchListSemantics(lw, c.core.RESTClient()), &corev1.ResourceQuota{}, cache.SharedIndexInformerOptions{})
+	if err := informer.SetWatchErrorHandlerWithContext(c.watchFailed("resourcequotas", func() {})); err != nil {
+		return fmt.Errorf("watch resourcequotas: %w", err)
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(old, obj any) {
+			before, ok := old.(*corev1.ResourceQuota)
+			after, ok2 := obj.(*corev1.ResourceQuota)
+			if ok && ok2 && givesWay(before.Status, after.Status) {
+				c.retryRefused(after.Namespace)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if q, ok := untombed(obj).(*corev1.ResourceQuota); ok {
+				c.retryRefused(q.Namespace)
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("watch resourcequotas: %w", err)
+	}
+	informer.RunWithContext(ctx)
+	return nil
+}
+
+// givesWay says whether a quota allows more than before: a hard limit rose, or
+// went away, or a use fell. A use that rises is mostly our own doing.
+func givesWay(before, after corev1.ResourceQuotaStatus) bool {
+	for name, hard := range before.Hard {
+		if limit, still := after.Hard[name]; !still || limit.Cmp(hard) > 0 {
+			return true
+		}
+	}
+	for name, used := range before.Used {
+		if use, still := after.Used[name]; still && use.Cmp(used) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// retryRefused puts the objects of a namespace whose creates were refused into
+// the queue, to be tried at once.
+func (c *Controller) retryRefused(namespace string) {
+	for _, k := range c.memory.liftRefusals(namespace) {
+		c.queue.Add(k)
+	}
+}

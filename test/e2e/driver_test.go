@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// driver is the person at the keyboard: it creates the ImoocPod foo, scales it,
+// and remembers what it asked for when, so that every write of a loop can be
+// held against what was wanted at that moment.
+type driver struct {
+	t         *testing.T
+	namespace string
+	w         *witness
+	uid       types.UID
+
+	mu sync.Mutex
+	// wanted is what was asked for, in order.
+	wanted []want
+	// wrong lists the writes that nothing asked for.
+	wrong []string
+
+	closed  bool
+	running sync.WaitGroup
+}
+
+// want is a count that was asked for: it is in force from some moment between
+// sent and acknowledged on.
+type want struct {
+	replicas           int32
+	sent, acknowledged time.Time
+}
+
+func newDriver(t *testing.T, namespace string, w *witness) *driver {
+	d := &driver{t: t, namespace: namespace, w: w}
+	t.Cleanup(func() {
+		d.close()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, wrong := range d.wrong {
+			t.Error(wrong)
+		}
+	})
+	return d
+}
+
+// after runs something beside the test, which waits for it to end.
+func (d *driver) after(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.running.Go(f)
+	}
+}
+
+// close waits for what runs beside the test.
+func (d *driver) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.running.Wait()
+}
+
+// create makes foo. Its template may hold fields of the pod template.
+func (d *driver) create(n int32, template ...map[string]any) {
+	d.t.Helper()
+	spec := map[string]any{"replicas": int64(n)}
+	for _, fields := range template {
+		spec["template"] = fields
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	obj.SetGroupVersionKind(replica.ImoocPod().GroupVersionKind())
+	obj.SetName("foo")
+	d.ask(n, func() error {
+		made, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(d.namespace).Create(d.t.Context(), obj, metav1.CreateOptions{})
+		if err == nil {
+			d.uid = made.GetUID()
+		}
+		return err
+	})
+}
+
+func (d *driver) scale(n int32) {
+	d.t.Helper()
+	objects := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(d.namespace)
+	d.ask(n, func() error {
+		_, err := replica.SetScale(d.t.Context(), objects, "foo", n, "", nil)
+		return err
+	})
+}
+
+func (d *driver) ask(n int32, send func() error) {
+	d.t.Helper()
+	d.mu.Lock()
+	d.wanted = append(d.wanted, want{replicas: n, sent: time.Now()})
+	last := len(d.wanted) - 1
+	d.mu.Unlock()
+	if err := send(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.mu.Lock()
+	d.wanted[last].acknowledged = time.Now()
+	d.mu.Unlock()
+}
+
+// between gives the least and the most that was wanted at any moment of a
+// stretch of time.
+func (d *driver) between(from, to time.Time) (least, most int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	least, most = 1<<30, 0
+	for i, w := range d.wanted {
+		over := i+1 < len(d.wanted) && !d.wanted[i+1].acknowledged.IsZero() && d.wanted[i+1].acknowledged.Before(from)
+		if !over && !w.sent.After(to) {
+			least, most = min(least, w.replicas), max(most, w.replicas)
+		}
+	}
+	return least, most
+}
+
+func (d *driver) blame(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wrong = append(d.wrong, fmt.Sprintf(format, args...))
+}
+
+// check makes an interceptor that holds every write of one loop against what
+// was wanted between its last look at foo and the moment of the write: no pod
+// is created in a slot that nobody wanted (I1), none is deleted whose slot
+// everybody wanted (I2), and nothing is written that is not foo's (I4).
+func (d *driver) check() interceptor {
+	var mu sync.Mutex
+	looked := time.Now()
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		now := time.Now()
+		mu.Lock()
+		from := looked
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/imoocpods/foo") {
+			looked = now
+		}
+		mu.Unlock()
+		switch {
+		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods"):
+			d.checkCreate(r, from, now)
+		case r.Method == http.MethodDelete:
+			d.checkDelete(r, from, now)
+		case isWrite(r) && !strings.HasSuffix(r.URL.Path, "/imoocpods/foo/status") && !strings.Contains(r.URL.Path, "/pods/foo-"):
+			d.blame("I4: %s %s", r.Method, r.URL.Path)
+		}
+		return next.RoundTrip(r)
+	}
+}
+
+func (d *driver) checkCreate(r *http.Request, from, to time.Time) {
+	var pod corev1.Pod
+	if err := decode(r, &pod); err != nil {
+		d.blame("%s %s: %v", r.Method, r.URL.Path, err)
+		return
+	}
+	slot, err := strconv.Atoi(pod.Labels[v1alpha1.LabelSlot])
+	if _, most := d.between(from, to); err != nil || int32(slot) >= most {
+		d.blame("I1: pod %s of slot %q was created while at most %d were wanted", pod.Name, pod.Labels[v1alpha1.LabelSlot], most)
+	}
+}
+
+func (d *driver) checkDelete(r *http.Request, from, to time.Time) {
+	var options metav1.DeleteOptions
+	if err := decode(r, &options); err != nil || options.Preconditions == nil || options.Preconditions.UID == nil {
+		d.blame("I4: %s %s without the UID as precondition (%v)", r.Method, r.URL.Path, err)
+		return
+	}
+	pod := d.w.pod(*options.Preconditions.UID)
+	if pod == nil || finished(pod) || pod.DeletionTimestamp != nil {
+		return // the witness is ahead of the loop: this takes nothing from anybody
+	}
+	if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != d.uid {
+		d.blame("I4: pod %s, which is not foo's, was deleted", pod.Name)
+		return
+	}
+	slot, err := strconv.Atoi(pod.Labels[v1alpha1.LabelSlot])
+	if least, _ := d.between(from, to); err == nil && int32(slot) < least {
+		d.blame("I2: pod %s was deleted while at least %d were wanted", pod.Name, least)
+	}
+}
+
+// decode reads the body of a request, in JSON or protobuf, and puts it back.
+func decode(r *http.Request, into runtime.Object) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, into)
+	return err
+}

@@ -64,9 +64,12 @@ func exitCode(err error) int {
 // message says an error as kubectl says it (k8s.io/kubectl/pkg/cmd/util,
 // StandardErrorMessage), with what to do next where that is known.
 func message(err error) string {
+	var missing *cmd.NotServedError
 	var status apierrors.APIStatus
 	var failed *url.Error
 	switch {
+	case errors.As(err, &missing):
+		return "error: " + err.Error()
 	case errors.As(err, &status):
 		return serverMessage(err, status.Status())
 	case errors.As(err, &failed):
@@ -80,7 +83,7 @@ func serverMessage(err error, s metav1.Status) string {
 	case s.Reason == metav1.StatusReasonUnauthorized:
 		return "error: You must be logged in to the server (" + err.Error() + ")"
 	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:
-		return strings.TrimSpace("The " + s.Details.Kind + " \"" + s.Details.Name + "\" is invalid: " + causes(s.Details.Causes))
+		return "The " + s.Details.Kind + " \"" + s.Details.Name + "\" is invalid:" + causes(s.Details.Causes)
 	case s.Reason != "":
 		return fmt.Sprintf("Error from server (%s): %s", s.Reason, err)
 	}
@@ -99,7 +102,7 @@ func causes(list []metav1.StatusCause) string {
 		lines = append(lines, line)
 	}
 	if len(lines) == 1 {
-		return lines[0]
+		return " " + lines[0]
 	}
 	return "\n* " + strings.Join(lines, "\n* ")
 }

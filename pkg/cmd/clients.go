@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // clients makes what a verb talks to the cluster with, from kubectl's global flags.
@@ -33,10 +33,10 @@ func newClients(version string, streams genericiooptions.IOStreams) *clients {
 // flag did.
 func (c *clients) namespace() (namespace string, given bool, err error) {
 	namespace, given, err = c.flags.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return "", false, fmt.Errorf("find the namespace: %w", err)
+	if given := *c.flags.Context; given != "" && clientcmd.IsContextNotFound(err) {
+		return "", false, fmt.Errorf("context %q does not exist: see \"kubectl config get-contexts\"", given)
 	}
-	return namespace, given, nil
+	return namespace, given, err //nolint:wrapcheck // clientcmd says it as kubectl does
 }
 
 // config says how to reach the server.
@@ -45,9 +45,14 @@ func (c *clients) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	if len(raw.Clusters) == 0 && *c.flags.APIServer == "" {
-		if _, err := rest.InClusterConfig(); err != nil {
+	if f := c.flags; raw.CurrentContext == "" && *f.Context+*f.ClusterName+*f.APIServer == "" {
+		// clientcmd would try a server on localhost that nobody named.
+		switch _, err := rest.InClusterConfig(); {
+		case err == nil:
+		case len(raw.Clusters) == 0:
 			return nil, errNoCluster
+		default:
+			return nil, errNoContext
 		}
 	}
 	return c.flags.ToRESTConfig() //nolint:wrapcheck // clientcmd says it as kubectl does
@@ -82,12 +87,7 @@ func (c *clients) core() (*corev1client.CoreV1Client, error) {
 	return client, nil
 }
 
-var errNoCluster = errors.New("no cluster to talk to: set KUBECONFIG or --kubeconfig to a file that names one")
-
-// checkName says what is wrong with the name of an object, before a server is asked.
-func checkName(name string) error {
-	for _, problem := range validation.IsDNS1123Subdomain(name) {
-		return fmt.Errorf("invalid name %q: %s", name, problem)
-	}
-	return nil
-}
+var (
+	errNoCluster = errors.New("no cluster to talk to: set KUBECONFIG or --kubeconfig to a file that names one")
+	errNoContext = errors.New("no context is current: choose one with --context or \"kubectl config use-context\"")
+)

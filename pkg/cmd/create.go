@@ -59,15 +59,18 @@ container's command.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
-			if o.replicas < 0 {
-				return usageErrorf(cmd, "--replicas must be 0 or more, not %d", o.replicas)
+			switch {
+			case len(o.name) > v1alpha1.MaxNameLength:
+				return usageErrorf(cmd, "invalid name %q: it must be no longer than %d characters", o.name, v1alpha1.MaxNameLength)
+			case o.image == "" && cmd.Flags().Changed("image"):
+				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
 			}
 			return o.run(cmd.Context(), c)
 		},
 	}
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
-	cmd.Flags().Int32VarP(&o.replicas, "replicas", "r", o.replicas, "How many pods are wanted.")
+	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "How many pods are wanted.")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the pods' container. Without it: busybox.")
 	return cmd
 }

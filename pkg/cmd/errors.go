@@ -48,11 +48,25 @@ func notServed(err error) bool {
 	return details == nil || details.Name == ""
 }
 
+// NotServedError says that the server does not have a resource type.
+type NotServedError struct {
+	// CRD is the name of the custom resource definition that is missing.
+	CRD string
+	Err error
+}
+
+func (e *NotServedError) Error() string {
+	return fmt.Sprintf("the server does not serve %s: run \"kubectl imoocpod install\" first", e.CRD)
+}
+
+// Unwrap returns the server's own error.
+func (e *NotServedError) Unwrap() error { return e.Err }
+
 // explain makes an error that the API server gave for an object of a kind say
 // what is missing, where the server's own words do not.
 func explain(kind replica.Kind, err error) error {
 	if notServed(err) {
-		return fmt.Errorf("the server does not serve %s: run \"kubectl imoocpod install\" to install it (%w)", kind.CRD(), err)
+		return &NotServedError{CRD: kind.CRD(), Err: err}
 	}
 	return err
 }

@@ -38,7 +38,9 @@ in the foreground against the current context.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
-		Args:              knownVerb,
+		// As many typing errors as cobra allows where it makes the message itself.
+		SuggestionsMinimumDistance: 2,
+		Args:                       knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help() //nolint:wrapcheck // a closed stdout
 		},

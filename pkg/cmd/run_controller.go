@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -70,6 +72,9 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	if err := o.announce(c, where, kind); err != nil {
 		return err
 	}
+	if err := checkNamespace(ctx, core, namespace); err != nil {
+		return err
+	}
 	loop, err := controller.New(controller.Options{
 		Dynamic:   dynamic,
 		Core:      core,
@@ -82,6 +87,19 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 		return err //nolint:wrapcheck // it says what for
 	}
 	return loop.Run(ctx) //nolint:wrapcheck // it says what for
+}
+
+// checkNamespace says when a namespace is not there: nothing would ever happen
+// in one that is misspelt. Who may not look is let pass.
+func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, namespace string) error {
+	if namespace == metav1.NamespaceAll {
+		return nil
+	}
+	_, err := core.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err //nolint:wrapcheck // the server names the namespace
 }
 
 // announce says at once what the loop will act on.

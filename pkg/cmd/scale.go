@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ type scaleOptions struct {
 }
 
 func newScaleCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &scaleOptions{streams: streams, print: genericclioptions.NewPrintFlags("scaled")}
+	o := &scaleOptions{streams: streams, print: genericclioptions.NewPrintFlags("scaled"), current: noCurrent}
 	cmd := &cobra.Command{
 		Use:   "scale NAME --replicas=COUNT [--resource-version=version] [--current-replicas=count] [--timeout=duration]",
 		Short: "Set a new number of replicas",
@@ -56,10 +57,8 @@ has seen the change and all pods are ready.`,
 			switch {
 			case !cmd.Flags().Changed("replicas"):
 				return usageErrorf(cmd, "--replicas is required: how many are wanted?")
-			case o.replicas < 0:
-				return usageErrorf(cmd, "--replicas must be 0 or more, not %d", o.replicas)
-			case o.current < noCurrent:
-				return usageErrorf(cmd, "--current-replicas must be -1 (no condition) or more, not %d", o.current)
+			case o.resourceVersion != "" && !isResourceVersion(o.resourceVersion):
+				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.resourceVersion)
 			case o.timeout < 0:
 				return usageErrorf(cmd, "--timeout must be 0 (do not wait) or more, not %s", o.timeout)
 			}
@@ -68,8 +67,8 @@ has seen the change and all pods are ready.`,
 	}
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
-	cmd.Flags().Int32VarP(&o.replicas, "replicas", "r", 0, "The new desired number of replicas. Required.")
-	cmd.Flags().Int32Var(&o.current, "current-replicas", noCurrent, "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
+	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "The new desired number of replicas. Required.")
+	cmd.Flags().Var(count{&o.current, noCurrent}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.resourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
 	return cmd
@@ -91,7 +90,7 @@ func (o *scaleOptions) run(ctx context.Context, c *clients) error {
 		return err
 	}
 	objects := client.Resource(kind.Resource).Namespace(namespace)
-	if err := o.checkCurrent(ctx, objects); err != nil {
+	if err := o.checkCurrent(ctx, kind, objects); err != nil {
 		return explain(kind, err)
 	}
 	resourceVersion := ""
@@ -115,9 +114,15 @@ func (o *scaleOptions) run(ctx context.Context, c *clients) error {
 	return awaitReady(ctx, kind, objects, o.name, resourceVersion, o.timeout)
 }
 
+// isResourceVersion says whether a word can be one: a whole number.
+func isResourceVersion(word string) bool {
+	_, err := strconv.ParseUint(word, 10, 64)
+	return err == nil
+}
+
 // checkCurrent reads the present count and pins the version it was read at, so
 // that nothing can change between the look and the change.
-func (o *scaleOptions) checkCurrent(ctx context.Context, objects dynamic.ResourceInterface) error {
+func (o *scaleOptions) checkCurrent(ctx context.Context, kind replica.Kind, objects dynamic.ResourceInterface) error {
 	if o.current == noCurrent {
 		return nil
 	}
@@ -126,7 +131,7 @@ func (o *scaleOptions) checkCurrent(ctx context.Context, objects dynamic.Resourc
 		return err //nolint:wrapcheck // the server names the object
 	}
 	if scale.Spec.Replicas != o.current {
-		return fmt.Errorf("%w: expected replicas to be %d, was %d", ErrPrecondition, o.current, scale.Spec.Replicas)
+		return fmt.Errorf("%w: expected the replicas of %s/%s to be %d, was %d", ErrPrecondition, kind, o.name, o.current, scale.Spec.Replicas)
 	}
 	if o.resourceVersion == "" {
 		o.resourceVersion = scale.ResourceVersion
@@ -149,6 +154,10 @@ func (o *scaleOptions) result(ctx context.Context, kind replica.Kind, objects dy
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the server names the object
 	}
+	// A server was not asked to check this, and what it would refuse must not look done.
+	if o.dryRun.client() && o.resourceVersion != "" && o.resourceVersion != obj.GetResourceVersion() {
+		return nil, fmt.Errorf("%w: expected the resource version of %s/%s to be %s, was %s", ErrPrecondition, kind, o.name, o.resourceVersion, obj.GetResourceVersion())
+	}
 	if err := unstructured.SetNestedField(obj.Object, int64(o.replicas), kind.ReplicasPath...); err != nil {
 		return nil, fmt.Errorf("show the new count: %w", err)
 	}
@@ -158,7 +167,7 @@ func (o *scaleOptions) result(ctx context.Context, kind replica.Kind, objects dy
 // awaitReady waits until the controller has seen an object as it is at this
 // resourceVersion or later, and has made it ready.
 func awaitReady(ctx context.Context, kind replica.Kind, objects dynamic.ResourceInterface, name, resourceVersion string, timeout time.Duration) error {
-	reason := "nothing was seen of it"
+	reason := "nothing"
 	err := awaitObject(ctx, objects, name, timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
 			return false, fmt.Errorf("%s/%s was %w while it was waited for", kind, name, ErrGone)

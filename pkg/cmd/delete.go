@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -52,6 +51,9 @@ or not at all (orphan).`,
 			if o.output != "" && o.output != "name" {
 				return usageErrorf(cmd, "unknown output format %q: the only one is name", o.output)
 			}
+			if o.timeout < 0 {
+				return usageErrorf(cmd, "--timeout must be 0 (as long as it takes) or more, not %s", o.timeout)
+			}
 			policy, known := map[string]metav1.DeletionPropagation{
 				"background": metav1.DeletePropagationBackground,
 				"foreground": metav1.DeletePropagationForeground,
@@ -83,16 +85,15 @@ func (o *deleteOptions) run(ctx context.Context, c *clients, policy metav1.Delet
 		return err
 	}
 	objects := client.Resource(kind.Resource).Namespace(namespace)
-	var uid types.UID
+	var present *unstructured.Unstructured
 	if o.wait {
-		obj, err := objects.Get(ctx, o.name, metav1.GetOptions{})
+		present, err = objects.Get(ctx, o.name, metav1.GetOptions{})
 		if o.ignoreNotFound && apierrors.IsNotFound(err) && !notServed(err) {
 			return nil
 		}
 		if err != nil {
 			return explain(kind, err)
 		}
-		uid = obj.GetUID()
 	}
 	err = objects.Delete(ctx, o.name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	if o.ignoreNotFound && apierrors.IsNotFound(err) && !notServed(err) {
@@ -111,12 +112,11 @@ func (o *deleteOptions) run(ctx context.Context, c *clients, policy metav1.Delet
 	if timeout == 0 {
 		timeout = forever
 	}
-	if err := awaitObject(ctx, objects, o.name, timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		return obj == nil || obj.GetUID() != uid, nil
-	}); err != nil {
-		return fmt.Errorf("wait for %s/%s to be gone: %w", kind, o.name, err)
+	err = awaitGone(ctx, objects, present, timeout)
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w; it is being deleted, and --wait=false would not have waited", err)
 	}
-	return nil
+	return err
 }
 
 func (o *deleteOptions) print(kind replica.Kind, namespace string) error {

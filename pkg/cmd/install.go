@@ -144,14 +144,3 @@ func established(crd *unstructured.Unstructured) bool {
 	}
 	return false
 }
-
-// awaitGone waits until this very object, not one of its name, is gone.
-func awaitGone(ctx context.Context, client dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
-	err := awaitObject(ctx, client, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		return obj == nil || obj.GetUID() != gone.GetUID(), nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait for %s to be gone: %w", gone.GetName(), err)
-	}
-	return nil
-}

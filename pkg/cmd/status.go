@@ -5,21 +5,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	watchtools "k8s.io/client-go/tools/watch"
-	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -88,7 +90,7 @@ what keeps it from being ready, and the conditions. Without: a table of all.`,
 
 // writer prints reports in the format that the flags ask for.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	table := printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders}
+	table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders}
 	switch format := *o.print.OutputFormat; format {
 	case "wide":
 		table.Wide = true
@@ -111,8 +113,11 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 		}, nil
 	default:
 		p, err := o.print.ToPrinter()
+		if genericclioptions.IsNoCompatiblePrinterError(err) {
+			return nil, fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s,wide", format, strings.Join(o.print.AllowedFormats(), ","))
+		}
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it lists the formats
+			return nil, err //nolint:wrapcheck // it says what is wrong with the template
 		}
 		return func(w io.Writer, reports []status.Report) error {
 			return printModels(p, w, reports, o.name != "" || o.watch)
@@ -159,17 +164,15 @@ func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Write
 	if err != nil {
 		return err
 	}
+	if o.watch {
+		return explain(kind, o.follow(ctx, kind, core, objects, namespace, write))
+	}
 	found, err := o.find(ctx, objects)
 	if err != nil {
 		return explain(kind, err)
 	}
-	if len(found) == 0 && !o.watch {
-		where := " in " + namespace + " namespace"
-		if o.allNamespaces {
-			where = ""
-		}
-		_, err := fmt.Fprintf(o.streams.ErrOut, "No resources found%s.\n", where)
-		return err //nolint:wrapcheck // a closed stderr
+	if len(found) == 0 {
+		return o.sayNone(namespace)
 	}
 	reports := make([]status.Report, 0, len(found))
 	for i := range found {
@@ -179,10 +182,16 @@ func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Write
 		}
 		reports = append(reports, r)
 	}
-	if !o.watch {
-		return write(o.streams.Out, reports)
+	return write(o.streams.Out, reports)
+}
+
+func (o *statusOptions) sayNone(namespace string) error {
+	where := " in " + namespace + " namespace"
+	if o.allNamespaces {
+		where = ""
 	}
-	return o.follow(ctx, kind, core, objects, write)
+	_, err := fmt.Fprintf(o.streams.ErrOut, "No resources found%s.\n", where)
+	return err //nolint:wrapcheck // a closed stderr
 }
 
 // find reads the objects to show.
@@ -216,43 +225,63 @@ func (o *statusOptions) report(ctx context.Context, kind replica.Kind, core core
 	return status.NewReport(facts, pods), nil
 }
 
-// follow shows the objects and then every change, until the context ends or,
-// with a name, the object is gone.
-func (o *statusOptions) follow(ctx context.Context, kind replica.Kind, core corev1client.CoreV1Interface, objects dynamic.ResourceInterface, write func(io.Writer, []status.Report) error) error {
+// follow shows the objects and then every change, a line each, until the
+// context ends or, with a name, the object is gone.
+func (o *statusOptions) follow(ctx context.Context, kind replica.Kind, core corev1client.CoreV1Interface, objects dynamic.ResourceInterface, namespace string, write func(io.Writer, []status.Report) error) error {
 	selected := metav1.ListOptions{LabelSelector: o.selector}
-	lw := listWatch(objects, selected)
 	if o.name != "" {
-		lw = objectsNamed(objects, o.name)
+		selected = named(o.name)
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	_, _, watcher, done := watchtools.NewIndexerInformerWatcherWithLogger(klog.FromContext(ctx), lw, &unstructured.Unstructured{})
-	defer func() { watcher.Stop(); <-done }()
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case event, open := <-watcher.ResultChan():
-			if !open {
-				return context.Cause(ctx)
-			}
-			obj, ok := event.Object.(*unstructured.Unstructured)
-			if !ok {
-				continue
-			}
-			if event.Type == "DELETED" {
-				if o.name != "" {
-					return fmt.Errorf("%s/%s was %w", kind, o.name, ErrGone)
-				}
-				continue
-			}
-			r, err := o.report(ctx, kind, core, obj)
-			if err != nil {
-				return err
-			}
-			if err := write(o.streams.Out, []status.Report{r}); err != nil {
-				return err
-			}
+	shown := map[types.UID]*unstructured.Unstructured{}
+	show := func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+		r, err := o.report(ctx, kind, core, obj)
+		if err != nil {
+			return false, err
 		}
+		shown[obj.GetUID()] = obj
+		if gone {
+			r = r.Gone()
+			delete(shown, obj.GetUID())
+		}
+		if err := write(o.streams.Out, []status.Report{r}); err != nil {
+			return false, err
+		}
+		if gone && o.name != "" {
+			return false, fmt.Errorf("%s/%s was %w", kind, o.name, ErrGone)
+		}
+		return false, nil
 	}
+	first := true
+	return follow(ctx, objects, selected, observer{
+		listed: func(found []unstructured.Unstructured) (bool, error) {
+			switch {
+			case first && len(found) == 0 && o.name != "":
+				return false, apierrors.NewNotFound(kind.Resource.GroupResource(), o.name)
+			case first && len(found) == 0:
+				if err := o.sayNone(namespace); err != nil {
+					return false, err
+				}
+			}
+			first = false
+			missing := maps.Clone(shown)
+			for i := range found {
+				obj := &found[i]
+				before := shown[obj.GetUID()]
+				delete(missing, obj.GetUID())
+				if before != nil && before.GetResourceVersion() == obj.GetResourceVersion() {
+					continue
+				}
+				if done, err := show(obj, false); err != nil {
+					return done, err
+				}
+			}
+			for _, obj := range missing {
+				if done, err := show(obj, true); err != nil {
+					return done, err
+				}
+			}
+			return false, nil
+		},
+		changed: show,
+	})
 }

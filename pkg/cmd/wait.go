@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -22,47 +24,119 @@ import (
 func awaitObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	defer cancel()
-	present := func(store cache.Store) (bool, error) {
-		for _, item := range store.List() {
-			if obj, ok := item.(*unstructured.Unstructured); ok {
-				return done(obj)
+	err := follow(ctx, objects, named(name), observer{
+		listed: func(found []unstructured.Unstructured) (bool, error) {
+			if len(found) == 0 {
+				return done(nil)
 			}
-		}
-		return done(nil)
-	}
-	_, err := watchtools.UntilWithSync(ctx, objectsNamed(objects, name), &unstructured.Unstructured{}, present,
-		func(event watch.Event) (bool, error) {
-			obj, ok := event.Object.(*unstructured.Unstructured)
-			if !ok || event.Type == watch.Deleted {
+			return done(&found[0])
+		},
+		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+			if gone {
 				return done(nil)
 			}
 			return done(obj)
-		})
+		},
+	})
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return err //nolint:wrapcheck // done's own error, or the server's
+	return err
 }
 
-// objectsNamed lists and watches the one object of a name.
-func objectsNamed(objects dynamic.ResourceInterface, name string) *cache.ListWatch {
-	return listWatch(objects, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()})
-}
-
-// listWatch lists and watches the objects that the options select.
-func listWatch(objects dynamic.ResourceInterface, selected metav1.ListOptions) *cache.ListWatch {
-	narrow := func(opts metav1.ListOptions) metav1.ListOptions {
-		opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
-		return opts
+// awaitGone waits until this very object, not one of its name, is gone.
+func awaitGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
+	seen := "it is there"
+	err := awaitObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj == nil || obj.GetUID() != gone.GetUID() {
+			return true, nil
+		}
+		if held := obj.GetFinalizers(); len(held) > 0 {
+			seen = "it is held by the finalizers " + strings.Join(held, ", ")
+		}
+		return false, nil
+	})
+	if err != nil {
+		kind := gone.GroupVersionKind()
+		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), withReason(err, seen))
 	}
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return objects.List(ctx, narrow(opts))
-		},
+	return nil
+}
+
+// observer is told what there is, and says when it has seen enough.
+type observer struct {
+	// listed is told of all the objects that there are: at first, and again
+	// after a time in which changes may have been missed.
+	listed func([]unstructured.Unstructured) (done bool, err error)
+	// changed is told of each change since.
+	changed func(obj *unstructured.Unstructured, gone bool) (done bool, err error)
+}
+
+// follow tells an observer of the objects that are selected until it has seen
+// enough, the context ends, or the server refuses. Lost connections are taken
+// up again.
+func follow(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, o observer) error {
+	for {
+		list, err := objects.List(ctx, selected)
+		if err != nil {
+			return err //nolint:wrapcheck // the server names the resource
+		}
+		if done, err := o.listed(list.Items); done || err != nil {
+			return err
+		}
+		err = followChanges(ctx, objects, selected, list.GetResourceVersion(), o)
+		if !apierrors.IsGone(err) && !apierrors.IsResourceExpired(err) {
+			return err
+		}
+	}
+}
+
+func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, resourceVersion string, o observer) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return objects.Watch(ctx, narrow(opts))
+			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
+			w, err := objects.Watch(ctx, opts)
+			if refused(err) {
+				// The watcher would log it and try for ever.
+				stop(err)
+				return nil, io.EOF
+			}
+			return w, err
 		},
+	})
+	if err != nil {
+		stop(nil)
+		return fmt.Errorf("watch: %w", err)
 	}
+	defer func() { stop(nil); <-watcher.Done() }()
+	for event := range watcher.ResultChan() {
+		if event.Type == watch.Error {
+			return apierrors.FromObject(event.Object)
+		}
+		obj, ok := event.Object.(*unstructured.Unstructured)
+		if !ok {
+			continue
+		}
+		if done, err := o.changed(obj, event.Type == watch.Deleted); done || err != nil {
+			return err
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.New("the server ended the watch")
+}
+
+// refused says whether a watch will not come about by trying again.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
+}
+
+// named selects the one object of a name.
+func named(name string) metav1.ListOptions {
+	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }
 
 // atLeast says whether an object is as new as a resourceVersion: a list may
@@ -75,7 +149,7 @@ func atLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
 // withReason adds to a time-out what was last seen.
 func withReason(err error, reason string) error {
 	if errors.Is(err, ErrTimeout) {
-		return fmt.Errorf("%w; last seen %s", err, reason)
+		return fmt.Errorf("%w; last seen: %s", err, reason)
 	}
 	return err
 }

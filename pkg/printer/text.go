@@ -66,22 +66,40 @@ func (t *text) line(format string, args ...any) {
 	}
 }
 
-// table writes rows in columns as kubectl does, without blanks at the ends of
+// table writes rows in columns.
+func (t *text) table(rows [][]string) { t.rows(newColumns(), rows) }
+
+// rows writes rows in columns as kubectl does, without blanks at the ends of
 // lines.
-func (t *text) table(rows [][]string) {
-	var b strings.Builder
-	tabs := printers.GetNewTabWriter(&b)
+func (t *text) rows(c *columns, rows [][]string) {
 	for _, row := range rows {
-		if _, err := fmt.Fprintln(tabs, strings.Join(row, "\t")); err != nil && t.err == nil {
+		if _, err := fmt.Fprintln(c.tabs, strings.Join(row, "\t")); err != nil && t.err == nil {
 			t.err = err
 		}
 	}
-	if err := tabs.Flush(); err != nil && t.err == nil {
+	if err := c.tabs.Flush(); err != nil && t.err == nil {
 		t.err = err
 	}
-	for line := range strings.Lines(b.String()) {
+	for line := range strings.Lines(c.aligned.String()) {
 		t.line("%s", strings.TrimRight(line, " \n"))
 	}
+	c.aligned.Reset()
+}
+
+// columns aligns rows. It remembers the widths of the columns from one flush to
+// the next.
+type columns struct {
+	tabs interface {
+		io.Writer
+		Flush() error
+	}
+	aligned strings.Builder
+}
+
+func newColumns() *columns {
+	c := &columns{}
+	c.tabs = printers.GetNewTabWriter(&c.aligned)
+	return c
 }
 
 // age is the time since then, as kubectl shows it.

@@ -94,3 +94,9 @@ func NewReport(o Object, pods []corev1.Pod) Report {
 	})
 	return r
 }
+
+// Gone is the report of the same object after it was deleted.
+func (r Report) Gone() Report {
+	r.Verdict, r.Reason, r.Hint = Deleted, "it was deleted", ""
+	return r
+}

@@ -26,6 +26,8 @@ const (
 	Failed Verdict = "failed"
 	// NotReconciled: no controller has seen the object as it is now.
 	NotReconciled Verdict = "not reconciled"
+	// Deleted: there is no such object any more. Only who watched it go sees that.
+	Deleted Verdict = "deleted"
 )
 
 // Judge gives the verdict on an object, its reason in one line, and a hint
@@ -45,6 +47,8 @@ func Judge(o Object) (v Verdict, reason, hint string) {
 		return Ready, readyCount(o), ""
 	case o.Current > o.Desired:
 		return Progressing, fmt.Sprintf("%s, %d too many", readyCount(o), o.Current-o.Desired), ""
+	case o.Current < o.Desired:
+		return Progressing, fmt.Sprintf("%s, %d not yet made", readyCount(o), o.Desired-o.Current), ""
 	}
 	return Progressing, readyCount(o), ""
 }

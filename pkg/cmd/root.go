@@ -129,7 +129,7 @@ func usageTemplate(template string) string {
 	if !found || !found2 {
 		return template
 	}
-	return before + after + "Use \"" + name + " options\" for a list of global command-line options (applies to all commands).\n"
+	return before + after + "{{if not .HasAvailableSubCommands}}\n{{end}}Use \"" + name + " options\" for a list of global command-line options (applies to all commands).\n"
 }
 
 // addLogFlags adds klog's -v alone: its others are about log files.

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -58,12 +59,15 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 
 // pairs shows a map as kubectl describe does: one key=value a line, sorted.
 func pairs(title string, m map[string]string) [][]string {
-	if len(m) == 0 {
-		return [][]string{{title, "<none>"}}
-	}
 	var rows [][]string
 	for k, v := range m {
+		if k == corev1.LastAppliedConfigAnnotation {
+			continue // it repeats the object, for kubectl apply
+		}
 		rows = append(rows, []string{"", k + "=" + v})
+	}
+	if len(rows) == 0 {
+		return [][]string{{title, "<none>"}}
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
 	rows[0][0] = title
@@ -130,7 +134,7 @@ func eventRows(events []corev1.Event, now time.Time) [][]string {
 		if e.Count > 1 {
 			seen = fmt.Sprintf("%s (x%d over %s)", seen, e.Count, age(e.FirstTimestamp.Time, now))
 		}
-		rows = append(rows, []string{e.Type, e.Reason, seen, e.Source.Component, strings.TrimSpace(e.Message)})
+		rows = append(rows, []string{e.Type, e.Reason, seen, cmp.Or(e.Source.Component, e.ReportingController), e.Message})
 	}
 	return rows
 }

@@ -19,7 +19,7 @@ import (
 // the pods, the conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
-	p.line("%s/%s: %s: %s", r.Metadata.Type, r.Metadata.Name, r.Verdict, r.Reason)
+	p.line("%s/%s: %s: %s", r.Metadata.Type, r.Metadata.Name, r.Verdict, oneLine(r.Reason))
 	if r.Hint != "" {
 		p.line("hint: %s", r.Hint)
 	}
@@ -73,7 +73,11 @@ func (t *text) table(rows [][]string) { t.rows(newColumns(), rows) }
 // lines.
 func (t *text) rows(c *columns, rows [][]string) {
 	for _, row := range rows {
-		if _, err := fmt.Fprintln(c.tabs, strings.Join(row, "\t")); err != nil && t.err == nil {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = oneLine(cell)
+		}
+		if _, err := fmt.Fprintln(c.tabs, strings.Join(cells, "\t")); err != nil && t.err == nil {
 			t.err = err
 		}
 	}
@@ -84,6 +88,12 @@ func (t *text) rows(c *columns, rows [][]string) {
 		t.line("%s", strings.TrimRight(line, " \n"))
 	}
 	c.aligned.Reset()
+}
+
+// oneLine keeps what a server or a container said from breaking a line, a
+// column or a terminal.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", " ", "\r", " ", "\t", " ", "\x1b", "^[").Replace(strings.TrimRight(s, " \t\r\n"))
 }
 
 // columns aligns rows. It remembers the widths of the columns from one flush to

@@ -46,7 +46,7 @@ func Judge(o Object) (v Verdict, reason, hint string) {
 	case o.Ready == o.Desired && o.Current == o.Desired:
 		return Ready, readyCount(o), ""
 	case o.Current > o.Desired:
-		return Progressing, fmt.Sprintf("%s, %d too many", readyCount(o), o.Current-o.Desired), ""
+		return Progressing, fmt.Sprintf("%d pods are there, %d too many", o.Current, o.Current-o.Desired), ""
 	case o.Current < o.Desired:
 		return Progressing, fmt.Sprintf("%s, %d not yet made", readyCount(o), o.Desired-o.Current), ""
 	}

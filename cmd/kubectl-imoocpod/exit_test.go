@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+)
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}
+	asked := func(err error) error { return &url.Error{Op: "Get", URL: "https://127.0.0.1:6443/api", Err: err} }
+	invalid := func(causes ...*field.Error) error {
+		return apierrors.NewInvalid(schema.GroupKind{Group: "g", Kind: "ImoocPod"}, "foo", causes)
+	}
+	negative := field.Invalid(field.NewPath("spec", "replicas"), -1, "must not be negative")
+	for name, test := range map[string]struct {
+		err         error
+		interrupted bool
+		code        int
+		message     string
+	}{
+		"done":        {nil, false, exitDone, ""},
+		"interrupted": {fmt.Errorf("wait: %w", context.Canceled), true, exitInterrupted, ""},
+		"interrupted in the middle of a request": {
+			asked(context.Canceled), true, exitInterrupted, "",
+		},
+		"failed, and interrupted afterwards": {
+			errors.New("no"), true, exitError, "error: no\n",
+		},
+		"usage": {
+			&cmd.UsageError{Command: "kubectl imoocpod scale", Err: errors.New("--replicas is required")}, false, exitUsage,
+			"error: --replicas is required\nSee 'kubectl imoocpod scale --help' for usage.\n",
+		},
+		"timed out": {
+			fmt.Errorf("wait for foo: %w; last seen: nothing", cmd.ErrTimeout), false, exitTimeout,
+			"error: wait for foo: timed out; last seen: nothing\n",
+		},
+		"precondition": {
+			fmt.Errorf("%w: expected 1, was 2", cmd.ErrPrecondition), false, exitPrecondition,
+			"error: precondition not met: expected 1, was 2\n",
+		},
+		"gone while waited for": {
+			fmt.Errorf("foo was %w", cmd.ErrGone), false, exitNotFound, "error: foo was deleted\n",
+		},
+		"not found": {
+			apierrors.NewNotFound(imoocpods, "foo"), false, exitNotFound,
+			"Error from server (NotFound): imoocpods.g \"foo\" not found\n",
+		},
+		"not served": {
+			&cmd.NotServedError{CRD: "imoocpods.g", Err: apierrors.NewNotFound(imoocpods, "")}, false, exitNotFound,
+			"error: the server does not serve imoocpods.g: run \"kubectl imoocpod install\" first\n",
+		},
+		"exists": {
+			apierrors.NewAlreadyExists(imoocpods, "foo"), false, exitPrecondition,
+			"Error from server (AlreadyExists): imoocpods.g \"foo\" already exists\n",
+		},
+		"conflict": {
+			apierrors.NewConflict(imoocpods, "foo", errors.New("it was modified")), false, exitPrecondition,
+			"Error from server (Conflict): Operation cannot be fulfilled on imoocpods.g \"foo\": it was modified\n",
+		},
+		"forbidden, and what for": {
+			fmt.Errorf("wait for foo: %w", apierrors.NewForbidden(imoocpods, "foo", errors.New("no"))), false, exitForbidden,
+			"Error from server (Forbidden): wait for foo: imoocpods.g \"foo\" is forbidden: no\n",
+		},
+		"not logged in": {
+			apierrors.NewUnauthorized("Unauthorized"), false, exitForbidden,
+			"error: You must be logged in to the server (Unauthorized)\n",
+		},
+		"invalid": {
+			invalid(negative), false, exitError,
+			"The ImoocPod \"foo\" is invalid: spec.replicas: Invalid value: -1: must not be negative\n",
+		},
+		"invalid in two ways": {
+			invalid(negative, field.Required(field.NewPath("spec", "template"), "")), false, exitError,
+			"The ImoocPod \"foo\" is invalid:\n* spec.replicas: Invalid value: -1: must not be negative\n* spec.template: Required value\n",
+		},
+		"invalid as a whole": {
+			invalid(field.Invalid(nil, "", "the name is too long")), false, exitError,
+			"The ImoocPod \"foo\" is invalid: Invalid value: \"\": the name is too long\n",
+		},
+		"a server without words": {
+			&apierrors.StatusError{ErrStatus: metav1.Status{Message: "what now"}}, false, exitError,
+			"Error from server: what now\n",
+		},
+		"too many requests": {
+			apierrors.NewTooManyRequests("slow down", 1), false, exitError,
+			"Error from server (TooManyRequests): slow down\n",
+		},
+		"refused connection": {
+			asked(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), false, exitError,
+			"The connection to the server 127.0.0.1:6443 was refused - did you specify the right host or port?\n",
+		},
+		"unknown host": {
+			asked(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nope", IsNotFound: true}}), false, exitError,
+			"Unable to connect to the server 127.0.0.1:6443: lookup nope: no such host\n",
+		},
+		"another failure of the connection": {
+			asked(errors.New("tls: no")), false, exitError,
+			"Unable to connect to the server 127.0.0.1:6443: tls: no\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w strings.Builder
+			if code := report(&w, test.err, test.interrupted); code != test.code {
+				t.Errorf("exit code %d, want %d", code, test.code)
+			}
+			if w.String() != test.message {
+				t.Errorf("said %q, want %q", w.String(), test.message)
+			}
+		})
+	}
+}

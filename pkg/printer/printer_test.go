@@ -1,0 +1,184 @@
+package printer_test
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+var update = flag.Bool("update", false, "write the files in testdata anew")
+
+// golden compares a screen with the file of its name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s shows\n%s\nwant\n%s", name, got, want)
+	}
+	for line := range strings.Lines(got) {
+		if strings.TrimRight(line, "\n") != strings.TrimRight(line, " \n") {
+			t.Errorf("blanks at the end of %q", line)
+		}
+	}
+}
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return now.Add(-d) }
+
+// ready is an object that has what it wants.
+func ready() status.Report {
+	return status.Report{
+		Metadata: status.Metadata{
+			Type: "imoocpod.batch.tutorial.kubebuilder.io", Namespace: "default", Name: "foo",
+			Generation: 2, ObservedGeneration: 2, CreationTimestamp: metav1.NewTime(ago(3 * time.Hour)),
+		},
+		Verdict: status.Ready, Reason: "1 of 1 pods are ready",
+		Replicas: status.Replicas{Desired: 1, Current: 1, Ready: 1},
+		Conditions: []metav1.Condition{
+			{Type: "Ready", Status: metav1.ConditionTrue, Reason: "PodsReady", Message: "1 of 1 pods are ready", LastTransitionTime: metav1.NewTime(ago(time.Hour))},
+		},
+		Pods: []status.Pod{
+			{Name: "foo-01234567-0", Phase: corev1.PodRunning, Status: "Running", Ready: true, ReadyContainers: 1, Containers: 1, Node: "node-1", Created: ago(2 * time.Hour)},
+		},
+	}
+}
+
+// failed is an object that is short of pods, each in a trouble of its own.
+func failed() status.Report {
+	r := ready()
+	r.Metadata.Name, r.Metadata.ObservedGeneration = "a-longer-name", 2
+	r.Verdict, r.Reason = status.Failed, "QuotaExceeded: exceeded quota: few"
+	r.Replicas = status.Replicas{Desired: 10, Current: 2, Ready: 1}
+	r.Conditions = append(r.Conditions, metav1.Condition{
+		Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "QuotaExceeded", Message: "exceeded quota: few", LastTransitionTime: metav1.NewTime(ago(time.Minute)),
+	})
+	r.Pods = append(r.Pods,
+		status.Pod{Name: "foo-01234567-1", Phase: corev1.PodPending, Status: "ImagePullBackOff", Containers: 2, Restarts: 7, Node: "node-2", Created: ago(time.Minute), Reason: "no such image"},
+		status.Pod{Name: "foo-01234567-2", Phase: corev1.PodPending, Status: "Pending", Containers: 1, Created: ago(time.Second), Reason: "0/1 nodes are available"},
+		status.Pod{Name: "foo-01234567-3", Phase: corev1.PodFailed, Status: "Error", Containers: 1, Node: "node-2", Created: ago(time.Second), Reason: "exit code 1"},
+		status.Pod{Name: "foo-01234567-4", Phase: corev1.PodSucceeded, Status: "Completed", Containers: 1, Node: "node-2", Created: ago(time.Second)})
+	return r
+}
+
+// unseen is an object that no controller has seen.
+func unseen() status.Report {
+	r := ready()
+	r.Metadata.Namespace, r.Metadata.Name, r.Metadata.ObservedGeneration = "other", "bar", 0
+	r.Verdict, r.Reason, r.Hint = status.NotReconciled, "no controller has seen it yet", "kubectl imoocpod run-controller -n other"
+	r.Replicas = status.Replicas{Desired: 3}
+	r.Conditions, r.Pods = nil, nil
+	return r
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	for name, report := range map[string]status.Report{"report-ready": ready(), "report-failed": failed(), "report-unseen": unseen()} {
+		var w strings.Builder
+		if err := printer.Report(&w, report, now); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, w.String())
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	for name, table := range map[string]printer.Table{
+		"table":            {},
+		"table-wide":       {Wide: true},
+		"table-namespaces": {Namespaces: true},
+		"table-no-headers": {NoHeaders: true},
+	} {
+		var w strings.Builder
+		if err := table.Print(&w, []status.Report{failed(), ready(), unseen()}, now); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, w.String())
+	}
+}
+
+// What is watched comes a line at a time: one row of headers, and columns that
+// do not get narrower again.
+func TestTableOfChanges(t *testing.T) {
+	t.Parallel()
+	var w strings.Builder
+	var table printer.Table
+	for _, r := range []status.Report{unseen(), ready(), failed(), ready(), ready().Gone()} {
+		if err := table.Print(&w, []status.Report{r}, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "table-changes", w.String())
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	event := func(kind, reason, message string, count int32, first, last time.Duration) corev1.Event {
+		return corev1.Event{
+			Type: kind, Reason: reason, Message: message, Count: count, Source: corev1.EventSource{Component: "kubectl-imoocpod"},
+			FirstTimestamp: metav1.NewTime(ago(first)), LastTimestamp: metav1.NewTime(ago(last)),
+		}
+	}
+	template := v1alpha1.DefaultTemplate()
+	template.Labels = map[string]string{"tier": "back", "a": "b"}
+	template.Spec.Containers[0].Args = []string{"--now"}
+	full := printer.Description{
+		Report: failed(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod",
+		Labels: map[string]string{"team": "blue", "app": "shop"}, Annotations: map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"}, Template: template,
+		Events: []corev1.Event{
+			event("Warning", "FailedCreate", "exceeded quota: few\n", 4, time.Hour, time.Minute),
+			event("Normal", "SuccessfulCreate", "Created 2 pods", 1, 2*time.Hour, 2*time.Hour),
+			{Type: "Normal", Reason: "New", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", ReportingController: "another", EventTime: metav1.NewMicroTime(ago(time.Second))},
+		},
+	}
+	bare := printer.Description{Report: unseen(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
+	for name, d := range map[string]printer.Description{"describe-full": full, "describe-bare": bare} {
+		var w strings.Builder
+		if err := printer.Describe(&w, d, now); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, w.String())
+	}
+}
+
+// closed is a terminal that has gone away.
+type closed struct{ io.Writer }
+
+var errClosed = errors.New("closed")
+
+func (closed) Write([]byte) (int, error) { return 0, errClosed }
+
+func TestWriteErrorsAreReported(t *testing.T) {
+	t.Parallel()
+	if err := printer.Report(closed{}, ready(), now); !errors.Is(err, errClosed) {
+		t.Errorf("Report: %v", err)
+	}
+	if err := new(printer.Table).Print(closed{}, []status.Report{ready()}, now); !errors.Is(err, errClosed) {
+		t.Errorf("Table: %v", err)
+	}
+	if err := printer.Describe(closed{}, printer.Description{Report: ready()}, now); !errors.Is(err, errClosed) {
+		t.Errorf("Describe: %v", err)
+	}
+}

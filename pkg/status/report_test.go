@@ -1,0 +1,135 @@
+package status_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+func ownedPod(name string, owner types.UID) corev1.Pod {
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: owner, Controller: ptr.To(true)}}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+// The word for a pod's status, and what keeps it from being ready.
+func TestPodStatus(t *testing.T) {
+	t.Parallel()
+	container := func(ready bool, restarts int32, state corev1.ContainerState) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Ready: ready, RestartCount: restarts, State: state}
+	}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	for name, test := range map[string]struct {
+		change   func(*corev1.Pod)
+		status   string
+		reason   string
+		ready    bool
+		readies  int
+		restarts int32
+	}{
+		"running and ready": {
+			func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(true, 2, running)}
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			}, "Running", "", true, 1, 2,
+		},
+		"running and not ready": {
+			func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(false, 0, running)}
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+			}, "Running", "", false, 0, 0,
+		},
+		"no node": {
+			func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodPending
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available"}}
+			}, "Pending", "0/1 nodes are available", false, 0, 0,
+		},
+		"image cannot be pulled": {
+			func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodPending
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(false, 0, corev1.ContainerState{
+					Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"},
+				})}
+			}, "ImagePullBackOff", "no such image", false, 0, 0,
+		},
+		"ended, with a code alone": {
+			func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodFailed
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(false, 1, corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 3},
+				})}
+			}, "Error", "exit code 3", false, 0, 1,
+		},
+		"ended, and said why": {
+			func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodFailed
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(false, 0, corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137, Message: "out of memory"},
+				})}
+			}, "OOMKilled", "out of memory", false, 0, 0,
+		},
+		"evicted": {
+			func(p *corev1.Pod) {
+				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "the node was low on memory"
+			}, "Evicted", "the node was low on memory", false, 0, 0,
+		},
+		"ending, though still ready": {
+			func(p *corev1.Pod) {
+				p.DeletionTimestamp = ptr.To(metav1.Now())
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(true, 0, running)}
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			}, "Terminating", "", false, 1, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pod := ownedPod("foo-0", "u")
+			test.change(&pod)
+			p := status.NewReport(status.Object{UID: "u"}, []corev1.Pod{pod}).Pods[0]
+			if p.Status != test.status || p.Reason != test.reason || p.Ready != test.ready || p.ReadyContainers != test.readies || p.Restarts != test.restarts {
+				t.Errorf("got %+v, want %+v", p, test)
+			}
+			if p.Containers != 1 {
+				t.Errorf("%d containers, want 1", p.Containers)
+			}
+		})
+	}
+}
+
+// A report lists the pods whose controller is the object, in the order of
+// their slots, whatever their labels say.
+func TestReportPods(t *testing.T) {
+	t.Parallel()
+	mine := func(name string) corev1.Pod { return ownedPod(name, "u") }
+	referenced := mine("foo-3")
+	referenced.OwnerReferences[0].Controller = nil
+	pods := []corev1.Pod{mine("foo-10"), mine("foo-2"), ownedPod("foo-1", "other"), referenced, {ObjectMeta: metav1.ObjectMeta{Name: "foo-4"}}, mine("foo-0")}
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r := status.NewReport(status.Object{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created, Generation: 1}, pods)
+	var names []string
+	for _, p := range r.Pods {
+		names = append(names, p.Name)
+	}
+	if want := []string{"foo-0", "foo-2", "foo-10"}; !slices.Equal(names, want) {
+		t.Errorf("the pods are %v, want %v", names, want)
+	}
+	if r.APIVersion != status.ReportVersion || r.Kind != "StatusReport" || r.Metadata.Name != "foo" || !r.Metadata.CreationTimestamp.Time.Equal(created) {
+		t.Errorf("the report is %+v", r)
+	}
+	if r.Conditions == nil {
+		t.Error("no conditions must be an empty list, not null")
+	}
+	if gone := r.Gone(); gone.Verdict != status.Deleted || gone.Hint != "" {
+		t.Errorf("gone, it is %+v", gone)
+	}
+}

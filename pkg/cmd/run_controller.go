@@ -90,7 +90,7 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 }
 
 // checkNamespace says when a namespace is not there: nothing would ever happen
-// in one that is misspelt. Who may not look is let pass.
+// in one that is misspelled. Who may not look is let pass.
 func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, namespace string) error {
 	if namespace == metav1.NamespaceAll {
 		return nil

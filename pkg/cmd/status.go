@@ -232,56 +232,70 @@ func (o *statusOptions) follow(ctx context.Context, kind replica.Kind, core core
 	if o.name != "" {
 		selected = named(o.name)
 	}
-	shown := map[types.UID]*unstructured.Unstructured{}
-	show := func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+	shown := shownObjects{}
+	show := func(obj *unstructured.Unstructured, gone bool) error {
+		shown.note(obj, gone)
 		r, err := o.report(ctx, kind, core, obj)
 		if err != nil {
-			return false, err
+			return err
 		}
-		shown[obj.GetUID()] = obj
 		if gone {
 			r = r.Gone()
-			delete(shown, obj.GetUID())
 		}
 		if err := write(o.streams.Out, []status.Report{r}); err != nil {
-			return false, err
+			return err
 		}
 		if gone && o.name != "" {
-			return false, fmt.Errorf("%s/%s was %w", kind, o.name, ErrGone)
+			return fmt.Errorf("%s/%s was %w", kind, o.name, ErrGone)
 		}
-		return false, nil
+		return nil
 	}
 	first := true
 	return follow(ctx, objects, selected, observer{
 		listed: func(found []unstructured.Unstructured) (bool, error) {
-			switch {
-			case first && len(found) == 0 && o.name != "":
-				return false, apierrors.NewNotFound(kind.Resource.GroupResource(), o.name)
-			case first && len(found) == 0:
+			if first && len(found) == 0 {
+				if o.name != "" {
+					return false, apierrors.NewNotFound(kind.Resource.GroupResource(), o.name)
+				}
 				if err := o.sayNone(namespace); err != nil {
 					return false, err
 				}
 			}
 			first = false
-			missing := maps.Clone(shown)
-			for i := range found {
-				obj := &found[i]
-				before := shown[obj.GetUID()]
-				delete(missing, obj.GetUID())
-				if before != nil && before.GetResourceVersion() == obj.GetResourceVersion() {
-					continue
-				}
-				if done, err := show(obj, false); err != nil {
-					return done, err
-				}
-			}
-			for _, obj := range missing {
-				if done, err := show(obj, true); err != nil {
-					return done, err
-				}
-			}
-			return false, nil
+			return false, shown.catchUp(found, show)
 		},
-		changed: show,
+		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, show(obj, gone) },
 	})
+}
+
+// shownObjects are those that were shown, as they last were.
+type shownObjects map[types.UID]*unstructured.Unstructured
+
+func (s shownObjects) note(obj *unstructured.Unstructured, gone bool) {
+	s[obj.GetUID()] = obj
+	if gone {
+		delete(s, obj.GetUID())
+	}
+}
+
+// catchUp shows what is not as it was last shown, and what is not there any more.
+func (s shownObjects) catchUp(found []unstructured.Unstructured, show func(obj *unstructured.Unstructured, gone bool) error) error {
+	missing := maps.Clone(s)
+	for i := range found {
+		obj := &found[i]
+		before := s[obj.GetUID()]
+		delete(missing, obj.GetUID())
+		if before != nil && before.GetResourceVersion() == obj.GetResourceVersion() {
+			continue
+		}
+		if err := show(obj, false); err != nil {
+			return err
+		}
+	}
+	for _, obj := range missing {
+		if err := show(obj, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package printer_test
+package printer
 
 import (
 	"errors"
@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -96,7 +95,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	for name, report := range map[string]status.Report{"report-ready": ready(), "report-failed": failed(), "report-unseen": unseen()} {
 		var w strings.Builder
-		if err := printer.Report(&w, report, now); err != nil {
+		if err := Report(&w, report, now); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, w.String())
@@ -105,7 +104,7 @@ func TestReport(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	for name, table := range map[string]printer.Table{
+	for name, table := range map[string]Table{
 		"table":            {},
 		"table-wide":       {Wide: true},
 		"table-namespaces": {Namespaces: true},
@@ -124,7 +123,7 @@ func TestTable(t *testing.T) {
 func TestTableOfChanges(t *testing.T) {
 	t.Parallel()
 	var w strings.Builder
-	var table printer.Table
+	var table Table
 	for _, r := range []status.Report{unseen(), ready(), failed(), ready(), ready().Gone()} {
 		if err := table.Print(&w, []status.Report{r}, now); err != nil {
 			t.Fatal(err)
@@ -144,7 +143,7 @@ func TestDescribe(t *testing.T) {
 	template := v1alpha1.DefaultTemplate()
 	template.Labels = map[string]string{"tier": "back", "a": "b"}
 	template.Spec.Containers[0].Args = []string{"--now"}
-	full := printer.Description{
+	full := Description{
 		Report: failed(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod",
 		Labels: map[string]string{"team": "blue", "app": "shop"}, Annotations: map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"}, Template: template,
 		Events: []corev1.Event{
@@ -153,10 +152,10 @@ func TestDescribe(t *testing.T) {
 			{Type: "Normal", Reason: "New", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", ReportingController: "another", EventTime: metav1.NewMicroTime(ago(time.Second))},
 		},
 	}
-	bare := printer.Description{Report: unseen(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
-	for name, d := range map[string]printer.Description{"describe-full": full, "describe-bare": bare} {
+	bare := Description{Report: unseen(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
+	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
 		var w strings.Builder
-		if err := printer.Describe(&w, d, now); err != nil {
+		if err := Describe(&w, d, now); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, w.String())
@@ -172,13 +171,13 @@ func (closed) Write([]byte) (int, error) { return 0, errClosed }
 
 func TestWriteErrorsAreReported(t *testing.T) {
 	t.Parallel()
-	if err := printer.Report(closed{}, ready(), now); !errors.Is(err, errClosed) {
+	if err := Report(closed{}, ready(), now); !errors.Is(err, errClosed) {
 		t.Errorf("Report: %v", err)
 	}
-	if err := new(printer.Table).Print(closed{}, []status.Report{ready()}, now); !errors.Is(err, errClosed) {
+	if err := new(Table).Print(closed{}, []status.Report{ready()}, now); !errors.Is(err, errClosed) {
 		t.Errorf("Table: %v", err)
 	}
-	if err := printer.Describe(closed{}, printer.Description{Report: ready()}, now); !errors.Is(err, errClosed) {
+	if err := Describe(closed{}, Description{Report: ready()}, now); !errors.Is(err, errClosed) {
 		t.Errorf("Describe: %v", err)
 	}
 }

@@ -1,11 +1,9 @@
-package replica_test
+package replica
 
 import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 func TestDesired(t *testing.T) {
@@ -26,7 +24,7 @@ func TestDesired(t *testing.T) {
 		if test.spec != nil {
 			obj.Object["spec"] = test.spec
 		}
-		if got := replica.ImoocPod().Desired(obj); got != test.want {
+		if got := ImoocPod().Desired(obj); got != test.want {
 			t.Errorf("%s: %d replicas are wanted, want %d", name, got, test.want)
 		}
 	}
@@ -42,7 +40,7 @@ func TestFacts(t *testing.T) {
 			"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
 		},
 	}}
-	facts, err := replica.ImoocPod().Facts(obj)
+	facts, err := ImoocPod().Facts(obj)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +49,7 @@ func TestFacts(t *testing.T) {
 		t.Errorf("got %+v", facts)
 	}
 	obj.Object["status"] = "what"
-	if _, err := replica.ImoocPod().Facts(obj); err == nil {
+	if _, err := ImoocPod().Facts(obj); err == nil {
 		t.Error("a status that is none was read")
 	}
 }
@@ -60,16 +58,16 @@ func TestFacts(t *testing.T) {
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(1)}}}
-	template, err := replica.Template(obj)
+	template, err := Template(obj)
 	if err != nil || template.Spec.Containers[0].Image != "busybox" {
 		t.Errorf("got %+v, %v", template, err)
 	}
 	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web"}}}}}
-	if template, err = replica.Template(obj); err != nil || template.Spec.Containers[0].Image != "web" {
+	if template, err = Template(obj); err != nil || template.Spec.Containers[0].Image != "web" {
 		t.Errorf("got %+v, %v", template, err)
 	}
 	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": "what"}}
-	if _, err := replica.Template(obj); err == nil {
+	if _, err := Template(obj); err == nil {
 		t.Error("a template that is none was read")
 	}
 }

@@ -1,4 +1,4 @@
-package status_test
+package status
 
 import (
 	"slices"
@@ -8,14 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 func ownedPod(name string, owner types.UID) corev1.Pod {
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: owner, Controller: ptr.To(true)}}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: owner, Controller: new(true)}}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
 		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
 	}
@@ -85,7 +82,7 @@ func TestPodStatus(t *testing.T) {
 		},
 		"ending, though still ready": {
 			func(p *corev1.Pod) {
-				p.DeletionTimestamp = ptr.To(metav1.Now())
+				p.DeletionTimestamp = new(metav1.Now())
 				p.Status.ContainerStatuses = []corev1.ContainerStatus{container(true, 0, running)}
 				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 			}, "Terminating", "", false, 1, 0,
@@ -95,7 +92,7 @@ func TestPodStatus(t *testing.T) {
 			t.Parallel()
 			pod := ownedPod("foo-0", "u")
 			test.change(&pod)
-			p := status.NewReport(status.Object{UID: "u"}, []corev1.Pod{pod}).Pods[0]
+			p := NewReport(Object{UID: "u"}, []corev1.Pod{pod}).Pods[0]
 			if p.Status != test.status || p.Reason != test.reason || p.Ready != test.ready || p.ReadyContainers != test.readies || p.Restarts != test.restarts {
 				t.Errorf("got %+v, want %+v", p, test)
 			}
@@ -115,7 +112,7 @@ func TestReportPods(t *testing.T) {
 	referenced.OwnerReferences[0].Controller = nil
 	pods := []corev1.Pod{mine("foo-10"), mine("foo-2"), ownedPod("foo-1", "other"), referenced, {ObjectMeta: metav1.ObjectMeta{Name: "foo-4"}}, mine("foo-0")}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := status.NewReport(status.Object{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created, Generation: 1}, pods)
+	r := NewReport(Object{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created, Generation: 1}, pods)
 	var names []string
 	for _, p := range r.Pods {
 		names = append(names, p.Name)
@@ -123,13 +120,13 @@ func TestReportPods(t *testing.T) {
 	if want := []string{"foo-0", "foo-2", "foo-10"}; !slices.Equal(names, want) {
 		t.Errorf("the pods are %v, want %v", names, want)
 	}
-	if r.APIVersion != status.ReportVersion || r.Kind != "StatusReport" || r.Metadata.Name != "foo" || !r.Metadata.CreationTimestamp.Time.Equal(created) {
+	if r.APIVersion != ReportVersion || r.Kind != "StatusReport" || r.Metadata.Name != "foo" || !r.Metadata.CreationTimestamp.Time.Equal(created) {
 		t.Errorf("the report is %+v", r)
 	}
 	if r.Conditions == nil {
 		t.Error("no conditions must be an empty list, not null")
 	}
-	if gone := r.Gone(); gone.Verdict != status.Deleted || gone.Hint != "" {
+	if gone := r.Gone(); gone.Verdict != Deleted || gone.Hint != "" {
 		t.Errorf("gone, it is %+v", gone)
 	}
 }

@@ -1,4 +1,4 @@
-package status_test
+package status
 
 import (
 	"testing"
@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 func TestJudge(t *testing.T) {
@@ -16,68 +15,68 @@ func TestJudge(t *testing.T) {
 		return []metav1.Condition{{Type: v1alpha1.ConditionReplicaFailure, Status: s, Reason: "QuotaExceeded", Message: "no more pods"}}
 	}
 	for name, test := range map[string]struct {
-		object  status.Object
-		verdict status.Verdict
+		object  Object
+		verdict Verdict
 		reason  string
 		hint    string
 	}{
 		"never seen": {
-			status.Object{Generation: 1, Desired: 3},
-			status.NotReconciled, "no controller has seen it yet", hint,
+			Object{Generation: 1, Desired: 3},
+			NotReconciled, "no controller has seen it yet", hint,
 		},
 		"never seen, and none wanted": {
-			status.Object{Generation: 1},
-			status.NotReconciled, "no controller has seen it yet", hint,
+			Object{Generation: 1},
+			NotReconciled, "no controller has seen it yet", hint,
 		},
 		"a change not seen, though the counts are those wanted": {
-			status.Object{Generation: 3, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3},
-			status.NotReconciled, "generation 3, controller saw 2", hint,
+			Object{Generation: 3, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3},
+			NotReconciled, "generation 3, controller saw 2", hint,
 		},
 		"a change not seen hides an old failure": {
-			status.Object{Generation: 3, ObservedGeneration: 2, Desired: 3, Conditions: failure(metav1.ConditionTrue)},
-			status.NotReconciled, "generation 3, controller saw 2", hint,
+			Object{Generation: 3, ObservedGeneration: 2, Desired: 3, Conditions: failure(metav1.ConditionTrue)},
+			NotReconciled, "generation 3, controller saw 2", hint,
 		},
 		"all ready": {
-			status.Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionFalse)},
-			status.Ready, "3 of 3 pods are ready", "",
+			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionFalse)},
+			Ready, "3 of 3 pods are ready", "",
 		},
 		"none wanted and none there": {
-			status.Object{Generation: 2, ObservedGeneration: 2},
-			status.Ready, "0 of 0 pods are ready", "",
+			Object{Generation: 2, ObservedGeneration: 2},
+			Ready, "0 of 0 pods are ready", "",
 		},
 		"pods to be made": {
-			status.Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 1, Ready: 1},
-			status.Progressing, "1 of 3 pods are ready, 2 not yet made", "",
+			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 1, Ready: 1},
+			Progressing, "1 of 3 pods are ready, 2 not yet made", "",
 		},
 		"pods made and not ready": {
-			status.Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 1},
-			status.Progressing, "1 of 3 pods are ready", "",
+			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 1},
+			Progressing, "1 of 3 pods are ready", "",
 		},
 		"pods to be removed": {
-			status.Object{Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 3, Ready: 1},
-			status.Progressing, "3 pods are there, 2 too many", "",
+			Object{Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 3, Ready: 1},
+			Progressing, "3 pods are there, 2 too many", "",
 		},
 		"more ready than wanted": {
-			status.Object{Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 3, Ready: 3},
-			status.Progressing, "3 pods are there, 2 too many", "",
+			Object{Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 3, Ready: 3},
+			Progressing, "3 pods are there, 2 too many", "",
 		},
 		"a refused create": {
-			status.Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 1, Ready: 1, Conditions: failure(metav1.ConditionTrue)},
-			status.Failed, "QuotaExceeded: no more pods", "",
+			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 1, Ready: 1, Conditions: failure(metav1.ConditionTrue)},
+			Failed, "QuotaExceeded: no more pods", "",
 		},
 		"a failure that is reported beside the right count": {
-			status.Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionTrue)},
-			status.Failed, "QuotaExceeded: no more pods", "",
+			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionTrue)},
+			Failed, "QuotaExceeded: no more pods", "",
 		},
 		"being deleted, whatever else": {
-			status.Object{Deleting: true, Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionTrue)},
-			status.Progressing, "it is being deleted", "",
+			Object{Deleting: true, Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionTrue)},
+			Progressing, "it is being deleted", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.object.Namespace = "ns"
-			verdict, reason, hint := status.Judge(test.object)
+			verdict, reason, hint := Judge(test.object)
 			if verdict != test.verdict || reason != test.reason || hint != test.hint {
 				t.Errorf("got %q, %q, %q; want %q, %q, %q", verdict, reason, hint, test.verdict, test.reason, test.hint)
 			}

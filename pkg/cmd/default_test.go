@@ -1,4 +1,4 @@
-package deploy_test
+package cmd
 
 import (
 	"encoding/json"
@@ -49,7 +49,11 @@ func schemaOf(t *testing.T, name string) map[string]any {
 		if err != nil || len(versions) != 1 {
 			t.Fatalf("%s has %d versions (%v), want 1", name, len(versions), err)
 		}
-		schema, found, err := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema")
+		version, ok := versions[0].(map[string]any)
+		if !ok {
+			t.Fatalf("the version of %s is %v", name, versions[0])
+		}
+		schema, found, err := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
 		if err != nil || !found {
 			t.Fatalf("%s has no schema (%v)", name, err)
 		}

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -61,12 +62,12 @@ type Controller struct {
 	outMu sync.Mutex
 	out   io.Writer
 
-	reconciles atomic.Int64
+	looks atomic.Int64
 }
 
 // Reconciles is how many times an object was looked at. A converged system
 // does not add to it.
-func (c *Controller) Reconciles() int64 { return c.reconciles.Load() }
+func (c *Controller) Reconciles() int64 { return c.looks.Load() }
 
 const (
 	// firstRetry and lastRetry bound the wait after an error that is worth an
@@ -114,7 +115,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	if _, err := c.core.Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelOwner, Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	// Events of the last writes are still to be sent when the loop stops.
+	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.core.Events("")})
 	c.events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: replica.FieldManager})
@@ -125,6 +127,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err := c.pods.SetWatchErrorHandlerWithContext(c.watchFailed("pods", func() {})); err != nil {
 		return fmt.Errorf("watch pods: %w", err)
 	}
+	// What informers find worth a warning is said in the loop's own words
+	// (watchFailed); theirs are for those who ask with -v=2.
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).V(2))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup
@@ -136,6 +141,11 @@ func (c *Controller) Run(ctx context.Context) error {
 			}
 		})
 	}
+	running.Go(func() {
+		_ = wait.PollUntilContextCancel(ctx, lastRetry, true, func(ctx context.Context) (bool, error) {
+			return c.sweep(ctx) == nil, nil // an error that lasts is told by the watch
+		})
+	})
 	running.Go(func() {
 		if err := c.followQuotas(ctx); err != nil {
 			stop(err)
@@ -172,7 +182,7 @@ func (c *Controller) work(ctx context.Context) {
 
 // handle reconciles one object and says when it is looked at again.
 func (c *Controller) handle(ctx context.Context, k key) {
-	c.reconciles.Add(1)
+	c.looks.Add(1)
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name))
 	again, err := c.reconcile(ctx, k)
 	if err != nil {
@@ -184,6 +194,17 @@ func (c *Controller) handle(ctx context.Context, k key) {
 	}
 	c.queue.Forget(k)
 	c.memory.lookAgain(k, again, func() { c.queue.Add(k) })
+}
+
+// kindOf is the kind of the object that a controller reference names, nil if
+// this loop does not reconcile it.
+func (c *Controller) kindOf(ref *metav1.OwnerReference) *replica.Kind {
+	for _, o := range c.owners {
+		if ref.Kind == o.kind.Kind && ref.APIVersion == o.kind.Resource.GroupVersion().String() {
+			return &o.kind
+		}
+	}
+	return nil
 }
 
 // forbidden says whether an error means that rights are missing.

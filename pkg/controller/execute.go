@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
@@ -98,12 +97,14 @@ func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 func (w *work) delete(ctx context.Context, d plan.Deletion, o *outcome) error {
 	ctx, cancel := finish(ctx)
 	defer cancel()
+	w.c.memory.expectGone(d.UID)
 	pod := &corev1.Pod{}
 	err := w.c.core.RESTClient().Delete().Namespace(w.namespace).Resource("pods").Name(d.Name).
 		Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.UID))}).
 		Do(ctx).Into(pod)
 	switch {
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		w.c.memory.notGone(d.UID)
 		return nil // gone already; the cache will say so
 	case err != nil:
 		return fmt.Errorf("delete pod %s: %w", d.Name, err)
@@ -151,21 +152,10 @@ func (w *work) meetHolder(ctx context.Context, want *corev1.Pod, creation plan.C
 		o.refuse(creation.Slot, "NameTaken", fmt.Sprintf("pod %s has the name of a pod to be created, but is %s", holder.Name, belongsTo(ref)))
 		return nil
 	}
-	if holder.Labels[v1alpha1.LabelOwner] == string(w.owner.UID) {
-		o.written(holder, 0, 0)
-		return nil
-	}
-	// Ours, but somebody took the label by which the cache finds it.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":    holder.UID,
-		"labels": identity(nil, w.owner, creation),
-	}})
-	if err != nil {
-		return fmt.Errorf("label pod %s again: %w", want.Name, err)
-	}
-	holder, err = pods.Patch(ctx, want.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: replica.FieldManager})
-	if err != nil {
-		return fmt.Errorf("label pod %s again: %w", want.Name, err)
+	if unlabelled(holder, w.owner.UID) {
+		if holder, err = w.c.relabel(ctx, holder, w.owner); err != nil {
+			return err
+		}
 	}
 	o.written(holder, 0, 0)
 	return nil

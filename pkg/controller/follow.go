@@ -117,37 +117,32 @@ func (c *Controller) ownerEvents(o *owners) cache.ResourceEventHandler {
 
 // podEvents puts the owner of a pod into the queue, likewise.
 func (c *Controller) podEvents() cache.ResourceEventHandler {
-	enqueue := func(obj any, changed bool) {
+	enqueue := func(obj any, changed, gone bool) {
 		r, ok := untombed(obj).(*podRecord)
-		if !ok {
+		if !ok || r.controller() == nil || c.kindOf(r.controller()) == nil {
 			return
 		}
 		ref := r.controller()
-		if ref == nil {
-			return
+		k := key{kind: c.kindOf(ref).CRD(), namespace: r.Namespace, name: ref.Name}
+		if gone {
+			c.memory.gone(k, r)
 		}
-		for _, o := range c.owners {
-			if ref.Kind != o.kind.Kind || ref.APIVersion != o.kind.Resource.GroupVersion().String() {
-				continue
-			}
-			k := key{kind: o.kind.CRD(), namespace: r.Namespace, name: ref.Name}
-			if changed || c.memory.isWaiting(k) {
-				c.queue.Add(k)
-			}
+		if changed || c.memory.isWaiting(k) {
+			c.queue.Add(k)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { enqueue(obj, true) },
+		AddFunc: func(obj any) { enqueue(obj, true, false) },
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*podRecord)
 			after, ok2 := obj.(*podRecord)
 			changed := !ok || !ok2 || after.differs(before)
-			enqueue(obj, changed)
+			enqueue(obj, changed, false)
 			if changed && ok && ok2 && before.ownerUID() != after.ownerUID() {
-				enqueue(old, true) // released: its slot is to be looked at
+				enqueue(old, true, false) // released: its slot is to be looked at
 			}
 		},
-		DeleteFunc: func(obj any) { enqueue(obj, true) },
+		DeleteFunc: func(obj any) { enqueue(obj, true, true) },
 	}
 }
 

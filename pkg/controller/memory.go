@@ -41,6 +41,10 @@ type memory struct {
 	// which cannot be taken back: one that an event has overtaken would be a
 	// reconcile for nothing.
 	timers map[key]*time.Timer
+	// deleted holds the pods that this loop deletes; vanished, by owner, those
+	// that went out of sight and were deleted by nobody as far as it knows.
+	deleted  map[types.UID]bool
+	vanished map[key][]*podRecord
 	// refused holds the objects whose last creates were refused; true: what
 	// refused them has given way since.
 	refused map[key]bool
@@ -50,7 +54,14 @@ type memory struct {
 }
 
 func newMemory() *memory {
-	return &memory{notes: map[key]*notes{}, timers: map[key]*time.Timer{}, refused: map[key]bool{}, waiting: map[key]bool{}}
+	return &memory{
+		notes:    map[key]*notes{},
+		timers:   map[key]*time.Timer{},
+		deleted:  map[types.UID]bool{},
+		vanished: map[key][]*podRecord{},
+		refused:  map[key]bool{},
+		waiting:  map[key]bool{},
+	}
 }
 
 // of returns the notes on an object, a fresh one if another object had its name.
@@ -72,6 +83,47 @@ func (m *memory) forget(k key) {
 	delete(m.notes, k)
 	delete(m.waiting, k)
 	delete(m.refused, k)
+	delete(m.vanished, k)
+}
+
+// expectGone notes that this loop deletes a pod.
+func (m *memory) expectGone(pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deleted[pod] = true
+}
+
+// notGone takes back what expectGone noted.
+func (m *memory) notGone(pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.deleted, pod)
+}
+
+// gone notes that a pod of an object went out of sight.
+func (m *memory) gone(k key, r *podRecord) {
+	m.mu.Lock()
+	expected := m.deleted[r.UID]
+	delete(m.deleted, r.UID)
+	m.mu.Unlock()
+	if !expected && r.DeletionTimestamp == nil {
+		m.setVanished(k, r)
+	}
+}
+
+func (m *memory) setVanished(k key, r *podRecord) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.vanished[k] = append(m.vanished[k], r)
+}
+
+// takeVanished returns the pods that are to be looked for, once.
+func (m *memory) takeVanished(k key) []*podRecord {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.vanished[k]
+	delete(m.vanished, k)
+	return list
 }
 
 // liftRefusals notes that creates which were refused in a namespace may go

@@ -38,6 +38,11 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 			c.events.Event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", err.Error())
 		}
 	}()
+	if obj.GetDeletionTimestamp() == nil {
+		if err := c.checkVanished(ctx, k); err != nil {
+			return 0, err
+		}
+	}
 	rec := c.memory.of(k, obj.GetUID())
 	wait, err := c.cachesBehind(k, owners, rec)
 	if wait || err != nil {

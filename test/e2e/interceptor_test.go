@@ -111,13 +111,16 @@ func startInner(t *testing.T, namespace string, clk clock.PassiveClock, intercep
 
 // cutOff lets no request of a killed loop through.
 func (l *innerLoop) cutOff(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	l.mu.Lock()
-	killed := l.killed
-	l.mu.Unlock()
-	if killed {
+	if l.wasKilled() {
 		return nil, errKilled
 	}
 	return next.RoundTrip(r)
+}
+
+func (l *innerLoop) wasKilled() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.killed
 }
 
 // Write takes what the loop says.

@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// A pod whose identity labels somebody takes away leaves the loop's sight, but
+// it is still ours: the controller reference decides. It is labelled again,
+//   - when its slot is to be filled and its name turns out to be taken (create),
+//   - when it goes out of sight without having been deleted (checkVanished),
+//   - when a loop starts, for what happened while none ran (sweep).
+
+// sweepPage is how many pods the sweep reads at a time.
+const sweepPage = 500
+
+// relabel gives a pod of an owner its identity labels again.
+func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.OwnerReference) (*corev1.Pod, error) {
+	bypasses := types.UID(pod.Labels[v1alpha1.LabelBypasses])
+	creation := plan.Creation{Slot: plan.SlotOf(pod.Name, owner.Name, owner.UID, bypasses), Bypasses: bypasses}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":    pod.UID, // a precondition: not another pod of the name
+		"labels": identity(nil, owner, creation),
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
+	}
+	ctx, cancel := finish(ctx)
+	defer cancel()
+	labelled, err := c.core.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: replica.FieldManager})
+	if err != nil {
+		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
+	}
+	return labelled, nil
+}
+
+// unlabelled says whether a pod is an owner's and lacks the label to be seen by.
+func unlabelled(pod *corev1.Pod, owner types.UID) bool {
+	ref := metav1.GetControllerOfNoCopy(pod)
+	return ref != nil && ref.UID == owner && pod.Labels[v1alpha1.LabelOwner] != string(owner)
+}
+
+// checkVanished looks at the pods of an object that went out of sight without
+// having been deleted as far as the loop knows.
+func (c *Controller) checkVanished(ctx context.Context, k key) error {
+	_, err := slide(ctx, c.memory.takeVanished(k), func() bool { return true }, func(ctx context.Context, r *podRecord) error {
+		pod, err := c.core.Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+		if err == nil && pod.UID == r.UID && unlabelled(pod, r.ownerUID()) {
+			_, err = c.relabel(ctx, pod, *r.controller())
+		}
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			c.memory.setVanished(k, r)
+			return fmt.Errorf("look for pod %s: %w", r.Name, err)
+		}
+		return nil
+	})
+	return err
+}
+
+// sweep labels the pods that lost their labels while no loop ran.
+func (c *Controller) sweep(ctx context.Context) error {
+	opts := metav1.ListOptions{LabelSelector: "!" + v1alpha1.LabelOwner, Limit: sweepPage}
+	for {
+		page, err := c.core.Pods(c.namespace).List(ctx, opts)
+		if err != nil {
+			return fmt.Errorf("look for pods without labels: %w", err)
+		}
+		for i := range page.Items {
+			pod := &page.Items[i]
+			ref := metav1.GetControllerOfNoCopy(pod)
+			if ref == nil || c.kindOf(ref) == nil {
+				continue
+			}
+			if _, err := c.relabel(ctx, pod, *ref); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+				return err
+			}
+		}
+		if opts.Continue = page.Continue; opts.Continue == "" {
+			return nil
+		}
+	}
+}

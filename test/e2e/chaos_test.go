@@ -1,0 +1,291 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+var (
+	chaosDuration = flag.Duration("chaos", time.Minute, "for how long new random runs are begun")
+	chaosSeed     = flag.Uint64("seed", 0, "run only the random run of this seed")
+)
+
+// chaosLanes is how many random runs go on at the same time.
+const chaosLanes = 4
+
+// tally counts what the random runs came to.
+var tally struct{ runs, actions, faults, writes atomic.Int64 }
+
+// Random runs: one or two loops without a lease, a person who scales up and
+// down, pods that are deleted, evicted, failed and tampered with, a network and
+// a server that do what they like. At the end there is exactly what was asked
+// for, and on the way there was never a pod too many nor one taken too many.
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	if *chaosSeed != 0 {
+		chaosRun(t, *chaosSeed)
+		return
+	}
+	end := time.Now().Add(*chaosDuration)
+	seeds := make(chan uint64)
+	go func() {
+		defer close(seeds)
+		for time.Now().Before(end) {
+			seeds <- rand.Uint64()>>1 + 1
+		}
+	}()
+	t.Run("runs", func(t *testing.T) {
+		for lane := range chaosLanes {
+			t.Run(fmt.Sprint(lane), func(t *testing.T) {
+				t.Parallel()
+				for seed := range seeds {
+					t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { chaosRun(t, seed) })
+				}
+			})
+		}
+	})
+	t.Logf("%d random runs, %d actions, %d faults injected, %d writes of loops", tally.runs.Load(), tally.actions.Load(), tally.faults.Load(), tally.writes.Load())
+	if tally.runs.Load() == 0 {
+		t.Error("not one random run was made")
+	}
+}
+
+// chaos is one random run.
+type chaos struct {
+	*driver
+	rand   *rand.Rand
+	stable *faults // of the first loop
+	stale  *faults // of the second, whose watches are held back at times
+	loops  []*innerLoop
+	most   int32
+	// slow says that the pods take their time to end: a finalizer holds them.
+	slow bool
+}
+
+// holder is the finalizer that makes pods take their time to end.
+const holder = "e2e.imoocpod.dev/holder"
+
+func chaosRun(t *testing.T, seed uint64) {
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	c := &chaos{
+		driver: newDriver(t, ns, w),
+		rand:   rand.New(rand.NewPCG(seed, 1)),
+		stable: newFaults(seed), stale: newFaults(seed + 1),
+	}
+	bystanders := c.bystanders()
+	c.begin()
+	for range 8 + c.rand.IntN(16) {
+		c.act()
+		tally.actions.Add(1)
+		if err := stall(t.Context(), time.Duration(c.rand.IntN(150))*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.stable.setCalm(true)
+	c.stale.setCalm(true)
+	last := int32(c.rand.IntN(7))
+	c.scaleTo(last)
+	c.whileLettingGo(func() { w.settles(t, "foo", last) })
+	if most := w.mostLive(c.uid); most > int(c.most) {
+		t.Errorf("I1: %d live pods at once, and at most %d were ever wanted", most, c.most)
+	}
+	c.mustBeUntouched(bystanders)
+	tally.runs.Add(1)
+	tally.faults.Add(c.stable.injected.Load() + c.stale.injected.Load())
+	if t.Failed() {
+		t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
+	}
+}
+
+// begin creates foo and starts the loops.
+func (c *chaos) begin() {
+	n := int32(c.rand.IntN(6))
+	c.most = n
+	template := map[string]any{"spec": map[string]any{
+		"terminationGracePeriodSeconds": int64(c.rand.IntN(3)),
+		"containers":                    []any{map[string]any{"name": "main", "image": "busybox"}},
+	}}
+	if c.slow = c.rand.IntN(3) == 0; c.slow {
+		template["metadata"] = map[string]any{"finalizers": []any{holder}}
+		c.t.Cleanup(c.letGo)
+	}
+	c.create(n, template)
+	c.start(c.stable)
+	if c.rand.IntN(2) == 0 {
+		c.start(c.stale)
+	}
+}
+
+// start starts a loop, and another in its place when it gives up by itself, as
+// it does where the server is not to be reached from the start.
+func (c *chaos) start(f *faults) {
+	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if isWrite(r) {
+			tally.writes.Add(1)
+		}
+		return next.RoundTrip(r)
+	}
+	l := startInner(c.t, c.namespace, nil, count, f.intercept, c.check())
+	c.mu.Lock()
+	c.loops = append(c.loops, l)
+	c.mu.Unlock()
+	c.after(func() {
+		select {
+		case <-l.done:
+			if !l.wasKilled() {
+				c.after(func() { c.start(f) })
+			}
+		case <-c.t.Context().Done():
+		}
+	})
+}
+
+// someLoop picks a loop that has been started, dead or alive.
+func (c *chaos) someLoop() *innerLoop {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.loops[c.rand.IntN(len(c.loops))]
+}
+
+func (c *chaos) scaleTo(n int32) {
+	c.most = max(c.most, n)
+	c.scale(n)
+}
+
+// act does one of the things that happen to a cluster.
+func (c *chaos) act() {
+	switch c.rand.IntN(14) {
+	case 0, 1, 2:
+		c.scaleTo(int32(c.rand.IntN(9)))
+	case 3:
+		c.onSomePod(func(pod *corev1.Pod) error {
+			return cluster.core.Pods(c.namespace).Delete(c.t.Context(), pod.Name, metav1.DeleteOptions{})
+		})
+	case 4:
+		c.onSomePod(func(pod *corev1.Pod) error {
+			return cluster.core.Pods(c.namespace).Delete(c.t.Context(), pod.Name, *metav1.NewDeleteOptions(0))
+		})
+	case 5:
+		c.onSomePod(func(pod *corev1.Pod) error {
+			return cluster.core.Pods(c.namespace).EvictV1(c.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}})
+		})
+	case 6:
+		c.onSomePod(func(pod *corev1.Pod) error {
+			return c.patch(pod, `{"status":{"phase":"Failed","reason":"Evicted"}}`, "status")
+		})
+	case 7:
+		c.onSomePod(func(pod *corev1.Pod) error {
+			return c.patch(pod, `{"metadata":{"labels":{"`+v1alpha1.LabelOwner+`":null}}}`)
+		})
+	case 8:
+		c.onSomePod(func(pod *corev1.Pod) error {
+			return c.patch(pod, `{"metadata":{"annotations":{"someone":"was here"}}}`)
+		})
+	case 9: // kill -9 of a loop, and a new one
+		c.someLoop().kill()
+		c.start([]*faults{c.stable, c.stale}[c.rand.IntN(2)])
+	case 10, 11:
+		c.stale.hold()
+	case 12:
+		c.stale.release()
+	case 13:
+		c.letGo()
+	}
+}
+
+func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) error {
+	_, err := cluster.core.Pods(c.namespace).Patch(c.t.Context(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	return err
+}
+
+// onSomePod does something to one of foo's pods, which may be gone by then.
+func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
+	c.t.Helper()
+	pods := c.w.owned("foo")
+	if len(pods) == 0 {
+		return
+	}
+	err := do(pods[c.rand.IntN(len(pods))])
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !apierrors.IsTooManyRequests(err) {
+		c.t.Error(err)
+	}
+}
+
+// whileLettingGo does something while no ending pod is held any more.
+func (c *chaos) whileLettingGo(do func()) {
+	if !c.slow {
+		do()
+		return
+	}
+	done := make(chan struct{})
+	c.after(func() {
+		for {
+			c.w.mu.Lock()
+			changed := c.w.changed
+			c.w.mu.Unlock()
+			c.letGo()
+			select {
+			case <-changed:
+			case <-done:
+				return
+			}
+		}
+	})
+	defer close(done)
+	do()
+}
+
+// letGo takes the finalizer off the pods that are ending.
+func (c *chaos) letGo() {
+	for _, pod := range c.w.owned("foo") {
+		if pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 {
+			_, err := cluster.core.Pods(c.namespace).Patch(context.Background(), pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				c.t.Error(err)
+			}
+		}
+	}
+}
+
+// bystanders are pods that are not foo's, but look a little like it.
+func (c *chaos) bystanders() []*corev1.Pod {
+	var made []*corev1.Pod
+	for name, labels := range map[string]map[string]string{
+		"same-app":      {v1alpha1.LabelApp: "foo"},
+		"same-identity": {v1alpha1.LabelApp: "foo", v1alpha1.LabelOwner: "somebody", v1alpha1.LabelSlot: "0"},
+	} {
+		pod, err := cluster.core.Pods(c.namespace).Create(c.t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		made = append(made, pod)
+	}
+	return made
+}
+
+func (c *chaos) mustBeUntouched(pods []*corev1.Pod) {
+	for _, pod := range pods {
+		now := c.w.pod(pod.UID)
+		if now == nil || now.DeletionTimestamp != nil || len(now.OwnerReferences) > 0 || len(now.Labels) != len(pod.Labels) {
+			c.t.Errorf("I4: the bystander %s was touched: %+v", pod.Name, now)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// faults is a network and a server that do what they like, by a seed. While
+// calm, they do what they should.
+type faults struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+	calm bool
+	// held is not nil while watches are held back; it is closed to let go.
+	held chan struct{}
+
+	injected atomic.Int64
+}
+
+func newFaults(seed uint64) *faults { return &faults{rand: rand.New(rand.NewPCG(seed, seed))} }
+
+// roll returns a number below n, or -1 while calm.
+func (f *faults) roll(n int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calm {
+		return -1
+	}
+	return f.rand.IntN(n)
+}
+
+// setCalm ends or begins the trouble.
+func (f *faults) setCalm(calm bool) {
+	f.mu.Lock()
+	f.calm = calm
+	f.mu.Unlock()
+	if calm {
+		f.release()
+	}
+}
+
+// hold keeps back what the watches would tell, release lets it come.
+func (f *faults) hold() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.held == nil && !f.calm {
+		f.held = make(chan struct{})
+		f.injected.Add(1)
+	}
+}
+
+func (f *faults) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.held != nil {
+		close(f.held)
+		f.held = nil
+	}
+}
+
+func (f *faults) gate() chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held
+}
+
+// intercept lets one request in three or so go wrong.
+func (f *faults) intercept(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if isWatch(r) {
+		return f.interceptWatch(r, next)
+	}
+	fault := f.roll(36)
+	if fault >= 0 && fault < 12 {
+		f.injected.Add(1)
+	}
+	switch fault {
+	case 0, 1:
+		return nil, io.ErrUnexpectedEOF // never sent
+	case 2, 3, 4:
+		return lose(next.RoundTrip(r)) // done, but the answer is lost
+	case 5, 6:
+		if err := stall(r.Context(), time.Duration(f.roll(800))*time.Millisecond); err != nil {
+			return nil, err
+		}
+	case 7:
+		return answer(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
+	case 8:
+		resp := answer(r, http.StatusTooManyRequests, "TooManyRequests", "too many requests")
+		resp.Header.Set("Retry-After", "1")
+		return resp, nil
+	case 9:
+		return answer(r, http.StatusInternalServerError, "InternalError", "etcd is unwell"), nil
+	case 10:
+		return answer(r, http.StatusServiceUnavailable, "ServiceUnavailable", "shutting down"), nil
+	case 11:
+		return answer(r, http.StatusUnauthorized, "Unauthorized", "the credentials have expired"), nil
+	}
+	return next.RoundTrip(r)
+}
+
+// interceptWatch refuses some watches as too old, ends all of them soon, and
+// holds back what they tell.
+func (f *faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if f.roll(10) == 0 {
+		f.injected.Add(1)
+		return answer(r, http.StatusGone, "Expired", "too old resource version"), nil
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	resp, err := next.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	b := &watchBody{ReadCloser: resp.Body, faults: f, cancel: cancel}
+	if life := f.roll(2000); life >= 0 {
+		f.injected.Add(1)
+		b.end = time.AfterFunc(time.Duration(200+life)*time.Millisecond, cancel)
+	}
+	resp.Body = b
+	return resp, nil
+}
+
+// watchBody is what a watch tells, held back at times and cut off in the end.
+type watchBody struct {
+	io.ReadCloser
+	faults *faults
+	cancel context.CancelFunc
+	end    *time.Timer
+}
+
+// Read waits while the watches are held back.
+func (b *watchBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if gate := b.faults.gate(); gate != nil && err == nil {
+		<-gate
+	}
+	return n, err
+}
+
+// Close ends the watch.
+func (b *watchBody) Close() error {
+	if b.end != nil {
+		b.end.Stop()
+	}
+	b.cancel()
+	return b.ReadCloser.Close()
+}
+
+func stall(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stalled: %w", ctx.Err())
+	}
+}

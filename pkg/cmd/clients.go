@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // clients makes what a verb talks to the cluster with, from kubectl's global flags.
@@ -32,18 +32,29 @@ func newClients(version string, streams genericiooptions.IOStreams) *clients {
 // namespace is the one that the flags or the context name; given says that a
 // flag did.
 func (c *clients) namespace() (namespace string, given bool, err error) {
-	namespace, given, err = c.flags.ToRawKubeConfigLoader().Namespace()
-	if given := *c.flags.Context; given != "" && clientcmd.IsContextNotFound(err) {
-		return "", false, fmt.Errorf("context %q does not exist: see \"kubectl config get-contexts\"", given)
+	if _, err := c.kubeconfig(); err != nil {
+		return "", false, err
 	}
-	return namespace, given, err //nolint:wrapcheck // clientcmd says it as kubectl does
+	return c.flags.ToRawKubeConfigLoader().Namespace() //nolint:wrapcheck // clientcmd says it as kubectl does
+}
+
+// kubeconfig is what the files say, in which the context that was asked for is.
+func (c *clients) kubeconfig() (clientcmdapi.Config, error) {
+	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return raw, err //nolint:wrapcheck // clientcmd names the file
+	}
+	if given := *c.flags.Context; given != "" && raw.Contexts[given] == nil {
+		return raw, fmt.Errorf("context %q does not exist: see \"kubectl config get-contexts\"", given)
+	}
+	return raw, nil
 }
 
 // config says how to reach the server.
 func (c *clients) config() (*rest.Config, error) {
-	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
+	raw, err := c.kubeconfig()
 	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+		return nil, err
 	}
 	if f := c.flags; raw.CurrentContext == "" && *f.Context+*f.ClusterName+*f.APIServer == "" {
 		// clientcmd would try a server on localhost that nobody named.

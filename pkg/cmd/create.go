@@ -55,14 +55,15 @@ container's command.`,
 				o.command = args[dash:]
 				args = args[:dash]
 			}
+			// A server is asked for longer names too, which an older CRD may have let in.
+			if len(args) == 1 && len(args[0]) > v1alpha1.MaxNameLength {
+				return usageErrorf(cmd, "invalid name %q: it must be no longer than %d characters", args[0], v1alpha1.MaxNameLength)
+			}
 			return oneName(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
-			switch {
-			case len(o.name) > v1alpha1.MaxNameLength:
-				return usageErrorf(cmd, "invalid name %q: it must be no longer than %d characters", o.name, v1alpha1.MaxNameLength)
-			case o.image == "" && cmd.Flags().Changed("image"):
+			if o.image == "" && cmd.Flags().Changed("image") {
 				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
 			}
 			return o.run(cmd.Context(), c)

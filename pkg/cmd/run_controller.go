@@ -108,9 +108,9 @@ func (o *runControllerOptions) announce(c *clients, where string, kind replica.K
 	if err != nil {
 		return err
 	}
-	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
+	raw, err := c.kubeconfig()
 	if err != nil {
-		return fmt.Errorf("read the kubeconfig: %w", err)
+		return err
 	}
 	current := raw.CurrentContext
 	if given := *c.flags.Context; given != "" {

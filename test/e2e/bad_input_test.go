@@ -1,0 +1,412 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// The exit codes that the README promises.
+const (
+	exitError        = 1
+	exitUsage        = 2
+	exitTimeout      = 4
+	exitNotFound     = 6
+	exitPrecondition = 7
+	exitForbidden    = 8
+	exitInterrupted  = 130
+)
+
+// refusal is a command line that must be refused.
+type refusal struct {
+	// args follow "kubectl imoocpod".
+	args string
+	// env comes on top of the environment.
+	env  []string
+	code int
+	// says are words that the message must have.
+	says []string
+	// prints is the standard output, as a regular expression; empty means none.
+	prints string
+}
+
+// mustRefuse runs the command lines, and holds every message to the same rules.
+func mustRefuse(t *testing.T, namespace string, refusals []refusal) {
+	t.Helper()
+	for _, r := range refusals {
+		t.Run(r.args, func(t *testing.T) {
+			t.Parallel()
+			r.check(t, kubectlWith(t, r.env, namespace, append([]string{"imoocpod"}, words(r.args)...)...))
+		})
+	}
+}
+
+func (r refusal) check(t *testing.T, got result) {
+	t.Helper()
+	if got.code != r.code {
+		t.Errorf("exit code %d, want %d", got.code, r.code)
+	}
+	if r.prints == "" && got.stdout != "" || !regexp.MustCompile("^"+r.prints).MatchString(got.stdout) {
+		t.Errorf("printed %q, want %q", got.stdout, r.prints)
+	}
+	for _, want := range r.says {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("said %q, want %q in it", got.stderr, want)
+		}
+	}
+	if lines := strings.Count(got.stderr, "\n"); lines < 1 || lines > 2 || !strings.HasSuffix(got.stderr, "\n") {
+		t.Errorf("said %d lines, want one or two:\n%s", lines, got.stderr)
+	}
+	if !regexp.MustCompile(`^(error: |Error from server|The |Unable to connect to )`).MatchString(got.stderr) {
+		t.Errorf("said %q, which does not begin as kubectl's errors do", got.stderr)
+	}
+	for _, never := range []string{"goroutine", "panic", ".go:", "strconv.", "%!", "<nil>"} {
+		if strings.Contains(got.stderr, never) {
+			t.Errorf("said %q, with %q in it", got.stderr, never)
+		}
+	}
+	if usage := strings.Contains(got.stderr, " --help' for usage."); usage != (r.code == exitUsage) {
+		t.Errorf("said %q: whose help tells more belongs to a wrong command line, and to nothing else", got.stderr)
+	}
+}
+
+// words splits a command line at blanks; " stands for an empty word.
+func words(line string) []string {
+	list := strings.Fields(line)
+	for i, word := range list {
+		if word == `"` {
+			list[i] = ""
+		}
+	}
+	return list
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	before := contents(t, ns)
+	few := newUser(t, ns, "get", "create", "patch")
+	atMostNine(t, ns)
+	name63, name64, name254 := strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 254)
+	const object = "imoocpod.batch.tutorial.kubebuilder.io/foo"
+	notFound := func(args string) refusal {
+		return refusal{args: args, code: exitNotFound, says: []string{`Error from server (NotFound): imoocpods.batch.tutorial.kubebuilder.io "no" not found`}}
+	}
+	usage := func(args string, says ...string) refusal {
+		return refusal{args: args, code: exitUsage, says: append(says, "error: ")}
+	}
+	forbidden := func(args, verb, resource string) refusal {
+		return refusal{args: args + " --as nobody", code: exitForbidden, says: []string{"Error from server (Forbidden): ", fmt.Sprintf("User %q cannot %s resource %q", "nobody", verb, resource)}}
+	}
+	loopForbidden := forbidden("run-controller", "list", "")
+	loopForbidden.says, loopForbidden.prints = []string{"Error from server (Forbidden): ", `User "nobody" cannot list resource "`}, "Reconciling "
+	short := func(args, resource string) refusal {
+		return refusal{args: args + " --as " + few, code: exitForbidden, says: []string{fmt.Sprintf("User %q cannot list resource %q", few, resource)}}
+	}
+
+	// The group ends when all in it have, and what they left is looked at.
+	t.Run("refused", func(t *testing.T) {
+		mustRefuse(t, ns, []refusal{
+			// which object
+			notFound("scale no --replicas 3"),
+			notFound("scale no --replicas 3 --current-replicas 1"),
+			notFound("scale no --replicas 3 --dry-run=client"),
+			notFound("scale no --replicas 3 --dry-run=server"),
+			notFound("status no"),
+			notFound("status no -w"),
+			notFound("describe no"),
+			notFound("delete no"),
+			notFound("delete no --wait=false"),
+			usage("create", "which one? give the NAME"),
+			usage("scale --replicas 3", "which one? give the NAME"),
+			usage("describe", "which one? give the NAME"),
+			usage("delete", "which one? give the NAME"),
+			usage("create a b", "expected one NAME, got 2 arguments"),
+			usage("status a b", "expected one NAME, got 2 arguments"),
+			usage(`create "`, `invalid name "": it is empty`),
+			usage(`status "`, `invalid name "": it is empty`),
+			usage("create Foo", `invalid name "Foo": only lower case letters`),
+			usage("scale a_b --replicas 1", `invalid name "a_b": only lower case letters`),
+			usage("delete imoocpod/foo", `invalid name "imoocpod/foo": only lower case letters`),
+			usage("create "+name64, "must be no longer than 63 characters"),
+			usage("create "+name254, "must be no longer than 63 characters"),
+			usage("describe "+name254, "must be no longer than 253 characters"),
+			{args: "create foo", code: exitPrecondition, says: []string{`Error from server (AlreadyExists): imoocpods.batch.tutorial.kubebuilder.io "foo" already exists`}},
+			{args: "create foo --dry-run=server", code: exitPrecondition, says: []string{"already exists"}},
+
+			// how many
+			usage("scale foo", "--replicas is required"),
+			usage("scale foo --replicas", "flag needs an argument: --replicas"),
+			usage("scale foo --replicas -1", `invalid argument "-1"`, "must be a whole number from 0 to 2147483647"),
+			usage("scale foo --replicas=-1", `invalid argument "-1"`, "must be a whole number from 0 to 2147483647"),
+			usage("scale foo --replicas three", `invalid argument "three"`, "must be a whole number from 0 to 2147483647"),
+			usage("scale foo --replicas 3.5", `invalid argument "3.5"`, "must be a whole number from 0 to 2147483647"),
+			usage("scale foo --replicas 2147483648", `invalid argument "2147483648"`, "must be a whole number from 0 to 2147483647"),
+			usage("create bar --replicas -1", "must be a whole number from 0 to 2147483647"),
+			usage("create bar --replicas x", "must be a whole number from 0 to 2147483647"),
+			usage("create bar --replicas 9999999999999999999999", "must be a whole number from 0 to 2147483647"),
+
+			// on which conditions
+			{args: "scale foo --replicas 3 --current-replicas 7", code: exitPrecondition, says: []string{"error: precondition not met: expected the replicas of " + object + " to be 7, was 2"}},
+			{args: "scale foo --replicas 3 --current-replicas 7 --dry-run=client", code: exitPrecondition, says: []string{"precondition not met"}},
+			{args: "scale foo --replicas 3 --resource-version 1", code: exitPrecondition, says: []string{"Error from server (Conflict): ", `"foo"`, "modified"}},
+			{args: "scale foo --replicas 3 --resource-version 1 --dry-run=client", code: exitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
+			{args: "scale foo --replicas 3 --current-replicas 2 --resource-version 1", code: exitPrecondition, says: []string{"Error from server (Conflict): "}},
+			usage("scale foo --replicas 3 --current-replicas -2", "must be a whole number from -1 to 2147483647"),
+			usage("scale foo --replicas 3 --resource-version abc", "--resource-version must be the metadata.resourceVersion of the object"),
+
+			// who asks
+			forbidden("create bar", "create", "imoocpods"),
+			forbidden("scale foo --replicas 3", "patch", "imoocpods/scale"),
+			forbidden("scale foo --replicas 3 --current-replicas 2", "get", "imoocpods/scale"),
+			forbidden("scale foo --replicas 3 --dry-run=client", "get", "imoocpods"),
+			forbidden("status", "list", "imoocpods"),
+			forbidden("status -A", "list", "imoocpods"),
+			forbidden("status foo", "get", "imoocpods"),
+			forbidden("status -w", "list", "imoocpods"),
+			forbidden("describe foo", "get", "imoocpods"),
+			forbidden("delete foo", "get", "imoocpods"),
+			forbidden("delete foo --wait=false", "delete", "imoocpods"),
+			forbidden("install", "get", "customresourcedefinitions"),
+			forbidden("uninstall --crds", "list", "imoocpods"),
+			forbidden("uninstall --crds --delete-objects", "list", "imoocpods"),
+			loopForbidden,
+			short("status foo", "pods"),
+			short("status foo -w", "imoocpods"),
+			short("describe foo", "pods"),
+
+			// flags and verbs
+			usage("sclae foo", `unknown command "sclae" for "kubectl imoocpod"; did you mean scale?`),
+			usage("stat", `unknown command "stat" for "kubectl imoocpod"; did you mean status?`),
+			usage("frobnicate", `unknown command "frobnicate" for "kubectl imoocpod"`),
+			usage("scale foo --replica 3", "unknown flag: --replica; did you mean --replicas?"),
+			usage("create bar --repilcas 3", "unknown flag: --repilcas; did you mean --replicas?"),
+			usage("status --watsch", "unknown flag: --watsch; did you mean --watch?"),
+			usage("status --frobnicate", "unknown flag: --frobnicate"),
+			usage("status -x", "unknown shorthand flag: 'x' in -x"),
+			usage("install now", `kubectl imoocpod install takes no arguments, got "now"`),
+			usage("uninstall", "nothing to remove: say --crds"),
+			usage("status foo -A", "cannot be combined"),
+			usage("status foo -l a=b", "cannot be combined"),
+			usage("status -l a=(", "invalid --selector"),
+			usage("create bar --dry-run=maybe", `must be "none", "server", or "client"`),
+			usage("create bar --image=", "--image is empty"),
+			usage("delete foo --cascade=sideways", `must be "background", "foreground", or "orphan"`),
+			usage("delete foo --timeout=-1s", "--timeout must be 0 (as long as it takes) or more"),
+			usage("scale foo --replicas 3 --timeout=-1s", "--timeout must be 0 (do not wait) or more"),
+			usage("scale foo --replicas 3 --timeout 3", "missing unit in duration"),
+			usage("install --timeout 0", "--timeout must be more than 0"),
+			usage("uninstall --crds --timeout 0", "--timeout must be more than 0"),
+			usage("run-controller --workers 0", "--workers must be 1 or more"),
+
+			// output formats
+			usage("create bar -o frob", `output format "frob", allowed formats are: `, "yaml"),
+			usage("scale foo --replicas 3 -o frob", `output format "frob", allowed formats are: `, "yaml"),
+			usage("status -o frob", `output format "frob", allowed formats are: `, "yaml", "wide"),
+			usage("delete foo -o yaml", `unknown output format "yaml": the only one is name`),
+			usage("version -o frob", `unknown output format "frob": must be json or yaml`),
+			usage("scale foo --replicas 3 -o jsonpath={.a", "jsonpath"),
+			usage("status -o jsonpath", "template format specified but no template given"),
+
+			// what the server has rules against
+			{args: "scale foo --replicas 10", code: exitError, says: []string{`The imoocpods "foo" is invalid: `, "no more than nine here"}},
+			{args: "scale foo --replicas 10 --dry-run=server", code: exitError, says: []string{"no more than nine here"}},
+			{args: "create bar --replicas 10", code: exitError, says: []string{`The imoocpods "bar" is invalid: `, "no more than nine here"}},
+			{args: "create bar --dry-run=server --replicas 10 -o yaml", code: exitError, says: []string{"no more than nine here"}},
+		})
+	})
+	if after := contents(t, ns); !maps.Equal(before, after) {
+		t.Errorf("something was changed: before %v, after %v", before, after)
+	}
+	// The longest name that there may be does work.
+	imoocpod(t, ns, "create", name63, "--replicas", "0")
+}
+
+func TestBadNamespace(t *testing.T) {
+	t.Parallel()
+	installOnce(t)
+	const missing = "e2e-there-is-no-such-namespace"
+	gone := refusal{code: exitNotFound, says: []string{fmt.Sprintf("Error from server (NotFound): namespaces %q not found", missing)}}
+	as := func(args, prints string) refusal {
+		r := gone
+		r.args, r.prints = args, prints
+		return r
+	}
+	mustRefuse(t, missing, []refusal{
+		as("create foo", ""),
+		as("create foo --dry-run=server", ""),
+		as("run-controller", "Reconciling "),
+		{args: "scale foo --replicas 3", code: exitNotFound, says: []string{`"foo" not found`}},
+		{args: "describe foo", code: exitNotFound, says: []string{`"foo" not found`}},
+		{args: "delete foo", code: exitNotFound, says: []string{`"foo" not found`}},
+	})
+	mustRefuse(t, "a/b", []refusal{{args: "create foo", code: exitError, says: []string{`invalid namespace "a/b"`}}})
+}
+
+// A namespace that is on its way out takes nothing new.
+func TestTerminatingNamespace(t *testing.T) {
+	t.Parallel()
+	installOnce(t)
+	const ns = "e2e-terminating"
+	must(t, kubectl(t, "", "create", "namespace", ns))
+	apply(t, ns, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hold, finalizers: [example.com/hold]}}`)
+	t.Cleanup(func() {
+		_, err := cluster.core.ConfigMaps(ns).Patch(context.Background(), "hold", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, kubectl(t, "", "delete", "namespace", ns, "--wait=false"))
+	refusal{code: exitForbidden, says: []string{`"foo" is forbidden`, "namespace " + ns + " because it is being terminated"}}.
+		check(t, kubectl(t, ns, "imoocpod", "create", "foo"))
+}
+
+func TestBadKubeconfig(t *testing.T) {
+	t.Parallel()
+	edited := func(edit func(*clientcmdapi.Config)) string {
+		config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit(config)
+		data, err := clientcmd.Write(*config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return writeFile(t, string(data))
+	}
+	noContext := edited(func(c *clientcmdapi.Config) { c.CurrentContext = "" })
+	noUser := edited(func(c *clientcmdapi.Config) { c.AuthInfos = nil; c.Contexts[c.CurrentContext].AuthInfo = "" })
+	broken := writeFile(t, "clusters: [")
+	// In a pod there would be a cluster to fall back on.
+	none := []string{"KUBECONFIG=" + t.TempDir() + "/none", "KUBERNETES_SERVICE_HOST="}
+	type variant struct {
+		name, flags string
+		env         []string
+		code        int
+		says        string
+		// local says that the error is found before anything is printed.
+		local bool
+	}
+	for _, v := range []variant{
+		{"no kubeconfig", "", none, exitError, "error: no cluster to talk to: set KUBECONFIG or --kubeconfig", true},
+		{"a kubeconfig that is not there", "--kubeconfig /no/such/file", none, exitError, "error: stat /no/such/file: no such file or directory", true},
+		{"a broken kubeconfig", "--kubeconfig " + broken, none, exitError, "error: error loading config file", true},
+		{"no current context", "--kubeconfig " + noContext, none, exitError, "error: no context is current: choose one with --context", true},
+		{"a wrong context", "--context nope", nil, exitError, `error: context "nope" does not exist: see "kubectl config get-contexts"`, true},
+		{"a wrong user", "--user nope", nil, exitError, `error: auth info "nope" does not exist`, true},
+		{"wrong credentials", "--kubeconfig " + noUser + " --token nonsense", nil, exitForbidden, "error: You must be logged in to the server", false},
+		{"a server that is not there", "-s https://127.0.0.1:1", nil, exitError, "The connection to the server 127.0.0.1:1 was refused", false},
+		{"a host that is not there", "-s https://no-such-host.invalid", nil, exitError, "Unable to connect to the server no-such-host.invalid: ", false},
+		{"a server of another name", "--tls-server-name other", nil, exitError, "Unable to connect to the server 127.0.0.1", false},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			for _, verb := range []string{"create foo", "scale foo --replicas 3", "status", "status -w", "describe foo", "delete foo", "install", "uninstall --crds", "version", "run-controller"} {
+				// Every verb finds its server in the same way; the slow ways to fail are tried with few.
+				if !v.local && verb != "scale foo --replicas 3" && verb != "run-controller" && verb != "version" {
+					continue
+				}
+				r := refusal{args: strings.TrimSpace(verb + " " + v.flags), code: v.code, says: []string{v.says}}
+				switch {
+				case verb == "version":
+					r.prints = "Client Version: v[^\n]*\n$"
+					if v.code == exitForbidden {
+						continue // anybody may ask for the version
+					}
+				case verb == "run-controller" && !v.local:
+					r.prints = "Reconciling "
+				}
+				r.check(t, kubectlWith(t, v.env, "", append([]string{"imoocpod"}, words(r.args)...)...))
+			}
+		})
+	}
+}
+
+// contents are the resource versions of all ImoocPods of a namespace.
+func contents(t *testing.T, namespace string) map[string]string {
+	t.Helper()
+	list, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, obj := range list.Items {
+		versions[obj.GetName()] = obj.GetResourceVersion()
+	}
+	return versions
+}
+
+// newUser makes somebody who may do some things with the ImoocPods of a
+// namespace, and nothing else, and returns the name to give to --as.
+func newUser(t *testing.T, namespace string, verbs ...string) string {
+	t.Helper()
+	name := strings.Join(append([]string{namespace}, verbs...), "-")
+	list, err := json.Marshal(verbs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, namespace, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: %[1]s}
+rules: [{apiGroups: [batch.tutorial.kubebuilder.io], resources: [imoocpods, imoocpods/scale], verbs: %[2]s}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
+`, name, list))
+	eventually(t, name+" has rights", func() bool {
+		return kubectl(t, namespace, "auth", "can-i", verbs[0], "imoocpods.batch.tutorial.kubebuilder.io", "--as", name).code == 0
+	})
+	return name
+}
+
+// atMostNine makes the server refuse ImoocPods of ten replicas and more in a namespace.
+func atMostNine(t *testing.T, namespace string) {
+	t.Helper()
+	apply(t, "", fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [batch.tutorial.kubebuilder.io], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [imoocpods, imoocpods/scale]}]
+  validations: [{expression: "object.spec.replicas < 10", message: "no more than nine here"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec:
+  policyName: %[1]s
+  validationActions: [Deny]
+  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}}
+`, namespace))
+	t.Cleanup(func() {
+		for _, resource := range []string{"validatingadmissionpolicybindings", "validatingadmissionpolicies"} {
+			err := cluster.dynamic.Resource(schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}).Delete(context.Background(), namespace, metav1.DeleteOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				t.Error(err)
+			}
+		}
+	})
+	eventually(t, "the policy is in force", func() bool {
+		return kubectl(t, namespace, "imoocpod", "create", "big", "--replicas", "10", "--dry-run=server").code != 0
+	})
+}

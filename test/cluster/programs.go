@@ -150,6 +150,7 @@ func ensurePrograms(ctx context.Context) (string, error) {
 	bin := filepath.Join(cache, key, "bin")
 	// The directory appears under its name only when it is complete.
 	if _, err := os.Stat(bin); err == nil {
+		markUsed(filepath.Join(cache, key))
 		return bin, nil
 	}
 
@@ -188,7 +189,7 @@ func ensurePrograms(ctx context.Context) (string, error) {
 	if err := os.Rename(filepath.Join(work, "result"), filepath.Join(cache, key)); err != nil {
 		return "", fmt.Errorf("put the programs in place: %w", err)
 	}
-	return bin, removeOtherKeys(cache, key)
+	return bin, removeUnused(cache, key)
 }
 
 // buildPrograms builds all programs into the directory result/bin of work.
@@ -239,9 +240,20 @@ func buildPrograms(ctx context.Context, work string, args []string) error {
 	return nil
 }
 
-// removeOtherKeys removes programs that were built from other module files or
-// with another toolchain, as each set takes hundreds of megabytes.
-func removeOtherKeys(cache, key string) error {
+// unusedTimeout is how long programs are kept that nobody uses. Those that were
+// built from other module files or with another Go may be in use elsewhere on
+// this machine, in another checkout for instance.
+const unusedTimeout = 30 * 24 * time.Hour
+
+// markUsed remembers when programs were used last.
+func markUsed(dir string) {
+	now := time.Now()
+	_ = os.Chtimes(dir, now, now) // at the worst they are built again
+}
+
+// removeUnused removes the programs of other keys that have not been used for
+// long, as each set takes hundreds of megabytes.
+func removeUnused(cache, key string) error {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
 		return fmt.Errorf("look for old programs: %w", err)
@@ -249,6 +261,10 @@ func removeOtherKeys(cache, key string) error {
 	for _, entry := range entries {
 		if entry.Name() == key || !keyPattern.MatchString(entry.Name()) {
 			continue
+		}
+		info, err := entry.Info()
+		if err != nil || time.Since(info.ModTime()) < unusedTimeout {
+			continue // it has just gone, or is still of use
 		}
 		if err := os.RemoveAll(filepath.Join(cache, entry.Name())); err != nil {
 			return fmt.Errorf("remove old programs: %w", err)

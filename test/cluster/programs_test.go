@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCacheKeyChangesWithWhateverTheProgramsDependOn(t *testing.T) {
@@ -68,6 +71,31 @@ func TestProgramsAreTools(t *testing.T) {
 	for _, p := range programs() {
 		if !strings.Contains(goMod, "\t"+p.importPath+"\n") {
 			t.Errorf("%s is not a tool in go.mod", p.importPath)
+		}
+	}
+}
+
+func TestOnlyProgramsThatNobodyUsesAreRemoved(t *testing.T) {
+	cache := t.TempDir()
+	const current, inUse, unused, foreign = "0123456789abcdef", "1111111111111111", "2222222222222222", "up"
+	longAgo := time.Now().Add(-2 * unusedTimeout)
+	for _, name := range []string{current, inUse, unused, foreign} {
+		dir := filepath.Join(cache, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(dir, longAgo, longAgo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	markUsed(filepath.Join(cache, inUse))
+
+	if err := removeUnused(cache, current); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{current: true, inUse: true, unused: false, foreign: true} {
+		if _, err := os.Stat(filepath.Join(cache, name)); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
 		}
 	}
 }

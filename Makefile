@@ -1,92 +1,145 @@
 # kubectl-imoocpod. "make help" lists what can be made.
+#
+# It needs Go, make and git. Everything else is built from Go modules at a
+# pinned version: the tools below, and the control plane that the demo and the
+# end-to-end tests run on (test/cluster, kept in the user's cache directory).
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help go build run generate manifests fmt lint tidy drift unit e2e test demo \
-	cluster-up cluster-down cluster-programs install uninstall verify clean
 
-BIN        := bin
-PLUGIN     := $(BIN)/kubectl-imoocpod
-CLUSTER    := $(BIN)/cluster
-VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
-GO_NEEDED  := $(shell sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' go.mod)
+BIN     := bin
+PLUGIN  := $(BIN)/kubectl-imoocpod
+CLUSTER := $(BIN)/cluster
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
 
-# Tools, each at one version; "go run" builds them from their modules.
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+# The race detector needs cgo, and so a C compiler; without one it is left out.
+RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+
+##@ Start here
+
+.PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ /{printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} \
+		/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-go:
-	@have=$$(go env GOVERSION 2>/dev/null | sed 's/^go//'); \
-	if [ -z "$$have" ]; then echo "error: Go $(GO_NEEDED) or newer is needed, and no go is on PATH" >&2; exit 1; fi; \
-	if [ "$$(printf '%s\n' "$(GO_NEEDED)" "$$have" | sort -V | head -n 1)" != "$(GO_NEEDED)" ]; then \
-		echo "error: Go $(GO_NEEDED) or newer is needed, this is $$have" >&2; exit 1; fi
+.PHONY: demo
+demo: build $(CLUSTER) ## Create, scale and delete an ImoocPod on a control plane of its own
+	@echo "starting a control plane on loopback"
+	@# Without a terminal to read from, all of the demo is ended with the launcher.
+	@$(CLUSTER) run -- test/demo.sh </dev/null
 
-##@ build
-build: go ## Build the plugin into bin/
-	@mkdir -p $(BIN)
-	go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-imoocpod
+.PHONY: test
+test: unit e2e ## Run all tests, on a control plane of their own
 
-run: build ## Run the controller from source against the current context (ARGS="-A" and so on)
-	$(PLUGIN) run-controller $(ARGS)
+##@ Build
 
-install: build ## Install the CRDs into the current context
-	$(PLUGIN) install
+.PHONY: build
+build: check-go ## Build the plugin into bin/
+	@echo "building $(PLUGIN) (a minute or two for the first time)"
+	@go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-imoocpod
 
-uninstall: build ## Remove the CRDs from the current context, unless objects exist
-	$(PLUGIN) uninstall --crds
-
-generate: go ## Generate the deep copies from the types
+.PHONY: generate
+generate: check-go ## Generate the deep copies from the types
 	$(CONTROLLER_GEN) object paths=./pkg/apis/...
 
-manifests: go ## Generate the CRDs from the types
+.PHONY: manifests
+manifests: check-go ## Generate the CRDs from the types
 	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:artifacts:config=deploy/crds
 
-##@ test
-test: unit e2e ## Run the unit and the end-to-end tests
+.PHONY: fmt
+fmt: check-go ## Format the code
+	$(GOLANGCI_LINT) fmt ./...
+	cd test/cluster && $(GOLANGCI_LINT) fmt ./...
 
-unit: go ## Run the unit tests
-	go test -race $$(go list ./... | grep -v /test/)
+.PHONY: tidy
+tidy: check-go ## Bring the module files up to date
+	go mod tidy
+	go -C test/cluster mod tidy
 
-e2e: build $(CLUSTER) ## Run the end-to-end tests on a control plane of their own
-	go test -race -count=1 -timeout 30m ./test/...
+.PHONY: clean
+clean: ## Remove what was built here; the control plane's programs stay in the cache
+	rm -rf $(BIN)
 
-demo: build $(CLUSTER) ## Show the whole way on a control plane of its own
-	$(CLUSTER) run -- test/demo.sh $(abspath $(BIN))
+##@ Check
 
-cluster-up: $(CLUSTER) ## Start a control plane on loopback and print what to export
+.PHONY: unit
+unit: check-go ## Run the unit tests
+	go test $(RACE) ./cmd/... ./deploy/... ./pkg/...
+	go -C test/cluster test $(RACE) ./...
+
+.PHONY: e2e
+e2e: check-go $(CLUSTER) ## Run the end-to-end tests
+	@# go test shows nothing until a package is done, so what takes minutes for
+	@# the first time is built here, where it can be seen.
+	@$(CLUSTER) build >/dev/null
+	go test $(RACE) -count=1 -timeout 30m ./test/...
+
+.PHONY: verify
+verify: lint drift ## Check the code and what is generated from it
+
+.PHONY: lint
+lint: check-go ## Check format and rules
+	$(GOLANGCI_LINT) run ./...
+	cd test/cluster && $(GOLANGCI_LINT) run ./...
+
+# Done on a copy, as others may be reading the files.
+.PHONY: drift
+drift: check-go ## Check that generated files and module files are up to date
+	@set -e -o pipefail; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
+	git ls-files -z --cached --others --exclude-standard --deduplicate | \
+		while IFS= read -r -d '' file; do [ ! -e "$$file" ] || printf '%s\0' "$$file"; done | \
+		tar -cf - --null -T - | tar -xf - -C "$$copy"; \
+	cd "$$copy"; git init -q .; git add -A; \
+	$(MAKE) --no-print-directory generate manifests tidy; \
+	git add -A --intent-to-add; \
+	if ! git --no-pager diff --exit-code; then \
+		echo 'error: files are not up to date: run "make generate manifests tidy"' >&2; exit 1; fi; \
+	echo "generated files and module files are up to date"
+
+##@ Use the current context
+
+.PHONY: install
+install: build ## Install the CRDs
+	$(PLUGIN) install
+
+.PHONY: uninstall
+uninstall: build ## Remove the CRDs, unless objects exist
+	$(PLUGIN) uninstall --crds
+
+.PHONY: run
+run: build ## Run the controller (ARGS="-A" for all namespaces)
+	$(PLUGIN) run-controller $(ARGS)
+
+##@ A control plane to play with
+
+.PHONY: cluster-up
+cluster-up: $(CLUSTER) ## Start one in the background and print what to export
 	@$(CLUSTER) up
 
+.PHONY: cluster-down
 cluster-down: $(CLUSTER) ## Stop it
 	@$(CLUSTER) down
 
-$(CLUSTER): go $(wildcard test/cluster/*)
-	@mkdir -p $(BIN)
-	go build -C test/cluster -o $(abspath $(CLUSTER)) .
+# Always asked of go, which knows better than make whether it is up to date.
+# Silent, so that eval "$(make cluster-up)" sees nothing else.
+.PHONY: $(CLUSTER)
+$(CLUSTER): check-go
+	@go build -C test/cluster -o $(abspath $(CLUSTER)) .
 
-##@ check
-verify: lint drift ## Check format, lint and generated files
+# A Go since 1.21 gets the one that go.mod asks for, unless GOTOOLCHAIN or the
+# network forbid it; then asking for its version here fails or tells the old one.
+# A line of make's own says it, and is the only one.
+GO_NEEDED  := $(shell sed -n 's/^go //p' go.mod)
+go_version  = $(shell { go env GOVERSION || { cd / && GOTOOLCHAIN=local go env GOVERSION; }; } 2>/dev/null | \
+	sed -E 's/.*go([0-9][^ -]*).*/\1/')
+oldest      = $(shell printf '%s\n' $1 $2 | sort -V | head -n 1)
+want_go     = $(if $1,$(if $(filter $(GO_NEEDED),$(call oldest,$(GO_NEEDED),$1)),,$(error \
+	Go $(GO_NEEDED) or newer is needed, and the one on PATH is $1)),$(error \
+	Go $(GO_NEEDED) or newer is needed, and there is none on PATH))
 
-lint: go ## Check format and lint
-	@unformatted=$$(gofmt -l cmd pkg deploy test); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted" >&2; exit 1; fi
-	go vet ./...
-	go vet -C test/cluster ./...
-	$(GOLANGCI_LINT) run ./...
-
-drift: go ## Check that generated files and module files are up to date
-	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && \
-	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$$copy" && \
-	cd "$$copy" && $(MAKE) --no-print-directory generate manifests tidy && \
-	diff -r "$$copy" "$(CURDIR)" --exclude=.git --exclude=$(BIN) && echo "generated files are up to date"
-
-tidy: go ## Bring go.mod and go.sum up to date
-	go mod tidy
-	go mod tidy -C test/cluster
-
-fmt: ## Format the code
-	gofmt -w cmd pkg deploy test
-
-clean: ## Remove what was built
-	rm -rf $(BIN)
+.PHONY: check-go
+check-go:
+	@: $(call want_go,$(go_version))

@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# The whole way, on the control plane that is current: install the CRD, run the
+# controller, and create, scale, look at and delete an ImoocPod, through kubectl.
+#
+# After each command kubectl is asked whether what the command said is true. The
+# first thing that is not ends the demo with an error.
+#
+# "make demo" runs this; by hand: bin/cluster run -- test/demo.sh </dev/null
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PWD/bin:$PATH"
+
+if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
+  bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'
+else
+  bold='' dim='' plain=''
+fi
+
+# How long to wait for what should take a moment; generous for busy machines.
+readonly patience=2m
+
+controller=''
+controller_lines=''
+scratch=$(mktemp -d)
+output=$scratch/output
+
+# stop_controller asks the controller to stop, as Ctrl-C does, and returns its
+# exit code.
+stop_controller() {
+  local code=0
+  [[ -n $controller ]] || return 0
+  kill -INT "$controller" 2>/dev/null || true
+  wait "$controller" 2>/dev/null || code=$?
+  wait "$controller_lines" 2>/dev/null || true
+  controller=''
+  return "$code"
+}
+
+finish() {
+  local code=$?
+  trap - EXIT INT TERM HUP
+  stop_controller || true
+  rm -rf "$scratch"
+  if ((code != 0)); then
+    printf '\n%s\n' "${bold}The demo ended early, with exit code $code.${plain}" >&2
+  fi
+  exit "$code"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+fail() {
+  printf 'demo: %s\n' "$*" >&2
+  exit 1
+}
+
+# show runs a command as a person would type it, and keeps what it prints.
+show() {
+  printf '\n%s\n' "${bold}\$ $*${plain}"
+  "$@" | tee "$output" || fail "\"$*\" failed"
+}
+
+# printed checks what the last command printed.
+printed() {
+  grep -qF -- "$1" "$output" || fail "the output does not say \"$1\""
+}
+
+# true_that tells what kubectl was asked and has confirmed.
+true_that() {
+  printf '%s\n' "${dim}✓ $*${plain}"
+}
+
+# want compares what kubectl says with what it should say.
+want() {
+  local what=$1 wanted=$2 got
+  shift 2
+  got=$("$@") || fail "cannot find out $what"
+  [[ $got == "$wanted" ]] || fail "$what: wanted \"$wanted\", got \"$got\""
+}
+
+field() {
+  kubectl get imoocpod foo -o "jsonpath={.$1}"
+}
+
+pods() {
+  kubectl get pods -l app=foo -o name "$@"
+}
+
+count() {
+  pods "$@" | wc -l | tr -d ' '
+}
+
+# settled waits until foo has n ready pods, and checks that these are all.
+settled() {
+  local n=$1
+  kubectl wait imoocpod/foo --for="jsonpath={.status.readyReplicas}=$n" --timeout="$patience" >"$output" 2>&1 ||
+    fail "$(cat "$output")"
+  want 'spec.replicas' "$n" field spec.replicas
+  want 'status.replicas' "$n" field status.replicas
+  want 'status.readyReplicas' "$n" field status.readyReplicas
+  want 'the number of Running pods' "$n" count --field-selector=status.phase=Running
+  want 'the number of pods' "$n" count
+}
+
+# names_pods checks that the last command told of each pod.
+names_pods() {
+  local pod
+  for pod in $(pods); do
+    printed "${pod#pod/}"
+  done
+}
+
+gone() {
+  # Without a match kubectl wait is content at once.
+  kubectl wait pods -l app=foo --for=delete --timeout="$patience" >"$output" 2>&1 || fail "$(cat "$output")"
+  want 'the number of pods' 0 count
+}
+
+printf '%s\n' "This is kubectl $(kubectl version --client -o yaml | sed -n 's/ *gitVersion: //p') with the plugin on its PATH. Lines with │ are the controller's, with ✓ what was checked."
+
+show kubectl imoocpod install
+kubectl wait crd/imoocpods.batch.tutorial.kubebuilder.io --for=condition=Established --timeout="$patience" >/dev/null ||
+  fail 'the CRD is not established'
+true_that 'the CRD is established'
+
+printf '\n%s\n' "${bold}\$ kubectl imoocpod run-controller${plain}"
+mkfifo "$scratch/lines"
+kubectl imoocpod run-controller >"$scratch/lines" 2>&1 &
+controller=$!
+exec 3<"$scratch/lines"
+# It says at once what it acts on.
+IFS= read -r line <&3 || fail 'the controller has said nothing'
+printf '  │ %s\n' "$line"
+while IFS= read -r line; do
+  printf '  │ %s\n' "$line"
+  # If this script was killed, the server is gone too and the controller says so.
+  kill -0 $$ 2>/dev/null || kill "$controller"
+done <&3 &
+controller_lines=$!
+exec 3<&-
+
+show kubectl imoocpod create foo --replicas 1
+settled 1
+true_that '1 pod is Running, status.readyReplicas is 1'
+
+show kubectl imoocpod scale foo --replicas 3 --timeout "$patience"
+settled 3
+true_that '3 pods are Running, status.readyReplicas is 3'
+
+show kubectl imoocpod status foo
+names_pods
+true_that 'all 3 pods are listed'
+
+show kubectl imoocpod describe foo
+names_pods
+true_that 'all 3 pods are listed'
+
+show kubectl imoocpod scale foo --replicas 0 --timeout "$patience"
+gone
+settled 0
+true_that 'no pod is left, status.readyReplicas is 0'
+
+show kubectl imoocpod delete foo
+want 'what is left of foo' '' kubectl get imoocpod foo --ignore-not-found -o name
+true_that 'foo is gone'
+
+kill -0 "$controller" 2>/dev/null || fail 'the controller has ended by itself'
+printf '\n%s\n' "${bold}^C${plain}"
+stop_controller || fail "the controller has ended with exit code $?"
+true_that 'the controller has stopped'
+printf '\n%s\n' "${bold}Everything did what it said.${plain}"

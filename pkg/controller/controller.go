@@ -58,6 +58,7 @@ type Controller struct {
 	owners map[string]*owners
 	memory *memory
 	events record.EventRecorder
+	link   link
 
 	outMu sync.Mutex
 	out   io.Writer
@@ -78,10 +79,6 @@ const (
 
 // New makes a Controller; Run starts it.
 func New(opts Options) (*Controller, error) {
-	pods, err := newPodInformer(opts.Core, opts.Namespace)
-	if err != nil {
-		return nil, err
-	}
 	c := &Controller{
 		core:      opts.Core,
 		namespace: opts.Namespace,
@@ -89,19 +86,23 @@ func New(opts Options) (*Controller, error) {
 		clock:     opts.Clock,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry)),
-		pods:   pods,
 		owners: map[string]*owners{},
 		memory: newMemory(),
 		out:    opts.Out,
 	}
+	c.link.say = c.say
+	pods, err := c.podInformer()
+	if err != nil {
+		return nil, fmt.Errorf("watch pods: %w", err)
+	}
+	c.pods = pods
 	if c.clock == nil {
 		c.clock = clock.RealClock{}
 	}
 	for _, kind := range opts.Kinds {
 		c.owners[kind.CRD()] = &owners{
-			kind:      kind,
-			client:    opts.Dynamic.Resource(kind.Resource),
-			namespace: opts.Namespace,
+			kind:   kind,
+			client: opts.Dynamic.Resource(kind.Resource),
 		}
 	}
 	return c, nil
@@ -124,11 +125,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	if _, err := c.pods.AddEventHandler(c.podEvents()); err != nil {
 		return fmt.Errorf("watch pods: %w", err)
 	}
-	if err := c.pods.SetWatchErrorHandlerWithContext(c.watchFailed("pods", func() {})); err != nil {
-		return fmt.Errorf("watch pods: %w", err)
-	}
-	// What informers find worth a warning is said in the loop's own words
-	// (watchFailed); theirs are for those who ask with -v=2.
+	// What informers find worth a warning is said in the loop's own words (link);
+	// theirs are for those who ask with -v=2.
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).V(2))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -2,14 +2,13 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 )
@@ -17,9 +16,6 @@ import (
 // crdInterval is how often the loop looks for a CRD that is not installed. A
 // watch of CRDs would need a right that reconciling does not.
 const crdInterval = time.Second
-
-// errGone ends an informer whose CRD was removed.
-var errGone = errors.New("the resource type is not served any more")
 
 // follow watches a kind's objects until the context ends: from when its CRD is
 // installed until it is removed, and again when it is back.
@@ -31,23 +27,34 @@ func (c *Controller) follow(ctx context.Context, o *owners) error {
 			}
 			return err
 		}
-		informer, err := o.newInformer()
-		if err != nil {
-			return err
-		}
-		if _, err := informer.AddEventHandler(c.ownerEvents(o)); err != nil {
+		if err := c.followInstalled(ctx, o); err != nil {
 			return fmt.Errorf("watch %s: %w", o.kind.CRD(), err)
 		}
-		run, gone := context.WithCancelCause(ctx)
-		if err := informer.SetWatchErrorHandlerWithContext(c.watchFailed(o.kind.CRD(), func() { gone(errGone) })); err != nil {
-			gone(nil)
-			return fmt.Errorf("watch %s: %w", o.kind.CRD(), err)
-		}
-		o.setStore(informer.GetStore())
-		informer.RunWithContext(run)
-		o.setStore(nil)
-		gone(nil)
 	}
+	return nil
+}
+
+// followInstalled watches a kind's objects until its CRD is removed.
+func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
+	ctx, removed := context.WithCancel(ctx)
+	defer removed()
+	objects := o.client.Namespace(c.namespace)
+	informer, err := c.informer(source{
+		resource: o.kind.CRD(),
+		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return objects.List(ctx, opts)
+		},
+		watch: objects.Watch,
+	}, o.client, &unstructured.Unstructured{}, trimOwner, nil, removed)
+	if err != nil {
+		return err
+	}
+	if _, err := informer.AddEventHandler(c.ownerEvents(o)); err != nil {
+		return err //nolint:wrapcheck // cannot be: it has not started
+	}
+	o.setStore(informer.GetStore())
+	defer o.setStore(nil)
+	informer.RunWithContext(ctx)
 	return nil
 }
 
@@ -75,20 +82,6 @@ func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) 
 		said = true
 		return false, nil
 	})
-}
-
-// watchFailed is told of every error of an informer's list and watch.
-func (c *Controller) watchFailed(resource string, gone func()) cache.WatchErrorHandlerWithContext {
-	return func(_ context.Context, _ *cache.Reflector, err error) {
-		switch {
-		case apierrors.IsNotFound(err):
-			gone()
-		case errors.Is(err, io.EOF), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-			// A watch ends now and then; the informer takes it up again.
-		default:
-			c.say("watch of %s interrupted: %v; trying again", resource, err)
-		}
-	}
 }
 
 // ownerEvents puts an object into the queue when something changed that a plan

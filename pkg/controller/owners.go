@@ -1,14 +1,12 @@
 package controller
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
@@ -19,30 +17,11 @@ import (
 // owners is the cache of one kind's objects. Its informer comes and goes with
 // the CRD; between two of them there is nothing to reconcile.
 type owners struct {
-	kind      replica.Kind
-	client    dynamic.NamespaceableResourceInterface
-	namespace string
+	kind   replica.Kind
+	client dynamic.NamespaceableResourceInterface
 
 	mu    sync.RWMutex
 	store cache.Store
-}
-
-// newInformer makes an informer for the kind's objects.
-func (o *owners) newInformer() (cache.SharedIndexInformer, error) {
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return o.client.Namespace(o.namespace).List(ctx, opts)
-		},
-		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return o.client.Namespace(o.namespace).Watch(ctx, opts)
-		},
-	}
-	informer := cache.NewSharedIndexInformerWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(lw, o.client), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
-	if err := informer.SetTransform(trimOwner); err != nil {
-		return nil, fmt.Errorf("set up the watch of %s: %w", o.kind.CRD(), err)
-	}
-	return informer, nil
 }
 
 // trimOwner drops what no plan reads and what is most of a small object.

@@ -1,14 +1,16 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
@@ -28,20 +30,20 @@ type podRecord struct {
 // byOwner is the name of the index of pods by their controller's UID.
 const byOwner = "owner"
 
-// newPodInformer watches the pods that carry the loop's identity label.
-func newPodInformer(client corev1client.CoreV1Interface, namespace string) (cache.SharedIndexInformer, error) {
-	lw := cache.NewFilteredListWatchFromClient(client.RESTClient(), "pods", namespace, func(o *metav1.ListOptions) {
-		o.LabelSelector = v1alpha1.LabelOwner
-	})
-	informer := cache.NewSharedIndexInformerWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(lw, client.RESTClient()),
-		&corev1.Pod{},
-		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{byOwner: indexByOwner}},
-	)
-	if err := informer.SetTransform(trimPod); err != nil {
-		return nil, fmt.Errorf("set up the watch of pods: %w", err)
-	}
-	return informer, nil
+// podInformer watches the pods that carry the loop's identity label.
+func (c *Controller) podInformer() (cache.SharedIndexInformer, error) {
+	pods := c.core.Pods(c.namespace)
+	return c.informer(source{
+		resource: "pods",
+		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			opts.LabelSelector = v1alpha1.LabelOwner
+			return pods.List(ctx, opts)
+		},
+		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			opts.LabelSelector = v1alpha1.LabelOwner
+			return pods.Watch(ctx, opts)
+		},
+	}, c.core, &corev1.Pod{}, trimPod, cache.Indexers{byOwner: indexByOwner}, nil)
 }
 
 // trimPod makes the record of a pod before it is stored.

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
@@ -15,17 +15,22 @@ import (
 // their namespace gives way, so that they need not wait out their back-off. It
 // is a convenience: without the right to watch quotas the back-off does.
 func (c *Controller) followQuotas(ctx context.Context) error {
-	if _, err := c.core.ResourceQuotas(c.namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+	quotas := c.core.ResourceQuotas(c.namespace)
+	if _, err := quotas.List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		klog.FromContext(ctx).V(1).Info("Quotas are not watched", "err", err)
 		return nil
 	}
-	lw := cache.NewListWatchFromClient(c.core.RESTClient(), "resourcequotas", c.namespace, fields.Everything())
-	informer := cache.NewSharedIndexInformerWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(lw, c.core.RESTClient()), &corev1.ResourceQuota{}, cache.SharedIndexInformerOptions{})
-	if err := informer.SetWatchErrorHandlerWithContext(c.watchFailed("resourcequotas", func() {})); err != nil {
+	informer, err := c.informer(source{
+		resource: "resourcequotas",
+		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return quotas.List(ctx, opts)
+		},
+		watch: quotas.Watch,
+	}, c.core, &corev1.ResourceQuota{}, nil, nil, nil)
+	if err != nil {
 		return fmt.Errorf("watch resourcequotas: %w", err)
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*corev1.ResourceQuota)
 			after, ok2 := obj.(*corev1.ResourceQuota)

@@ -49,9 +49,10 @@ func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 // a kill -9.
 type innerLoop struct {
 	*controller.Controller
-	kill func()
-	done chan struct{}
-	err  error
+	// kill ends it as kill -9 does, stop as Ctrl-C does.
+	kill, stop func()
+	done       chan struct{}
+	err        error
 
 	mu     sync.Mutex
 	out    bytes.Buffer
@@ -66,6 +67,7 @@ func startInner(t *testing.T, namespace string, clk clock.PassiveClock, intercep
 	t.Helper()
 	l := &innerLoop{done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
+	l.stop = cancel
 	l.kill = func() {
 		l.mu.Lock()
 		l.killed = true

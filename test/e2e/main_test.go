@@ -28,9 +28,13 @@ type controlPlane struct {
 
 	// pluginDir holds the plugin under test; it comes first on PATH.
 	pluginDir string
-	config    *rest.Config
-	dynamic   *dynamic.DynamicClient
-	core      *corev1client.CoreV1Client
+	// stdin takes commands such as "stop etcd", stdout answers them.
+	stdin  io.Writer
+	stdout *bufio.Reader
+
+	config  *rest.Config
+	dynamic *dynamic.DynamicClient
+	core    *corev1client.CoreV1Client
 }
 
 // cluster is the control plane of this test run, set once before the tests.
@@ -113,7 +117,8 @@ func startControlPlane(launcher string) (stop func() error, err error) {
 		_ = stdin.Close()
 		return serve.Wait()
 	}
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	cluster.stdin, cluster.stdout = stdin, bufio.NewReader(stdout)
+	line, err := cluster.stdout.ReadBytes('\n')
 	if err != nil && err != io.EOF {
 		return nil, fmt.Errorf("wait for the control plane: %w", firstOf(stop(), err))
 	}

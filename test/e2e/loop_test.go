@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// loop is a run-controller of the plugin under test.
+// loop is a run-controller of the plugin under test, or another verb of it that
+// goes on until it is stopped.
 type loop struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -25,7 +26,12 @@ type loop struct {
 // between it and the signals of the tests.
 func startLoop(t *testing.T, namespace string, args ...string) *loop {
 	t.Helper()
-	args = append([]string{"run-controller", "-n", namespace}, args...)
+	return startPlugin(t, append([]string{"run-controller", "-n", namespace}, args...)...)
+}
+
+// startPlugin is startLoop for any verb that goes on until it is stopped.
+func startPlugin(t *testing.T, args ...string) *loop {
+	t.Helper()
 	l := &loop{t: t, cmd: exec.Command(cluster.pluginDir+"/kubectl-imoocpod", args...), done: make(chan struct{})}
 	l.cmd.Env = environment()
 	r, w, err := os.Pipe()
@@ -49,10 +55,10 @@ func startLoop(t *testing.T, namespace string, args ...string) *loop {
 	t.Cleanup(func() {
 		l.stop()
 		if t.Failed() {
-			t.Logf("the loop said:\n%s", l.output())
+			t.Logf("%s said:\n%s", args[0], l.output())
 		}
 		if strings.Contains(l.output(), "DATA RACE") {
-			t.Error("the loop has a data race")
+			t.Errorf("%s has a data race", args[0])
 		}
 	})
 	return l
@@ -60,6 +66,12 @@ func startLoop(t *testing.T, namespace string, args ...string) *loop {
 
 // stop asks the loop to stop, as Ctrl-C does, and returns its exit code.
 func (l *loop) stop() int { return l.signal(os.Interrupt) }
+
+// ends waits until the process has ended by itself, and returns its exit code.
+func (l *loop) ends() int {
+	<-l.done
+	return l.cmd.ProcessState.ExitCode()
+}
 
 // kill ends the loop as kill -9 does.
 func (l *loop) kill() { l.signal(syscall.SIGKILL) }

@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	apply(t, ns, `
+apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
+kind: ImoocPod
+metadata: {name: foo, labels: {team: blue, app: shop}, annotations: {note: a test}}
+spec: {replicas: 2}`)
+	matches(t, "describe foo", imoocpod(t, ns, "describe", "foo"), `Name:          foo
+Namespace:     `+ns+`
+Labels:        app=shop
+               team=blue
+Annotations:   note=a test
+API Version:   batch.tutorial.kubebuilder.io/v1alpha1
+Kind:          ImoocPod
+Created:       \w{3}, \d\d \w{3} \d{4} [\d:]{8} [+-]\d{4}
+Generation:    1, seen by the controller: 0
+Verdict:       not reconciled: no controller has seen it yet
+Hint:          kubectl imoocpod run-controller -n `+ns+`
+Replicas:      2 desired \| 0 current \| 0 ready
+Pods Status:   0 Running / 0 Waiting / 0 Succeeded / 0 Failed
+Pod Template:
+  Containers:
+   busybox:
+    Image:    busybox
+    Command:  sleep 3600
+Conditions:  <none>
+Pods:  <none>
+Events:  <none>
+`)
+
+	startLoop(t, ns)
+	converged(t, ns, "foo", 2)
+	foo := getImoocPod(t, ns, "foo")
+	eventually(t, "an event tells of the pods", func() bool { return strings.Contains(events(t, ns, foo.UID), "SuccessfulCreate") })
+	const age = `\d+\w*`
+	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
+	matches(t, "describe foo", imoocpod(t, ns, "describe", "foo"), `(?s:.*)
+Generation:    1, seen by the controller: 1
+Verdict:       ready: 2 of 2 pods are ready
+Replicas:      2 desired \| 2 current \| 2 ready
+Pods Status:   2 Running / 0 Waiting / 0 Succeeded / 0 Failed
+(?s:.*)
+Conditions:
+  CONDITION +STATUS +SINCE +REASON +MESSAGE
+  -+ +-+ +-+ +-+ +-+
+  Ready +True +`+age+` [^\n]*
+  Progressing +False +`+age+` [^\n]*
+  ReplicaFailure +False +`+age+` [^\n]*
+Pods:
+  POD +READY +STATUS +RESTARTS +AGE +NODE +REASON
+  -+ +-+ +-+ +-+ +-+ +-+ +-+
+  `+pod(0)+` +1/1 +Running +0 +`+age+` +node-\d+
+  `+pod(1)+` +1/1 +Running +0 +`+age+` +node-\d+
+Events:
+  Type +Reason +Age +From +Message
+  -+ +-+ +-+ +-+ +-+
+  Normal +SuccessfulCreate +`+age+` +kubectl-imoocpod +Created 2 pods
+`)
+}

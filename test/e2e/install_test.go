@@ -1,0 +1,226 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// The tests in this file take the CRD away or change it, which concerns
+// everybody. None of them is parallel, so that none of the others runs
+// meanwhile, and each leaves no object behind.
+
+const (
+	crdName = "imoocpods.batch.tutorial.kubebuilder.io"
+	crdSaid = "customresourcedefinition.apiextensions.k8s.io/" + crdName
+)
+
+func crds() dynamic.ResourceInterface {
+	return cluster.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+}
+
+// getCRD reads the CRD, nil where there is none.
+func getCRD(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	crd, err := crds().Get(t.Context(), crdName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crd
+}
+
+// olderCRD is one as the tutorial had it: no template, no short name, no
+// subresources, and a field and a column that are no more.
+const olderCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: imoocpods.batch.tutorial.kubebuilder.io, annotations: {note: mine}}
+spec:
+  group: batch.tutorial.kubebuilder.io
+  names: {kind: ImoocPod, listKind: ImoocPodList, plural: imoocpods, singular: imoocpod, shortNames: [oldname], categories: [all]}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    additionalPrinterColumns: [{name: Colour, type: string, jsonPath: .spec.colour}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          apiVersion: {type: string}
+          kind: {type: string}
+          metadata: {type: object}
+          spec: {type: object, properties: {replicas: {type: integer}, colour: {type: string}}}
+          status: {type: object, properties: {replicas: {type: integer}}}
+`
+
+// Without the CRD every verb says what is missing and what to do.
+func TestCRDNotInstalled(t *testing.T) {
+	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	defer imoocpod(t, "", "install")
+	// Not parallel, unlike the groups of others: the CRD is missing only now.
+	for _, args := range []string{
+		"create foo", "create foo --dry-run=server", "scale foo --replicas 3", "scale foo --replicas 3 --current-replicas 1",
+		"scale foo --replicas 3 --dry-run=client", "status", "status -A", "status foo", "status -w", "status foo -w",
+		"describe foo", "delete foo", "delete foo --wait=false", "delete foo --ignore-not-found",
+	} {
+		refusal{code: exitNotFound, says: []string{"error: the server does not serve " + crdName + `: run "kubectl imoocpod install" first`}}.
+			check(t, kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
+	}
+	if out := imoocpod(t, "", "uninstall", "--crds"); out != crdSaid+" was not installed\n" {
+		t.Errorf("uninstall printed %q", out)
+	}
+}
+
+func TestInstall(t *testing.T) {
+	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	if out := imoocpod(t, "", "install"); out != crdSaid+" created\n" {
+		t.Errorf("the first install printed %q", out)
+	}
+	before := getCRD(t)
+	// What install says is there can be used at once.
+	must(t, kubectl(t, "", "get", "imoocpods", "-A"))
+	if out := imoocpod(t, "", "install"); out != crdSaid+" unchanged\n" {
+		t.Errorf("the second install printed %q", out)
+	}
+	if after := getCRD(t); after.GetResourceVersion() != before.GetResourceVersion() {
+		t.Error("the second install changed the CRD")
+	}
+	for _, by := range before.GetManagedFields() {
+		if by.Subresource == "" && (by.Manager != "kubectl-imoocpod" || by.Operation != metav1.ManagedFieldsOperationApply) {
+			t.Errorf("the CRD was written by %s (%s)", by.Manager, by.Operation)
+		}
+	}
+}
+
+// An older CRD that somebody applied becomes the one that this program
+// carries, whole, and the objects stay.
+func TestInstallTakesOver(t *testing.T) {
+	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	apply(t, "", olderCRD)
+	must(t, kubectl(t, "", "wait", "--for=condition=Established", "crd/"+crdName))
+	const ns = "e2e-taken-over"
+	must(t, kubectl(t, "", "create", "namespace", ns))
+	defer kubectl(t, "", "delete", "namespace", ns, "--wait=false")
+	apply(t, ns, object("foo", "spec: {replicas: 2, colour: red}"))
+	uid := getImoocPod(t, ns, "foo").UID
+
+	if out := imoocpod(t, "", "install"); out != crdSaid+" configured\n" {
+		t.Errorf("install printed %q", out)
+	}
+	crd := getCRD(t)
+	for _, by := range crd.GetManagedFields() {
+		if by.Subresource == "" && by.Manager != "kubectl-imoocpod" {
+			t.Errorf("the CRD still has fields of %s (%s)", by.Manager, by.Operation)
+		}
+	}
+	yaml := must(t, kubectl(t, "", "get", "crd", crdName, "-o", "jsonpath={.spec}"))
+	for _, gone := range []string{"colour", "Colour", "oldname", `"all"`} {
+		if strings.Contains(yaml, gone) {
+			t.Errorf("%s of the older CRD is still there", gone)
+		}
+	}
+	foo := getImoocPod(t, ns, "foo")
+	if foo.UID != uid || *foo.Spec.Replicas != 2 || foo.Spec.Template == nil {
+		t.Errorf("the object became %+v", foo)
+	}
+	if out := imoocpod(t, "", "install"); out != crdSaid+" unchanged\n" {
+		t.Errorf("the second install printed %q", out)
+	}
+	// The loop works on what was made before.
+	l := startLoop(t, ns)
+	eventually(t, "it can be scaled", func() bool {
+		return kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").code == 0
+	})
+	converged(t, ns, "foo", 3)
+	imoocpod(t, ns, "delete", "foo", "--cascade=foreground")
+	l.stop()
+}
+
+// A CRD that is on its way out is waited for; applied to, it would go all the same.
+func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
+	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	imoocpod(t, "", "install")
+	hold := func(finalizers string) {
+		t.Helper()
+		// The API server has a finalizer of its own there while objects may exist.
+		if _, err := crds().Patch(t.Context(), crdName, types.JSONPatchType, fmt.Appendf(nil, `[{"op":%s}]`, finalizers), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(`"add","path":"/metadata/finalizers","value":["example.com/hold"]`)
+	before := getCRD(t).GetUID()
+	must(t, kubectl(t, "", "delete", "crd", crdName, "--wait=false"))
+
+	r := kubectl(t, "", "imoocpod", "install", "--timeout", "1s")
+	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it is held by the finalizers "
+	if r.code != exitTimeout || r.stdout != "" || !strings.HasPrefix(r.stderr, held) || !strings.Contains(r.stderr, "example.com/hold") {
+		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	}
+
+	l := startPlugin(t, "install", "--as", "installer", "--as-group", "system:masters")
+	eventually(t, "install looks whether the CRD is gone", func() bool {
+		return len(audited(t, "", func(r request) bool {
+			return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "installer" && r.Verb == "list" && r.resource() == "customresourcedefinitions"
+		})) > 0
+	})
+	hold(`"remove","path":"/metadata/finalizers"`)
+	if code := l.ends(); code != 0 {
+		t.Errorf("install ended with exit code %d", code)
+	}
+	l.says(crdSaid + " created")
+	if after := getCRD(t); after == nil || after.GetUID() == before {
+		t.Errorf("the CRD is the one that was deleted, or none")
+	}
+}
+
+func TestUninstall(t *testing.T) {
+	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	ns, other := newNamespace(t), newNamespace(t)
+	for _, name := range []string{"foo", "bar"} {
+		imoocpod(t, ns, "create", name)
+	}
+	imoocpod(t, other, "create", "foo")
+
+	refusal{code: exitError, says: []string{"error: refused: removing " + crdName + " would delete the 3 objects of it, in all namespaces; say --delete-objects if that is meant"}}.
+		check(t, kubectl(t, "", "imoocpod", "uninstall", "--crds"))
+	if left := len(contents(t, ns)) + len(contents(t, other)); left != 3 {
+		t.Errorf("%d objects are left after the refusal, want 3", left)
+	}
+
+	// The CRD stays while an object of it does.
+	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
+	r := kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
+	if r.code != exitTimeout || !strings.Contains(r.stderr, "wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be gone: timed out; last seen: it is held by the finalizers ") {
+		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+	if crd := getCRD(t); crd == nil || crd.GetDeletionTimestamp() != nil {
+		t.Error("the CRD was deleted though an object was held")
+	}
+	setFinalizers(t, ns, "foo", "null")
+
+	imoocpod(t, other, "create", "last")
+	out := imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	want := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n%s deleted\n", other, crdSaid)
+	if !strings.HasSuffix(out, want) {
+		t.Errorf("printed %q, want %q at its end", out, want)
+	}
+	if getCRD(t) != nil {
+		t.Error("the CRD is still there")
+	}
+	imoocpod(t, "", "install")
+	if left := len(contents(t, ns)) + len(contents(t, other)); left != 0 {
+		t.Errorf("%d objects came back", left)
+	}
+}

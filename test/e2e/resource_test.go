@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+// object is the manifest of an ImoocPod; rest begins below metadata.
+func object(name, rest string) string {
+	return fmt.Sprintf("apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\nmetadata: {name: %s}\n%s\n", name, rest)
+}
+
+// What people wrote for the original tutorial works unchanged, with kubectl alone.
+func TestTutorialObject(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	startLoop(t, ns)
+	apply(t, ns, object("imoocpod-sample", "spec:\n  replicas: 3"))
+	converged(t, ns, "imoocpod-sample", 3)
+	matches(t, "get imp", must(t, kubectl(t, ns, "get", "imp")), `NAME +DESIRED +CURRENT +READY +AGE
+imoocpod-sample +3 +3 +3 +\d+\w*
+`)
+	if out := must(t, kubectl(t, ns, "scale", "imp", "imoocpod-sample", "--replicas", "1", "--current-replicas", "3")); out != "imoocpod.batch.tutorial.kubebuilder.io/imoocpod-sample scaled\n" {
+		t.Errorf("kubectl scale printed %q", out)
+	}
+	converged(t, ns, "imoocpod-sample", 1)
+	if pods := must(t, kubectl(t, ns, "get", "pods", "-l", "app=imoocpod-sample", "-o", "name")); strings.Count(pods, "\n") != 1 {
+		t.Errorf("the label app selects %q", pods)
+	}
+	// The selector that autoscalers and disruption budgets read finds the pods.
+	selector := must(t, kubectl(t, ns, "get", "imp", "imoocpod-sample", "--subresource", "scale", "-o", "jsonpath={.status.selector}"))
+	if pods := must(t, kubectl(t, ns, "get", "pods", "-l", selector, "-o", "name")); selector == "" || strings.Count(pods, "\n") != 1 {
+		t.Errorf("the selector %q selects %q", selector, pods)
+	}
+	must(t, kubectl(t, ns, "wait", "imp/imoocpod-sample", "--for=condition=Ready"))
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	for name, rest := range map[string]string{
+		"no-spec": "", "null-spec": "spec: null", "empty-spec": "spec: {}", "null-replicas": "spec: {replicas: null}",
+		"null-template": "spec: {template: null}", "one": "spec: {replicas: 1}",
+	} {
+		apply(t, ns, object(name, rest))
+		spec := getImoocPod(t, ns, name).Spec
+		if spec.Replicas == nil || *spec.Replicas != 1 || !equality.Semantic.DeepEqual(spec.Template, v1alpha1.DefaultTemplate()) {
+			t.Errorf("%s: the spec is %+v", name, spec)
+		}
+	}
+	apply(t, ns, object("none", "spec: {replicas: 0}"))
+	if spec := getImoocPod(t, ns, "none").Spec; *spec.Replicas != 0 {
+		t.Errorf("no replicas became %d", *spec.Replicas)
+	}
+}
+
+// A pod is made as its template says, and carries besides what tells whose it is.
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	startLoop(t, ns)
+	apply(t, ns, object("foo", `
+spec:
+  replicas: 2
+  template:
+    metadata:
+      labels: {tier: back, app: other, imoocpod.dev/slot: "9"}
+      annotations: {note: a test}
+    spec:
+      containers:
+      - {name: main, image: web, args: [--now], env: [{name: A, value: B}]}
+      - {name: side, image: log}`))
+	converged(t, ns, "foo", 2)
+	for _, pod := range podsOf(t, ns, getImoocPod(t, ns, "foo").UID) {
+		if pod.Labels["tier"] != "back" || pod.Annotations["note"] != "a test" {
+			t.Errorf("%s has the labels %v and annotations %v", pod.Name, pod.Labels, pod.Annotations)
+		}
+		if pod.Labels["app"] != "foo" || !strings.HasSuffix(pod.Name, "-"+pod.Labels[v1alpha1.LabelSlot]) {
+			t.Errorf("the template took the identity of %s away: %v", pod.Name, pod.Labels)
+		}
+		if c := pod.Spec.Containers; len(c) != 2 || c[0].Image != "web" || c[0].Env[0].Value != "B" || c[1].Image != "log" {
+			t.Errorf("%s has the containers %+v", pod.Name, c)
+		}
+		if pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+			t.Errorf("%s has the restart policy %s, where the template names none", pod.Name, pod.Spec.RestartPolicy)
+		}
+	}
+}
+
+// What can never work is refused when it is written, with a reason.
+func TestServerRejects(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	container := "containers: [{name: main, image: web}]"
+	for name, test := range map[string]struct{ rest, says string }{
+		"negative":              {"spec: {replicas: -1}", "spec.replicas: Invalid value: -1"},
+		"above-int32":           {"spec: {replicas: 2147483648}", "spec.replicas: Invalid value: 2147483648"},
+		"no-number":             {"spec: {replicas: three}", "spec.replicas: Invalid value: \"string\""},
+		"never":                 {"spec: {template: {spec: {restartPolicy: Never, " + container + "}}}", "spec.template.spec.restartPolicy: Invalid value: only the restart policy Always is supported"},
+		"onfailure":             {"spec: {template: {spec: {restartPolicy: OnFailure, " + container + "}}}", "only the restart policy Always is supported"},
+		"empty-template":        {"spec: {template: {}}", "spec.template.spec: Required value: a pod template needs a spec with at least one container"},
+		"labels-only":           {"spec: {template: {metadata: {labels: {a: b}}}}", "spec.template.spec: Required value: a pod template needs a spec with at least one container"},
+		"no-containers":         {"spec: {template: {spec: {containers: []}}}", "a pod template needs a spec with at least one container"},
+		"field-is-misspelled":   {"spec: {replica: 3}", `unknown field "spec.replica"`},
+		strings.Repeat("a", 64): {"", "name must be no longer than 63 characters"},
+	} {
+		r := kubectl(t, ns, "apply", "-f", writeFile(t, object(name, test.rest)))
+		if r.code == 0 || !strings.Contains(r.stderr, test.says) {
+			t.Errorf("%s: exit code %d, said %q, want %q in it", name, r.code, r.stderr, test.says)
+		}
+	}
+	// So it is where it was accepted before.
+	imoocpod(t, ns, "create", "foo")
+	r := kubectl(t, ns, "patch", "imp", "foo", "--type", "merge", "-p", `{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`)
+	if r.code == 0 || !strings.Contains(r.stderr, "only the restart policy Always is supported") {
+		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+	if r := kubectl(t, ns, "scale", "imp", "foo", "--replicas", "-1"); r.code == 0 {
+		t.Error("kubectl scale set a negative count")
+	}
+	if left := contents(t, ns); len(left) != 1 {
+		t.Errorf("there are %v, want foo alone", left)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	installOnce(t)
+	for field, want := range map[string][]string{
+		"imoocpod":                          {"ImoocPod keeps a number of identical pods running."},
+		"imoocpod.spec":                     {"How many pods are wanted. Zero is allowed", "The pod that each replica is made from.", "replicas\t<integer>", "template\t<Object>"},
+		"imoocpod.status":                   {"as the controller last saw it", "How many of the pods are ready.", "The label selector of the pods"},
+		"imp.spec.template.spec.containers": {"name\t<string> -required-"},
+	} {
+		out := must(t, kubectl(t, "", "explain", field))
+		for _, words := range want {
+			if !strings.Contains(out, words) {
+				t.Errorf("explain %s does not say %q:\n%s", field, words, out)
+			}
+		}
+		// What this project describes, it describes in full.
+		if !strings.Contains(field, "template") && (strings.Contains(out, "<no description>") || strings.Contains(out, "<empty>")) {
+			t.Errorf("explain %s leaves something without words:\n%s", field, out)
+		}
+	}
+}

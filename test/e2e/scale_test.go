@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+const scaledFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo scaled"
+
+// No loop runs here: what is asked for is all that changes.
+func TestScale(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	version := func() string { return getImoocPod(t, ns, "foo").ResourceVersion }
+
+	for _, step := range []struct {
+		args  []string
+		want  int32
+		print string
+	}{
+		{[]string{"--replicas", "3"}, 3, scaledFoo + "\n"},
+		{[]string{"-r", "0"}, 0, scaledFoo + "\n"},
+		{[]string{"--replicas=0"}, 0, scaledFoo + "\n"}, // as it is already
+		{[]string{"--replicas", "4", "--current-replicas", "0"}, 4, scaledFoo + "\n"},
+		{[]string{"--replicas", "5", "--current-replicas", "-1"}, 5, scaledFoo + "\n"},
+		{[]string{"--replicas", "6", "--resource-version", "now"}, 6, scaledFoo + "\n"},
+		{[]string{"--replicas", "7", "--resource-version", "now", "--current-replicas", "6"}, 7, scaledFoo + "\n"},
+		{[]string{"--replicas", "8", "-o", "name"}, 8, "imoocpod.batch.tutorial.kubebuilder.io/foo\n"},
+		{[]string{"--replicas", "9", "-o", "jsonpath={.spec.replicas}"}, 9, "9"},
+		{[]string{"--replicas", "1", "--dry-run"}, 9, scaledFoo + " (dry run)\n"},
+		{[]string{"--replicas", "1", "--dry-run=client"}, 9, scaledFoo + " (dry run)\n"},
+		{[]string{"--replicas", "1", "--dry-run=server"}, 9, scaledFoo + " (server dry run)\n"},
+		{[]string{"--replicas", "1", "--dry-run=client", "-o", "jsonpath={.spec.replicas}"}, 9, "1"},
+		{[]string{"--replicas", "1", "--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, 9, "1"},
+		{[]string{"--replicas", "1", "--dry-run=server", "-o", "name"}, 9, "imoocpod.batch.tutorial.kubebuilder.io/foo\n"},
+		{[]string{"--replicas", "1", "--dry-run=client", "--current-replicas", "9", "--resource-version", "now"}, 9, scaledFoo + " (dry run)\n"},
+		{[]string{"--replicas", "1", "--dry-run=server", "--timeout", "1h"}, 9, scaledFoo + " (server dry run)\n"}, // waits for nothing
+		{[]string{"--replicas", "2147483647", "--dry-run=none"}, 2147483647, scaledFoo + "\n"},
+	} {
+		before := version()
+		args := append([]string{"scale", "foo"}, step.args...)
+		for i, arg := range args {
+			if arg == "now" {
+				args[i] = before
+			}
+		}
+		if out := imoocpod(t, ns, args...); out != step.print {
+			t.Errorf("%v printed %q, want %q", args, out, step.print)
+		}
+		if got := *getImoocPod(t, ns, "foo").Spec.Replicas; got != step.want {
+			t.Fatalf("%v left %d replicas, want %d", args, got, step.want)
+		}
+		if dry := strings.Contains(step.print, "dry run"); dry && version() != before {
+			t.Errorf("%v changed the object", args)
+		}
+	}
+
+	var shown v1alpha1.ImoocPod
+	if err := json.Unmarshal([]byte(imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "json")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if *shown.Spec.Replicas != 1 || shown.ResourceVersion != version() {
+		t.Errorf("-o json printed %+v", shown)
+	}
+	if out := imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "yaml"); !strings.Contains(out, "\nspec:\n  replicas: 1\n") {
+		t.Errorf("-o yaml printed %s", out)
+	}
+}
+
+// With a time-out, the command returns when the pods are as asked for, or says
+// what kept them from it.
+func TestScaleTimeout(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	// Nobody makes pods.
+	r := kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "1s")
+	const unseen = "error: wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be ready: timed out; last seen: not reconciled: no controller has seen it yet\n"
+	if r.code != exitTimeout || r.stderr != unseen || r.stdout != scaledFoo+"\n" {
+		t.Errorf("exit code %d, printed %q, said %q, want %q", r.code, r.stdout, r.stderr, unseen)
+	}
+
+	l := startLoop(t, ns)
+	imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--timeout", "5m")
+	foo := getImoocPod(t, ns, "foo")
+	if foo.Status.ReadyReplicas != 3 || foo.Status.ObservedGeneration != foo.Generation {
+		t.Errorf("the wait was over at the status %+v of generation %d", foo.Status, foo.Generation)
+	}
+	imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--timeout", "5m") // it has three already
+	imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "5m")
+	if foo := getImoocPod(t, ns, "foo"); foo.Status.Replicas != 1 {
+		t.Errorf("the wait was over at the status %+v", foo.Status)
+	}
+
+	// Pods may not be made.
+	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "1"}}}`)
+	eventually(t, "the quota is in force", func() bool {
+		return kubectl(t, ns, "run", "probe", "--image", "busybox", "--dry-run=server").code != 0
+	})
+	r = kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "3s")
+	if r.code != exitTimeout || !strings.Contains(r.stderr, "timed out; last seen: failed: QuotaExceeded: ") || strings.Count(r.stderr, "\n") != 1 {
+		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+	l.stop()
+
+	// The object goes while it is waited for.
+	w := startPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
+	w.says(scaledFoo)
+	imoocpod(t, ns, "delete", "foo")
+	if code := w.ends(); code != exitNotFound {
+		t.Errorf("the wait for what is gone ended with exit code %d, want %d", code, exitNotFound)
+	}
+	w.says("was deleted while it was waited for")
+
+	// Ctrl-C ends the wait.
+	imoocpod(t, ns, "create", "foo")
+	w = startPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
+	w.says(scaledFoo)
+	if code := w.stop(); code != exitInterrupted {
+		t.Errorf("Ctrl-C ended the wait with exit code %d, want %d", code, exitInterrupted)
+	}
+
+	// Who may scale and may not look is told at once, not after an hour.
+	blind := newUser(t, ns, "patch", "get")
+	blocked := kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "1h", "--as", blind)
+	if want := fmt.Sprintf("User %q cannot list resource", blind); blocked.code != exitForbidden || blocked.stdout != scaledFoo+"\n" || !strings.Contains(blocked.stderr, want) {
+		t.Errorf("exit code %d, said %q, want %q in it", blocked.code, blocked.stderr, want)
+	}
+	watchless := newUser(t, ns, "patch", "get", "list")
+	blocked = kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3", "--timeout", "1h", "--as", watchless)
+	if want := fmt.Sprintf("User %q cannot watch resource", watchless); blocked.code != exitForbidden || !strings.Contains(blocked.stderr, want) {
+		t.Errorf("exit code %d, said %q, want %q in it", blocked.code, blocked.stderr, want)
+	}
+}

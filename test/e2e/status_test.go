@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// matches fails the test unless a whole output matches.
+func matches(t *testing.T, what, got, pattern string) {
+	t.Helper()
+	if !regexp.MustCompile("^" + pattern + "$").MatchString(got) {
+		t.Errorf("%s printed\n%s\nwant a match for\n%s", what, got, pattern)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+
+	for _, args := range [][]string{{"status"}, {"status", "-l", "a=b"}, {"status", "-o", "json"}} {
+		r := kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
+		if want := fmt.Sprintf("No resources found in %s namespace.\n", ns); r.code != 0 || r.stdout != "" || r.stderr != want {
+			t.Errorf("%v: exit code %d, printed %q, said %q, want %q", args, r.code, r.stdout, r.stderr, want)
+		}
+	}
+
+	startLoop(t, ns)
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	imoocpod(t, ns, "create", "web", "--replicas", "0")
+	must(t, kubectl(t, ns, "label", "imoocpod", "web", "tier=front"))
+	converged(t, ns, "foo", 2)
+	converged(t, ns, "web", 0)
+	foo := getImoocPod(t, ns, "foo")
+	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
+
+	const age = `\d+\w*`
+	matches(t, "status foo", imoocpod(t, ns, "status", "foo"), `imoocpod.batch.tutorial.kubebuilder.io/foo: ready: 2 of 2 pods are ready
+desired 2, current 2, ready 2
+
+POD +READY +STATUS +RESTARTS +AGE +NODE +REASON
+`+pod(0)+` +1/1 +Running +0 +`+age+` +node-\d+
+`+pod(1)+` +1/1 +Running +0 +`+age+` +node-\d+
+
+CONDITION +STATUS +SINCE +REASON +MESSAGE
+Ready +True +`+age+` +\w+ +2 of 2 pods are ready
+Progressing +False (?s:.*)
+ReplicaFailure +False [^\n]*
+`)
+	table := `NAME +DESIRED +CURRENT +READY +VERDICT +AGE
+foo +2 +2 +2 +ready +` + age + `
+web +0 +0 +0 +ready +` + age + `
+`
+	matches(t, "status", imoocpod(t, ns, "status"), table)
+	matches(t, "status --no-headers", imoocpod(t, ns, "status", "--no-headers"), table[strings.Index(table, "\n")+1:])
+	matches(t, "status -l", imoocpod(t, ns, "status", "-l", "tier in (front, back)"), `NAME [^\n]*\nweb [^\n]*\n`)
+	matches(t, "status -o wide", imoocpod(t, ns, "status", "-o", "wide"), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
+foo +2 +2 +2 +ready +`+age+` +2 of 2 pods are ready
+web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
+`)
+	matches(t, "status -A", imoocpod(t, "", "status", "-A"), `(?s)NAMESPACE +NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n.*`)
+	if all := imoocpod(t, "", "status", "-A"); !regexp.MustCompile(`(?m)^` + ns + ` +foo +2 +2 +2 +ready +` + age + `$`).MatchString(all) {
+		t.Errorf("status -A printed\n%s\nwant foo of %s in it", all, ns)
+	}
+	const prefix = "imoocpod.batch.tutorial.kubebuilder.io/"
+	for _, test := range []struct{ args, want string }{
+		{"status -o name", prefix + "foo\n" + prefix + "web\n"},
+		{"status foo -o name", prefix + "foo\n"},
+		{"status foo -o jsonpath={.verdict}", "ready"},
+		{"status -o jsonpath={.items[*].verdict}", "ready ready"},
+		{"status foo -o jsonpath={.pods[*].name}", podName(foo, 0) + " " + podName(foo, 1)},
+		{"status -o go-template={{.kind}}", "List"},
+	} {
+		if out := imoocpod(t, ns, words(test.args)...); out != test.want {
+			t.Errorf("%s printed %q, want %q", test.args, out, test.want)
+		}
+	}
+
+	var asJSON, asYAML status.Report
+	if err := json.Unmarshal([]byte(imoocpod(t, ns, "status", "foo", "-o", "json")), &asJSON); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict([]byte(imoocpod(t, ns, "status", "foo", "-o", "yaml")), &asYAML); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []status.Report{asJSON, asYAML} {
+		if r.Kind != "StatusReport" || r.Verdict != status.Ready || r.Metadata.UID != foo.UID || r.Replicas != (status.Replicas{Desired: 2, Current: 2, Ready: 2}) ||
+			len(r.Pods) != 2 || r.Pods[1].Name != podName(foo, 1) || len(r.Conditions) != 3 {
+			t.Errorf("the report is %+v", r)
+		}
+	}
+
+	// What keeps a pod from being ready is said.
+	patchPodStatus(t, ns, podName(foo, 1), map[string]any{
+		"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
+		"containerStatuses": []any{map[string]any{
+			"name": "busybox", "image": "busybox", "imageID": "", "ready": false, "restartCount": 4,
+			"state": map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff", "message": "back-off 40s"}},
+		}},
+	})
+	eventually(t, "the pod that is not ready is counted", func() bool { return getImoocPod(t, ns, "foo").Status.ReadyReplicas == 1 })
+	matches(t, "status foo", imoocpod(t, ns, "status", "foo"),
+		`imoocpod.batch.tutorial.kubebuilder.io/foo: progressing: 1 of 2 pods are ready\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +back-off 40s\n(?s:.*)`)
+}
+
+// An object that no controller has seen says so, and what to do.
+func TestStatusNotReconciled(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	want := "imoocpod.batch.tutorial.kubebuilder.io/foo: not reconciled: no controller has seen it yet\n" +
+		"hint: kubectl imoocpod run-controller -n " + ns + "\ndesired 2, current 0, ready 0\n"
+	if out := imoocpod(t, ns, "status", "foo"); out != want {
+		t.Errorf("status printed\n%s\nwant\n%s", out, want)
+	}
+	startLoop(t, ns)
+	converged(t, ns, "foo", 2)
+	eventually(t, "it is ready", func() bool { return imoocpod(t, ns, "status", "foo", "-o", "jsonpath={.verdict}") == "ready" })
+}
+
+// A watch shows what there is, then a line for each change. No loop runs, so
+// every change is one of the test's own.
+func TestStatusWatch(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	empty := fmt.Sprintf("No resources found in %s namespace.", ns)
+	all := startPlugin(t, "status", "-n", ns, "-w")
+	all.says(empty)
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	all.says("foo    2")
+	one := startPlugin(t, "status", "foo", "-n", ns, "-w", "-o", "wide")
+	one.says("no controller has seen it yet")
+	front := startPlugin(t, "status", "-n", ns, "-w", "-l", "tier=front", "--no-headers")
+	front.says(empty)
+	verdicts := startPlugin(t, "status", "-n", ns, "-w", "-o", `jsonpath={.metadata.name}:{.replicas.desired}:{.verdict}{"\n"}`)
+	verdicts.says("foo:2:not reconciled")
+	imoocpod(t, ns, "scale", "foo", "--replicas", "30")
+	imoocpod(t, ns, "create", "a-longer-name", "--replicas", "1")
+	must(t, kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier=front"))
+	all.says("a-longer-name")
+	imoocpod(t, ns, "delete", "foo")
+	if code := one.ends(); code != exitNotFound {
+		t.Errorf("the watch of what is gone ended with exit code %d, want %d", code, exitNotFound)
+	}
+	one.says("error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted")
+	must(t, kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier-"))
+	front.says("deleted") // it is gone from what was asked for
+	verdicts.says("foo:30:deleted")
+	all.says("deleted")
+	for _, l := range []*loop{all, front, verdicts} {
+		if code := l.stop(); code != exitInterrupted {
+			t.Errorf("Ctrl-C ended the watch with exit code %d, want %d", code, exitInterrupted)
+		}
+	}
+
+	const age = `\d+\w*`
+	shown := func(l *loop) string { return l.output() + "\n" }
+	long := `a-longer-name +1 +0 +0 +not reconciled +` + age + "\n"
+	matches(t, "status -w", shown(all), empty+`
+NAME   DESIRED   CURRENT   READY   VERDICT          AGE
+foo    2         0         0       not reconciled   `+age+`
+foo    30        0         0       not reconciled   `+age+`
+`+long+long+`foo             30        0         0       deleted          `+age+`
+`+long)
+	matches(t, "status foo -w -o wide", shown(one), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
+foo +2 +0 +0 +not reconciled +`+age+` +no controller has seen it yet
+foo +30 +0 +0 +not reconciled +`+age+` +no controller has seen it yet
+foo +30 +0 +0 +deleted +`+age+` +it was deleted
+error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted
+`)
+	matches(t, "status -w -l --no-headers", shown(front), empty+"\n"+long+strings.Replace(long, "not reconciled", "deleted", 1))
+	if want := []string{"foo:2:not reconciled", "foo:30:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "foo:30:deleted", "a-longer-name:1:not reconciled"}; !slices.Equal(verdicts.lines, want) {
+		t.Errorf("status -w -o jsonpath printed %q, want %q", verdicts.lines, want)
+	}
+}

@@ -121,11 +121,7 @@ func TestPodsAreReplacedAndForeignPodsLeftAlone(t *testing.T) {
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
-	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "2"}}}`)
-	eventually(t, "the quota is counted", func() bool {
-		q, err := cluster.core.ResourceQuotas(ns).Get(t.Context(), "few", metav1.GetOptions{})
-		return err == nil && len(q.Status.Hard) > 0
-	})
+	quota(t, ns, "2")
 	startLoop(t, ns)
 	imoocpod(t, ns, "create", "foo", "--replicas", "5")
 	eventually(t, "the refusal is reported", func() bool {
@@ -140,11 +136,21 @@ func TestQuota(t *testing.T) {
 	if !strings.Contains(status.stdout, "failed: QuotaExceeded: ") {
 		t.Errorf("status does not tell why: %s", status.stdout)
 	}
-	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "20"}}}`)
+	quota(t, ns, "20")
 	converged(t, ns, "foo", 5)
 	if c := condition(getImoocPod(t, ns, "foo"), v1alpha1.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
 		t.Errorf("ReplicaFailure is %+v after recovery", c)
 	}
+}
+
+// quota allows so many pods in a namespace, and waits until that is in force.
+func quota(t *testing.T, namespace, pods string) {
+	t.Helper()
+	apply(t, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "`+pods+`"}}}`)
+	eventually(t, "the quota is in force", func() bool {
+		q, err := cluster.core.ResourceQuotas(namespace).Get(t.Context(), "few", metav1.GetOptions{})
+		return err == nil && q.Status.Hard.Pods().String() == pods
+	})
 }
 
 // A pod of somebody else that has the name of one of ours is reported and left alone.

@@ -1,0 +1,96 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func always() bool { return true }
+
+// Rule 8: from one call at a time the window doubles while calls succeed: when
+// n calls have succeeded, at most n+1 are under way.
+func TestSlideDoublesWhileItSucceeds(t *testing.T) {
+	items := make([]int, 200)
+	var mu sync.Mutex
+	done, running, most := 0, 0, 0
+	next := make(chan struct{}, 1)
+	next <- struct{}{}
+	begun, err := slide(t.Context(), items, always, func(context.Context, int) error {
+		mu.Lock()
+		running++
+		most = max(most, running)
+		if running > done+1 {
+			t.Errorf("%d calls under way when %d had succeeded", running, done)
+		}
+		mu.Unlock()
+		<-next // one call ends at a time
+		mu.Lock()
+		running--
+		done++
+		mu.Unlock()
+		next <- struct{}{}
+		return nil
+	})
+	if begun != len(items) || err != nil {
+		t.Errorf("began %d of %d: %v", begun, len(items), err)
+	}
+	if most > maxWindow {
+		t.Errorf("%d calls at once, at most %d are allowed", most, maxWindow)
+	}
+}
+
+// After the first failure nothing new is begun: what is wasted is what was
+// under way, and that is no more than had succeeded before, plus one.
+func TestSlideStopsAtTheFirstFailure(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 300).Draw(t, "items")
+		allowed := rapid.IntRange(0, 300).Draw(t, "allowed")
+		items := make([]int, n)
+		var mu sync.Mutex
+		done, failed := 0, 0
+		refused := errors.New("refused")
+		begun, err := slide(context.Background(), items, always, func(context.Context, int) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if done == allowed {
+				failed++
+				return refused
+			}
+			done++
+			return nil
+		})
+		if allowed >= n {
+			if begun != n || err != nil {
+				t.Fatalf("began %d of %d: %v", begun, n, err)
+			}
+			return
+		}
+		if !errors.Is(err, refused) {
+			t.Fatalf("returned %v, want the refusal", err)
+		}
+		if begun != done+failed {
+			t.Fatalf("began %d and waited for %d", begun, done+failed)
+		}
+		if failed > done+1 || failed > maxWindow {
+			t.Fatalf("%d calls were wasted after %d that succeeded", failed, done)
+		}
+	})
+}
+
+func TestSlideAsksBeforeEachCall(t *testing.T) {
+	asked := 0
+	begun, err := slide(t.Context(), make([]int, 10), func() bool { asked++; return asked <= 3 },
+		func(context.Context, int) error { return nil })
+	if begun != 3 || err != nil {
+		t.Errorf("began %d calls, want 3 (%v)", begun, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if begun, _ := slide(ctx, make([]int, 10), always, func(context.Context, int) error { return nil }); begun != 0 {
+		t.Errorf("began %d calls for a loop that stops", begun)
+	}
+}

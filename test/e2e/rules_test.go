@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+// countCreates counts the pods that a loop tries to create.
+func countCreates(n *atomic.Int64) interceptor {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
+			n.Add(1)
+		}
+		return next.RoundTrip(r)
+	}
+}
+
+// Rule 7: while the cache has not caught up with what the loop wrote, nothing
+// is planned: each pod is tried once.
+func TestLoopWaitsForItsOwnWrites(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	slow := &faults{}
+	holdPods := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil && isWatch(r) && strings.HasSuffix(r.URL.Path, "/pods") {
+			resp.Body = &watchBody{ReadCloser: resp.Body, faults: slow, cancel: func() {}}
+		}
+		return resp, err
+	}
+	var creates atomic.Int64
+	d.create(0)
+	l := startInner(t, ns, nil, d.check(), countCreates(&creates), holdPods)
+	w.until(t, "the loop has seen foo", func() bool { return w.imps["foo"].Status.ObservedGeneration == 1 })
+	slow.hold()
+	d.scale(3)
+	w.until(t, "the first pods are there", func() bool { return w.made[d.uid] == 3 })
+	looks := l.Reconciles()
+	d.scale(5)
+	eventually(t, "the loop has looked at the new count", func() bool { return l.Reconciles() > looks+1 })
+	if n := creates.Load(); n != 3 {
+		t.Errorf("%d creates while the cache knew of none, want the first 3", n)
+	}
+	slow.release()
+	w.settles(t, "foo", 5)
+	if n := creates.Load(); n != 5 {
+		t.Errorf("%d creates for 5 pods", n)
+	}
+}
+
+// Rule 8: a quota stops the creates at the first refusal. What is wasted is
+// what was under way: no more than had gone through, plus one.
+func TestRefusalStopsTheCreates(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	quota(t, ns, "3")
+	// The clock stands still, so no back-off ever ends: what goes on after the
+	// quota gives way goes on because of that.
+	still := clocktesting.NewFakePassiveClock(time.Now())
+	var creates atomic.Int64
+	d.create(100)
+	startInner(t, ns, still, d.check(), countCreates(&creates))
+	w.until(t, "the refusal is reported", func() bool {
+		return condition(w.imps["foo"], v1alpha1.ConditionReplicaFailure).Reason == "QuotaExceeded"
+	})
+	if n := creates.Load(); n < 4 || n > 7 {
+		t.Errorf("%d creates for a quota of 3, want 4 to 7", n)
+	}
+	d.scale(8)
+	quota(t, ns, "20")
+	w.settles(t, "foo", 8)
+}
+
+// Rule 10: the loop adds no finalizer; an object can always be deleted.
+func TestNoFinalizers(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	d.create(1)
+	startInner(t, ns, nil, d.check()).output()
+	w.settles(t, "foo", 1)
+	if f := w.imps["foo"].Finalizers; len(f) > 0 {
+		t.Errorf("foo has the finalizers %v", f)
+	}
+	for _, pod := range w.owned("foo") {
+		if len(pod.Finalizers) > 0 {
+			t.Errorf("pod %s has the finalizers %v", pod.Name, pod.Finalizers)
+		}
+	}
+}
+
+// Rule 5: ownership is the controller reference. A pod that somebody released
+// is not ours any more, whatever its labels say: its name is taken, and it is
+// not touched.
+func TestReleasedPodIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	d.create(2)
+	startInner(t, ns, nil, d.check())
+	w.settles(t, "foo", 2)
+	released := w.owned("foo")[0]
+	must(t, kubectl(t, ns, "patch", "pod", released.Name, "--type=merge", "-p", `{"metadata":{"ownerReferences":null}}`))
+	w.until(t, "the taken name is reported", func() bool {
+		return condition(w.imps["foo"], v1alpha1.ConditionReplicaFailure).Reason == "NameTaken"
+	})
+	d.scale(0)
+	w.settles(t, "foo", 0)
+	if pod := w.pod(released.UID); pod == nil || pod.DeletionTimestamp != nil {
+		t.Error("the released pod was deleted")
+	}
+}

@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// A first Ctrl-C lets the write under way come to its end, a second one ends
+// the program at once.
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	begun := make(chan struct{})
+	l := startLoop(t, ns, "--server", stuckServer(t, begun), "--insecure-skip-tls-verify=false", "--certificate-authority=")
+	imoocpod(t, ns, "create", "foo")
+	<-begun
+	_ = l.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-l.done:
+		t.Fatal("the loop ended at the first interrupt, with a write under way")
+	case <-time.After(time.Second):
+	}
+	if code := l.stop(); code != 130 {
+		t.Errorf("the second interrupt ended the loop with exit code %d, want 130", code)
+	}
+}
+
+// stuckServer stands in front of the API server and never answers the creation
+// of a pod. It says so on begun.
+func stuckServer(t *testing.T, begun chan struct{}) string {
+	t.Helper()
+	target, err := url.Parse(cluster.config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(cluster.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.Transport = transport
+	proxy.FlushInterval = -1
+	var once sync.Once
+	ctx, stop := context.WithCancel(context.Background())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
+			once.Do(func() { close(begun) })
+			select {
+			case <-ctx.Done():
+			case <-r.Context().Done():
+			}
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		stop()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}

@@ -22,12 +22,11 @@ func (c *Controller) say(format string, args ...any) {
 }
 
 // announce writes a line about one object, unless it was the last one already.
-func (c *Controller) announce(k key, rec *notes, format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	if rec.said == line {
+func (c *Controller) announce(k key, format string, args ...any) {
+	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors may be joined
+	if c.memory.repeated(k, line) {
 		return
 	}
-	rec.said = line
 	name := k.name
 	if c.namespace == metav1.NamespaceAll {
 		name = k.namespace + "/" + k.name
@@ -36,7 +35,7 @@ func (c *Controller) announce(k key, rec *notes, format string, args ...any) {
 }
 
 // announcePlan says what is about to be done: "1 → 3 pods: creating 2".
-func (c *Controller) announcePlan(k key, rec *notes, v plan.View, p plan.Plan) {
+func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
 	if !p.WritesPods() {
 		return
 	}
@@ -54,17 +53,17 @@ func (c *Controller) announcePlan(k key, rec *notes, v plan.View, p plan.Plan) {
 	deed(why[plan.Surplus], "deleting %d")
 	deed(why[plan.Outdated], "replacing %d")
 	deed(why[plan.Finished], "removing %d that ended")
-	c.announce(k, rec, "%d → %d pods: %s", plan.Active(v.Pods), v.Owner.Desired, strings.Join(deeds, ", "))
+	c.announce(k, "%d → %d pods: %s", plan.Active(v.Pods), v.Owner.Desired, strings.Join(deeds, ", "))
 }
 
 // announceState says that an object has what it asks for, or why not.
-func (c *Controller) announceState(k key, rec *notes, p plan.Plan) {
+func (c *Controller) announceState(k key, p plan.Plan) {
 	if !p.WriteStatus {
 		return
 	}
 	if meta.IsStatusConditionFalse(p.Status.Conditions, v1alpha1.ConditionProgressing) {
 		if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready.Status == metav1.ConditionTrue {
-			c.announce(k, rec, "%s", ready.Message)
+			c.announce(k, "%s", ready.Message)
 		}
 	}
 }
@@ -77,7 +76,7 @@ func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructur
 	rec.deleted += out.deleted
 	for _, r := range out.refused {
 		c.events.Event(on, corev1.EventTypeWarning, "FailedCreate", r.message)
-		c.announce(k, rec, "%s", r.message)
+		c.announce(k, "%s", r.message)
 	}
 	if !done || len(out.refused) > 0 {
 		return

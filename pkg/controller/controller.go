@@ -185,7 +185,7 @@ func (c *Controller) handle(ctx context.Context, k key) {
 	again, err := c.reconcile(ctx, k)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.say("%s: %v; trying again", k.name, err)
+			c.announce(k, "%v; trying again", err)
 			c.queue.AddRateLimited(k)
 		}
 		return

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -74,6 +73,19 @@ func (m *memory) of(k key, uid types.UID) *notes {
 		m.notes[k] = r
 	}
 	return r
+}
+
+// repeated says whether a line was the last one said of an object, and notes it.
+func (m *memory) repeated(k key, line string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.notes[k]
+	if r == nil {
+		return false
+	}
+	before := r.said
+	r.said = line
+	return before == line
 }
 
 // forget drops what is known of an object that is gone.
@@ -203,16 +215,12 @@ func (m *memory) isWaiting(k key) bool {
 }
 
 // behind says whether a cache has not yet seen a write that was answered with
-// this resourceVersion. See KEP-5647 for what makes the two comparable.
-func behind(store cache.Store, written string) (bool, error) {
-	if written == "" {
-		return false, nil
-	}
+// this resourceVersion. See KEP-5504 for what makes the two comparable; where
+// they cannot be compared, planning goes on: it is safe on an old cache, only
+// wasteful.
+func behind(store cache.Store, written string) bool {
 	c, err := resourceversion.CompareResourceVersion(store.LastStoreSyncResourceVersion(), written)
-	if err != nil {
-		return false, fmt.Errorf("compare the cache with what was written: %w", err)
-	}
-	return c < 0, nil
+	return err == nil && c < 0
 }
 
 // later is the higher of two resourceVersions, of which "" is none.

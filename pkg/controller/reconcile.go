@@ -44,9 +44,8 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 		}
 	}
 	rec := c.memory.of(k, obj.GetUID())
-	wait, err := c.cachesBehind(k, owners, rec)
-	if wait || err != nil {
-		return cacheTimeout, err
+	if c.cachesBehind(k, owners, rec) {
+		return cacheTimeout, nil
 	}
 	if c.memory.lifted(k) {
 		rec.plan = rec.plan.Accepted()
@@ -76,18 +75,16 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 
 // cachesBehind says whether a cache has yet to see this loop's own writes.
 // While it has, every event of the object wakes it up.
-func (c *Controller) cachesBehind(k key, o *owners, rec *notes) (bool, error) {
-	c.memory.setWaiting(k, true)
-	pods, podsErr := behind(c.pods.GetStore(), rec.podsWritten)
-	owner, ownerErr := false, error(nil)
-	if store := o.getStore(); store != nil {
-		owner, ownerErr = behind(store, rec.ownerWritten)
+func (c *Controller) cachesBehind(k key, o *owners, rec *notes) bool {
+	c.memory.setWaiting(k, true) // before the look: no event may come between
+	if behind(c.pods.GetStore(), rec.podsWritten) {
+		return true
 	}
-	if pods || owner {
-		return true, nil
+	if store := o.getStore(); store != nil && behind(store, rec.ownerWritten) {
+		return true
 	}
 	c.memory.setWaiting(k, false)
-	return false, errors.Join(podsErr, ownerErr)
+	return false
 }
 
 // look collects what the plan may know.
@@ -125,7 +122,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 			return 0, err
 		}
 	}
-	c.announcePlan(k, rec, view, p)
+	c.announcePlan(k, view, p)
 	statusDone := make(chan error, 1)
 	if p.WriteStatus {
 		go func() {
@@ -159,6 +156,6 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	if !done || len(out.refused) > 0 {
 		c.queue.Add(k) // plan the rest, or what the refusal means
 	}
-	c.announceState(k, rec, p)
+	c.announceState(k, p)
 	return p.Recheck, nil
 }

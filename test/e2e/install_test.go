@@ -65,11 +65,10 @@ spec:
           status: {type: object, properties: {replicas: {type: integer}}}
 `
 
-// Without the CRD every verb says what is missing and what to do.
-func TestCRDNotInstalled(t *testing.T) {
+// Without the CRD every verb says what is missing and what to do; with it, what
+// install says is there can be used.
+func TestInstall(t *testing.T) {
 	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	defer imoocpod(t, "", "install")
-	// Not parallel, unlike the groups of others: the CRD is missing only now.
 	for _, args := range []string{
 		"create foo", "create foo --dry-run=server", "scale foo --replicas 3", "scale foo --replicas 3 --current-replicas 1",
 		"scale foo --replicas 3 --dry-run=client", "status", "status -A", "status foo", "status -w", "status foo -w",
@@ -81,15 +80,11 @@ func TestCRDNotInstalled(t *testing.T) {
 	if out := imoocpod(t, "", "uninstall", "--crds"); out != crdSaid+" was not installed\n" {
 		t.Errorf("uninstall printed %q", out)
 	}
-}
 
-func TestInstall(t *testing.T) {
-	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	if out := imoocpod(t, "", "install"); out != crdSaid+" created\n" {
 		t.Errorf("the first install printed %q", out)
 	}
 	before := getCRD(t)
-	// What install says is there can be used at once.
 	must(t, kubectl(t, "", "get", "imoocpods", "-A"))
 	if out := imoocpod(t, "", "install"); out != crdSaid+" unchanged\n" {
 		t.Errorf("the second install printed %q", out)
@@ -144,14 +139,15 @@ func TestInstallTakesOver(t *testing.T) {
 		return kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").code == 0
 	})
 	converged(t, ns, "foo", 3)
-	imoocpod(t, ns, "delete", "foo", "--cascade=foreground")
+	// In the background: it takes the garbage collector half a minute to hear of
+	// a new CRD.
+	imoocpod(t, ns, "delete", "foo")
 	l.stop()
 }
 
 // A CRD that is on its way out is waited for; applied to, it would go all the same.
 func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
-	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	imoocpod(t, "", "install")
+	installOnce(t)
 	hold := func(finalizers string) {
 		t.Helper()
 		// The API server has a finalizer of its own there while objects may exist.
@@ -186,8 +182,8 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 }
 
 func TestUninstall(t *testing.T) {
-	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	ns, other := newNamespace(t), newNamespace(t)
+	eventually(t, "no object of an earlier test is left", func() bool { return len(contents(t, "")) == 0 })
 	for _, name := range []string{"foo", "bar"} {
 		imoocpod(t, ns, "create", name)
 	}

@@ -62,7 +62,9 @@ func environment() []string {
 	return append(os.Environ(),
 		"KUBECONFIG="+cluster.Kubeconfig,
 		"PATH="+cluster.pluginDir+string(os.PathListSeparator)+cluster.Bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"GORACE=halt_on_error=1")
+		// A process with the race detector sleeps for a second before it ends,
+		// in case there is more to find: with a command to a line, too much.
+		"GORACE=halt_on_error=1 atexit_sleep_ms=10")
 }
 
 // imoocpod runs "kubectl imoocpod …" and fails the test unless it succeeds.

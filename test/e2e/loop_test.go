@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // loop is a run-controller of the plugin under test, or another verb of it that
@@ -69,7 +70,12 @@ func (l *loop) stop() int { return l.signal(os.Interrupt) }
 
 // ends waits until the process has ended by itself, and returns its exit code.
 func (l *loop) ends() int {
-	<-l.done
+	l.t.Helper()
+	select {
+	case <-l.done:
+	case <-time.After(deadline):
+		l.t.Fatalf("waited in vain until it ends; it said:\n%s", l.output())
+	}
 	return l.cmd.ProcessState.ExitCode()
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -29,10 +30,32 @@ const (
 )
 
 // report is the one place where an error becomes a message and an exit code.
+// Of several errors, one for each object, each is told; the code is that of the
+// first in the order of precedence that occurred.
 func report(w io.Writer, err error, interrupted bool) int {
 	if err == nil {
 		return exitDone
 	}
+	all := cmd.Errors{err}
+	errors.As(err, &all)
+	var codes []int
+	for _, err := range all {
+		codes = append(codes, reportOne(w, err, interrupted))
+	}
+	for _, code := range precedence() {
+		if slices.Contains(codes, code) {
+			return code
+		}
+	}
+	return exitError
+}
+
+// precedence is the order in which the codes of several errors win.
+func precedence() []int {
+	return []int{exitInterrupted, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitTimeout}
+}
+
+func reportOne(w io.Writer, err error, interrupted bool) int {
 	if interrupted && errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}

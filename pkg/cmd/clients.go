@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // clients makes what a verb talks to the cluster with, from kubectl's global flags.
@@ -35,14 +39,14 @@ func (c *clients) namespace() (namespace string, given bool, err error) {
 	if _, err := c.kubeconfig(); err != nil {
 		return "", false, err
 	}
-	return c.flags.ToRawKubeConfigLoader().Namespace() //nolint:wrapcheck // clientcmd says it as kubectl does
+	return c.flags.ToRawKubeConfigLoader().Namespace()
 }
 
 // kubeconfig is what the files say, in which the context that was asked for is.
 func (c *clients) kubeconfig() (clientcmdapi.Config, error) {
 	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
-		return raw, err //nolint:wrapcheck // clientcmd names the file
+		return raw, err
 	}
 	if given := *c.flags.Context; given != "" && raw.Contexts[given] == nil {
 		return raw, fmt.Errorf("context %q does not exist: see \"kubectl config get-contexts\"", given)
@@ -66,7 +70,7 @@ func (c *clients) config() (*rest.Config, error) {
 			return nil, errNoContext
 		}
 	}
-	return c.flags.ToRESTConfig() //nolint:wrapcheck // clientcmd says it as kubectl does
+	return c.flags.ToRESTConfig()
 }
 
 // dynamic is the client for custom resources.
@@ -80,6 +84,47 @@ func (c *clients) dynamic() (*dynamic.DynamicClient, error) {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	return client, nil
+}
+
+// finder finds replica fields, with discovery cached on disk as kubectl does it.
+func (c *clients) finder() (*replica.Finder, error) {
+	client, err := c.dynamic()
+	if err != nil {
+		return nil, err
+	}
+	discovery, err := c.flags.ToDiscoveryClient()
+	if err != nil {
+		return nil, fmt.Errorf("make a client for discovery: %w", err)
+	}
+	return &replica.Finder{Discovery: discovery, Dynamic: client}, nil
+}
+
+// kindNamed finds the kind that a word names, as kubectl does: plural, singular,
+// short name, plural.group or plural.version.group.
+func (c *clients) kindNamed(word string) (replica.Kind, error) {
+	mapper, err := c.flags.ToRESTMapper()
+	if err != nil {
+		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+	}
+	full, short := schema.ParseResourceArg(word)
+	var gvk schema.GroupVersionKind
+	if full != nil {
+		gvk, err = mapper.KindFor(*full)
+	}
+	if full == nil || err != nil {
+		gvk, err = mapper.KindFor(short.WithVersion(""))
+	}
+	if meta.IsNoMatchError(err) {
+		return replica.Kind{}, fmt.Errorf("the server doesn't have a resource type %q", word)
+	}
+	if err != nil {
+		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+	}
+	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+	}
+	return replica.KindOf(mapping), nil
 }
 
 // core is the client for pods and events, which speaks protobuf.

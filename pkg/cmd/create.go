@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -22,18 +24,27 @@ type createOptions struct {
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 
+	// typeName is the TYPE of TYPE/NAME; "" is an ImoocPod.
+	typeName string
 	name     string
+	// counted says that --replicas was given.
+	counted  bool
 	replicas int32
+	path     pathFlag
 	image    string
 	command  []string
+	// set and setString are PATH=VALUE, the one typed by the schema.
+	set, setString []string
 }
 
 func newCreateCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &createOptions{streams: streams, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
 	cmd := &cobra.Command{
-		Use:   "create NAME [--replicas=COUNT] [--image=IMAGE] [--dry-run=server|client|none] [-- COMMAND [args...]]",
-		Short: "Create an ImoocPod",
-		Long: `Create an ImoocPod: a number of identical pods.
+		Use:   "create (NAME | TYPE/NAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [-- COMMAND [args...]]",
+		Short: "Create an ImoocPod or another object with replicas",
+		Long: `Create an ImoocPod: a number of identical pods. Or, with TYPE/NAME, the smallest
+object of any type that has that count, and what --set gives it: the server says
+what else it wants.
 
 Without --image each pod sleeps in a small busybox container that meets Pod
 Security's restricted level. With --image the pods run that image and nothing
@@ -48,12 +59,22 @@ container's command.`,
   # The default pod with another command
   kubectl imoocpod create nap -- sleep 60
 
+  # An object of any type
+  kubectl imoocpod create foos.samplecontroller.k8s.io/bar --replicas 2 --replicas-path .spec.replicas --set .spec.deploymentName=bar
+
   # A manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				o.command = args[dash:]
 				args = args[:dash]
+			}
+			if len(args) == 1 && strings.Contains(args[0], "/") {
+				o.typeName, args[0], _ = strings.Cut(args[0], "/")
+				if o.typeName == "" {
+					return usageErrorf(cmd, "which type? %q has none before the slash", "/"+args[0])
+				}
+				return oneName(cmd, args)
 			}
 			// A server is asked for longer names too, which an older CRD may have let in.
 			if len(args) == 1 && len(args[0]) > v1alpha1.MaxNameLength {
@@ -62,7 +83,10 @@ container's command.`,
 			return oneName(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name = args[0]
+			o.name, o.counted = args[0], cmd.Flags().Changed("replicas")
+			if o.typeName != "" && (o.image != "" || len(o.command) > 0) {
+				return usageErrorf(cmd, "--image and a command are for ImoocPods; --set gives other types their fields")
+			}
 			if o.image == "" && cmd.Flags().Changed("image") {
 				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
 			}
@@ -72,6 +96,9 @@ container's command.`,
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
 	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "How many pods are wanted.")
+	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for types that do not say it.")
+	cmd.Flags().StringArrayVar(&o.set, "set", nil, "PATH=VALUE: a field to set, read as the type's schema wants it (may be given several times).")
+	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "PATH=VALUE: a field to set to a string (may be given several times).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the pods' container. Without it: busybox.")
 	return cmd
 }
@@ -82,16 +109,19 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return &UsageError{Command: name + " create", Err: err}
 	}
-	kind := replica.ImoocPod()
+	kind, finder, err := o.kind(c)
+	if err != nil {
+		return err
+	}
 	namespace, given, err := c.namespace()
 	if err != nil {
 		return err
 	}
-	obj, err := o.object(kind)
+	obj, err := o.object(ctx, kind, finder)
 	if err != nil {
 		return err
 	}
-	if given || !o.dryRun.client() {
+	if !kind.Clusterwide && (given || !o.dryRun.client()) {
 		obj.SetNamespace(namespace)
 	}
 	if !o.dryRun.client() {
@@ -99,19 +129,101 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 		if err != nil {
 			return err
 		}
-		obj, err = client.Resource(kind.Resource).Namespace(namespace).Create(ctx, obj, metav1.CreateOptions{
+		objects := target{kind: kind, namespace: namespace}.objects(client)
+		obj, err = objects.Create(ctx, obj, metav1.CreateOptions{
 			FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
 			return explain(kind, err)
 		}
 	}
-	return printer.PrintObj(obj, o.streams.Out) //nolint:wrapcheck // a closed stdout
+	return printer.PrintObj(obj, o.streams.Out)
+}
+
+// kind is the kind to create. An ImoocPod needs no discovery, and no finder
+// unless fields are set.
+func (o *createOptions) kind(c *clients) (replica.Kind, *replica.Finder, error) {
+	if o.typeName == "" && len(o.set) == 0 {
+		return replica.ImoocPod(), &replica.Finder{}, nil
+	}
+	finder, err := c.finder()
+	if err != nil || o.typeName == "" {
+		return replica.ImoocPod(), finder, err
+	}
+	kind, err := c.kindNamed(o.typeName)
+	return kind, finder, err
 }
 
 // object is the smallest object that says what the flags say: what they leave
 // out is left to the defaults of the CRD.
-func (o *createOptions) object(kind replica.Kind) (*unstructured.Unstructured, error) {
+func (o *createOptions) object(ctx context.Context, kind replica.Kind, finder *replica.Finder) (*unstructured.Unstructured, error) {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetGroupVersionKind(kind.GroupVersionKind())
+	obj.SetName(o.name)
+	var err error
+	if kind.Shipped() {
+		obj.Object["spec"], err = o.spec()
+	} else if o.counted {
+		err = o.putCount(ctx, kind, finder, obj)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return obj, o.putFields(kind, finder, obj)
+}
+
+// putCount puts the count of a kind that this program does not ship where it
+// lives.
+func (o *createOptions) putCount(ctx context.Context, kind replica.Kind, finder *replica.Finder, obj *unstructured.Unstructured) error {
+	field, err := finder.Find(ctx, kind, obj, o.path.path)
+	var unknown *replica.UnknownFieldError
+	switch {
+	case errors.As(err, &unknown):
+		return &ChooseFieldError{verb: "create", target: target{kind: kind, name: o.name}, replicas: o.replicas, Err: unknown}
+	case err != nil:
+		return err
+	case field.Path == nil:
+		return fmt.Errorf("%s has /scale, but you may not read its CRD, which says of which field: name it with --replicas-path", kind.CRD())
+	}
+	return field.Path.Put(obj.Object, int64(o.replicas))
+}
+
+// putFields sets the fields that --set and --set-string name.
+func (o *createOptions) putFields(kind replica.Kind, finder *replica.Finder, obj *unstructured.Unstructured) error {
+	for _, pair := range o.setString {
+		path, word, err := replica.ParseSetting(pair)
+		if err == nil {
+			err = path.Put(obj.Object, word)
+		}
+		if err != nil {
+			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set-string: %w", err)}
+		}
+	}
+	if len(o.set) == 0 {
+		return nil
+	}
+	schema, err := finder.Schema(kind)
+	if err != nil {
+		return err
+	}
+	for _, pair := range o.set {
+		path, word, err := replica.ParseSetting(pair)
+		if err != nil {
+			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
+		}
+		value, err := path.Typed(schema, word)
+		if err == nil {
+			err = path.Put(obj.Object, value)
+		}
+		if err != nil {
+			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
+		}
+	}
+	return nil
+}
+
+// spec is the spec of an ImoocPod.
+func (o *createOptions) spec() (map[string]any, error) {
 	spec := map[string]any{"replicas": int64(o.replicas)}
 	if template := o.template(); template != nil {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(template)
@@ -121,10 +233,7 @@ func (o *createOptions) object(kind replica.Kind) (*unstructured.Unstructured, e
 		unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
 		spec["template"] = fields
 	}
-	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	obj.SetGroupVersionKind(kind.GroupVersionKind())
-	obj.SetName(o.name)
-	return obj, nil
+	return spec, nil
 }
 
 // template is the pod template that the flags ask for, nil for the default.

@@ -3,15 +3,14 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"k8s.io/client-go/dynamic"
 )
 
 // forever is how long kubectl waits where no time-out is given.
@@ -21,7 +20,8 @@ const forever = 168 * time.Hour
 type deleteOptions struct {
 	streams genericiooptions.IOStreams
 
-	name           string
+	targets        targetFlags
+	args           []string
 	cascade        string
 	wait           bool
 	timeout        time.Duration
@@ -32,11 +32,12 @@ type deleteOptions struct {
 func newDeleteCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &deleteOptions{streams: streams, cascade: "background", wait: true}
 	cmd := &cobra.Command{
-		Use:   "delete NAME [--cascade=background|foreground|orphan] [--wait]",
-		Short: "Delete an ImoocPod, and with it its pods",
-		Long: `Delete an ImoocPod. Its pods are removed by the cluster's garbage collector,
-whether or not a controller runs: afterwards (background), before (foreground),
-or not at all (orphan).`,
+		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--wait]",
+		Short: "Delete an ImoocPod or another object, and with it its pods",
+		Long: `Delete an ImoocPod (NAME) or other objects (TYPE/NAME, or what else kubectl
+takes). Their pods are removed by the cluster's garbage collector, whether or not
+a controller runs: afterwards (background), before (foreground), or not at all
+(orphan).`,
 		Example: `  # Delete an ImoocPod and its pods
   kubectl imoocpod delete foo
 
@@ -45,9 +46,11 @@ or not at all (orphan).`,
 
   # Keep the pods
   kubectl imoocpod delete foo --cascade=orphan`,
-		Args: oneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name = args[0]
+		Args: func(cmd *cobra.Command, args []string) error {
+			o.args = args
+			return o.targets.check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.output != "" && o.output != "name" {
 				return usageErrorf(cmd, "unknown output format %q: the only one is name", o.output)
 			}
@@ -65,6 +68,7 @@ or not at all (orphan).`,
 			return o.run(cmd.Context(), c, policy)
 		},
 	}
+	o.targets.addFlags(cmd)
 	cmd.Flags().StringVar(&o.cascade, "cascade", o.cascade, `Must be "background", "foreground", or "orphan". What becomes of the pods: deleted after the object, before it, or kept.`)
 	cmd.Flags().Lookup("cascade").NoOptDefVal = "background"
 	cmd.Flags().BoolVar(&o.wait, "wait", o.wait, "If true, wait for the object to be gone before returning.")
@@ -75,55 +79,86 @@ or not at all (orphan).`,
 }
 
 func (o *deleteOptions) run(ctx context.Context, c *clients, policy metav1.DeletionPropagation) error {
-	kind := replica.ImoocPod()
-	namespace, _, err := c.namespace()
-	if err != nil {
+	targets, errs := o.targets.find(c, o.args)
+	if o.ignoreNotFound {
+		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !notServed(err) })
+	}
+	if len(targets)+len(errs) == 0 {
+		if o.ignoreNotFound {
+			return nil
+		}
+		_, err := fmt.Fprintln(o.streams.Out, "No resources found")
 		return err
 	}
 	client, err := c.dynamic()
 	if err != nil {
 		return err
 	}
-	objects := client.Resource(kind.Resource).Namespace(namespace)
-	var present *unstructured.Unstructured
+	// All are asked to go before any is waited for: they go together.
+	var going []target
+	for _, t := range targets {
+		asked, err := o.delete(ctx, t, t.objects(client), policy)
+		if err != nil {
+			errs = append(errs, explain(t.kind, err))
+		}
+		if asked != nil {
+			going = append(going, *asked)
+		}
+	}
 	if o.wait {
-		present, err = objects.Get(ctx, o.name, metav1.GetOptions{})
+		for _, t := range going {
+			if err := o.awaitGone(ctx, t, t.objects(client)); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return together(errs)
+}
+
+// delete asks the server to delete one object, and says so. It returns the
+// object as it was, nil if there was none and that is no error.
+func (o *deleteOptions) delete(ctx context.Context, t target, objects dynamic.ResourceInterface, policy metav1.DeletionPropagation) (*target, error) {
+	if o.wait && t.obj == nil {
+		present, err := objects.Get(ctx, t.name, metav1.GetOptions{})
 		if o.ignoreNotFound && apierrors.IsNotFound(err) && !notServed(err) {
-			return nil
+			return nil, nil //nolint:nilnil // there is none, as was asked for
 		}
 		if err != nil {
-			return explain(kind, err)
+			return nil, err
 		}
+		t.obj = present
 	}
-	err = objects.Delete(ctx, o.name, metav1.DeleteOptions{PropagationPolicy: &policy})
+	err := objects.Delete(ctx, t.name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	if o.ignoreNotFound && apierrors.IsNotFound(err) && !notServed(err) {
-		return nil
+		return nil, nil //nolint:nilnil // likewise
 	}
 	if err != nil {
-		return explain(kind, err)
+		return nil, err
 	}
-	if err := o.print(kind, namespace); err != nil {
-		return err
-	}
-	if !o.wait {
-		return nil
-	}
+	return &t, o.print(t)
+}
+
+func (o *deleteOptions) awaitGone(ctx context.Context, t target, objects dynamic.ResourceInterface) error {
 	timeout := o.timeout
 	if timeout == 0 {
 		timeout = forever
 	}
-	err = awaitGone(ctx, objects, present, timeout)
+	err := awaitGone(ctx, objects, t.obj, timeout)
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("%w; it is being deleted, and --wait=false would not have waited", err)
 	}
 	return err
 }
 
-func (o *deleteOptions) print(kind replica.Kind, namespace string) error {
-	format, args := "%s %q deleted from %s namespace\n", []any{kind.String(), o.name, namespace}
-	if o.output == "name" {
-		format, args = "%s/%s\n", args[:2]
+func (o *deleteOptions) print(t target) error {
+	var err error
+	switch {
+	case o.output == "name":
+		_, err = fmt.Fprintf(o.streams.Out, "%s\n", t)
+	case t.kind.Clusterwide:
+		_, err = fmt.Fprintf(o.streams.Out, "%s %q deleted\n", t.kind, t.name)
+	default:
+		_, err = fmt.Fprintf(o.streams.Out, "%s %q deleted from %s namespace\n", t.kind, t.name, t.namespace)
 	}
-	_, err := fmt.Fprintf(o.streams.Out, format, args...)
-	return err //nolint:wrapcheck // a closed stdout
+	return err
 }

@@ -2,41 +2,65 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-func newDescribeCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "describe NAME",
-		Short: "Show details of an ImoocPod, its pods and its events",
-		Example: `  # All that is known of an ImoocPod
-  kubectl imoocpod describe foo`,
-		Args: oneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return describe(cmd.Context(), c, streams, args[0])
-		},
-	}
+// describeOptions says what to describe.
+type describeOptions struct {
+	streams genericiooptions.IOStreams
+	targets targetFlags
+	args    []string
 }
 
-func describe(ctx context.Context, c *clients, streams genericiooptions.IOStreams, objectName string) error {
-	kind := replica.ImoocPod()
-	namespace, _, err := c.namespace()
-	if err != nil {
-		return err
+func newDescribeCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &describeOptions{streams: streams}
+	cmd := &cobra.Command{
+		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
+		Short: "Show details of an ImoocPod or another object, its pods and its events",
+		Example: `  # All that is known of an ImoocPod
+  kubectl imoocpod describe foo
+
+  # The same of anything that has pods
+  kubectl imoocpod describe deployment/web`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			o.args = args
+			return o.targets.check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), c)
+		},
 	}
-	client, err := c.dynamic()
+	o.targets.addFlags(cmd)
+	return cmd
+}
+
+func (o *describeOptions) run(ctx context.Context, c *clients) error {
+	targets, errs := o.targets.find(c, o.args)
+	for i, t := range targets {
+		if i > 0 {
+			if _, err := fmt.Fprint(o.streams.Out, "\n\n"); err != nil {
+				return err
+			}
+		}
+		if err := o.describe(ctx, c, t); err != nil {
+			errs = append(errs, explain(t.kind, err))
+		}
+	}
+	return together(errs)
+}
+
+func (o *describeOptions) describe(ctx context.Context, c *clients, t target) error {
+	report, t, err := look(ctx, c, t)
 	if err != nil {
 		return err
 	}
@@ -44,46 +68,51 @@ func describe(ctx context.Context, c *clients, streams genericiooptions.IOStream
 	if err != nil {
 		return err
 	}
-	obj, err := client.Resource(kind.Resource).Namespace(namespace).Get(ctx, objectName, metav1.GetOptions{})
-	if err != nil {
-		return explain(kind, err)
-	}
-	facts, err := kind.Facts(obj)
-	if err != nil {
-		return err //nolint:wrapcheck // it names the object
-	}
-	pods, err := ownedPods(ctx, core, namespace, facts)
+	events, err := core.Events(t.namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(t.obj.GetUID())).String(),
+	})
 	if err != nil {
 		return err
 	}
-	template, err := replica.Template(obj)
-	if err != nil {
-		return err //nolint:wrapcheck // it says what for
-	}
-	events, err := core.Events(namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(facts.UID)).String(),
-	})
-	if err != nil {
-		return err //nolint:wrapcheck // the server names the resource
-	}
-	//nolint:wrapcheck // a closed stdout
-	return printer.Describe(streams.Out, printer.Description{
-		Report:      status.NewReport(facts, pods),
-		APIVersion:  obj.GetAPIVersion(),
-		Kind:        obj.GetKind(),
-		Labels:      obj.GetLabels(),
-		Annotations: obj.GetAnnotations(),
-		Template:    template,
+	d := printer.Description{
+		Report:      report,
+		APIVersion:  t.obj.GetAPIVersion(),
+		Kind:        t.obj.GetKind(),
+		Labels:      t.obj.GetLabels(),
+		Annotations: t.obj.GetAnnotations(),
 		Events:      events.Items,
-	}, time.Now())
+	}
+	if t.kind.Shipped() {
+		if d.Template, err = replica.Template(t.obj); err != nil {
+			return err
+		}
+	} else {
+		d.Spec = t.obj.Object["spec"]
+		d.Status = t.obj.Object["status"]
+	}
+	return printer.Describe(o.streams.Out, d, time.Now())
 }
 
-// ownedPods lists the pods that carry the identity label of an object. Which of
-// them it owns, their controller references say.
-func ownedPods(ctx context.Context, core corev1client.CoreV1Interface, namespace string, o status.Object) ([]corev1.Pod, error) {
-	pods, err := core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelOwner + "=" + string(o.UID)})
+// look reads a target, unless that was done, and what stands below it, and
+// makes the model of it.
+func look(ctx context.Context, c *clients, t target) (status.Report, target, error) {
+	client, err := c.dynamic()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the server names the resource
+		return status.Report{}, t, err
 	}
-	return pods.Items, nil
+	if t.obj == nil {
+		if t.obj, err = t.objects(client).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+			return status.Report{}, t, err
+		}
+	}
+	o, err := facts(ctx, c, client, t)
+	if err != nil {
+		return status.Report{}, t, err
+	}
+	pods, between, err := family(ctx, c, t, o.UID)
+	if err != nil {
+		return status.Report{}, t, err
+	}
+	o.Between = between
+	return status.NewReport(o, pods), t, nil
 }

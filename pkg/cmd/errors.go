@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +37,26 @@ var (
 	// ErrGone: the object was deleted while it was waited for.
 	ErrGone = errors.New("deleted")
 )
+
+// Errors are those of several objects, of which none stops the others.
+type Errors []error
+
+func (e Errors) Error() string { return errors.Join(e...).Error() }
+
+// Unwrap returns the errors.
+func (e Errors) Unwrap() []error { return e }
+
+// together makes one error of those of several objects: nil of none.
+func together(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	return Errors(errs)
+}
 
 // notServed says whether an error means that the server has no such resource
 // type, rather than no such object.

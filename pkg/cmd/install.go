@@ -62,7 +62,7 @@ func (o *installOptions) run(ctx context.Context, c *clients) error {
 	}
 	crds, err := deploy.CRDs()
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	for _, crd := range crds {
 		if err := o.install(ctx, client.Resource(crdResource()), crd); err != nil {
@@ -79,7 +79,7 @@ func (o *installOptions) install(ctx context.Context, client dynamic.ResourceInt
 	case apierrors.IsNotFound(err):
 		present = nil
 	case err != nil:
-		return err //nolint:wrapcheck // the server names the object
+		return err
 	case present.GetDeletionTimestamp() != nil:
 		if err := awaitGone(ctx, client, present, o.timeout); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (o *installOptions) install(ctx context.Context, client dynamic.ResourceInt
 	}
 	applied, err := client.Apply(ctx, crdName, crd, metav1.ApplyOptions{FieldManager: replica.FieldManager, Force: true})
 	if err != nil {
-		return err //nolint:wrapcheck // the server names the object
+		return err
 	}
 	if err := awaitObject(ctx, client, crdName, o.timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		return obj != nil && atLeast(obj, applied.GetResourceVersion()) && established(obj), nil
@@ -101,7 +101,7 @@ func (o *installOptions) install(ctx context.Context, client dynamic.ResourceInt
 		return fmt.Errorf("wait for %s to be established: %w", crdName, err)
 	}
 	_, err = fmt.Fprintf(o.streams.Out, "customresourcedefinition.apiextensions.k8s.io/%s %s\n", crdName, applyDeed(present, applied))
-	return err //nolint:wrapcheck // a closed stdout
+	return err
 }
 
 // applyDeed is the word for what an apply did.

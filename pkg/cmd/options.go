@@ -20,7 +20,7 @@ func newOptionsCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(streams.Out, "The following options can be passed to any command:\n\n%s",
 				cmd.Root().PersistentFlags().FlagUsages())
-			return err //nolint:wrapcheck // a closed stdout
+			return err
 		},
 	}
 }

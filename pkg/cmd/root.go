@@ -42,7 +42,7 @@ in the foreground against the current context.`,
 		SuggestionsMinimumDistance: 2,
 		Args:                       knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help() //nolint:wrapcheck // a closed stdout
+			return cmd.Help()
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -70,7 +70,8 @@ in the foreground against the current context.`,
 		newScaleCommand(c, streams),
 		newStatusCommand(c, streams),
 		newDescribeCommand(c, streams),
-		newDeleteCommand(c, streams))
+		newDeleteCommand(c, streams),
+		newKindsCommand(c, streams))
 	add("cluster",
 		newInstallCommand(c, streams),
 		newUninstallCommand(c, streams),

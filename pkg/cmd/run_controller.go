@@ -84,9 +84,9 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 		Out:       o.streams.Out,
 	})
 	if err != nil {
-		return err //nolint:wrapcheck // it says what for
+		return err
 	}
-	return loop.Run(ctx) //nolint:wrapcheck // it says what for
+	return loop.Run(ctx)
 }
 
 // checkNamespace says when a namespace is not there: nothing would ever happen
@@ -99,7 +99,7 @@ func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, name
 	if apierrors.IsForbidden(err) {
 		return nil
 	}
-	return err //nolint:wrapcheck // the server names the namespace
+	return err
 }
 
 // announce says at once what the loop will act on.
@@ -117,5 +117,5 @@ func (o *runControllerOptions) announce(c *clients, where string, kind replica.K
 		current = given
 	}
 	_, err = fmt.Fprintf(o.streams.Out, "Reconciling %s in %s of context %q at %s. Stop with Ctrl-C.\n", kind.CRD(), where, current, config.Host)
-	return err //nolint:wrapcheck // a closed stdout
+	return err
 }

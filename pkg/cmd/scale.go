@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -26,39 +28,53 @@ type scaleOptions struct {
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 
-	name            string
-	replicas        int32
-	current         int32
-	resourceVersion string
-	timeout         time.Duration
+	targets targetFlags
+	args    []string
+	path    pathFlag
+	change  change
+	timeout time.Duration
 }
 
 func newScaleCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &scaleOptions{streams: streams, print: genericclioptions.NewPrintFlags("scaled"), current: noCurrent}
+	o := &scaleOptions{streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: change{current: noCurrent}}
 	cmd := &cobra.Command{
-		Use:   "scale NAME --replicas=COUNT [--resource-version=version] [--current-replicas=count] [--timeout=duration]",
+		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) --replicas=COUNT [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--timeout=duration]",
 		Short: "Set a new number of replicas",
-		Long: `Set a new number of replicas for an ImoocPod, in one request.
+		Long: `Set a new number of replicas, for an ImoocPod (NAME) or for any resource that
+carries a replica count (TYPE/NAME, or what else kubectl takes).
+
+Where the count lives is said by --replicas-path, by the kind itself where this
+program ships it, by its /scale, or by the annotation imoocpod.dev/replicas-path
+of its CRD. Where none of these says it, nothing is changed: the fields that
+could be meant are listed, with the command for each.
 
 With --current-replicas or --resource-version the change is made only if the
 object still is as given. With --timeout the command waits until the controller
 has seen the change and all pods are ready.`,
-		Example: `  # Scale to three
+		Example: `  # Scale an ImoocPod to three
   kubectl imoocpod scale foo --replicas 3
 
   # Scale to three and wait until they are ready
   kubectl imoocpod scale foo --replicas 3 --timeout 1m
 
   # Scale from two to three, and not from anything else
-  kubectl imoocpod scale foo --current-replicas 2 --replicas 3`,
-		Args: oneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name = args[0]
+  kubectl imoocpod scale foo --current-replicas 2 --replicas 3
+
+  # Scale anything that has a replica count
+  kubectl imoocpod scale deployment/web --replicas 3
+
+  # Scale one element of a list, and touch no other
+  kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			o.args = args
+			return o.targets.check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case !cmd.Flags().Changed("replicas"):
 				return usageErrorf(cmd, "--replicas is required: how many are wanted?")
-			case o.resourceVersion != "" && !isResourceVersion(o.resourceVersion):
-				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.resourceVersion)
+			case o.change.resourceVersion != "" && !isResourceVersion(o.change.resourceVersion):
+				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.resourceVersion)
 			case o.timeout < 0:
 				return usageErrorf(cmd, "--timeout must be 0 (do not wait) or more, not %s", o.timeout)
 			}
@@ -67,51 +83,88 @@ has seen the change and all pods are ready.`,
 	}
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
-	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "The new desired number of replicas. Required.")
-	cmd.Flags().Var(count{&o.current, noCurrent}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
-	cmd.Flags().StringVar(&o.resourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
+	o.targets.addFlags(cmd)
+	cmd.Flags().VarP(count{&o.change.replicas, 0}, "replicas", "r", "The new desired number of replicas. Required.")
+	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for kinds that do not say it. May select one element of a list by a key.")
+	cmd.Flags().Var(count{&o.change.current, noCurrent}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
+	cmd.Flags().StringVar(&o.change.resourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
 	return cmd
 }
 
 func (o *scaleOptions) run(ctx context.Context, c *clients) error {
 	o.dryRun.complete(o.print)
+	o.change.dryRun = o.dryRun.server()
 	printer, err := o.print.ToPrinter()
 	if err != nil {
 		return &UsageError{Command: name + " scale", Err: err}
 	}
-	kind := replica.ImoocPod()
-	namespace, _, err := c.namespace()
-	if err != nil {
-		return err
+	targets, errs := o.targets.find(c, o.args)
+	if len(targets) > 1 && o.change.resourceVersion != "" {
+		return &UsageError{Command: name + " scale", Err: errors.New("--resource-version cannot be that of several objects")}
 	}
+	if len(targets)+len(errs) == 0 {
+		return errors.New("no objects passed to scale")
+	}
+	// One bad object does not stop the others.
+	for _, t := range targets {
+		if err := o.scale(ctx, c, t, printer); err != nil {
+			errs = append(errs, explain(t.kind, err))
+		}
+	}
+	return together(errs)
+}
+
+// scale scales one object, and says so.
+func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer printers.ResourcePrinter) error {
 	client, err := c.dynamic()
 	if err != nil {
 		return err
 	}
-	objects := client.Resource(kind.Resource).Namespace(namespace)
-	if err := o.checkCurrent(ctx, kind, objects); err != nil {
-		return explain(kind, err)
-	}
-	resourceVersion := ""
-	if !o.dryRun.client() {
-		scale, err := replica.SetScale(ctx, objects, o.name, o.replicas, o.resourceVersion, o.dryRun.server())
-		if err != nil {
-			return explain(kind, err)
-		}
-		resourceVersion = scale.ResourceVersion
-	}
-	obj, err := o.result(ctx, kind, objects, namespace)
+	objects := t.objects(client)
+	field, err := o.field(ctx, c, t)
 	if err != nil {
-		return explain(kind, err)
+		return err
+	}
+	version := ""
+	if !o.dryRun.client() {
+		if version, err = setCount(ctx, objects, t, field, o.change); err != nil {
+			return err
+		}
+	}
+	obj, err := o.result(ctx, objects, t, field)
+	if err != nil {
+		return err
 	}
 	if err := printer.PrintObj(obj, o.streams.Out); err != nil {
-		return err //nolint:wrapcheck // a closed stdout
+		return err
+	}
+	if named := field.String(); named != ".spec.replicas" && !t.kind.Shipped() {
+		if _, err := fmt.Fprintf(o.streams.ErrOut, "%s: the count is %s\n", t, named); err != nil {
+			return err
+		}
 	}
 	if o.timeout == 0 || o.dryRun != "none" {
 		return nil
 	}
-	return awaitReady(ctx, kind, objects, o.name, resourceVersion, o.timeout)
+	return awaitReady(ctx, t, objects, o.change.replicas, version, o.timeout)
+}
+
+// field finds where the count of a target lives. For an ImoocPod nothing is asked.
+func (o *scaleOptions) field(ctx context.Context, c *clients, t target) (replica.Field, error) {
+	finder := &replica.Finder{}
+	if !t.kind.Shipped() {
+		var err error
+		if finder, err = c.finder(); err != nil {
+			return replica.Field{}, err
+		}
+	}
+	field, err := finder.Find(ctx, t.kind, t.obj, o.path.path)
+	var unknown *replica.UnknownFieldError
+	if errors.As(err, &unknown) {
+		return field, &ChooseFieldError{verb: "scale", target: t, replicas: o.change.replicas, Err: unknown}
+	}
+	return field, err
 }
 
 // isResourceVersion says whether a word can be one: a whole number.
@@ -120,71 +173,69 @@ func isResourceVersion(word string) bool {
 	return err == nil
 }
 
-// checkCurrent reads the present count and pins the version it was read at, so
-// that nothing can change between the look and the change.
-func (o *scaleOptions) checkCurrent(ctx context.Context, kind replica.Kind, objects dynamic.ResourceInterface) error {
-	if o.current == noCurrent {
-		return nil
-	}
-	scale, err := replica.GetScale(ctx, objects, o.name)
-	if err != nil {
-		return err //nolint:wrapcheck // the server names the object
-	}
-	if scale.Spec.Replicas != o.current {
-		return fmt.Errorf("%w: expected the replicas of %s/%s to be %d, was %d", ErrPrecondition, kind, o.name, o.current, scale.Spec.Replicas)
-	}
-	if o.resourceVersion == "" {
-		o.resourceVersion = scale.ResourceVersion
-	}
-	return nil
-}
-
 // result is the object to print. Its name needs no request; the formats that
 // show more of it read it.
-func (o *scaleOptions) result(ctx context.Context, kind replica.Kind, objects dynamic.ResourceInterface, namespace string) (*unstructured.Unstructured, error) {
+func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field) (*unstructured.Unstructured, error) {
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
 		obj := &unstructured.Unstructured{}
-		obj.SetGroupVersionKind(kind.GroupVersionKind())
-		obj.SetNamespace(namespace)
-		obj.SetName(o.name)
+		obj.SetGroupVersionKind(t.kind.GroupVersionKind())
+		obj.SetNamespace(t.namespace)
+		obj.SetName(t.name)
 		return obj, nil
 	}
-	obj, err := objects.Get(ctx, o.name, metav1.GetOptions{})
+	obj, err := objects.Get(ctx, t.name, metav1.GetOptions{})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the server names the object
+		return nil, err
 	}
-	// A server was not asked to check this, and what it would refuse must not look done.
-	if o.dryRun.client() && o.resourceVersion != "" && o.resourceVersion != obj.GetResourceVersion() {
-		return nil, fmt.Errorf("%w: expected the resource version of %s/%s to be %s, was %s", ErrPrecondition, kind, o.name, o.resourceVersion, obj.GetResourceVersion())
+	if o.dryRun == "none" {
+		return obj, nil
 	}
-	if err := unstructured.SetNestedField(obj.Object, int64(o.replicas), kind.ReplicasPath...); err != nil {
-		return nil, fmt.Errorf("show the new count: %w", err)
+	// What a server would refuse must not look done.
+	if want := o.change.resourceVersion; o.dryRun.client() && want != "" && want != obj.GetResourceVersion() {
+		return nil, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", ErrPrecondition, t, want, obj.GetResourceVersion())
 	}
-	return obj, nil
+	return obj, o.show(obj, t, field)
+}
+
+// show puts the new count into an object that a dry run has not changed.
+func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field replica.Field) error {
+	if field.Path == nil {
+		if !t.kind.Shipped() {
+			return nil // the field behind /scale is not known
+		}
+		return unstructured.SetNestedField(obj.Object, int64(o.change.replicas), t.kind.ReplicasPath...)
+	}
+	if now, found, err := field.Path.Get(obj.Object); o.dryRun.client() && o.change.current != noCurrent && err == nil && found {
+		if err := o.change.checkCurrent(t, now); err != nil {
+			return err
+		}
+	}
+	return field.Path.Put(obj.Object, int64(o.change.replicas))
 }
 
 // awaitReady waits until the controller has seen an object as it is at this
 // resourceVersion or later, and has made it ready.
-func awaitReady(ctx context.Context, kind replica.Kind, objects dynamic.ResourceInterface, name, resourceVersion string, timeout time.Duration) error {
+func awaitReady(ctx context.Context, t target, objects dynamic.ResourceInterface, desired int32, resourceVersion string, timeout time.Duration) error {
 	reason := "nothing"
-	err := awaitObject(ctx, objects, name, timeout, func(obj *unstructured.Unstructured) (bool, error) {
+	err := awaitObject(ctx, objects, t.name, timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
-			return false, fmt.Errorf("%s/%s was %w while it was waited for", kind, name, ErrGone)
+			return false, fmt.Errorf("%s was %w while it was waited for", t, ErrGone)
 		}
 		if !atLeast(obj, resourceVersion) {
 			return false, nil
 		}
-		facts, err := kind.Facts(obj)
+		facts, err := t.kind.Facts(obj)
 		if err != nil {
-			return false, err //nolint:wrapcheck // it names the object
+			return false, err
 		}
+		facts.Desired = desired
 		verdict, why, _ := status.Judge(facts)
 		reason = fmt.Sprintf("%s: %s", verdict, why)
 		return verdict == status.Ready, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for %s/%s to be ready: %w", kind, name, withReason(err, reason))
+		return fmt.Errorf("wait for %s to be ready: %w", t, withReason(err, reason))
 	}
 	return nil
 }

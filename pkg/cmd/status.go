@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,7 +20,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -33,25 +31,35 @@ type statusOptions struct {
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 
-	name          string
-	watch         bool
-	allNamespaces bool
-	selector      string
-	noHeaders     bool
+	targets   targetFlags
+	args      []string
+	watch     bool
+	noHeaders bool
+}
+
+// named says whether objects or a type were named; otherwise all ImoocPods are
+// meant.
+func (o *statusOptions) named() bool {
+	return len(o.args) > 0 || len(o.targets.files.Filenames) > 0 || o.targets.files.Kustomize != ""
 }
 
 func newStatusCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &statusOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
-		Use:   "status [NAME | -l label | -A] [--watch] [--output=wide|json|yaml|name|...]",
-		Short: "Show how ImoocPods are doing",
-		Long: `Show how ImoocPods are doing. With a name: the verdict, the counts, each pod with
-what keeps it from being ready, and the conditions. Without: a table of all.`,
+		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--watch] [--output=wide|json|yaml|name|...]",
+		Short: "Show how ImoocPods and other objects are doing",
+		Long: `Show how ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or what else
+kubectl takes) are doing. One object: the verdict, the counts, each pod with what
+keeps it from being ready, and the conditions. Several: a table. Without a name:
+all ImoocPods.`,
 		Example: `  # One ImoocPod in full
   kubectl imoocpod status foo
 
   # A table of all in the namespace, with the reasons
   kubectl imoocpod status -o wide
+
+  # Anything that has pods
+  kubectl imoocpod status deployment/web
 
   # Follow what changes
   kubectl imoocpod status -w
@@ -59,17 +67,14 @@ what keeps it from being ready, and the conditions. Without: a table of all.`,
   # The verdict alone, for a script
   kubectl imoocpod status foo -o jsonpath='{.verdict}'`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			o.args = args
+			if !o.named() {
 				return nil
 			}
-			o.name = args[0]
-			return oneName(cmd, args)
+			return o.targets.check(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.name != "" && (o.allNamespaces || o.selector != "") {
-				return usageErrorf(cmd, "a NAME cannot be combined with --all-namespaces or --selector")
-			}
-			if _, err := labels.Parse(o.selector); err != nil {
+			if _, err := labels.Parse(o.targets.selector); err != nil {
 				return usageErrorf(cmd, "invalid --selector: %w", err)
 			}
 			write, err := o.writer()
@@ -82,22 +87,22 @@ what keeps it from being ready, and the conditions. Without: a table of all.`,
 	o.print.AddFlags(cmd)
 	cmd.Flags().Lookup("output").Usage = "Output format. One of: (wide, json, yaml, name, go-template, go-template-file, template, templatefile, jsonpath, jsonpath-as-json, jsonpath-file)."
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, follow their changes, a line each.")
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
-	cmd.Flags().StringVarP(&o.selector, "selector", "l", "", "Selector (label query) to filter on, as kubectl takes it (e.g. -l key1=value1,key2=value2).")
+	o.targets.addFlags(cmd)
+	cmd.Flags().BoolVarP(&o.targets.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
 	return cmd
 }
 
 // writer prints reports in the format that the flags ask for.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders}
+	table := &printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders}
 	switch format := *o.print.OutputFormat; format {
 	case "wide":
 		table.Wide = true
 		fallthrough
 	case "":
 		return func(w io.Writer, reports []status.Report) error {
-			if o.name != "" && !o.watch {
+			if o.named() && !o.watch && len(reports) == 1 {
 				return printer.Report(w, reports[0], time.Now())
 			}
 			return table.Print(w, reports, time.Now())
@@ -106,7 +111,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 		return func(w io.Writer, reports []status.Report) error {
 			for _, r := range reports {
 				if _, err := fmt.Fprintf(w, "%s/%s\n", r.Metadata.Type, r.Metadata.Name); err != nil {
-					return err //nolint:wrapcheck // a closed stdout
+					return err
 				}
 			}
 			return nil
@@ -117,10 +122,10 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 			return nil, fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s,wide", format, strings.Join(o.print.AllowedFormats(), ","))
 		}
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it says what is wrong with the template
+			return nil, err
 		}
 		return func(w io.Writer, reports []status.Report) error {
-			return printModels(p, w, reports, o.name != "" || o.watch)
+			return printModels(p, w, reports, len(reports) == 1 && (o.named() || o.watch))
 		}, nil
 	}
 }
@@ -141,101 +146,134 @@ func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Repor
 		list.Items = append(list.Items, unstructured.Unstructured{Object: model})
 	}
 	if single {
-		return p.PrintObj(&list.Items[0], w) //nolint:wrapcheck // a closed stdout
+		return p.PrintObj(&list.Items[0], w)
 	}
-	return p.PrintObj(list, w) //nolint:wrapcheck // a closed stdout
+	return p.PrintObj(list, w)
 }
 
 func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
-	kind := replica.ImoocPod()
+	if o.watch {
+		return o.runWatch(ctx, c, write)
+	}
+	targets, errs := o.find(ctx, c)
+	if len(targets)+len(errs) == 0 {
+		return o.sayNone(c)
+	}
+	var reports []status.Report
+	for _, t := range targets {
+		r, err := o.report(ctx, c, t)
+		if err != nil {
+			errs = append(errs, explain(t.kind, err))
+			continue
+		}
+		reports = append(reports, r)
+	}
+	if len(reports) > 0 {
+		errs = append(errs, write(o.streams.Out, reports))
+	}
+	return together(errs)
+}
+
+func (o *statusOptions) sayNone(c *clients) error {
 	namespace, _, err := c.namespace()
 	if err != nil {
 		return err
 	}
-	if o.allNamespaces {
+	where := " in " + namespace + " namespace"
+	if o.targets.allNamespaces {
+		where = ""
+	}
+	_, err = fmt.Fprintf(o.streams.ErrOut, "No resources found%s.\n", where)
+	return err
+}
+
+// find reads the objects to show.
+func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error) {
+	if o.named() {
+		return o.targets.find(c, o.args)
+	}
+	kind := replica.ImoocPod()
+	objects, err := o.imoocPods(c)
+	if err != nil {
+		return nil, []error{err}
+	}
+	list, err := objects.List(ctx, metav1.ListOptions{LabelSelector: o.targets.selector})
+	if err != nil {
+		return nil, []error{explain(kind, err)}
+	}
+	targets := make([]target, 0, len(list.Items))
+	for i := range list.Items {
+		obj := &list.Items[i]
+		targets = append(targets, target{kind: kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj})
+	}
+	return targets, nil
+}
+
+// imoocPods is the client for the ImoocPods of the namespace, or of all.
+func (o *statusOptions) imoocPods(c *clients) (dynamic.ResourceInterface, error) {
+	namespace, _, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	if o.targets.allNamespaces {
 		namespace = metav1.NamespaceAll
+	}
+	client, err := c.dynamic()
+	if err != nil {
+		return nil, err
+	}
+	return client.Resource(replica.ImoocPod().Resource).Namespace(namespace), nil
+}
+
+// report makes the model of an object. What stands below it is read only where
+// it is shown, or where it must be counted.
+func (o *statusOptions) report(ctx context.Context, c *clients, t target) (status.Report, error) {
+	table := []string{"", "wide", "name"}
+	if t.kind.Shipped() && slices.Contains(table, *o.print.OutputFormat) && (!o.named() || o.watch) {
+		facts, err := t.kind.Facts(t.obj)
+		if err != nil {
+			return status.Report{}, err
+		}
+		return status.NewReport(facts, nil), nil
+	}
+	r, _, err := look(ctx, c, t)
+	return r, err
+}
+
+// runWatch shows the objects and then every change.
+func (o *statusOptions) runWatch(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
+	if !o.named() {
+		objects, err := o.imoocPods(c)
+		if err != nil {
+			return err
+		}
+		return explain(replica.ImoocPod(), o.follow(ctx, c, target{kind: replica.ImoocPod()}, objects, write))
+	}
+	targets, errs := o.targets.find(c, o.args)
+	if len(errs) > 0 {
+		return together(errs)
+	}
+	if len(targets) != 1 {
+		return &UsageError{Command: name + " status", Err: fmt.Errorf("--watch follows one object, or all ImoocPods; %d objects were named", len(targets))}
 	}
 	client, err := c.dynamic()
 	if err != nil {
 		return err
 	}
-	objects := client.Resource(kind.Resource).Namespace(namespace)
-	core, err := c.core()
-	if err != nil {
-		return err
-	}
-	if o.watch {
-		return explain(kind, o.follow(ctx, kind, core, objects, namespace, write))
-	}
-	found, err := o.find(ctx, objects)
-	if err != nil {
-		return explain(kind, err)
-	}
-	if len(found) == 0 {
-		return o.sayNone(namespace)
-	}
-	reports := make([]status.Report, 0, len(found))
-	for i := range found {
-		r, err := o.report(ctx, kind, core, &found[i])
-		if err != nil {
-			return err
-		}
-		reports = append(reports, r)
-	}
-	return write(o.streams.Out, reports)
-}
-
-func (o *statusOptions) sayNone(namespace string) error {
-	where := " in " + namespace + " namespace"
-	if o.allNamespaces {
-		where = ""
-	}
-	_, err := fmt.Fprintf(o.streams.ErrOut, "No resources found%s.\n", where)
-	return err //nolint:wrapcheck // a closed stderr
-}
-
-// find reads the objects to show.
-func (o *statusOptions) find(ctx context.Context, objects dynamic.ResourceInterface) ([]unstructured.Unstructured, error) {
-	if o.name != "" {
-		obj, err := objects.Get(ctx, o.name, metav1.GetOptions{})
-		if err != nil {
-			return nil, err //nolint:wrapcheck // the server names the object
-		}
-		return []unstructured.Unstructured{*obj}, nil
-	}
-	list, err := objects.List(ctx, metav1.ListOptions{LabelSelector: o.selector})
-	if err != nil {
-		return nil, err //nolint:wrapcheck // the server names the resource
-	}
-	return list.Items, nil
-}
-
-// report makes the model of an object. The pods are read only where they are shown.
-func (o *statusOptions) report(ctx context.Context, kind replica.Kind, core corev1client.CoreV1Interface, obj *unstructured.Unstructured) (status.Report, error) {
-	facts, err := kind.Facts(obj)
-	if err != nil {
-		return status.Report{}, err //nolint:wrapcheck // it names the object
-	}
-	var pods []corev1.Pod
-	if table := []string{"", "wide", "name"}; !slices.Contains(table, *o.print.OutputFormat) || (o.name != "" && !o.watch) {
-		if pods, err = ownedPods(ctx, core, facts.Namespace, facts); err != nil {
-			return status.Report{}, err
-		}
-	}
-	return status.NewReport(facts, pods), nil
+	return explain(targets[0].kind, o.follow(ctx, c, targets[0], targets[0].objects(client), write))
 }
 
 // follow shows the objects and then every change, a line each, until the
 // context ends or, with a name, the object is gone.
-func (o *statusOptions) follow(ctx context.Context, kind replica.Kind, core corev1client.CoreV1Interface, objects dynamic.ResourceInterface, namespace string, write func(io.Writer, []status.Report) error) error {
-	selected := metav1.ListOptions{LabelSelector: o.selector}
-	if o.name != "" {
-		selected = named(o.name)
+func (o *statusOptions) follow(ctx context.Context, c *clients, t target, objects dynamic.ResourceInterface, write func(io.Writer, []status.Report) error) error {
+	selected := metav1.ListOptions{LabelSelector: o.targets.selector}
+	if t.name != "" {
+		selected = named(t.name)
 	}
 	shown := shownObjects{}
 	show := func(obj *unstructured.Unstructured, gone bool) error {
 		shown.note(obj, gone)
-		r, err := o.report(ctx, kind, core, obj)
+		r, err := o.report(ctx, c, target{kind: t.kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj})
 		if err != nil {
 			return err
 		}
@@ -245,8 +283,8 @@ func (o *statusOptions) follow(ctx context.Context, kind replica.Kind, core core
 		if err := write(o.streams.Out, []status.Report{r}); err != nil {
 			return err
 		}
-		if gone && o.name != "" {
-			return fmt.Errorf("%s/%s was %w", kind, o.name, ErrGone)
+		if gone && t.name != "" {
+			return fmt.Errorf("%s was %w", t, ErrGone)
 		}
 		return nil
 	}
@@ -254,10 +292,10 @@ func (o *statusOptions) follow(ctx context.Context, kind replica.Kind, core core
 	return follow(ctx, objects, selected, observer{
 		listed: func(found []unstructured.Unstructured) (bool, error) {
 			if first && len(found) == 0 {
-				if o.name != "" {
-					return false, apierrors.NewNotFound(kind.Resource.GroupResource(), o.name)
+				if t.name != "" {
+					return false, apierrors.NewNotFound(t.kind.Resource.GroupResource(), t.name)
 				}
-				if err := o.sayNone(namespace); err != nil {
+				if err := o.sayNone(c); err != nil {
 					return false, err
 				}
 			}

@@ -60,7 +60,7 @@ func (o *uninstallOptions) run(ctx context.Context, c *clients) error {
 	}
 	crds, err := deploy.CRDs()
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	kind := replica.ImoocPod()
 	if err := o.clear(ctx, client.Resource(kind.Resource), kind); err != nil && !notServed(err) {
@@ -81,19 +81,19 @@ func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.Resourc
 	case apierrors.IsNotFound(err):
 		said = "customresourcedefinition.apiextensions.k8s.io/%s was not installed\n"
 	case err != nil:
-		return err //nolint:wrapcheck // the server names the object
+		return err
 	default:
 		uid := crd.GetUID()
 		err := client.Delete(ctx, crdName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return err //nolint:wrapcheck // the server names the object
+			return err
 		}
 		if err := awaitGone(ctx, client, crd, o.timeout); err != nil {
 			return err
 		}
 	}
 	_, err = fmt.Fprintf(o.streams.Out, said, crdName)
-	return err //nolint:wrapcheck // a closed stdout
+	return err
 }
 
 // clear makes sure that no objects are left: it deletes them if that is meant,
@@ -116,7 +116,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Namespaceab
 		objects := client.Namespace(obj.GetNamespace())
 		err := objects.Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return err //nolint:wrapcheck // the server names the object
+			return err
 		}
 	}
 	for _, obj := range list.Items {
@@ -124,7 +124,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Namespaceab
 			return err
 		}
 		if _, err := fmt.Fprintf(o.streams.Out, "%s %q deleted from %s namespace\n", kind, obj.GetName(), obj.GetNamespace()); err != nil {
-			return err //nolint:wrapcheck // a closed stdout
+			return err
 		}
 	}
 	return nil

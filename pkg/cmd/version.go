@@ -68,7 +68,7 @@ func serverVersion(ctx context.Context, c *clients) (*version.Info, error) {
 	}
 	body, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // mapped to a message by its type
+		return nil, err
 	}
 	info := &version.Info{}
 	if err := json.Unmarshal(body, info); err != nil {
@@ -96,5 +96,5 @@ func (o *versionOptions) print(v versions) error {
 		return fmt.Errorf("print the versions: %w", err)
 	}
 	_, err = o.streams.Out.Write(text)
-	return err //nolint:wrapcheck // a closed stdout
+	return err
 }

@@ -79,7 +79,7 @@ func follow(ctx context.Context, objects dynamic.ResourceInterface, selected met
 	for {
 		list, err := objects.List(ctx, selected)
 		if err != nil {
-			return err //nolint:wrapcheck // the server names the resource
+			return err
 		}
 		if done, err := o.listed(list.Items); done || err != nil {
 			return err

@@ -6,6 +6,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -158,7 +159,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.queue.ShutDown()
 	c.memory.stop()
 	running.Wait()
-	if err := context.Cause(ctx); err != ctx.Err() {
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil

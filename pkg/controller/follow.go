@@ -22,9 +22,6 @@ const crdInterval = time.Second
 func (c *Controller) follow(ctx context.Context, o *owners) error {
 	for first := true; ctx.Err() == nil; first = false {
 		if err := c.awaitInstalled(ctx, o, first); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
 			return err
 		}
 		if err := c.followInstalled(ctx, o); err != nil {
@@ -50,7 +47,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 		return err
 	}
 	if _, err := informer.AddEventHandler(c.ownerEvents(o)); err != nil {
-		return err //nolint:wrapcheck // cannot be: it has not started
+		return err
 	}
 	o.setStore(informer.GetStore())
 	defer o.setStore(nil)

@@ -69,10 +69,10 @@ func (c *Controller) informer(s source, client any, example runtime.Object, trim
 	informer := cache.NewSharedIndexInformerWithOptions(
 		cache.ToListWatcherWithWatchListSemantics(lw, client), example, cache.SharedIndexInformerOptions{Indexers: indexers})
 	if err := informer.SetTransform(trim); err != nil {
-		return nil, err //nolint:wrapcheck // cannot be: it has not started
+		return nil, err
 	}
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.resource, "err", err)
 	})
-	return informer, err //nolint:wrapcheck // cannot be: it has not started
+	return informer, err
 }

@@ -161,7 +161,9 @@ func (m *memory) setRefused(k key, refused bool) {
 		delete(m.refused, k)
 		return
 	}
-	m.refused[k] = m.refused[k] // what was lifted meanwhile stays lifted
+	if _, known := m.refused[k]; !known { // what was lifted meanwhile stays lifted
+		m.refused[k] = false
+	}
 }
 
 // lifted says, once, whether what refused an object's creates has given way.

@@ -21,8 +21,11 @@ type Description struct {
 	Kind        string
 	Labels      map[string]string
 	Annotations map[string]string
-	Template    *corev1.PodTemplateSpec
-	Events      []corev1.Event
+	// Template is the pod template of an ImoocPod; Spec and Status are the fields
+	// of any other object.
+	Template     *corev1.PodTemplateSpec
+	Spec, Status any
+	Events       []corev1.Event
 }
 
 // Describe writes a description in the layout of kubectl describe.
@@ -51,6 +54,8 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	)
 	p.table(rows)
 	p.template(d.Template)
+	p.content("Spec", d.Spec, "")
+	p.content("Status", d.Status, "")
 	p.section("Conditions:", conditionRows(r.Conditions, now))
 	p.section("Pods:", podRows(r.Pods, now))
 	p.section("Events:", eventRows(d.Events, now))

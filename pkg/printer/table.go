@@ -19,6 +19,7 @@ type Table struct {
 	NoHeaders bool
 
 	columns *columns
+	types   bool // objects of several types are in it
 }
 
 // Print writes the table.
@@ -32,13 +33,24 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 		rows = append(rows, t.row("NAMESPACE", "NAME", "DESIRED", "CURRENT", "READY", "VERDICT", "AGE", "REASON"))
 	}
 	for _, r := range reports {
-		rows = append(rows, t.row(r.Metadata.Namespace, r.Metadata.Name,
+		t.types = t.types || r.Metadata.Type != reports[0].Metadata.Type
+	}
+	for _, r := range reports {
+		rows = append(rows, t.row(r.Metadata.Namespace, t.name(r),
 			fmt.Sprint(r.Replicas.Desired), fmt.Sprint(r.Replicas.Current), fmt.Sprint(r.Replicas.Ready),
 			string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, now), r.Reason))
 	}
 	p := &text{w: w}
 	p.rows(t.columns, rows)
 	return p.err
+}
+
+// name is the name of an object, with its type where there are several.
+func (t *Table) name(r status.Report) string {
+	if t.types {
+		return r.Metadata.Type + "/" + r.Metadata.Name
+	}
+	return r.Metadata.Name
 }
 
 // row drops the columns that were not asked for.

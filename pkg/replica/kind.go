@@ -3,6 +3,9 @@
 package replica
 
 import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -21,6 +24,8 @@ type Kind struct {
 	Kind string
 	// Singular is the name of one object in messages.
 	Singular string
+	// Clusterwide says that objects of the kind are in no namespace.
+	Clusterwide bool
 	// ReplicasPath is the field that holds the desired count.
 	ReplicasPath []string
 }
@@ -35,6 +40,25 @@ func ImoocPod() Kind {
 	}
 }
 
+// KindOf is the kind that a REST mapping speaks of.
+func KindOf(m *meta.RESTMapping) Kind {
+	if shipped := ImoocPod(); m.Resource == shipped.Resource {
+		return shipped
+	}
+	return Kind{
+		Resource:    m.Resource,
+		Kind:        m.GroupVersionKind.Kind,
+		Singular:    strings.ToLower(m.GroupVersionKind.Kind),
+		Clusterwide: m.Scope.Name() == meta.RESTScopeNameRoot,
+	}
+}
+
+// Shipped says whether the kind is one that this program brings with it.
+func (k Kind) Shipped() bool { return k.Resource == ImoocPod().Resource }
+
+// builtIn says whether the kind is the API server's own.
+func (k Kind) builtIn() bool { return !strings.Contains(k.Resource.Group, ".") }
+
 // GroupVersionKind is what manifests of the kind carry.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 	return k.Resource.GroupVersion().WithKind(k.Kind)
@@ -42,6 +66,9 @@ func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 
 // String is the type as kubectl prints it: the singular with its group.
 func (k Kind) String() string {
+	if k.Resource.Group == "" {
+		return k.Singular
+	}
 	return k.Singular + "." + k.Resource.Group
 }
 
@@ -53,7 +80,11 @@ func (k Kind) CRD() string {
 // Desired reads the desired count of an object; without one it is the API
 // convention's default of one.
 func (k Kind) Desired(obj *unstructured.Unstructured) int32 {
-	n, found, err := unstructured.NestedInt64(obj.Object, k.ReplicasPath...)
+	path := k.ReplicasPath
+	if len(path) == 0 {
+		path = ImoocPod().ReplicasPath // where most kinds have it
+	}
+	n, found, err := unstructured.NestedInt64(obj.Object, path...)
 	if err != nil || !found {
 		return 1
 	}

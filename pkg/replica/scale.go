@@ -16,7 +16,7 @@ import (
 func GetScale(ctx context.Context, client dynamic.ResourceInterface, name string) (*autoscalingv1.Scale, error) {
 	obj, err := client.Get(ctx, name, metav1.GetOptions{}, "scale")
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the server names the object
+		return nil, err
 	}
 	return toScale(obj.Object)
 }
@@ -36,7 +36,7 @@ func SetScale(ctx context.Context, client dynamic.ResourceInterface, name string
 	obj, err := client.Patch(ctx, name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: FieldManager, DryRun: dryRun}, "scale")
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the server names the object
+		return nil, err
 	}
 	return toScale(obj.Object)
 }

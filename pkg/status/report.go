@@ -68,6 +68,7 @@ type Pod struct {
 
 // NewReport makes the model of an object from those of the pods that it owns.
 func NewReport(o Object, pods []corev1.Pod) Report {
+	o = o.counted(pods)
 	r := Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
 		Metadata: Metadata{

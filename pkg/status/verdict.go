@@ -36,13 +36,14 @@ func Judge(o Object) (v Verdict, reason, hint string) {
 	switch failure := meta.FindStatusCondition(o.Conditions, v1alpha1.ConditionReplicaFailure); {
 	case o.Deleting:
 		return Progressing, "it is being deleted", ""
-	case o.ObservedGeneration == 0:
-		return NotReconciled, "no controller has seen it yet", "kubectl imoocpod run-controller -n " + o.Namespace
-	case o.ObservedGeneration < o.Generation:
-		return NotReconciled, fmt.Sprintf("generation %d, controller saw %d", o.Generation, o.ObservedGeneration),
-			"kubectl imoocpod run-controller -n " + o.Namespace
+	case !o.Untracked && o.ObservedGeneration == 0:
+		return NotReconciled, "no controller has seen it yet", howToReconcile(o)
+	case !o.Untracked && o.ObservedGeneration < o.Generation:
+		return NotReconciled, fmt.Sprintf("generation %d, controller saw %d", o.Generation, o.ObservedGeneration), howToReconcile(o)
 	case failure != nil && failure.Status == metav1.ConditionTrue:
 		return Failed, failure.Reason + ": " + failure.Message, ""
+	case o.NoCount && o.Current == 0:
+		return NotReconciled, "it has no pods, and nothing says how many are wanted", ""
 	case o.Ready == o.Desired && o.Current == o.Desired:
 		return Ready, readyCount(o), ""
 	case o.Current > o.Desired:
@@ -51,6 +52,14 @@ func Judge(o Object) (v Verdict, reason, hint string) {
 		return Progressing, fmt.Sprintf("%s, %d not yet made", readyCount(o), o.Desired-o.Current), ""
 	}
 	return Progressing, readyCount(o), ""
+}
+
+// howToReconcile is the hint for an object that waits for its controller.
+func howToReconcile(o Object) string {
+	if o.Foreign {
+		return ""
+	}
+	return "kubectl imoocpod run-controller -n " + o.Namespace
 }
 
 func readyCount(o Object) string {

@@ -60,9 +60,9 @@ func missing(v View, pods []Pod) []Creation {
 		taken[pod.Slot] = true
 	}
 	lost := lostPods(v)
-	room := min(v.Owner.Desired-live, maxCreates)
+	room := int(min(v.Owner.Desired-live, maxCreates))
 	var list []Creation
-	for slot := int32(0); slot < v.Owner.Desired && int32(len(list)) < room; slot++ {
+	for slot := int32(0); slot < v.Owner.Desired && len(list) < room; slot++ {
 		if !taken[slot] {
 			list = append(list, Creation{Slot: slot, Bypasses: lost[slot]})
 		}
@@ -127,7 +127,7 @@ func (m Memory) wait(slot int32, v View) time.Duration {
 // or a terminating one is lost.
 func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Duration) {
 	var misplaced []Pod
-	placed, moving, ready := int32(0), false, true
+	placed, moving, ready := 0, false, true
 	for _, pod := range pods {
 		if pod.Terminating {
 			recheck = sooner(recheck, pod.GoneBy.Add(lostAfter).Sub(v.Now))
@@ -152,10 +152,10 @@ func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Dura
 		}
 	}
 	slices.SortFunc(misplaced, highestFirst)
-	surplus := placed + int32(len(misplaced)) - v.Owner.Desired
+	surplus := placed + len(misplaced) - int(v.Owner.Desired)
 	moving = moving || surplus != 0
 	for i, pod := range misplaced {
-		if int32(i) < surplus {
+		if i < surplus {
 			list = append(list, Deletion{Pod: pod, Why: Surplus})
 		} else if !moving && (ready || !pod.Ready) {
 			// The next one waits until this one is gone and the pod in its

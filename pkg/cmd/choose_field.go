@@ -1,0 +1,81 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// ChooseFieldError refuses to guess which field is the replica count, and gives
+// the command for each that could be meant.
+type ChooseFieldError struct {
+	verb     string
+	target   target
+	replicas int32
+	Err      *replica.UnknownFieldError
+}
+
+// Error lists the fields, the likeliest first.
+func (e *ChooseFieldError) Error() string {
+	if len(e.Err.Candidates) == 0 {
+		return e.Err.Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s. Choose one:\n", e.Err.Error())
+	for _, c := range e.Err.Candidates {
+		fmt.Fprintf(&b, "\n  %s%s\n", c.Path, remarks(c))
+		fmt.Fprintf(&b, "    kubectl imoocpod %s %s/%s%s --replicas %d --replicas-path '%s'\n",
+			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.replicas, c.Path)
+	}
+	fmt.Fprintf(&b, "\nTo say it once for all: kubectl annotate crd %s %s='%s'", e.target.kind.CRD(), replica.PathAnnotation, e.Err.Candidates[0].Path)
+	return b.String()
+}
+
+// Unwrap returns the finder's own error.
+func (e *ChooseFieldError) Unwrap() error { return e.Err }
+
+// remarks tells what is known of a field: its value and what its schema says.
+func remarks(c replica.Candidate) string {
+	var s string
+	if c.Value != nil {
+		s = fmt.Sprintf(" (now %d)", *c.Value)
+	}
+	if c.Description != "" {
+		s += ": " + c.Description
+	}
+	return s
+}
+
+func inNamespaceOf(t target) string {
+	if t.namespace == "" {
+		return ""
+	}
+	return " -n " + t.namespace
+}
+
+// pathFlag is the value of --replicas-path.
+type pathFlag struct {
+	path *replica.Path
+}
+
+// Set takes a value from the command line.
+func (f *pathFlag) Set(word string) error {
+	path, err := replica.ParsePath(word)
+	if err != nil {
+		return err
+	}
+	f.path = &path
+	return nil
+}
+
+// String returns the value.
+func (f *pathFlag) String() string {
+	if f.path == nil {
+		return ""
+	}
+	return f.path.String()
+}
+
+// Type names the kind of value in help texts.
+func (f *pathFlag) Type() string { return "path" }

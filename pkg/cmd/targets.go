@@ -1,0 +1,183 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// target is one object that a command acts on.
+type target struct {
+	kind            replica.Kind
+	namespace, name string
+	// obj is the object as it was read to find it; nil where nothing was read.
+	obj *unstructured.Unstructured
+}
+
+// String names the target as kubectl does.
+func (t target) String() string { return t.kind.String() + "/" + t.name }
+
+// objects is the client for the target and its like.
+func (t target) objects(client dynamic.Interface) dynamic.ResourceInterface {
+	if t.kind.Clusterwide {
+		return client.Resource(t.kind.Resource)
+	}
+	return client.Resource(t.kind.Resource).Namespace(t.namespace)
+}
+
+// targetFlags are kubectl's flags that say which objects are meant.
+type targetFlags struct {
+	files    resource.FilenameOptions
+	selector string
+	all      bool
+	// allNamespaces is for verbs that only look.
+	allNamespaces bool
+}
+
+func (f *targetFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files identifying the objects.")
+	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
+	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on, as kubectl takes it (e.g. -l key1=value1,key2=value2).")
+	cmd.Flags().BoolVar(&f.all, "all", false, "Select all resources in the namespace of the specified resource types.")
+}
+
+// given says whether a flag names objects, so that a bare word is a type.
+func (f *targetFlags) given() bool {
+	return f.selector != "" || f.all || f.allNamespaces || len(f.files.Filenames) > 0 || f.files.Kustomize != ""
+}
+
+// check refuses arguments that cannot be names, before a server is asked.
+func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 && !f.given() {
+		return usageErrorf(cmd, "which one? give the NAME of an ImoocPod, or TYPE/NAME")
+	}
+	if len(args) > 0 && (len(f.files.Filenames) > 0 || f.files.Kustomize != "") {
+		return usageErrorf(cmd, "objects are named either by -f or -k or by arguments, not by both")
+	}
+	names, ok := f.imoocPods(args)
+	if !ok {
+		return nil
+	}
+	for _, n := range names {
+		if problem := nameProblem(n); problem != "" {
+			return usageErrorf(cmd, "invalid name %q: %s", n, problem)
+		}
+	}
+	return nil
+}
+
+// imoocPods gives the names of the ImoocPods that the arguments mean, if they
+// mean nothing else: a bare NAME, imoocpod/NAME, or imoocpods NAME…. These need
+// no discovery.
+func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
+	kind := replica.ImoocPod()
+	types := []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
+	switch {
+	case f.given() || len(args) == 0:
+		return nil, false
+	case len(args) == 1 && !strings.Contains(args[0], "/"):
+		return args, true
+	case !strings.Contains(args[0], "/"):
+		return args[1:], slices.Contains(types, args[0])
+	}
+	var names []string
+	for _, arg := range args {
+		word, n, _ := strings.Cut(arg, "/")
+		if !slices.Contains(types, word) {
+			return nil, false
+		}
+		names = append(names, n)
+	}
+	return names, true
+}
+
+// find resolves arguments and flags to objects. Some may be found although
+// others are not: the errors are of those.
+func (f *targetFlags) find(c *clients, args []string) ([]target, []error) {
+	namespace, enforced, err := c.namespace()
+	if err != nil {
+		return nil, []error{err}
+	}
+	if names, ok := f.imoocPods(args); ok {
+		var found []target
+		for _, n := range names {
+			found = append(found, target{kind: replica.ImoocPod(), namespace: namespace, name: n})
+		}
+		return found, nil
+	}
+	if _, err := c.config(); err != nil {
+		return nil, []error{err} // the builder would try a server on localhost
+	}
+	c.tellOthers(args)
+	infos, err := resource.NewBuilder(c.flags).
+		Unstructured().
+		ContinueOnError().
+		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
+		FilenameParam(enforced, &f.files).
+		LabelSelectorParam(f.selector).
+		ResourceTypeOrNameArgs(f.all || f.allNamespaces, args...).
+		Flatten().
+		Do().
+		Infos()
+	found := make([]target, 0, len(infos))
+	for _, info := range infos {
+		obj, _ := info.Object.(*unstructured.Unstructured)
+		found = append(found, target{kind: replica.KindOf(info.Mapping), namespace: info.Namespace, name: info.Name, obj: obj})
+	}
+	return found, explainTypes(separate(err), args)
+}
+
+// tellOthers lists at -v=1 the types that share a name with the one that is
+// chosen, which is the one that kubectl would choose.
+func (c *clients) tellOthers(args []string) {
+	mapper, err := c.flags.ToRESTMapper()
+	if err != nil || !klog.V(1).Enabled() {
+		return
+	}
+	for i, arg := range args {
+		word, _, slash := strings.Cut(arg, "/")
+		if i > 0 && !slash {
+			break
+		}
+		others, err := mapper.ResourcesFor(schema.ParseGroupResource(word).WithVersion(""))
+		if err == nil && len(others) > 1 {
+			klog.V(1).InfoS("A type has several meanings; the first is taken, TYPE.GROUP names another", "type", word, "meanings", others)
+		}
+	}
+}
+
+// separate takes apart what the builder collected.
+func separate(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // the builder does not wrap it
+		return utilerrors.Flatten(many).Errors()
+	}
+	return []error{err}
+}
+
+// explainTypes says how several ImoocPods are named to a person who gave bare
+// words of which the first is no type.
+func explainTypes(errs []error, args []string) []error {
+	if len(args) < 2 || strings.Contains(args[0], "/") {
+		return errs
+	}
+	for i, err := range errs {
+		if strings.HasPrefix(err.Error(), "the server doesn't have a resource type") {
+			errs[i] = fmt.Errorf("%w; of several words the first is a type: name several ImoocPods as imoocpod/%s imoocpod/%s", err, args[0], args[1])
+		}
+	}
+	return errs
+}

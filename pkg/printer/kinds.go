@@ -1,0 +1,65 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Kind is what "kinds" shows of one resource type.
+type Kind struct {
+	Kind     string `json:"kind"`
+	Group    string `json:"group"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+	// Field is where the replica count lives; "" where nothing says it.
+	Field string `json:"field,omitempty"`
+	// Found says how the field was found.
+	Found string `json:"found"`
+	// Candidates are the fields that could be meant where nothing says it.
+	Candidates []string `json:"candidates,omitempty"`
+	// MayScale says whether this user may change the count; nil: not known.
+	MayScale *bool `json:"mayScale,omitempty"`
+	// Objects is how many there are in all namespaces; nil: not known.
+	Objects *int64 `json:"objects,omitempty"`
+	// Reconciled says whether "run-controller" can reconcile it.
+	Reconciled bool `json:"reconciled"`
+}
+
+// Kinds writes a row for each resource type.
+func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
+	rows := [][]string{{"KIND", "GROUP", "FIELD", "FOUND", "MAY SCALE", "OBJECTS", "RECONCILED"}}
+	for _, k := range kinds {
+		field := k.Field
+		switch {
+		case field == "" && wide:
+			field = strings.Join(k.Candidates, "?,") + "?"
+		case field == "" && len(k.Candidates) > 0:
+			field = k.Candidates[0] + "?"
+			if more := len(k.Candidates) - 1; more > 0 {
+				field += fmt.Sprintf(" (+%d)", more)
+			}
+		}
+		rows = append(rows, []string{k.Kind, orNone(k.Group), orNone(field), k.Found, yesNo(k.MayScale), known(k.Objects), yesNo(&k.Reconciled)})
+	}
+	p := &text{w: w}
+	p.table(rows)
+	return p.err
+}
+
+func yesNo(b *bool) string {
+	switch {
+	case b == nil:
+		return "<unknown>"
+	case *b:
+		return "yes"
+	}
+	return "no"
+}
+
+func known(n *int64) string {
+	if n == nil {
+		return "<unknown>"
+	}
+	return fmt.Sprint(*n)
+}

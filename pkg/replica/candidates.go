@@ -1,0 +1,302 @@
+package replica
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Bounds of the search, which no schema and no object can make longer.
+const (
+	maxCandidateDepth = 12 // fields from .spec down
+	maxCandidates     = 200
+	maxCandidateNodes = 50_000 // fields and elements that are looked at
+)
+
+// Unknown stands for the key of an element that is not known, in a path that is
+// a pattern.
+const Unknown = "…"
+
+// Candidate is an integer field that, by its name, may be a replica count. It is
+// a guess, for a person to decide on: a KafkaTopic's .spec.replicas is none.
+type Candidate struct {
+	// Path is what ParsePath reads.
+	Path string
+	// Pattern says that the object has no element there: Path shows how one
+	// would be selected, with Unknown for its key.
+	Pattern bool
+	// Description is the first sentence of the schema's, "" without one.
+	Description string
+	// Value is what the object has there, nil if nothing or no integer.
+	Value *int64
+	// Default, Minimum and Maximum are what the schema declares, or nil.
+	Default, Minimum, Maximum *int64
+}
+
+// Candidates lists the integer fields under .spec that look like a replica
+// count, best first: shallow ones before deep ones, and those named replicas
+// before others. Fields of lists are listed for each element that the object
+// has, selected by its keys, and as a pattern if it has none.
+//
+// The schema is a kind's OpenAPI v3 schema, as a CRD has it or as the server
+// publishes it. References are not followed; where the schema is nil or leaves
+// open what an object holds, the fields that obj has are taken by their names.
+// Pod templates and other parts that hold numbers of their own are left out.
+// obj may be nil.
+func Candidates(schema, obj map[string]any) []Candidate {
+	s := search{budget: maxCandidateNodes}
+	// Breadth first, so that the bounds cut off what is deep.
+	s.queue = []node{{schema: fields(schema, "properties", "spec"), value: obj["spec"], steps: []step{{name: "spec"}}}}
+	for len(s.queue) > 0 && s.budget > 0 && len(s.found) < maxCandidates {
+		next := s.queue[0]
+		s.queue = s.queue[1:]
+		s.expand(next)
+	}
+	slices.SortStableFunc(s.found, func(a, b found) int {
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.rank, b.rank))
+	})
+	var all []Candidate
+	for _, f := range s.found {
+		all = append(all, f.Candidate)
+	}
+	return all
+}
+
+// search is what is found and what is still to be looked at.
+type search struct {
+	queue  []node
+	found  []found
+	budget int
+}
+
+type found struct {
+	Candidate
+	depth, rank int
+}
+
+// node is a part of the object with its schema; nil: there is none.
+type node struct {
+	schema  map[string]any
+	value   any
+	steps   []step
+	depth   int
+	pattern bool
+}
+
+// child is the node one step further down.
+func (n node) child(s step, schema map[string]any, value any) node {
+	n.steps = append(slices.Clip(n.steps), s)
+	if s.kind == field {
+		n.depth++
+	}
+	n.schema, n.value = schema, value
+	return n
+}
+
+// open says that the object may hold what the schema does not name.
+func (n node) open() bool {
+	_, typed := n.schema["type"]
+	return !typed && n.schema["properties"] == nil ||
+		n.schema["x-kubernetes-preserve-unknown-fields"] == true || n.schema["additionalProperties"] == true
+}
+
+// expand looks at what is in the node.
+func (s *search) expand(n node) {
+	list, isList := n.value.([]any)
+	if isList || n.schema["items"] != nil {
+		s.elements(n, list)
+		return
+	}
+	named, extra := fields(n.schema, "properties"), fields(n.schema, "additionalProperties")
+	values, _ := n.value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		schema, _ := named[name].(map[string]any)
+		s.look(n.child(step{name: name}, schema, values[name]))
+	}
+	if extra == nil && !n.open() {
+		return
+	}
+	others := false
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, is := named[name]; !is {
+			others = true
+			s.look(n.child(step{name: name}, extra, values[name]))
+		}
+	}
+	if !others && extra != nil {
+		n.pattern = true
+		s.look(n.child(step{name: Unknown}, extra, nil))
+	}
+}
+
+// elements looks at the elements of a list, or at one that is not there.
+func (s *search) elements(n node, list []any) {
+	items := fields(n.schema, "items")
+	mapKeys := texts(n.schema["x-kubernetes-list-map-keys"])
+	for i, value := range list {
+		s.look(n.child(selector(list, i, mapKeys), items, value))
+	}
+	if len(list) > 0 || items == nil {
+		return
+	}
+	n.pattern = true
+	pattern := step{kind: element}
+	if len(mapKeys) == 0 {
+		for _, key := range usualKeys() {
+			if fields(items, "properties", key) != nil {
+				mapKeys = []string{key}
+				break
+			}
+		}
+	}
+	for _, key := range mapKeys {
+		pattern.kind = selection
+		pattern.where = append(pattern.where, comparison{[]string{key}, Unknown})
+	}
+	s.look(n.child(pattern, items, nil))
+}
+
+// usualKeys are the fields that tell elements of a list apart where the schema
+// does not say which do.
+func usualKeys() []string { return []string{"name", "key", "id"} }
+
+// selector is the step to an element of a list: by the keys of the list, by a
+// key that only this element has, or else by its index.
+func selector(list []any, i int, mapKeys []string) step {
+	if where := keysOf(list[i], mapKeys); len(where) > 0 && unique(list, where) {
+		return step{kind: selection, where: where}
+	}
+	for _, key := range usualKeys() {
+		if where := keysOf(list[i], []string{key}); len(where) > 0 && unique(list, where) {
+			return step{kind: selection, where: where}
+		}
+	}
+	return step{kind: element, index: i}
+}
+
+// keysOf is what an element has for all of the keys, or nil.
+func keysOf(value any, keys []string) []comparison {
+	fields, _ := value.(map[string]any)
+	var where []comparison
+	for _, key := range keys {
+		switch v := fields[key].(type) {
+		case string, int64, bool:
+			where = append(where, comparison{[]string{key}, v})
+		default:
+			return nil
+		}
+	}
+	return where
+}
+
+// unique says that one element of the list has all of the keys. That a key of a
+// set is checked against the others is for lists whose schema does not say so.
+func unique(list []any, where []comparison) bool {
+	matches := 0
+	for _, value := range list {
+		fields, _ := value.(map[string]any)
+		if !slices.ContainsFunc(where, func(c comparison) bool { return fields[c.key[0]] != c.value }) {
+			matches++
+		}
+	}
+	return matches == 1
+}
+
+// look takes the node for a candidate, keeps it for later, or leaves it out.
+func (s *search) look(n node) {
+	s.budget--
+	if s.budget < 0 || n.depth > maxCandidateDepth || len(s.found) >= maxCandidates {
+		return
+	}
+	if last := n.steps[len(n.steps)-1]; last.kind == field {
+		value, hasInteger := integer(n.value)
+		if n.schema["type"] == "integer" || len(n.schema) == 0 && hasInteger || n.open() && hasInteger {
+			if looksLikeCount(last.name, n.within()) {
+				s.add(n, last.name, value, hasInteger)
+			}
+			return
+		}
+		if unrelated(last.name) || isPod(n) {
+			return
+		}
+	}
+	s.queue = append(s.queue, n)
+}
+
+// within is the name of the field around the node's.
+func (n node) within() string {
+	for _, s := range slices.Backward(n.steps[:len(n.steps)-1]) {
+		if s.kind == field {
+			return s.name
+		}
+	}
+	return ""
+}
+
+func (s *search) add(n node, name string, value int64, hasValue bool) {
+	c := Candidate{Path: Path{n.steps}.String(), Pattern: n.pattern, Default: bound(n.schema, "default", 0),
+		Minimum: bound(n.schema, "minimum", 1), Maximum: bound(n.schema, "maximum", -1)}
+	if text, is := n.schema["description"].(string); is {
+		c.Description = firstSentence(text)
+	}
+	if hasValue {
+		c.Value = &value
+	}
+	s.found = append(s.found, found{c, n.depth, rank(name)})
+}
+
+// bound is a number of the schema; if it is exclusive, the next one in the
+// direction given.
+func bound(schema map[string]any, key string, next int64) *int64 {
+	n, is := integer(schema[key])
+	if !is {
+		return nil
+	}
+	exclusive := "exclusive" + strings.ToUpper(key[:1]) + key[1:]
+	if schema[exclusive] == true && n != math.MaxInt64 && n != math.MinInt64 {
+		n += next
+	}
+	return &n
+}
+
+// firstSentence is the first sentence of a description, on one line.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
+	words := strings.Fields(text)
+	for i, word := range words[:max(0, len(words)-1)] {
+		// "e.g. three" goes on; a sentence begins with a capital letter.
+		if next := []rune(words[i+1])[0]; strings.HasSuffix(word, ".") && !unicode.IsLower(next) {
+			words = words[:i+1]
+			break
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// isPod says that the node is a pod or the template of one.
+func isPod(n node) bool {
+	spec, _ := n.value.(map[string]any)
+	return fields(n.schema, "properties", "spec", "properties")["containers"] != nil || fields(spec, "spec")["containers"] != nil
+}
+
+// fields is the object within others under the names, nil if there is none.
+func fields(of map[string]any, names ...string) map[string]any {
+	for _, name := range names {
+		of, _ = of[name].(map[string]any)
+	}
+	return of
+}
+
+func texts(value any) []string {
+	list, _ := value.([]any)
+	var all []string
+	for _, v := range list {
+		if text, is := v.(string); is {
+			all = append(all, text)
+		}
+	}
+	return all
+}

@@ -1,0 +1,181 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+)
+
+// PathAnnotation on a CRD names the replica field of its kind, for kinds that
+// have no /scale: an administrator says it once.
+const PathAnnotation = "imoocpod.dev/replicas-path"
+
+// Field is where the replica count of a kind lives.
+type Field struct {
+	// Scale says that the count is set through the /scale subresource.
+	Scale bool
+	// Path is the field in the object. Behind /scale it is known only where the
+	// CRD can be read.
+	Path *Path
+	// Found says how the field was found, in words for a person.
+	Found string
+}
+
+// String is the field as a person is told of it.
+func (f Field) String() string {
+	if f.Path == nil {
+		return "/scale"
+	}
+	return f.Path.String()
+}
+
+// UnknownFieldError says that nothing tells which field of an object is its
+// replica count. A guess is never written.
+type UnknownFieldError struct {
+	Kind Kind
+	// Candidates are the fields that could be meant, the likeliest first; none
+	// means that the kind has no replica count.
+	Candidates []Candidate
+}
+
+func (e *UnknownFieldError) Error() string {
+	if len(e.Candidates) == 0 {
+		return fmt.Sprintf("%s has no replica count: it has no /scale, and no field of its spec looks like one", e.Kind.CRD())
+	}
+	return fmt.Sprintf("%s has no /scale, and nothing says which field is its replica count", e.Kind.CRD())
+}
+
+// Finder finds the replica fields of kinds.
+type Finder struct {
+	Discovery discovery.CachedDiscoveryInterface
+	Dynamic   dynamic.Interface
+}
+
+// Find finds the replica field of an object's kind: a path that was given, the
+// kind's own if the program ships it, /scale if it is served, the annotation of
+// its CRD. Where none of these says it, the error is an UnknownFieldError.
+func (f *Finder) Find(ctx context.Context, kind Kind, obj *unstructured.Unstructured, given *Path) (Field, error) {
+	if given != nil {
+		return Field{Path: given, Found: "--replicas-path"}, nil
+	}
+	if kind.Shipped() {
+		return Field{Scale: true, Found: "shipped"}, nil
+	}
+	served, err := f.scaleServed(kind)
+	if err != nil {
+		return Field{}, err
+	}
+	crd, err := f.crd(ctx, kind)
+	if err != nil {
+		return Field{}, err
+	}
+	if served {
+		return Field{Scale: true, Path: scalePath(crd, kind), Found: "/scale"}, nil
+	}
+	if crd != nil {
+		if word := crd.GetAnnotations()[PathAnnotation]; word != "" {
+			path, err := ParsePath(word)
+			if err != nil {
+				return Field{}, fmt.Errorf("annotation %s of the CRD %s: %w", PathAnnotation, kind.CRD(), err)
+			}
+			return Field{Path: &path, Found: "annotation of the CRD"}, nil
+		}
+	}
+	fields, err := f.Schema(kind)
+	if err != nil {
+		return Field{}, err
+	}
+	var content map[string]any
+	if obj != nil {
+		content = obj.Object
+	}
+	return Field{}, &UnknownFieldError{Kind: kind, Candidates: Candidates(fields, content)}
+}
+
+// scaleServed says whether the server serves /scale for a kind.
+func (f *Finder) scaleServed(kind Kind) (bool, error) {
+	list, err := f.Discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
+	if err != nil {
+		return false, fmt.Errorf("find out whether %s has /scale: %w", kind.CRD(), err)
+	}
+	for _, r := range list.APIResources {
+		if r.Name == kind.Resource.Resource+"/scale" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// crd reads the CRD of a kind: nil for built-in kinds, and where this user may
+// not read CRDs.
+func (f *Finder) crd(ctx context.Context, kind Kind) (*unstructured.Unstructured, error) {
+	crds := f.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	crd, err := crds.Get(ctx, kind.CRD(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, nil //nolint:nilnil // there is none to be had, and that is no error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the CRD of %s: %w", kind.CRD(), err)
+	}
+	return crd, nil
+}
+
+// scalePath is the field behind /scale, where it can be known: for built-in
+// kinds it is always .spec.replicas.
+func scalePath(crd *unstructured.Unstructured, kind Kind) *Path {
+	word := ""
+	if crd == nil {
+		if kind.builtIn() {
+			word = ".spec.replicas"
+		}
+	} else if v := crdVersion(crd, kind.Resource.Version); v != nil {
+		word, _, _ = unstructured.NestedString(v, "subresources", "scale", "specReplicasPath")
+	}
+	path, err := ParsePath(word)
+	if err != nil {
+		return nil
+	}
+	return &path
+}
+
+func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		if v, ok := v.(map[string]any); ok && v["name"] == version {
+			return v
+		}
+	}
+	return nil
+}
+
+// Schema reads the OpenAPI v3 schema of a kind, which every authenticated user
+// may.
+func (f *Finder) Schema(kind Kind) (map[string]any, error) {
+	gv := kind.Resource.GroupVersion()
+	at := "apis/" + gv.String()
+	if gv.Group == "" {
+		at = "api/" + gv.Version
+	}
+	paths, err := f.Discovery.OpenAPIV3().Paths()
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", kind.CRD(), err)
+	}
+	group, ok := paths[at]
+	if !ok {
+		return nil, fmt.Errorf("read the schema of %s: the server has none for %s", kind.CRD(), gv)
+	}
+	data, err := group.Schema("application/json")
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", kind.CRD(), err)
+	}
+	return schemaOf(data, kind.GroupVersionKind())
+}
+
+var errNoSchema = errors.New("the server's OpenAPI document does not describe it")

@@ -1,0 +1,70 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Finding is what is known of the replica count of one kind.
+type Finding struct {
+	Kind Kind
+	// Field is where the count lives, if something says it.
+	Field *Field
+	// Candidates are the fields that could be meant, if nothing says it.
+	Candidates []Candidate
+	// Err is why nothing could be found out.
+	Err error
+}
+
+// Kinds lists the kinds that the server prefers and that could carry a replica
+// count: those with /scale, and custom ones.
+func (f *Finder) Kinds() ([]Kind, error) {
+	lists, err := f.Discovery.ServerPreferredResources()
+	if err != nil && len(lists) == 0 {
+		return nil, err
+	}
+	var kinds []Kind
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, r := range list.APIResources {
+			kind := KindOf(mapping(gv, r))
+			if !slices.Contains(r.Verbs, "patch") || strings.Contains(r.Name, "/") {
+				continue
+			}
+			if served, err := f.scaleServed(kind); (err == nil && served) || !kind.builtIn() {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds, err
+}
+
+func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
+	m := &meta.RESTMapping{Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(r.Kind), Scope: meta.RESTScopeRoot}
+	if r.Namespaced {
+		m.Scope = meta.RESTScopeNamespace
+	}
+	return m
+}
+
+// Survey finds out about one kind.
+func (f *Finder) Survey(ctx context.Context, kind Kind) Finding {
+	field, err := f.Find(ctx, kind, nil, nil)
+	var unknown *UnknownFieldError
+	switch {
+	case errors.As(err, &unknown):
+		return Finding{Kind: kind, Candidates: unknown.Candidates}
+	case err != nil:
+		return Finding{Kind: kind, Err: err}
+	}
+	return Finding{Kind: kind, Field: &field}
+}

@@ -261,7 +261,7 @@ func TestBadNamespace(t *testing.T) {
 func TestTerminatingNamespace(t *testing.T) {
 	t.Parallel()
 	installOnce(t)
-	const ns = "e2e-terminating"
+	ns := fmt.Sprintf("e2e-%d", namespaces.Add(1))
 	must(t, kubectl(t, "", "create", "namespace", ns))
 	apply(t, ns, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hold, finalizers: [example.com/hold]}}`)
 	t.Cleanup(func() {

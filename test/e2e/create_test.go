@@ -81,23 +81,17 @@ func TestCreate(t *testing.T) {
 		t.Errorf("the template is %+v, want %+v", got, want)
 	}
 
+	// A format that is none is refused before anything is made.
+	refusal{code: exitUsage, says: []string{"jsonpath"}}.check(t, kubectl(t, ns, "imoocpod", "create", "out", "-o", "jsonpath={.spec"))
 	for format, want := range map[string]string{
-		"name":                       "imoocpod.batch.tutorial.kubebuilder.io/out-0\n",
-		"jsonpath={.spec.replicas}":  "7",
-		"go-template={{.kind}}":      "ImoocPod",
-		"jsonpath={.metadata.uid[]}": "", // refused; nothing may be made by it
+		"name":                      "imoocpod.batch.tutorial.kubebuilder.io/out\n",
+		"jsonpath={.spec.replicas}": "7",
+		"go-template={{.kind}}":     "ImoocPod",
 	} {
-		r := kubectl(t, ns, "imoocpod", "create", "out-0", "--replicas", "7", "-o", format)
-		if want == "" {
-			if r.code == 0 {
-				t.Errorf("-o %s was taken", format)
-			}
-			continue
-		}
-		if out := must(t, r); out != want {
+		if out := imoocpod(t, ns, "create", "out", "--replicas", "7", "-o", format); out != want {
 			t.Errorf("-o %s printed %q, want %q", format, out, want)
 		}
-		imoocpod(t, ns, "delete", "out-0")
+		imoocpod(t, ns, "delete", "out")
 	}
 	var shown v1alpha1.ImoocPod
 	if err := json.Unmarshal([]byte(imoocpod(t, ns, "create", "shown", "-o", "json")), &shown); err != nil {

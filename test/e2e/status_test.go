@@ -144,14 +144,15 @@ func TestStatusWatch(t *testing.T) {
 	imoocpod(t, ns, "scale", "foo", "--replicas", "30")
 	imoocpod(t, ns, "create", "a-longer-name", "--replicas", "1")
 	must(t, kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier=front"))
-	all.says("a-longer-name")
+	front.says("a-longer-name")
+	must(t, kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier-"))
+	front.says("deleted") // it is gone from what was asked for
+	// The last change: who has shown it has shown all.
 	imoocpod(t, ns, "delete", "foo")
 	if code := one.ends(); code != exitNotFound {
 		t.Errorf("the watch of what is gone ended with exit code %d, want %d", code, exitNotFound)
 	}
 	one.says("error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted")
-	must(t, kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier-"))
-	front.says("deleted") // it is gone from what was asked for
 	verdicts.says("foo:30:deleted")
 	all.says("deleted")
 	for _, l := range []*loop{all, front, verdicts} {
@@ -167,8 +168,8 @@ func TestStatusWatch(t *testing.T) {
 NAME   DESIRED   CURRENT   READY   VERDICT          AGE
 foo    2         0         0       not reconciled   `+age+`
 foo    30        0         0       not reconciled   `+age+`
-`+long+long+`foo             30        0         0       deleted          `+age+`
-`+long)
+`+long+long+long+`foo             30        0         0       deleted          `+age+`
+`)
 	matches(t, "status foo -w -o wide", shown(one), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
 foo +2 +0 +0 +not reconciled +`+age+` +no controller has seen it yet
 foo +30 +0 +0 +not reconciled +`+age+` +no controller has seen it yet
@@ -176,7 +177,7 @@ foo +30 +0 +0 +deleted +`+age+` +it was deleted
 error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted
 `)
 	matches(t, "status -w -l --no-headers", shown(front), empty+"\n"+long+strings.Replace(long, "not reconciled", "deleted", 1))
-	if want := []string{"foo:2:not reconciled", "foo:30:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "foo:30:deleted", "a-longer-name:1:not reconciled"}; !slices.Equal(verdicts.lines, want) {
+	if want := []string{"foo:2:not reconciled", "foo:30:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "foo:30:deleted"}; !slices.Equal(verdicts.lines, want) {
 		t.Errorf("status -w -o jsonpath printed %q, want %q", verdicts.lines, want)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -121,7 +120,7 @@ func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, 
 			subresource = "scale"
 		}
 		if kind.Shipped() {
-			row.Field = "." + strings.Join(kind.ReplicasPath, ".")
+			row.Field = kind.Path().String()
 		}
 	default:
 		row.Found = "guess"

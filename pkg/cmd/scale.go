@@ -200,18 +200,23 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 
 // show puts the new count into an object that a dry run has not changed.
 func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field replica.Field) error {
-	if field.Path == nil {
-		if !t.kind.Shipped() {
-			return nil // the field behind /scale is not known
-		}
-		return unstructured.SetNestedField(obj.Object, int64(o.change.replicas), t.kind.ReplicasPath...)
+	path := field.Path
+	if t.kind.Shipped() {
+		path = t.kind.Path()
 	}
-	if now, found, err := field.Path.Get(obj.Object); o.dryRun.client() && o.change.current != noCurrent && err == nil && found {
+	if path == nil {
+		return nil // the field behind /scale is not known
+	}
+	now, _, err := path.Get(obj.Object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t, err)
+	}
+	if o.dryRun.client() && o.change.current != noCurrent {
 		if err := o.change.checkCurrent(t, now); err != nil {
 			return err
 		}
 	}
-	return field.Path.Put(obj.Object, int64(o.change.replicas))
+	return path.Put(obj.Object, int64(o.change.replicas))
 }
 
 // awaitReady waits until the controller has seen an object as it is at this

@@ -171,12 +171,16 @@ func separate(err error) []error {
 // explainTypes says how several ImoocPods are named to a person who gave bare
 // words of which the first is no type.
 func explainTypes(errs []error, args []string) []error {
-	if len(args) < 2 || strings.Contains(args[0], "/") {
+	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs
+	}
+	hint := "a word alone is a type where -l, --all or -A selects the objects: name an ImoocPod as imoocpod/" + args[0]
+	if len(args) > 1 {
+		hint = fmt.Sprintf("of several words the first is a type: name several ImoocPods as imoocpod/%s imoocpod/%s", args[0], args[1])
 	}
 	for i, err := range errs {
 		if strings.HasPrefix(err.Error(), "the server doesn't have a resource type") {
-			errs[i] = fmt.Errorf("%w; of several words the first is a type: name several ImoocPods as imoocpod/%s imoocpod/%s", err, args[0], args[1])
+			errs[i] = fmt.Errorf("%w; %s", err, hint)
 		}
 	}
 	return errs

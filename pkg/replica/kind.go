@@ -72,6 +72,18 @@ func (k Kind) String() string {
 	return k.Singular + "." + k.Resource.Group
 }
 
+// Path is the replica field as a path, nil for kinds that do not say it.
+func (k Kind) Path() *Path {
+	if len(k.ReplicasPath) == 0 {
+		return nil
+	}
+	p := Path{}
+	for _, name := range k.ReplicasPath {
+		p.steps = append(p.steps, step{kind: field, name: name})
+	}
+	return &p
+}
+
 // CRD is the name of the kind's custom resource definition.
 func (k Kind) CRD() string {
 	return k.Resource.GroupResource().String()

@@ -83,7 +83,7 @@ func TestDeletedOwnerGetsNoNewPods(t *testing.T) {
 	l := startInner(t, ns, nil, d.check())
 	w.settles(t, "foo", 2)
 	imoocpod(t, ns, "delete", "foo", "--wait=false")
-	w.until(t, "foo is being deleted", func() bool { return w.imps["foo"].DeletionTimestamp != nil })
+	w.until(t, "foo is being deleted", func() bool { return w.imps["foo"] == nil || w.imps["foo"].DeletionTimestamp != nil })
 	for _, pod := range w.owned("foo") {
 		if err := cluster.core.Pods(ns).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestLostPodIsBypassed(t *testing.T) {
 	if err := cluster.core.Pods(ns).Delete(t.Context(), lost.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.until(t, "the loop has seen that a pod is ending", func() bool { return w.imps["foo"].Status.Replicas == 1 })
+	w.until(t, "the loop has seen that a pod is ending", func() bool { return w.imps["foo"] != nil && w.imps["foo"].Status.Replicas == 1 })
 	if made := w.everMade(d.uid); made != 2 {
 		t.Fatalf("%d pods were made while the slot was taken", made)
 	}

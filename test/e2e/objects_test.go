@@ -116,8 +116,12 @@ func converged(t *testing.T, namespace, name string, n int) {
 	})
 }
 
-// condition returns a condition of an ImoocPod, an empty one if it has none.
+// condition returns a condition of an ImoocPod, an empty one if it has none or
+// there is no such object.
 func condition(imp *v1alpha1.ImoocPod, kind string) metav1.Condition {
+	if imp == nil {
+		return metav1.Condition{}
+	}
 	for _, c := range imp.Status.Conditions {
 		if c.Type == kind {
 			return c

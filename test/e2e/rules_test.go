@@ -40,7 +40,7 @@ func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 	var creates atomic.Int64
 	d.create(0)
 	l := startInner(t, ns, nil, d.check(), countCreates(&creates), holdPods)
-	w.until(t, "the loop has seen foo", func() bool { return w.imps["foo"].Status.ObservedGeneration == 1 })
+	w.until(t, "the loop has seen foo", func() bool { return w.imps["foo"] != nil && w.imps["foo"].Status.ObservedGeneration == 1 })
 	slow.hold()
 	d.scale(3)
 	w.until(t, "the first pods are there", func() bool { return w.made[d.uid] == 3 })
@@ -93,7 +93,7 @@ func TestNoFinalizers(t *testing.T) {
 	d.create(1)
 	startInner(t, ns, nil, d.check()).output()
 	w.settles(t, "foo", 1)
-	if f := w.imps["foo"].Finalizers; len(f) > 0 {
+	if f := w.imp("foo").Finalizers; len(f) > 0 {
 		t.Errorf("foo has the finalizers %v", f)
 	}
 	for _, pod := range w.owned("foo") {

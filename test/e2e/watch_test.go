@@ -164,9 +164,7 @@ func (w *witness) until(t *testing.T, what string, condition func() bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	for {
-		w.mu.Lock()
-		met, changed := condition(), w.changed
-		w.mu.Unlock()
+		met, changed := w.ask(condition)
 		if met {
 			return
 		}
@@ -176,6 +174,24 @@ func (w *witness) until(t *testing.T, what string, condition func() bool) {
 			t.Fatalf("waited in vain until %s; there are %s", what, w.summary())
 		}
 	}
+}
+
+// ask asks a condition with the witness locked, and says what to wait for if it
+// is not met.
+func (w *witness) ask(condition func() bool) (met bool, changed chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return condition(), w.changed
+}
+
+// imp returns an ImoocPod as it was last seen, an empty one if there is none.
+func (w *witness) imp(name string) *v1alpha1.ImoocPod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if imp := w.imps[name]; imp != nil {
+		return imp
+	}
+	return &v1alpha1.ImoocPod{}
 }
 
 // settles waits until an ImoocPod has exactly n pods, all running and ready,

@@ -225,7 +225,7 @@ func TestDelete(t *testing.T) {
 // everybody's, so this test runs before those that run in parallel.
 func TestLoopFollowsTheCRD(t *testing.T) {
 	ns := newNamespace(t)
-	imoocpod(t, "", "uninstall", "--crds")
+	imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // of tests before this one
 	l := startLoop(t, ns)
 	l.says(`is not installed: run "kubectl imoocpod install"`)
 	imoocpod(t, "", "install")

@@ -99,14 +99,14 @@ drift: check-go ## Check that generated files and module files are up to date
 		echo 'error: files are not up to date: run "make generate manifests tidy"' >&2; exit 1; fi; \
 	echo "generated files and module files are up to date"
 
-# New random runs are begun for as long as CHAOS, and the loop is stopped at
+# New random runs are begun for as long as DURATION, and the loop is stopped at
 # every write of a longer story. A failure says how to repeat it.
-CHAOS ?= 30m
+DURATION ?= 15m
 
 .PHONY: chaos
-chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for CHAOS (30m)
+chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (15m)
 	@$(CLUSTER) build >/dev/null
-	go test $(RACE) -count=1 -timeout 0 -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(CHAOS) -long
+	go test $(RACE) -count=1 -timeout 0 -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long
 
 ##@ Use the current context
 

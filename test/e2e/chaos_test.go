@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	chaosDuration = flag.Duration("chaos", time.Minute, "for how long new random runs are begun")
+	chaosDuration = flag.Duration("chaos", 3*time.Minute, "for how long new random runs are begun")
 	chaosSeed     = flag.Uint64("seed", 0, "run only the random run of this seed")
 )
 

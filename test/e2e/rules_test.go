@@ -125,3 +125,39 @@ func TestReleasedPodIsLeftAlone(t *testing.T) {
 		t.Error("the released pod was deleted")
 	}
 }
+
+// A pod whose identity label somebody takes away is still ours: the running
+// loop looks for it without trying to make another, and a new loop looks for
+// what happened while none ran.
+func TestUnlabelledPodIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	var creates atomic.Int64
+	d.create(2)
+	l := startInner(t, ns, nil, d.check(), countCreates(&creates))
+	w.settles(t, "foo", 2)
+	name := podName(w.imp("foo"), 1)
+	unlabel := func() {
+		must(t, kubectl(t, ns, "label", "pod", name, v1alpha1.LabelOwner+"-"))
+	}
+	unlabel()
+	w.until(t, "the pod is labelled again", func() bool {
+		for _, pod := range w.pods {
+			if pod.Name == name {
+				return pod.Labels[v1alpha1.LabelOwner] == string(d.uid)
+			}
+		}
+		return false
+	})
+	if n := creates.Load(); n != 2 {
+		t.Errorf("%d creates for 2 pods", n)
+	}
+	l.stop()
+	<-l.done
+	unlabel()
+	d.scale(1)
+	startInner(t, ns, nil, d.check())
+	w.settles(t, "foo", 1)
+}

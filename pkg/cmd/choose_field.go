@@ -25,21 +25,29 @@ func (e *ChooseFieldError) Error() string {
 	fmt.Fprintf(&b, "%s. Choose one:\n", e.Err.Error())
 	for _, c := range e.Err.Candidates {
 		fmt.Fprintf(&b, "\n  %s%s\n", c.Path, remarks(c))
-		fmt.Fprintf(&b, "    kubectl imoocpod %s %s/%s%s --replicas %d --replicas-path '%s'\n",
-			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.replicas, c.Path)
+		fmt.Fprintf(&b, "    kubectl imoocpod %s %s/%s%s --replicas %d --replicas-path %s\n",
+			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.replicas, quoted(c.Path))
 	}
-	fmt.Fprintf(&b, "\nTo say it once for all: kubectl annotate crd %s %s='%s'", e.target.kind.CRD(), replica.PathAnnotation, e.Err.Candidates[0].Path)
+	fmt.Fprintf(&b, "\nTo say it once for all: kubectl annotate crd %s %s=%s", e.target.kind.CRD(), replica.PathAnnotation, quoted(e.Err.Candidates[0].Path))
 	return b.String()
 }
 
 // Unwrap returns the finder's own error.
 func (e *ChooseFieldError) Unwrap() error { return e.Err }
 
+// quoted is a word as a shell takes it whole.
+func quoted(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // remarks tells what is known of a field: its value and what its schema says.
 func remarks(c replica.Candidate) string {
 	var s string
 	if c.Value != nil {
 		s = fmt.Sprintf(" (now %d)", *c.Value)
+	}
+	if c.Pattern {
+		s = " (of an element that is not there yet)"
 	}
 	if c.Description != "" {
 		s += ": " + c.Description

@@ -136,8 +136,8 @@ func (s *search) expand(n node) {
 func (s *search) elements(n node, list []any) {
 	items := fields(n.schema, "items")
 	mapKeys := texts(n.schema["x-kubernetes-list-map-keys"])
-	for i, value := range list {
-		s.look(n.child(selector(list, i, mapKeys), items, value))
+	for i, to := range selectors(list, mapKeys) {
+		s.look(n.child(to, items, list[i]))
 	}
 	if len(list) > 0 || items == nil {
 		return
@@ -163,18 +163,33 @@ func (s *search) elements(n node, list []any) {
 // does not say which do.
 func usualKeys() []string { return []string{"name", "key", "id"} }
 
-// selector is the step to an element of a list: by the keys of the list, by a
-// key that only this element has, or else by its index.
-func selector(list []any, i int, mapKeys []string) step {
-	if where := keysOf(list[i], mapKeys); len(where) > 0 && unique(list, where) {
-		return step{kind: selection, where: where}
+// selectors are the steps to the elements of a list: by the keys of the list, by
+// a key that only the element has, or else by its index. That an element is the
+// only one with its keys is looked up, for lists whose schema does not say so.
+func selectors(list []any, mapKeys []string) []step {
+	steps := make([]step, len(list))
+	for i := range list {
+		steps[i] = step{kind: element, index: i}
 	}
+	choices := [][]string{mapKeys}
 	for _, key := range usualKeys() {
-		if where := keysOf(list[i], []string{key}); len(where) > 0 && unique(list, where) {
-			return step{kind: selection, where: where}
+		choices = append(choices, []string{key})
+	}
+	for _, keys := range slices.Backward(choices) { // the best is the last to be set
+		alike := map[string][]int{}
+		for i, value := range list {
+			if where := keysOf(value, keys); len(where) > 0 {
+				is := Path{[]step{{kind: selection, where: where}}}.String()
+				alike[is] = append(alike[is], i)
+			}
+		}
+		for _, elements := range alike {
+			if i := elements[0]; len(elements) == 1 {
+				steps[i] = step{kind: selection, where: keysOf(list[i], keys)}
+			}
 		}
 	}
-	return step{kind: element, index: i}
+	return steps
 }
 
 // keysOf is what an element has for all of the keys, or nil.
@@ -192,19 +207,6 @@ func keysOf(value any, keys []string) []comparison {
 	return where
 }
 
-// unique says that one element of the list has all of the keys. That a key of a
-// set is checked against the others is for lists whose schema does not say so.
-func unique(list []any, where []comparison) bool {
-	matches := 0
-	for _, value := range list {
-		fields, _ := value.(map[string]any)
-		if !slices.ContainsFunc(where, func(c comparison) bool { return fields[c.key[0]] != c.value }) {
-			matches++
-		}
-	}
-	return matches == 1
-}
-
 // look takes the node for a candidate, keeps it for later, or leaves it out.
 func (s *search) look(n node) {
 	s.budget--
@@ -213,17 +215,19 @@ func (s *search) look(n node) {
 	}
 	if last := n.steps[len(n.steps)-1]; last.kind == field {
 		value, hasInteger := integer(n.value)
-		if n.schema["type"] == "integer" || len(n.schema) == 0 && hasInteger || n.open() && hasInteger {
+		if n.schema["type"] == "integer" || n.open() && hasInteger {
 			if looksLikeCount(last.name, n.within()) {
 				s.add(n, last.name, value, hasInteger)
 			}
 			return
 		}
-		if unrelated(last.name) || isPod(n) {
+		if unrelated(last.name) {
 			return
 		}
 	}
-	s.queue = append(s.queue, n)
+	if !isPod(n) {
+		s.queue = append(s.queue, n)
+	}
 }
 
 // within is the name of the field around the node's.
@@ -278,8 +282,8 @@ func firstSentence(text string) string {
 
 // isPod says that the node is a pod or the template of one.
 func isPod(n node) bool {
-	spec, _ := n.value.(map[string]any)
-	return fields(n.schema, "properties", "spec", "properties")["containers"] != nil || fields(spec, "spec")["containers"] != nil
+	value, _ := n.value.(map[string]any)
+	return fields(n.schema, "properties", "spec", "properties")["containers"] != nil || fields(value, "spec")["containers"] != nil
 }
 
 // fields is the object within others under the names, nil if there is none.

@@ -410,7 +410,7 @@ func (r *reader) while(ok func(rune) bool) string {
 func (r *reader) name() (string, error) {
 	var b strings.Builder
 	for {
-		b.WriteString(r.while(func(c rune) bool { return !strings.ContainsRune(" \t\r\n.,:;[](){}$@*?'\"\\=!<>&|~", c) }))
+		b.WriteString(r.while(func(c rune) bool { return !strings.ContainsRune(" \t\r\n.,:;[](){}$@*?'\"\\=!<>&|", c) }))
 		if !r.take(`\`) {
 			break
 		}

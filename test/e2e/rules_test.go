@@ -161,3 +161,38 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	startInner(t, ns, nil, d.check())
 	w.settles(t, "foo", 1)
 }
+
+// Pods are written only for an owner that was read just before: a loop whose
+// view of the owner is old, by any stretch of time, makes nothing of it.
+func TestStaleOwnerWritesNothing(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	slow := &faults{}
+	holdOwners := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil && isWatch(r) && strings.HasSuffix(r.URL.Path, "/imoocpods") {
+			resp.Body = &watchBody{ReadCloser: resp.Body, faults: slow, cancel: func() {}}
+		}
+		return resp, err
+	}
+	d.create(3)
+	startInner(t, ns, nil, d.check())
+	w.settles(t, "foo", 3)
+	var creates atomic.Int64
+	stale := startInner(t, ns, nil, d.check(), countCreates(&creates), holdOwners)
+	eventually(t, "the second loop has looked at foo", func() bool { return stale.Reconciles() > 0 })
+	slow.hold()
+	looks := stale.Reconciles()
+	d.scale(1) // the first loop deletes two pods, and the second sees them go
+	w.settles(t, "foo", 1)
+	eventually(t, "the second loop has looked at what is left", func() bool { return stale.Reconciles() > looks })
+	for !w.quiet(time.Second) {
+	}
+	if n := creates.Load(); n > 0 {
+		t.Errorf("the loop whose view was old tried to create %d pods", n)
+	}
+	slow.release()
+	w.settles(t, "foo", 1)
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,8 +30,8 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // chain makes a transport whose requests pass the interceptors, the first one first.
 func chain(base http.RoundTripper, interceptors ...interceptor) http.RoundTripper {
-	for i := len(interceptors) - 1; i >= 0; i-- {
-		intercept, next := interceptors[i], base
+	for _, intercept := range slices.Backward(interceptors) {
+		next := base
 		base = roundTripper(func(r *http.Request) (*http.Response, error) { return intercept(r, next) })
 	}
 	return base

@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -119,7 +120,7 @@ func startControlPlane(launcher string) (stop func() error, err error) {
 	}
 	cluster.stdin, cluster.stdout = stdin, bufio.NewReader(stdout)
 	line, err := cluster.stdout.ReadBytes('\n')
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("wait for the control plane: %w", firstOf(stop(), err))
 	}
 	if err := json.Unmarshal(line, &cluster); err != nil {

@@ -31,6 +31,8 @@ type outcome struct {
 	mu               sync.Mutex
 	created, deleted int
 	podsWritten      string
+	// ending says that the namespace is going away, so there is nothing to retry.
+	ending bool
 	// refused lists creates that will not go through by being repeated at once.
 	refused []refusal
 }
@@ -85,7 +87,7 @@ func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 	created, createErr := slide(ctx, w.plan.Create, proceed, func(ctx context.Context, creation plan.Creation) error {
 		return w.create(ctx, creation, o)
 	})
-	if errors.Is(createErr, errRefused) || errors.Is(createErr, errEnding) {
+	if o.ending = errors.Is(createErr, errEnding); o.ending || errors.Is(createErr, errRefused) {
 		createErr = nil
 	}
 	done = deleted == len(w.plan.Delete) && created == len(w.plan.Create)
@@ -173,9 +175,11 @@ func finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 }
 
+// errConflict says that the object has changed since the plan saw it.
+var errConflict = errors.New("the object has changed")
+
 // writeStatus writes the planned status, on condition that the object is still
-// as the plan saw it. A conflict is no error: the event of the change that was
-// missed makes a new plan.
+// as the plan saw it, and returns its new version.
 func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion string) (written string, err error) {
 	ctx, cancel := finish(ctx)
 	defer cancel()
@@ -189,8 +193,10 @@ func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion strin
 	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: replica.FieldManager}, "status")
 	switch {
-	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+	case apierrors.IsNotFound(err):
 		return "", nil
+	case apierrors.IsConflict(err):
+		return "", errConflict
 	case err != nil:
 		return "", fmt.Errorf("write the status: %w", err)
 	}

@@ -150,11 +150,20 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 		rec.plan.StatusWritten = view.Memory.StatusWritten
 	}
 	c.tell(k, o.kind, obj, rec, out, done)
+	// After a conflict, the event of the change that was missed may be of a kind
+	// that changes nothing a plan reads, and wake nobody.
+	conflict := errors.Is(statusErr, errConflict)
+	if conflict {
+		statusErr = nil
+	}
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
 	}
-	if !done || len(out.refused) > 0 {
+	if !out.ending && (!done || len(out.refused) > 0) {
 		c.queue.Add(k) // plan the rest, or what the refusal means
+	}
+	if conflict {
+		return firstRetry, nil
 	}
 	c.announceState(k, p)
 	return p.Recheck, nil

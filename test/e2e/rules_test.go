@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -195,4 +196,22 @@ func TestStaleOwnerWritesNothing(t *testing.T) {
 	}
 	slow.release()
 	w.settles(t, "foo", 1)
+}
+
+// Rule 9: a status whose write met a change of the object is written all the
+// same, also if that change is one that wakes nobody.
+func TestStatusIsWrittenAfterAConflict(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	var once sync.Once
+	d.create(0)
+	startInner(t, ns, nil, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status") {
+			once.Do(func() { patchFoo(t, ns, `{"metadata":{"annotations":{"someone":"was faster"}}}`) })
+		}
+		return next.RoundTrip(r)
+	})
+	w.settles(t, "foo", 0)
 }

@@ -46,8 +46,7 @@ func TestConvergedMeansQuiet(t *testing.T) {
 
 	// What the server does after the fact (garbage, endpoints) is over when
 	// nothing changes any more.
-	for !w.quiet(time.Second) {
-	}
+	w.quiet(t, time.Second)
 	looks, writes := l.Reconciles(), len(audited(t, ns, byThis(t)))
 	patchFoo(t, ns, `{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`)
 	patchPodStatus(t, ns, pod.Name, map[string]any{"message": "a heartbeat"})
@@ -57,8 +56,7 @@ func TestConvergedMeansQuiet(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for !w.quiet(quietFor) {
-	}
+	w.quiet(t, quietFor)
 	if now := l.Reconciles(); now != looks {
 		t.Errorf("%d reconciles of a converged system", now-looks)
 	}
@@ -90,8 +88,7 @@ func TestDeletedOwnerGetsNoNewPods(t *testing.T) {
 		}
 	}
 	w.until(t, "its pods are gone", func() bool { return len(w.pods) == 0 })
-	for !w.quiet(2 * time.Second) {
-	}
+	w.quiet(t, 2 * time.Second)
 	if made := w.everMade(d.uid); made != 2 {
 		t.Errorf("%d pods were made, want the 2 from before the deletion", made)
 	}

@@ -189,8 +189,7 @@ func TestStaleOwnerWritesNothing(t *testing.T) {
 	d.scale(1) // the first loop deletes two pods, and the second sees them go
 	w.settles(t, "foo", 1)
 	eventually(t, "the second loop has looked at what is left", func() bool { return stale.Reconciles() > looks })
-	for !w.quiet(time.Second) {
-	}
+	w.quiet(t, time.Second)
 	if n := creates.Load(); n > 0 {
 		t.Errorf("the loop whose view was old tried to create %d pods", n)
 	}

@@ -220,16 +220,21 @@ func (w *witness) settles(t *testing.T, name string, n int32) {
 	})
 }
 
-// quiet returns whether nothing at all changed for a while.
-func (w *witness) quiet(while time.Duration) bool {
-	w.mu.Lock()
-	changed := w.changed
-	w.mu.Unlock()
-	select {
-	case <-changed:
-		return false
-	case <-time.After(while):
-		return true
+// quiet waits until nothing at all has changed for a while.
+func (w *witness) quiet(t *testing.T, while time.Duration) {
+	t.Helper()
+	end := time.After(deadline)
+	for {
+		w.mu.Lock()
+		changed := w.changed
+		w.mu.Unlock()
+		select {
+		case <-changed:
+		case <-time.After(while):
+			return
+		case <-end:
+			t.Fatalf("waited in vain until nothing changed for %s; there are %s", while, w.summary())
+		}
 	}
 }
 

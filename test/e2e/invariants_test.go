@@ -88,7 +88,7 @@ func TestDeletedOwnerGetsNoNewPods(t *testing.T) {
 		}
 	}
 	w.until(t, "its pods are gone", func() bool { return len(w.pods) == 0 })
-	w.quiet(t, 2 * time.Second)
+	w.quiet(t, 2*time.Second)
 	if made := w.everMade(d.uid); made != 2 {
 		t.Errorf("%d pods were made, want the 2 from before the deletion", made)
 	}

@@ -28,7 +28,11 @@ func (e *ChooseFieldError) Error() string {
 		fmt.Fprintf(&b, "    kubectl imoocpod %s %s/%s%s --replicas %d --replicas-path %s\n",
 			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.replicas, quoted(c.Path))
 	}
-	fmt.Fprintf(&b, "\nTo say it once for all: kubectl annotate crd %s %s=%s", e.target.kind.CRD(), replica.PathAnnotation, quoted(e.Err.Candidates[0].Path))
+	once := "PATH"
+	if first := e.Err.Candidates[0].Path; len(e.Err.Candidates) == 1 && !strings.Contains(first, "[") {
+		once = quoted(first)
+	}
+	fmt.Fprintf(&b, "\nTo say it once for all: kubectl annotate crd %s %s=%s", e.target.kind.CRD(), replica.PathAnnotation, once)
 	return b.String()
 }
 

@@ -139,7 +139,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 	if err := printer.PrintObj(obj, o.streams.Out); err != nil {
 		return err
 	}
-	if named := field.String(); named != ".spec.replicas" && !t.kind.Shipped() {
+	if named := field.String(); named != ".spec.replicas" && !t.kind.Shipped() && o.path.path == nil {
 		if _, err := fmt.Fprintf(o.streams.ErrOut, "%s: the count is %s\n", t, named); err != nil {
 			return err
 		}

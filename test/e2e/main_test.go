@@ -61,8 +61,7 @@ func runWithCluster(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = firstOf(err, os.RemoveAll(scratch)) }()
 	plugin, launcher := filepath.Join(scratch, "plugin"), filepath.Join(scratch, "cluster")
-	// The plugin is built with the race detector: the loop has many goroutines.
-	if err := goBuild("../..", filepath.Join(plugin, "kubectl-imoocpod"), "./cmd/kubectl-imoocpod", "-race"); err != nil {
+	if err := goBuild("../..", filepath.Join(plugin, "kubectl-imoocpod"), "./cmd/kubectl-imoocpod", raceFlag...); err != nil {
 		return 1, err
 	}
 	if err := goBuild("../cluster", launcher, "."); err != nil {

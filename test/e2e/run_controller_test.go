@@ -69,6 +69,7 @@ func TestKillNineInTheMiddle(t *testing.T) {
 	}
 	startLoop(t, ns)
 	converged(t, ns, "foo", n)
+	w.until(t, "all pods have been seen", func() bool { return w.made[foo.UID] >= n })
 	if most, made := w.mostLive(foo.UID), w.everMade(foo.UID); most != n || made != n {
 		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -37,6 +38,10 @@ func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) 
 		return o, err
 	}
 	scale, err := replica.GetScale(ctx, t.objects(client), t.name)
+	if apierrors.IsInternalError(err) {
+		o.NoCount = true // so the server answers where an optional count is absent
+		return o, nil
+	}
 	if err != nil {
 		return o, err
 	}

@@ -27,7 +27,7 @@ type change struct {
 // returns the resourceVersion that the object has then.
 func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (string, error) {
 	if field.Scale {
-		return setScale(ctx, objects, t, c)
+		return setScale(ctx, objects, t, field, c)
 	}
 	for attempt := 1; ; attempt++ {
 		version, err := patchField(ctx, objects, t, *field.Path, c)
@@ -41,9 +41,12 @@ func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, 
 
 // setScale sets the count through /scale: one request, or two with
 // --current-replicas, which pins the version that was looked at.
-func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, c change) (string, error) {
+func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (string, error) {
 	if c.current != noCurrent {
 		scale, err := replica.GetScale(ctx, objects, t.name)
+		if apierrors.IsInternalError(err) && absent(ctx, objects, t, field) {
+			return "", c.notSet(t, field)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -77,7 +80,7 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target
 	}
 	if c.current != noCurrent {
 		if !found {
-			return "", fmt.Errorf("%w: expected the replicas of %s to be %d, but %s is not set", ErrPrecondition, t, c.current, path)
+			return "", c.notSet(t, replica.Field{Path: &path})
 		}
 		if err := c.checkCurrent(t, now); err != nil {
 			return "", err
@@ -94,6 +97,24 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target
 		return "", err
 	}
 	return changed.GetResourceVersion(), nil
+}
+
+// absent says whether the count behind /scale is not set: then the server cannot
+// show a scale, and answers with an internal error.
+func absent(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field) bool {
+	if field.Path == nil {
+		return false
+	}
+	obj, err := objects.Get(ctx, t.name, metav1.GetOptions{})
+	if err != nil {
+		return false
+	}
+	_, found, err := field.Path.Get(obj.Object)
+	return err == nil && !found
+}
+
+func (c change) notSet(t target, field replica.Field) error {
+	return fmt.Errorf("%w: expected the replicas of %s to be %d, but %s is not set", ErrPrecondition, t, c.current, field)
 }
 
 func (c change) checkCurrent(t target, now int64) error {

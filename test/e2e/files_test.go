@@ -15,3 +15,12 @@ func writeFile(t *testing.T, content string) string {
 	}
 	return path
 }
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}

@@ -61,6 +61,9 @@ func inNamespace(namespace string, args []string) []string {
 func environment() []string {
 	return append(os.Environ(),
 		"KUBECONFIG="+cluster.Kubeconfig,
+		// What is discovered is kept by host and port, and this port may have been
+		// another control plane's.
+		"KUBECACHEDIR="+cluster.Dir+"/cache",
 		"PATH="+cluster.pluginDir+string(os.PathListSeparator)+cluster.Bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		// A process with the race detector sleeps for a second before it ends,
 		// in case there is more to find: with a command to a line, too much.

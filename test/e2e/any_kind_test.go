@@ -1,0 +1,429 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ownKind is one of the CRDs in testdata/crds, with an object to try it on.
+type ownKind struct {
+	// class is the name of the file.
+	class    string
+	resource string
+	kind     string
+	// spec is the object's, as flow YAML.
+	spec string
+	// field is what the plugin calls the field that it changes; path is where that
+	// is. Both are empty where nothing says which it is.
+	field string
+	path  []any
+	// choices are the fields that a refusal must offer, each with its place.
+	choices map[string][]any
+}
+
+// object is the name under which a target is given.
+func (k ownKind) object() string { return k.resource + "/it" }
+
+func (k ownKind) manifest(name string) string {
+	_, group, _ := strings.Cut(k.resource, ".")
+	return fmt.Sprintf(`{apiVersion: %s/v1, kind: %s, metadata: {name: %s, labels: {a: b}, annotations: {note: kept}}, spec: %s}`, group, k.kind, name, k.spec)
+}
+
+func ownKinds() []ownKind {
+	replicas := []any{"spec", "replicas"}
+	return []ownKind{
+		{class: "scale-plain", resource: "widgets.plain.example.com", kind: "Widget", spec: "{replicas: 2, size: 7, color: red}", field: ".spec.replicas", path: replicas},
+		{class: "scale-odd-name", resource: "rings.odd-name.example.com", kind: "Ring", spec: "{clusterSize: 2, replicas: 9}", field: ".spec.clusterSize", path: []any{"spec", "clusterSize"}},
+		{class: "scale-odd-status", resource: "caches.odd-status.example.com", kind: "Cache", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
+		{class: "scale-nested", resource: "cells.nested.example.com", kind: "Cell", spec: "{name: zone1, gateway: {replicas: 2}}", field: ".spec.gateway.replicas", path: []any{"spec", "gateway", "replicas"}},
+		{class: "scale-no-selector", resource: "pools.no-selector.example.com", kind: "Pool", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
+		{class: "scale-cluster-scoped", resource: "fleets.cluster-scoped.example.com", kind: "Fleet", spec: "{replicas: 2, region: north}", field: ".spec.replicas", path: replicas},
+		{class: "scale-schemaless", resource: "vertices.schemaless.example.com", kind: "Vertex", spec: "{replicas: 2, source: {size: 7, any: [{thing: 1}]}}", field: ".spec.replicas", path: replicas},
+		{class: "scale-name-clash", resource: "statefulsets.name-clash.example.com", kind: "StatefulSet", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
+		{class: "scale-not-pods", resource: "connectors.not-pods.example.com", kind: "Connector", spec: "{tasksMax: 2}", field: ".spec.tasksMax", path: []any{"spec", "tasksMax"}},
+		{class: "scale-not-replicas", resource: "agents.not-replicas.example.com", kind: "Agent", spec: "{shardCount: 2, replicaCount: 3}", field: ".spec.shardCount", path: []any{"spec", "shardCount"}},
+		{class: "annotated", resource: "crews.annotated.example.com", kind: "Crew", spec: "{replicas: 9, teams: [{name: hold, members: 1}, {name: deck, members: 2}]}",
+			field: `.spec.teams[?(@.name=="deck")].members`, path: []any{"spec", "teams", 1, "members"}},
+		{class: "no-scale-field", resource: "lamps.no-scale.example.com", kind: "Lamp", spec: "{replicas: 2, shade: green}", choices: map[string][]any{".spec.replicas": replicas}},
+		{class: "no-scale-ambiguous", resource: "stores.ambiguous.example.com", kind: "Store", spec: "{insert: {replicaCount: 1}, select: {replicaCount: 2}, storage: {retentionDays: 30}}", choices: map[string][]any{
+			".spec.insert.replicaCount":  {"spec", "insert", "replicaCount"},
+			".spec.select.replicaCount":  {"spec", "select", "replicaCount"},
+			".spec.storage.replicaCount": {"spec", "storage", "replicaCount"}, // it is not there yet
+		}},
+		{class: "no-scale-array", resource: "searches.array.example.com", kind: "Search", spec: "{version: v1, maxShards: 9, nodeSets: [{name: cold, count: 1}, {name: it's hot, count: 2}, {name: new}]}", choices: map[string][]any{
+			`.spec.nodeSets[?(@.name=="cold")].count`:     {"spec", "nodeSets", 0, "count"},
+			`.spec.nodeSets[?(@.name=="it's hot")].count`: {"spec", "nodeSets", 1, "count"},
+			`.spec.nodeSets[?(@.name=="new")].count`:      {"spec", "nodeSets", 2, "count"},
+		}},
+		{class: "trap", resource: "topics.trap.example.com", kind: "Topic", spec: "{partitions: 12, replicas: 2}", choices: map[string][]any{".spec.replicas": replicas}},
+		{class: "negative", resource: "runs.negative.example.com", kind: "Run", spec: "{parallelism: 2}"},
+	}
+}
+
+// For each way in which a count appears in the wild, scale changes the right
+// field and nothing else, or refuses, names the fields, and gives the commands.
+func TestScaleAnyKind(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	for _, k := range ownKinds() {
+		t.Run(k.class, func(t *testing.T) {
+			t.Parallel()
+			at := ns
+			if isClusterwide(k.resource) {
+				at = ""
+			}
+			before := makeObject(t, at, k.resource, k.manifest("it"))
+			r := kubectl(t, ns, "imoocpod", "scale", k.object(), "--replicas", "4")
+			after := getObject(t, at, k.resource, "it")
+			if k.field == "" {
+				k.refused(t, before, after, r)
+				k.chosen(t, at, r)
+				return
+			}
+			singular := strings.ToLower(k.kind) + strings.TrimPrefix(k.resource, resourceOf(k.resource).Resource)
+			says := ""
+			if k.field != ".spec.replicas" {
+				says = singular + "/it: the count is " + k.field + "\n"
+			}
+			if r.code != 0 || r.stdout != singular+"/it scaled\n" || r.stderr != says {
+				t.Errorf("exit code %d, printed %q, said %q, want it to say %q", r.code, r.stdout, r.stderr, says)
+			}
+			changedOnly(t, before, after, int64(4), k.path...)
+		})
+	}
+}
+
+// refused checks that an object was left alone and that all was said that helps.
+func (k ownKind) refused(t *testing.T, before, after *unstructured.Unstructured, r result) {
+	t.Helper()
+	if before.GetResourceVersion() != after.GetResourceVersion() {
+		t.Errorf("a guess was written: %s", toJSON(t, after.Object))
+	}
+	if r.code != exitError || r.stdout != "" {
+		t.Errorf("exit code %d, printed %q", r.code, r.stdout)
+	}
+	if len(k.choices) == 0 {
+		if want := "error: " + k.resource + " has no replica count: it has no /scale, and no field of its spec looks like one\n"; r.stderr != want {
+			t.Errorf("said %q, want %q", r.stderr, want)
+		}
+		return
+	}
+	if want := "error: " + k.resource + " has no /scale, and nothing says which field is its replica count. Choose one:\n"; !strings.HasPrefix(r.stderr, want) {
+		t.Errorf("said %q, want %q first", r.stderr, want)
+	}
+}
+
+// chosen runs the commands that a refusal printed, each on an object of its own.
+func (k ownKind) chosen(t *testing.T, ns string, r result) {
+	t.Helper()
+	offered := map[string]string{}
+	for path, line := range commands(t, r) {
+		offered[strings.ReplaceAll(path, `'\''`, `'`)] = line
+	}
+	if len(offered) != len(k.choices) {
+		t.Errorf("it offers %q, want %q:\n%s", keys(offered), keys(k.choices), r.stderr)
+	}
+	for path, place := range k.choices {
+		before := getObject(t, ns, k.resource, "it")
+		if offered[path] == "" {
+			t.Errorf("%s is not offered:\n%s", path, r.stderr)
+			continue
+		}
+		if r := shell(t, offered[path]); r.code != 0 {
+			t.Errorf("%s: exit code %d, said %q", r.line, r.code, r.stderr)
+		}
+		changedOnly(t, before, getObject(t, ns, k.resource, "it"), int64(4), place...)
+	}
+}
+
+// A refusal shows what is known of each field, and how an administrator says
+// once for all which it is. That command works too.
+func TestAnnotateOnce(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	manifest := strings.NewReplacer("lamps.no-scale.example.com", "lanterns.once.example.com", "no-scale.example.com", "once.example.com",
+		"kind: Lamp, plural: lamps, singular: lamp", "kind: Lantern, plural: lanterns, singular: lantern").Replace(readFile(t, "testdata/crds/no-scale-field.yaml"))
+	apply(t, "", manifest)
+	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/lanterns.once.example.com"))
+	makeObject(t, ns, "lanterns.once.example.com", "{apiVersion: once.example.com/v1, kind: Lantern, metadata: {name: it}, spec: {shade: red, replicas: 2}}")
+	var r result
+	eventually(t, "the server publishes the schema", func() bool {
+		r = kubectl(t, ns, "imoocpod", "scale", "lantern/it", "--replicas", "3")
+		return strings.Contains(r.stderr, "Choose one")
+	})
+	if want := "\n  .spec.replicas (now 2): How many lamps burn.\n"; !strings.Contains(r.stderr, want) {
+		t.Errorf("said %q, want %q in it", r.stderr, want)
+	}
+	_, annotate, found := strings.Cut(r.stderr, "\nTo say it once for all: ")
+	if !found {
+		t.Fatalf("said %q", r.stderr)
+	}
+	must(t, shell(t, annotate))
+	imoocpod(t, ns, "scale", "lantern/it", "--replicas", "3")
+	if n, _, _ := unstructured.NestedInt64(getObject(t, ns, "lanterns.once.example.com", "it").Object, "spec", "replicas"); n != 3 {
+		t.Errorf("there are %d, want 3", n)
+	}
+	must(t, kubectl(t, "", "annotate", "--overwrite", "crd", "lanterns.once.example.com", "imoocpod.dev/replicas-path=.status.replicas"))
+	r = kubectl(t, ns, "imoocpod", "scale", "lantern/it", "--replicas", "4")
+	if r.code != exitError || !strings.Contains(r.stderr, "annotation imoocpod.dev/replicas-path of the CRD lanterns.once.example.com: ") {
+		t.Errorf("a wrong annotation: exit code %d, said %q", r.code, r.stderr)
+	}
+}
+
+func TestReplicasPath(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	const searches = "searches.array.example.com"
+	for i, step := range []struct {
+		path string
+		code int
+		says string
+		want []any
+	}{
+		{`.spec.nodeSets[?(@.name=="hot")].count`, 0, "", []any{"spec", "nodeSets", 1, "count"}},
+		{`{.spec.nodeSets[?(@.name=='cold')].count}`, 0, "", []any{"spec", "nodeSets", 0, "count"}},
+		{`spec.nodeSets[1].count`, 0, "", []any{"spec", "nodeSets", 1, "count"}},
+		{`.spec.nodeSets[?(@.name=="bare")].count`, 0, "", []any{"spec", "nodeSets", 2, "count"}},
+		{`.spec.nodeSets[?(@.name=="none")].count`, exitError, "is not there: an element of a list is changed and never added", nil},
+		{`.spec.nodeSets[?(@.count==1)].count`, exitError, "matches 2 places", nil},
+		{`.spec.nodeSets[*].count`, exitUsage, "a wildcard can mean several places", nil},
+		{`.spec.nodeSets.count`, exitError, "is a list: select one of its elements by a key", nil},
+		{`.spec.version`, exitError, `is the string "v1", not an integer`, nil},
+		{`.status.count`, exitUsage, "outside .spec", nil},
+		{`.spec.nodeSet[0].count`, exitError, "is not there", nil},
+		{`.spec.counter`, exitError, "counter", nil}, // the schema knows no such field
+	} {
+		t.Run(step.path, func(t *testing.T) {
+			t.Parallel()
+			name := fmt.Sprintf("it-%d", i)
+			before := makeObject(t, ns, searches, fmt.Sprintf(`{apiVersion: array.example.com/v1, kind: Search, metadata: {name: %s}, spec: {version: v1,
+  nodeSets: [{name: cold, count: 1}, {name: hot, count: 1, roles: [a, b]}, {name: bare}]}}`, name))
+			r := kubectl(t, ns, "imoocpod", "scale", "search/"+name, "--replicas", "5", "--replicas-path", step.path)
+			if r.code != step.code || !strings.Contains(r.stderr, step.says) {
+				t.Errorf("exit code %d, said %q, want %d and %q", r.code, r.stderr, step.code, step.says)
+			}
+			changedOnly(t, before, getObject(t, ns, searches, name), int64(5), step.want...)
+		})
+	}
+	// The conditions hold for a path as they do for /scale.
+	makeObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot, count: 1}]}}")
+	const hot = `.spec.nodeSets[?(@.name=="hot")].count`
+	for _, refused := range [][]string{{"--current-replicas", "2"}, {"--resource-version", "1"}, {"--current-replicas", "2", "--dry-run=client"}, {"--resource-version", "1", "--dry-run=client"}} {
+		r := kubectl(t, ns, append([]string{"imoocpod", "scale", "search/it", "--replicas", "3", "--replicas-path", hot}, refused...)...)
+		if r.code != exitPrecondition {
+			t.Errorf("%v: exit code %d, said %q", refused, r.code, r.stderr)
+		}
+	}
+	out := imoocpod(t, ns, "scale", "search/it", "--replicas", "3", "--replicas-path", hot, "--dry-run=server", "-o", "jsonpath={.spec.nodeSets[0].count}")
+	if n := getObject(t, ns, searches, "it"); out != "3" || n.GetGeneration() != 1 {
+		t.Errorf("a dry run printed %q and left %v", out, n.Object["spec"])
+	}
+	imoocpod(t, ns, "scale", "search/it", "--replicas", "3", "--replicas-path", hot, "--current-replicas", "1", "--resource-version", getObject(t, ns, searches, "it").GetResourceVersion())
+}
+
+// An optional count that is absent: the server cannot show /scale, and sets it.
+func TestAbsentCount(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	const cells = "cells.nested.example.com"
+	before := makeObject(t, ns, cells, "{apiVersion: nested.example.com/v1, kind: Cell, metadata: {name: it}, spec: {name: zone1}}")
+	if r := kubectl(t, ns, "get", "--raw", "/apis/nested.example.com/v1/namespaces/"+ns+"/cells/it/scale"); r.code == 0 {
+		t.Error("the server shows /scale without a count, so this tests nothing")
+	}
+	imoocpod(t, ns, "status", "cell/it")
+	imoocpod(t, ns, "describe", "cell/it")
+	if r := kubectl(t, ns, "imoocpod", "scale", "cell/it", "--replicas", "3", "--current-replicas", "1"); r.code != exitPrecondition {
+		t.Errorf("no count is not one: exit code %d, said %q", r.code, r.stderr)
+	} else if want := "expected the replicas of cell.nested.example.com/it to be 1, but .spec.gateway.replicas is not set"; !strings.Contains(r.stderr, want) {
+		t.Errorf("said %q, want %q", r.stderr, want)
+	}
+	imoocpod(t, ns, "scale", "cell/it", "--replicas", "3")
+	changedOnly(t, before, getObject(t, ns, cells, "it"), int64(3), "spec", "gateway", "replicas")
+}
+
+// What a kind's rules refuse is said in their words.
+func TestRulesOfAKind(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	const fleets = "fleets.cluster-scoped.example.com"
+	for name, spec := range map[string]string{"static": "{replicas: 2}", "dynamic": "{region: south}"} {
+		makeObject(t, "", fleets, fmt.Sprintf("{apiVersion: cluster-scoped.example.com/v1, kind: Fleet, metadata: {name: %s}, spec: %s}", name, spec))
+	}
+	for args, says := range map[string]string{
+		"fleet/static --replicas 6":                               `The Fleet "static" is invalid: spec: Invalid value: a fleet has no more than five nodes`,
+		"fleet/dynamic --replicas 3":                              `The Fleet "dynamic" is invalid: spec: Invalid value: a dynamic fleet cannot become a static one`,
+		"fleet/static --replicas 6 --dry-run=server":              "a fleet has no more than five nodes",
+		"fleet/static --replicas 6 --replicas-path spec.replicas": "a fleet has no more than five nodes",
+	} {
+		r := kubectl(t, "", append([]string{"imoocpod", "scale"}, words(args)...)...)
+		if r.code != exitError || r.stdout != "" || !strings.Contains(r.stderr, says) {
+			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", args, r.code, r.stdout, r.stderr, says)
+		}
+	}
+}
+
+// Who may not read CRDs scales all the same, and is told what is known.
+func TestScaleWithoutReadingCRDs(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	apply(t, ns, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: rings}
+rules: [{apiGroups: [odd-name.example.com, no-scale.example.com], resources: ["*"], verbs: [get, patch, create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: rings}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: rings}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
+`, ns))
+	eventually(t, "the user has rights", func() bool {
+		return kubectl(t, ns, "auth", "can-i", "patch", "rings.odd-name.example.com", "--subresource", "scale", "--as", ns).code == 0
+	})
+	before := makeObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: it}, spec: {clusterSize: 2}}")
+	r := kubectl(t, ns, "imoocpod", "scale", "ring/it", "--replicas", "4", "--as", ns)
+	if want := "ring.odd-name.example.com/it: the count is /scale\n"; r.code != 0 || r.stderr != want {
+		t.Errorf("exit code %d, said %q, want %q", r.code, r.stderr, want)
+	}
+	changedOnly(t, before, getObject(t, ns, "rings.odd-name.example.com", "it"), int64(4), "spec", "clusterSize")
+	// The schema, from which a refusal is made, everybody may read.
+	makeObject(t, ns, "lamps.no-scale.example.com", "{apiVersion: no-scale.example.com/v1, kind: Lamp, metadata: {name: it}, spec: {shade: red}}")
+	r = kubectl(t, ns, "imoocpod", "scale", "lamp/it", "--replicas", "4", "--as", ns)
+	if r.code != exitError || len(commands(t, r)) != 1 {
+		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+	r = kubectl(t, ns, "imoocpod", "create", "ring/new", "--replicas", "4", "--as", ns)
+	if r.code != exitError || !strings.Contains(r.stderr, "name it with --replicas-path") {
+		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+	imoocpod(t, ns, "create", "ring/new", "--replicas", "4", "--replicas-path", ".spec.clusterSize", "--as", ns)
+}
+
+// Many change the same object at once. Whoever was told that it is done finds
+// it done, and nobody's change is lost.
+func TestNoUpdateIsLost(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	const searches = "searches.array.example.com"
+	var sets []string
+	const n = 10
+	for i := range n {
+		sets = append(sets, fmt.Sprintf("{name: set-%d, count: 1}", i))
+	}
+	before := makeObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: ["+strings.Join(sets, ", ")+"]}}")
+	results := make([]result, n)
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() {
+			results[i] = kubectl(t, ns, "imoocpod", "scale", "search/it", "--replicas", fmt.Sprint(i+2), "--replicas-path", fmt.Sprintf(".spec.nodeSets[?(@.name==%q)].count", fmt.Sprintf("set-%d", i)))
+		})
+		running.Go(func() {
+			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"a-%d":"b"}}}`, i)
+			_, err := cluster.dynamic.Resource(resourceOf(searches)).Namespace(ns).Patch(t.Context(), "it", types.MergePatchType, patch, metav1.PatchOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	want := before.DeepCopy()
+	annotations := map[string]string{}
+	for i, r := range results {
+		annotations[fmt.Sprintf("a-%d", i)] = "b"
+		switch r.code {
+		case 0:
+			put(t, want.Object, int64(i+2), "spec", "nodeSets", i, "count")
+		case exitPrecondition: // it lost every race, and says so
+		default:
+			t.Errorf("%s: exit code %d, said %q", r.line, r.code, r.stderr)
+		}
+	}
+	want.SetAnnotations(annotations)
+	changedOnly(t, want, getObject(t, ns, searches, "it"), nil)
+}
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	makeObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: counted}, spec: {clusterSize: 2}}")
+	type row struct {
+		Kind, Group, Version, Resource, Field, Found string
+		Candidates                                   []string
+		MayScale                                     *bool
+		Objects                                      *int64
+		Reconciled                                   bool
+	}
+	var list struct {
+		APIVersion, Kind string
+		Items            []row
+	}
+	if err := json.Unmarshal([]byte(imoocpod(t, ns, "kinds", "-o", "json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	find := func(kind, group string) (row, bool) {
+		i := slices.IndexFunc(list.Items, func(r row) bool { return r.Kind == kind && r.Group == group })
+		if i < 0 {
+			return row{}, false
+		}
+		return list.Items[i], true
+	}
+	for _, k := range ownKinds() {
+		resource := resourceOf(k.resource)
+		got, listed := find(k.kind, resource.Group)
+		if k.field == "" && k.choices == nil {
+			if listed {
+				t.Errorf("%s is listed, though it has no count: %+v", k.class, got)
+			}
+			continue
+		}
+		if !listed || got.Field != k.field || got.Resource != resource.Resource || got.MayScale == nil || !*got.MayScale || got.Objects == nil || got.Reconciled {
+			t.Errorf("%s is listed as %+v, want the field %q", k.class, got, k.field)
+		}
+		if k.field == "" && len(got.Candidates) == 0 {
+			t.Errorf("%s has no candidates: %+v", k.class, got)
+		}
+	}
+	if got, _ := find("Ring", "odd-name.example.com"); got.Found != "/scale" || *got.Objects < 1 {
+		t.Errorf("got %+v", got)
+	}
+	if got, _ := find("Crew", "annotated.example.com"); got.Found != "annotation of the CRD" {
+		t.Errorf("got %+v", got)
+	}
+	if got, _ := find("Store", "ambiguous.example.com"); got.Found != "guess" || len(got.Candidates) != 3 {
+		t.Errorf("got %+v", got)
+	}
+	if got, _ := find("ImoocPod", "batch.tutorial.kubebuilder.io"); got.Field != ".spec.replicas" || !got.Reconciled {
+		t.Errorf("got %+v", got)
+	}
+	if got, _ := find("Deployment", "apps"); got.Field != ".spec.replicas" || got.Found != "/scale" {
+		t.Errorf("got %+v", got)
+	}
+	table := imoocpod(t, ns, "kinds")
+	for _, line := range []string{
+		`(?m)^KIND +GROUP +FIELD +FOUND +MAY SCALE +OBJECTS +RECONCILED$`,
+		`(?m)^Ring +odd-name\.example\.com +\.spec\.clusterSize +/scale +yes +\d+ +no$`,
+		`(?m)^Store +ambiguous\.example\.com +\.spec\.insert\.replicaCount\? \(\+2\) +guess +yes +\d+ +no$`,
+		`(?m)^ReplicationController +<none> +\.spec\.replicas +/scale +yes +\d+ +no$`,
+	} {
+		contains(t, table, line)
+	}
+	contains(t, imoocpod(t, ns, "kinds", "-o", "wide"), `(?m)^Store +\S+ +\.spec\.insert\.replicaCount\?,\.spec\.select\.replicaCount\?,\.spec\.storage\.replicaCount\? `)
+	// Who may do nothing is told so, and what cannot be known.
+	contains(t, imoocpod(t, ns, "kinds", "--as", "nobody"), `(?m)^Ring +odd-name\.example\.com +/scale +/scale +no +<unknown> +no$`)
+}

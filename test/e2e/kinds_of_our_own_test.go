@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os/exec"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+var (
+	installingKinds sync.Mutex
+	kindsInstalled  bool
+)
+
+// installKinds installs the small CRDs of testdata/crds once: one for each way
+// in which a replica count appears in the wild. They bother nobody, and stay.
+func installKinds(t *testing.T) {
+	t.Helper()
+	installingKinds.Lock()
+	defer installingKinds.Unlock()
+	if kindsInstalled {
+		return
+	}
+	must(t, kubectl(t, "", "apply", "-f", "testdata/crds"))
+	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "-f", "testdata/crds"))
+	names := words(must(t, kubectl(t, "", "get", "-f", "testdata/crds", "-o", "jsonpath={.items[*].spec.group}")))
+	eventually(t, "the server publishes the schemas of all kinds", func() bool {
+		published := must(t, kubectl(t, "", "get", "--raw", "/openapi/v3"))
+		for _, group := range names {
+			if !strings.Contains(published, `"apis/`+group+`/v1"`) {
+				return false
+			}
+		}
+		return true
+	})
+	kindsInstalled = true
+}
+
+// resourceOf is the client for plural.group, or for one of the built-in apps.
+func resourceOf(resource string) schema.GroupVersionResource {
+	plural, group, _ := strings.Cut(resource, ".")
+	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
+}
+
+// makeObject creates an object from a manifest, and returns it as it is stored.
+func makeObject(t *testing.T, namespace, resource, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	made, err := cluster.dynamic.Resource(resourceOf(resource)).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if namespace == "" {
+		t.Cleanup(func() {
+			if err := cluster.dynamic.Resource(resourceOf(resource)).Delete(context.Background(), made.GetName(), metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return made
+}
+
+func getObject(t *testing.T, namespace, resource, name string) *unstructured.Unstructured {
+	t.Helper()
+	obj, err := cluster.dynamic.Resource(resourceOf(resource)).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// changedOnly fails the test unless an object is as before but for the value at
+// the path, whose elements are names of fields and indexes of elements.
+func changedOnly(t *testing.T, before, after *unstructured.Unstructured, value any, path ...any) {
+	t.Helper()
+	want := before.DeepCopy()
+	if len(path) > 0 {
+		put(t, want.Object, value, path...)
+	}
+	if got := plain(after); !reflect.DeepEqual(got, plain(want)) {
+		t.Errorf("%s is\n%s\nwant\n%s", before.GetName(), toJSON(t, got), toJSON(t, plain(want)))
+	}
+}
+
+// plain is an object without what any change changes.
+func plain(obj *unstructured.Unstructured) map[string]any {
+	obj = obj.DeepCopy()
+	for _, field := range []string{"resourceVersion", "generation", "managedFields"} {
+		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	}
+	return obj.Object
+}
+
+// put is deliberately not the plugin's own way of finding a place.
+func put(t *testing.T, in any, value any, path ...any) {
+	t.Helper()
+	last := len(path) == 1
+	switch key := path[0].(type) {
+	case string:
+		fields := in.(map[string]any)
+		if last {
+			fields[key] = value
+			return
+		}
+		if fields[key] == nil {
+			fields[key] = map[string]any{}
+		}
+		put(t, fields[key], value, path[1:]...)
+	case int:
+		put(t, in.([]any)[key], value, path[1:]...)
+	}
+}
+
+func toJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// shell runs a command line that the plugin printed, as a person would paste it.
+func shell(t *testing.T, line string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Env = environment()
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	r := result{line: line, stdout: stdout.String(), stderr: stderr.String()}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		r.code = exit.ExitCode()
+	case err != nil:
+		t.Fatalf("%s: %v", line, err)
+	}
+	return r
+}
+
+// commands are those that a refusal prints, by the path that each gives.
+func commands(t *testing.T, r result) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^ {4}(kubectl imoocpod .* --replicas-path '(.*)')$`).FindAllStringSubmatch(r.stderr, -1) {
+		found[m[2]] = m[1]
+	}
+	return found
+}
+
+// ownedBy makes an object the controller of another.
+func ownedBy(t *testing.T, namespace, resource, name string, owner *unstructured.Unstructured) {
+	t.Helper()
+	obj := getObject(t, namespace, resource, name)
+	obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})
+	if _, err := cluster.dynamic.Resource(resourceOf(resource)).Namespace(namespace).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keys are those of a map, to be told.
+func keys[V any](m map[string]V) []string {
+	var all []string
+	for key := range maps.Keys(m) {
+		all = append(all, key)
+	}
+	return all
+}
+
+// isClusterwide says whether a resource type is in no namespace.
+func isClusterwide(resource string) bool { return resource == "fleets.cluster-scoped.example.com" }
+
+
+// contains fails the test unless a pattern matches somewhere.
+func contains(t *testing.T, got, pattern string) {
+	t.Helper()
+	if !regexp.MustCompile(pattern).MatchString(got) {
+		t.Errorf("got\n%s\nwant a match for\n%s", got, pattern)
+	}
+}

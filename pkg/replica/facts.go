@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +19,13 @@ func currentFields() []string {
 
 func readyFields() []string {
 	return []string{"readyReplicas", "availableReplicas", "numberReady", "readyInstances", "readyNodes", "ready"}
+}
+
+// TellsReady says whether a kind's status, as its schema has it, tells how many
+// pods are ready: then it is none where the field is absent.
+func TellsReady(schema map[string]any) bool {
+	status := fields(schema, "properties", "status", "properties")
+	return slices.ContainsFunc(readyFields(), func(name string) bool { return status[name] != nil })
 }
 
 // Facts reads from an object what a verdict is made of.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func TestDesired(t *testing.T) {
@@ -69,5 +70,55 @@ func TestTemplate(t *testing.T) {
 	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": "what"}}
 	if _, err := Template(obj); err == nil {
 		t.Error("a template that is none was read")
+	}
+}
+
+// Kinds that this program does not ship tell what they have in their own ways.
+func TestFactsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
+	type told struct {
+		current, ready       int32
+		untracked, uncounted bool
+	}
+	for name, test := range map[string]struct {
+		status any
+		want   told
+	}{
+		"as a Deployment":       {map[string]any{"observedGeneration": int64(2), "replicas": int64(3), "readyReplicas": int64(2), "availableReplicas": int64(1)}, told{3, 2, false, false}},
+		"as a DaemonSet":        {map[string]any{"observedGeneration": int64(2), "currentNumberScheduled": int64(3), "numberReady": int64(2)}, told{3, 2, false, false}},
+		"available alone":       {map[string]any{"availableReplicas": int64(1)}, told{0, 1, true, false}},
+		"no count of the ready": {map[string]any{"replicas": int64(3)}, told{3, 0, true, true}},
+		"other words":           {map[string]any{"clusterSize": int64(3), "readyNodes": int64(3)}, told{3, 3, true, false}},
+		"words for a person":    {map[string]any{"ready": "3/3", "replicas": "three"}, told{0, 0, true, true}},
+		"ready is a yes":        {map[string]any{"ready": true}, told{0, 0, true, true}},
+		"odd conditions":        {map[string]any{"conditions": "fine"}, told{0, 0, true, true}},
+		"nothing":               {nil, told{0, 0, true, true}},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "it"}}}
+		if test.status != nil {
+			obj.Object["status"] = test.status
+		}
+		o, err := kind.Facts(obj)
+		if got := (told{o.Current, o.Ready, o.Untracked, o.Uncounted}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
+			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
+		}
+	}
+}
+
+func TestTellsReady(t *testing.T) {
+	t.Parallel()
+	status := func(names ...string) map[string]any {
+		properties := map[string]any{}
+		for _, name := range names {
+			properties[name] = map[string]any{"type": "integer"}
+		}
+		return map[string]any{"properties": map[string]any{"status": map[string]any{"properties": properties}}}
+	}
+	if !TellsReady(status("replicas", "readyReplicas")) || !TellsReady(status("availableReplicas")) {
+		t.Error("a status that tells how many are ready was not seen")
+	}
+	if TellsReady(status("replicas")) || TellsReady(nil) || TellsReady(map[string]any{}) {
+		t.Error("a status that tells nothing was taken for one that does")
 	}
 }

@@ -132,7 +132,7 @@ func (f *Finder) crd(ctx context.Context, kind Kind) (*unstructured.Unstructured
 func scalePath(crd *unstructured.Unstructured, kind Kind) *Path {
 	word := ""
 	if crd == nil {
-		if kind.builtIn() {
+		if kind.BuiltIn() {
 			word = ".spec.replicas"
 		}
 	} else if v := crdVersion(crd, kind.Resource.Version); v != nil {

@@ -56,8 +56,8 @@ func KindOf(m *meta.RESTMapping) Kind {
 // Shipped says whether the kind is one that this program brings with it.
 func (k Kind) Shipped() bool { return k.Resource == ImoocPod().Resource }
 
-// builtIn says whether the kind is the API server's own.
-func (k Kind) builtIn() bool { return !strings.Contains(k.Resource.Group, ".") }
+// BuiltIn says whether the kind is the API server's own.
+func (k Kind) BuiltIn() bool { return !strings.Contains(k.Resource.Group, ".") }
 
 // GroupVersionKind is what manifests of the kind carry.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {

@@ -1,10 +1,11 @@
 package replica
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // Put sets the value at the path in an object that is being made. What is
@@ -152,9 +153,13 @@ func (p Path) typeIn(schema map[string]any) string {
 // ParseSetting takes PATH=VALUE apart. An = in brackets or quotes belongs to
 // the path.
 func ParseSetting(pair string) (Path, string, error) {
-	depth, quoted := 0, rune(0)
+	depth, quoted, escaped := 0, rune(0), false
 	for i, c := range pair {
 		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
 		case quoted != 0:
 			if c == quoted {
 				quoted = 0

@@ -40,7 +40,7 @@ func (f *Finder) Kinds() ([]Kind, error) {
 			if !slices.Contains(r.Verbs, "patch") || strings.Contains(r.Name, "/") {
 				continue
 			}
-			if served, err := f.scaleServed(kind); (err == nil && served) || !kind.builtIn() {
+			if served, err := f.scaleServed(kind); (err == nil && served) || !kind.BuiltIn() {
 				kinds = append(kinds, kind)
 			}
 		}

@@ -1,0 +1,50 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Which arguments mean ImoocPods and nothing else, so that a server need not be
+// asked what they mean.
+func TestImoocPodArguments(t *testing.T) {
+	t.Parallel()
+	const full = "imoocpods.batch.tutorial.kubebuilder.io"
+	for args, want := range map[string]string{
+		"foo":           "foo",
+		"deployment":    "deployment",
+		"imoocpod/foo":  "foo",
+		"imoocpods/foo": "foo",
+		full + "/foo":   "foo",
+		"imoocpod.batch.tutorial.kubebuilder.io/foo": "foo",
+		"imoocpod foo":               "foo",
+		"imoocpods foo bar":          "foo bar",
+		full + " foo bar":            "foo bar",
+		"imoocpod/foo imoocpods/bar": "foo bar",
+		// What needs a look at what the server has.
+		"":                            "-",
+		"imp/foo":                     "-",
+		"imp foo":                     "-",
+		"deployment/foo":              "-",
+		"deployment foo":              "-",
+		"imoocpod/foo deployment/bar": "-",
+		"imoocpods.example.com/foo":   "-",
+		"foo bar":                     "-",
+		"imoocpod,deployment foo":     "-",
+		"foo imoocpod/bar":            "-",
+	} {
+		names, ok := (&targetFlags{}).imoocPods(strings.Fields(args))
+		if got := strings.Join(names, " "); ok != (want != "-") || ok && got != want {
+			t.Errorf("%q means the ImoocPods %q (%t), want %q", args, got, ok, want)
+		}
+	}
+	for _, flags := range []targetFlags{{all: true}, {allNamespaces: true}, {selector: "a=b"}} {
+		if names, ok := flags.imoocPods([]string{"foo"}); ok {
+			t.Errorf("with %+v a word is a type, not the names %q", flags, names)
+		}
+	}
+	if names, ok := (&targetFlags{}).imoocPods([]string{"imoocpod/"}); !ok || !slices.Equal(names, []string{""}) {
+		t.Errorf("an empty name is %q (%t), which is refused as such", names, ok)
+	}
+}

@@ -147,7 +147,28 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 	if o.timeout == 0 || o.dryRun != "none" {
 		return nil
 	}
-	return awaitReady(ctx, t, objects, o.change.replicas, version, o.timeout)
+	told, err := tellsReady(c, t.kind)
+	if err != nil {
+		return err
+	}
+	return awaitReady(ctx, t, objects, o.change.replicas, version, o.timeout, told)
+}
+
+// tellsReady says whether a kind's status tells how many pods are ready. A
+// built-in kind's does, and leaves the field out where there are none.
+func tellsReady(c *clients, kind replica.Kind) (bool, error) {
+	if kind.Shipped() || kind.BuiltIn() {
+		return true, nil
+	}
+	finder, err := c.finder()
+	if err != nil {
+		return false, err
+	}
+	schema, err := finder.Schema(kind)
+	if err != nil {
+		return false, err
+	}
+	return replica.TellsReady(schema), nil
 }
 
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.
@@ -220,8 +241,10 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field repl
 }
 
 // awaitReady waits until the controller has seen an object as it is at this
-// resourceVersion or later, and has made it ready.
-func awaitReady(ctx context.Context, t target, objects dynamic.ResourceInterface, desired int32, resourceVersion string, timeout time.Duration) error {
+// resourceVersion or later, and has made it ready. Of a kind that has not told
+// how many pods are ready, there is only what kubectl waits for: how many there
+// are.
+func awaitReady(ctx context.Context, t target, objects dynamic.ResourceInterface, desired int32, resourceVersion string, timeout time.Duration, told bool) error {
 	reason := "nothing"
 	err := awaitObject(ctx, objects, t.name, timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
@@ -235,6 +258,12 @@ func awaitReady(ctx context.Context, t target, objects dynamic.ResourceInterface
 			return false, err
 		}
 		facts.Desired = desired
+		if facts.Uncounted && !told {
+			if scale, err := replica.GetScale(ctx, objects, t.name); err == nil {
+				facts.Current = scale.Status.Replicas
+			}
+			facts.Ready = facts.Current
+		}
 		verdict, why, _ := status.Judge(facts)
 		reason = fmt.Sprintf("%s: %s", verdict, why)
 		return verdict == status.Ready, nil

@@ -56,11 +56,7 @@ func resourceOf(resource string) schema.GroupVersionResource {
 // makeObject creates an object from a manifest, and returns it as it is stored.
 func makeObject(t *testing.T, namespace, resource, manifest string) *unstructured.Unstructured {
 	t.Helper()
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(manifest), &obj.Object); err != nil {
-		t.Fatal(err)
-	}
-	made, err := cluster.dynamic.Resource(resourceOf(resource)).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
+	made, err := cluster.dynamic.Resource(resourceOf(resource)).Namespace(namespace).Create(t.Context(), parse(t, manifest), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +68,15 @@ func makeObject(t *testing.T, namespace, resource, manifest string) *unstructure
 		})
 	}
 	return made
+}
+
+func parse(t *testing.T, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
 }
 
 func getObject(t *testing.T, namespace, resource, name string) *unstructured.Unstructured {
@@ -186,7 +191,6 @@ func keys[V any](m map[string]V) []string {
 
 // isClusterwide says whether a resource type is in no namespace.
 func isClusterwide(resource string) bool { return resource == "fleets.cluster-scoped.example.com" }
-
 
 // contains fails the test unless a pattern matches somewhere.
 func contains(t *testing.T, got, pattern string) {

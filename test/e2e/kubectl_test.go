@@ -27,6 +27,12 @@ func kubectl(t *testing.T, namespace string, args ...string) result {
 // kubectlWith is kubectl with more environment, such as "KUBECONFIG=…".
 func kubectlWith(t *testing.T, env []string, namespace string, args ...string) result {
 	t.Helper()
+	return kubectlFrom(t, "", env, namespace, args...)
+}
+
+// kubectlFrom is kubectlWith with something to read.
+func kubectlFrom(t *testing.T, stdin string, env []string, namespace string, args ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	if namespace != "" {
@@ -34,6 +40,7 @@ func kubectlWith(t *testing.T, env []string, namespace string, args ...string) r
 	}
 	cmd := exec.CommandContext(ctx, cluster.Bin+"/kubectl", args...)
 	cmd.Env = append(environment(), env...)
+	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

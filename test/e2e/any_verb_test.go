@@ -1,0 +1,300 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The other verbs, for kinds that this program does not ship.
+
+func TestCreateAnyKind(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	for args, want := range map[string]string{
+		"widget/a --replicas 3":                       `{"replicas":3}`,
+		"widgets.plain.example.com/b":                 ``, // without --replicas, no count
+		"wdg/c --replicas 0 --set .spec.color=12":     `{"color":"12","replicas":0}`,
+		"ring/a --replicas 3":                         `{"clusterSize":3}`,
+		"cell/a --replicas 3 --set spec.name=zone1":   `{"gateway":{"replicas":3},"name":"zone1"}`,
+		"connector/a --replicas 3":                    `{"tasksMax":3}`,
+		"crew/a --replicas 3":                         `{"teams":[{"members":3,"name":"deck"}]}`,
+		"vertex/a --set .spec.a=3 --set .spec.b=true": `{"a":3,"b":true,"replicas":1}`,
+		"vertex/b --set .spec.a=x --set .spec.b={}":   `{"a":"x","b":{},"replicas":1}`,
+		"vertex/c --set-string .spec.a=3":             `{"a":"3","replicas":1}`,
+		"lamp/a --set .spec.shade=true":               `{"shade":"true"}`,
+		"lamp/b --set .spec.shade=a=b --replicas 2 " + "--replicas-path .spec.replicas":                                                 `{"replicas":2,"shade":"a=b"}`,
+		"search/a --set .spec.nodeSets[0].name=hot --set .spec.nodeSets[0].count=2 --set .spec.nodeSets[1].name=cold":                   `{"nodeSets":[{"count":2,"name":"hot"},{"name":"cold"}]}`,
+		`search/b --set .spec.nodeSets[?(@.name=="hot")].count=2 --set .spec.nodeSets[?(@.name=="hot")].roles[0]=true`:                  `{"nodeSets":[{"count":2,"name":"hot","roles":["true"]}]}`,
+		`search/c --replicas 4 --replicas-path .spec.nodeSets[?(@.name=="hot")].count --set .spec.verbose=true --set .spec.maxShards=5`: `{"maxShards":5,"nodeSets":[{"count":4,"name":"hot"}],"verbose":true}`,
+		`search/d --set .spec.nodeSets=[{"name":"x","count":1}]`:                                                                        `{"nodeSets":[{"count":1,"name":"x"}]}`,
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			typeName, name, _ := strings.Cut(words(args)[0], "/")
+			out := imoocpod(t, ns, append([]string{"create"}, words(args)...)...)
+			if !strings.HasSuffix(out, "/"+name+" created\n") {
+				t.Errorf("printed %q", out)
+			}
+			if got := must(t, kubectl(t, ns, "get", typeName, name, "-o", "jsonpath={.spec}")); got != want {
+				t.Errorf("the spec is %s, want %s", got, want)
+			}
+		})
+	}
+	for args, want := range map[string]struct {
+		code int
+		says []string
+	}{
+		"lamp/no":              {exitError, []string{`The Lamp "no" is invalid: spec: Required value`}},
+		"lamp/no --replicas 2": {exitError, []string{"Choose one:", "kubectl imoocpod create lamps.no-scale.example.com/no --replicas 2 --replicas-path '.spec.replicas'"}},
+		"lamp/no --replicas 11 --replicas-path .spec.replicas": {exitError, []string{`The Lamp "no" is invalid:`, "spec.shade: Required value", "less than or equal to 10"}},
+		"run/no --replicas 2":                       {exitError, []string{"has no replica count"}},
+		"nonsense/no":                               {exitError, []string{`error: the server doesn't have a resource type "nonsense"`}},
+		"widget/no --set .spec.size=big":            {exitUsage, []string{`--set: .spec.size is an integer, not "big"`}},
+		"widget/no --set .spec.size":                {exitUsage, []string{"has no =: a field is set by PATH=VALUE"}},
+		"widget/no --set .spec.nonsense=1":          {exitError, []string{`unknown field "spec.nonsense"`}},
+		"search/no --set .spec.verbose=maybe":       {exitUsage, []string{`.spec.verbose is true or false, not "maybe"`}},
+		"search/no --set .spec.nodeSets[1].count=1": {exitUsage, []string{"element 1 comes before element 0 is there"}},
+		"search/no --set .spec.nodeSets.count=1 --set .spec.nodeSets[0].count=1": {exitUsage, []string{"is not a list"}},
+		"connector/no --replicas 0": {exitError, []string{"spec.tasksMax"}},
+		"widget/no --image web":     {exitUsage, []string{"--image and a command are for ImoocPods"}},
+		"/no":                       {exitUsage, []string{"which type?"}},
+		"widget/No":                 {exitUsage, []string{`invalid name "No"`}},
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			r := kubectl(t, ns, append([]string{"imoocpod", "create"}, words(args)...)...)
+			if r.code != want.code || r.stdout != "" {
+				t.Errorf("exit code %d, want %d; printed %q, said %q", r.code, want.code, r.stdout, r.stderr)
+			}
+			for _, says := range want.says {
+				if !strings.Contains(r.stderr, says) {
+					t.Errorf("said %q, want %q in it", r.stderr, says)
+				}
+			}
+		})
+	}
+	// The start of a manifest, which works as it is.
+	manifest := imoocpod(t, ns, "create", "ring/dry", "--replicas", "3", "--dry-run=client", "-o", "yaml")
+	if want := fmt.Sprintf("apiVersion: odd-name.example.com/v1\nkind: Ring\nmetadata:\n  name: dry\n  namespace: %s\nspec:\n  clusterSize: 3\n", ns); manifest != want {
+		t.Errorf("got\n%s\nwant\n%s", manifest, want)
+	}
+	apply(t, ns, manifest)
+	imoocpod(t, ns, "create", "ring/dry2", "--dry-run=server")
+	if r := kubectl(t, ns, "get", "ring", "dry2"); r.code == 0 {
+		t.Error("a dry run made something")
+	}
+	// One that is in no namespace.
+	imoocpod(t, ns, "create", "fleet/"+ns, "--replicas", "1")
+	if out := imoocpod(t, ns, "delete", "fleet/"+ns); out != fmt.Sprintf("fleet.cluster-scoped.example.com %q deleted\n", ns) {
+		t.Errorf("delete printed %q", out)
+	}
+}
+
+// model is what status -o json prints, as far as these tests look at it.
+type model struct {
+	Metadata struct{ Type, Name string }
+	Verdict  string
+	Reason   string
+	Replicas struct{ Desired, Current, Ready int }
+	Pods     []struct {
+		Name  string
+		Ready bool
+	}
+}
+
+func statusOf(t *testing.T, ns, target string) model {
+	t.Helper()
+	var m model
+	if err := json.Unmarshal([]byte(imoocpod(t, ns, "status", target, "-o", "json")), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func workload(kind, name string, replicas int) string {
+	return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, selector: {matchLabels: {app: %[2]s}},
+  template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, replicas)
+}
+
+// What stands below an object is found through the controller references,
+// whatever stands between, and only that.
+func TestLookAtAnyKind(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	makeObject(t, ns, "deployments.apps", workload("Deployment", "web", 2))
+	makeObject(t, ns, "deployments.apps", workload("Deployment", "other", 1))
+	makeObject(t, ns, "statefulsets.apps", workload("StatefulSet", "db", 1))
+	imoocpod(t, ns, "scale", "deployment/web", "--replicas", "3", "--timeout", "5m")
+	imoocpod(t, ns, "scale", "statefulset/db", "--replicas", "2", "--timeout", "5m")
+	imoocpod(t, ns, "scale", "deployment/other", "--replicas", "1", "--timeout", "5m")
+
+	for target, n := range map[string]int{"deployment/web": 3, "statefulset/db": 2, "deployment/other": 1} {
+		m := statusOf(t, ns, target)
+		if m.Verdict != "ready" || m.Replicas.Desired != n || m.Replicas.Current != n || m.Replicas.Ready != n || len(m.Pods) != n {
+			t.Errorf("%s is %+v, want %d pods", target, m, n)
+		}
+		for _, pod := range m.Pods {
+			if !strings.HasPrefix(pod.Name, strings.SplitAfter(target, "/")[1]) {
+				t.Errorf("%s has the pod %s", target, pod.Name)
+			}
+		}
+	}
+
+	// An operator's object: the count is in its spec, its pods stand below a
+	// Deployment, and its status tells nothing.
+	widget := makeObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 3}}")
+	if m := statusOf(t, ns, "widget/it"); m.Replicas.Current != 0 || len(m.Pods) != 0 || m.Verdict == "ready" {
+		t.Errorf("with nothing below it, it is %+v", m)
+	}
+	ownedBy(t, ns, "deployments.apps", "web", widget)
+	if m := statusOf(t, ns, "widget/it"); m.Metadata.Type != "widget.plain.example.com" || m.Verdict != "ready" || m.Replicas.Desired != 3 || m.Replicas.Current != 3 || m.Replicas.Ready != 3 || len(m.Pods) != 3 {
+		t.Errorf("with a Deployment below it, it is %+v", m)
+	}
+	// Nobody says which field is the count.
+	store := makeObject(t, ns, "stores.ambiguous.example.com", "{apiVersion: ambiguous.example.com/v1, kind: Store, metadata: {name: it}, spec: {insert: {replicaCount: 7}}}")
+	ownedBy(t, ns, "statefulsets.apps", "db", store)
+	if m := statusOf(t, ns, "store/it"); m.Replicas.Current != 2 || len(m.Pods) != 2 {
+		t.Errorf("without a count, it is %+v", m)
+	}
+
+	described := imoocpod(t, ns, "describe", "widget/it", "deployment/web")
+	for _, want := range []string{`(?m)^Name: +it$`, `(?m)^Kind: +Widget$`, `(?m)^ *Replicas: +3$`, `web-`, `(?m)^Kind: +Deployment$`, `ScalingReplicaSet`} {
+		contains(t, described, want)
+	}
+	// Several: a table, and each error beside it.
+	r := kubectl(t, ns, "imoocpod", "status", "deployment/web", "widget/it", "widget/none", "deployment/none")
+	if r.code != exitNotFound || strings.Count(r.stderr, " not found\n") != 2 || strings.Count(r.stdout, "\n") != 3 {
+		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	}
+	if out := imoocpod(t, ns, "status", "deployment", "-l", "app=a", "-o", "name"); out != "deployment.apps/other\ndeployment.apps/web\n" {
+		t.Errorf("by a label, it printed %q", out)
+	}
+}
+
+// Of a kind that does not tell how many pods are ready, there is only what
+// kubectl waits for.
+func TestScaleTimeoutOfAnyKind(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	const cells = "cells.nested.example.com"
+	makeObject(t, ns, cells, "{apiVersion: nested.example.com/v1, kind: Cell, metadata: {name: it}, spec: {gateway: {replicas: 1}}}")
+	w := startPlugin(t, "scale", "cell/it", "-n", ns, "--replicas", "3", "--timeout", "1h")
+	w.says("cell.nested.example.com/it scaled")
+	_, err := cluster.dynamic.Resource(resourceOf(cells)).Namespace(ns).Patch(t.Context(), "it", types.MergePatchType, []byte(`{"status":{"gateway":{"replicas":3}}}`), metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := w.ends(); code != 0 {
+		t.Errorf("the wait ended with exit code %d", code)
+	}
+	// A built-in kind tells it, and a pod that is there is not yet ready.
+	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: "0"}}}`)
+	makeObject(t, ns, "replicasets.apps", workload("ReplicaSet", "web", 0))
+	if r := kubectl(t, ns, "imoocpod", "scale", "rs/web", "--replicas", "1", "--timeout", "1s"); r.code != exitTimeout {
+		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+}
+
+// One bad object does not stop the others; of several errors each is told, and
+// the exit code is that of the weightiest.
+func TestSeveralTargets(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	const widgets = "widgets.plain.example.com"
+	for _, name := range []string{"a", "b", "c"} {
+		makeObject(t, ns, widgets, fmt.Sprintf("{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: %s, labels: {app: %[1]s}}, spec: {replicas: 2}}", name))
+	}
+	makeObject(t, ns, "lamps.no-scale.example.com", "{apiVersion: no-scale.example.com/v1, kind: Lamp, metadata: {name: it}, spec: {shade: red}}")
+	imoocpod(t, ns, "create", "imp", "--replicas", "2")
+	counts := func() map[string]int64 {
+		found := map[string]int64{}
+		for _, name := range []string{"a", "b", "c"} {
+			found[name], _, _ = unstructured.NestedInt64(getObject(t, ns, widgets, name).Object, "spec", "replicas")
+		}
+		found["imp"] = int64(*getImoocPod(t, ns, "imp").Spec.Replicas)
+		return found
+	}
+	widgetA := writeFile(t, "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: a}}")
+	for _, step := range []struct {
+		args, stdin string
+		code        int
+		says        []string
+		want        map[string]int64
+	}{
+		{"widget/a widget/none imoocpod/imp --replicas 3", "", exitNotFound, []string{`widgets.plain.example.com "none" not found`}, map[string]int64{"a": 3, "b": 2, "c": 2, "imp": 3}},
+		{"widget/none lamp/it widget/b --replicas 4", "", exitError, []string{`"none" not found`, "Choose one"}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
+		{"widget a b none c --replicas 4 --current-replicas 4", "", exitNotFound, []string{"replicas of widget.plain.example.com/a to be 4, was 3", "widget.plain.example.com/c to be 4, was 2", `"none" not found`}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
+		{"widget a b c --replicas 5 --current-replicas 4", "", exitPrecondition, []string{"/a to be 4", "/c to be 4"}, map[string]int64{"a": 3, "b": 5, "c": 2, "imp": 3}},
+		{"imoocpod/imp imoocpod/none --replicas 6", "", exitNotFound, []string{`imoocpods.batch.tutorial.kubebuilder.io "none" not found`}, map[string]int64{"a": 3, "b": 5, "c": 2, "imp": 6}},
+		{"widget -l app=a --replicas 7", "", 0, nil, map[string]int64{"a": 7, "b": 5, "c": 2, "imp": 6}},
+		{"widget --all --replicas 8", "", 0, nil, map[string]int64{"a": 8, "b": 8, "c": 8, "imp": 6}},
+		{"-f " + widgetA + " --replicas 9", "", 0, nil, map[string]int64{"a": 9, "b": 8, "c": 8, "imp": 6}},
+		{"-f - --replicas 9", object("imp", ""), 0, nil, map[string]int64{"a": 9, "b": 8, "c": 8, "imp": 9}},
+		{"widget,lamp --all --replicas 1", "", exitError, []string{"Choose one"}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
+		{"foo bar --replicas 1", "", exitError, []string{`doesn't have a resource type "foo"; of several words the first is a type: name several ImoocPods as imoocpod/foo imoocpod/bar`}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
+	} {
+		r := kubectlFrom(t, step.stdin, nil, ns, append([]string{"imoocpod", "scale"}, words(step.args)...)...)
+		if r.code != step.code {
+			t.Errorf("%s: exit code %d, want %d; it said %q", step.args, r.code, step.code, r.stderr)
+		}
+		for _, says := range step.says {
+			if !strings.Contains(r.stderr, says) {
+				t.Errorf("%s: it said %q, want %q in it", step.args, r.stderr, says)
+			}
+		}
+		if got := counts(); !maps.Equal(got, step.want) {
+			t.Errorf("%s: the counts are %v, want %v", step.args, got, step.want)
+		}
+	}
+
+	// The other verbs take the same.
+	for args, n := range map[string]int{"status widget --all -o name": 3, "status -f " + widgetA + " -o name": 1, "status widget/a imoocpod/imp -o name": 2} {
+		if out := imoocpod(t, ns, words(args)...); strings.Count(out, "\n") != n {
+			t.Errorf("%s printed %q", args, out)
+		}
+	}
+	if out := imoocpod(t, ns, "describe", "widget", "--all"); strings.Count(out, "Kind:  ") != 3 {
+		t.Errorf("describe printed\n%s", out)
+	}
+	r := kubectl(t, ns, "imoocpod", "delete", "widget/a", "widget/none", "lamp/it")
+	if want := fmt.Sprintf("widget.plain.example.com \"a\" deleted from %[1]s namespace\nlamp.no-scale.example.com \"it\" deleted from %[1]s namespace\n", ns); r.code != exitNotFound || r.stdout != want {
+		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	}
+	if out := imoocpod(t, ns, "delete", "-f", widgetA, "--ignore-not-found"); out != "" {
+		t.Errorf("what is gone was deleted: %q", out)
+	}
+	imoocpod(t, ns, "delete", "widget", "-l", "app=b", "--wait=false")
+	if out := imoocpod(t, ns, "delete", "widget", "--all", "-o", "name"); out != "widget.plain.example.com/c\n" {
+		t.Errorf("printed %q", out)
+	}
+	if r := kubectlFrom(t, object("imp", ""), nil, ns, "imoocpod", "delete", "-f", "-"); r.code != 0 || !strings.Contains(r.stdout, `"imp" deleted`) {
+		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	}
+}
+
+// An ImoocPod needs no discovery however it is named: one request each.
+func TestScaleImoocPodsInOneRequest(t *testing.T) {
+	t.Parallel()
+	for args, n := range map[string]int{"a": 1, "imoocpod/a": 1, "imoocpods a b": 2, "imoocpod/a imoocpod.batch.tutorial.kubebuilder.io/b": 2} {
+		ns := newNamespace(t)
+		imoocpod(t, ns, "create", "a")
+		imoocpod(t, ns, "create", "b")
+		// Every request is told in a line, discovery too.
+		r := kubectl(t, ns, append([]string{"imoocpod", "scale", "--replicas", "3", "-v=6"}, words(args)...)...)
+		must(t, r)
+		if patches, all := strings.Count(r.stderr, `verb="PATCH"`), strings.Count(r.stderr, "verb="); patches != n || all != n {
+			t.Errorf("%s: %d requests, %d of them patches, want %d:\n%s", args, all, patches, n, r.stderr)
+		}
+	}
+}

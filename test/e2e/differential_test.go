@@ -1,0 +1,385 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// Why "kubectl imoocpod scale" is meant to differ from "kubectl scale". Each
+// stands in docs/differences.md, in these words.
+const (
+	showsResult   = "The object is shown as it is after the change"
+	dryRunChecks  = "A client dry run checks the conditions"
+	doesTheOthers = "An object that does not meet its condition does not stop the others"
+	bareName      = "A bare name is an ImoocPod"
+	anyField      = "A count without /scale can be set"
+	waitsForReady = "--timeout waits until all pods are ready"
+)
+
+// difference is one that is meant, and what of it can be seen.
+type difference struct {
+	reason                   string
+	success, objects, output bool
+}
+
+// comparison is a command line that follows "scale", and how the two programs
+// are meant to differ, if they are. VERSION stands for the resource version of widget/one,
+// DIR/m for a directory with the manifests of deployment/one and widget/one.
+type comparison struct {
+	args  string
+	stdin string
+	// fails says that neither is to succeed: two that agree to be wrong would
+	// compare well.
+	fails  bool
+	differ difference
+}
+
+func comparisons() []comparison {
+	fails := func(args string, differ ...difference) comparison {
+		return comparison{args: args, fails: true, differ: first(differ)}
+	}
+	works := func(args string, differ ...difference) comparison {
+		return comparison{args: args, differ: first(differ)}
+	}
+	shows := difference{reason: showsResult, output: true}
+	return []comparison{
+		// naming a target
+		works("deployment/one --replicas 3"),
+		works("deployment one --replicas 3"),
+		works("deployment one two --replicas 3"),
+		works("deployment/one deployment/two --replicas 3"),
+		works("deploy/one --replicas 3"),
+		works("deployments.apps/one --replicas 3"),
+		works("deployments.v1.apps one --replicas 3"),
+		works("deployment.v1.apps/one --replicas 3"),
+		works("Deployment/one --replicas 3"),
+		works("statefulset/one --replicas 3"),
+		works("sts one --replicas 3"), // as is the custom kind's short name
+		works("replicaset/one --replicas 0"),
+		works("rs/one deployment/one widget/one --replicas 1"),
+		works("widget/one --replicas 3"),
+		works("wdg one two --replicas 3"),
+		works("widgets.plain.example.com/one --replicas 3"),
+		works("ring/one --replicas 3"),
+		works("statefulsets.name-clash.example.com/one --replicas 3"),
+		works("deployment,widget one --replicas 3"),
+		works("imoocpod/one --replicas 3"),
+		works("imoocpods one two --replicas 3"),
+		works("imp/one --replicas 3"),
+		fails("deployment/one widget two --replicas 3"),
+		fails("deployment/one widget --replicas 3"),
+		fails("deployment --replicas 3"),
+		fails("--replicas 3"),
+		fails("nonsense/one --replicas 3"),
+		fails("nonsense one --replicas 3"),
+		fails("deployment/none --replicas 3"),
+		fails("deployment none one --replicas 3"), // the other one is done
+		fails("widget/none --replicas 3"),
+		fails("imoocpod/none imoocpod/one --replicas 3"),
+		fails("deployment/ --replicas 3"),
+		fails("/one --replicas 3"),
+		fails("deployment/one/two --replicas 3"),
+		fails("configmap/kube-root-ca.crt --replicas 3"),
+		fails("daemonset/one --replicas 3"),
+
+		// several
+		works("deployment -l app=a --replicas 3"),
+		works("deployment,widget -l app=a --replicas 3"),
+		works("deployment --all --replicas 3"),
+		works("widget --all --replicas 3"),
+		works("imoocpod --all --replicas 3"),
+		works("deployment one --all --replicas 3"),
+		works("deployment -l app=a --all --replicas 3"),
+		fails("deployment one -l app=a --replicas 3"),
+		fails("deployment/one -l app=a --replicas 3"),
+		fails("--all --replicas 3"),
+		fails("-l app=a --replicas 3"),
+		fails("deployment -l a=( --replicas 3"),
+		fails("deployment -l app=none --replicas 3"),
+		fails("nonsense --all --replicas 3"),
+
+		// files
+		works("-f DIR/m/deployment.yaml --replicas 3"),
+		works("-f DIR/m --replicas 3"),
+		works("-f DIR/m -R --replicas 3"),
+		works("-k DIR/k --replicas 3"),
+		works("-f DIR/m/deployment.yaml -f DIR/m/widget.yaml --replicas 3"),
+		{args: "-f - --replicas 3", stdin: widgetOne},
+		fails("-f DIR/m/none.yaml --replicas 3"),
+		fails("-f DIR/m/deployment.yaml -f DIR/m/none.yaml --replicas 3"),
+		fails("-f DIR/m/deployment.yaml deployment/one --replicas 3"),
+		{args: "-f - --replicas 3", stdin: "kind: [", fails: true},
+		{args: "-f - --replicas 3", fails: true},
+
+		// how many
+		fails("deployment/one"),
+		fails("deployment/one --replicas"),
+		fails("deployment/one --replicas -1"),
+		fails("deployment/one --replicas x"),
+		fails("deployment/one --replicas 2147483648"),
+		works("deployment/one --replicas 2"), // as it is
+		works("widget/one --replicas 0"),
+
+		// conditions
+		works("deployment/one --current-replicas 2 --replicas 3"),
+		works("widget/one --current-replicas 2 --replicas 3"),
+		works("widget/one --resource-version VERSION --replicas 3"),
+		works("widget/one --resource-version VERSION --current-replicas 2 --replicas 3"),
+		works("deployment one two --current-replicas -1 --replicas 3"),
+		fails("deployment/one --current-replicas 7 --replicas 3"),
+		fails("widget/one --current-replicas 7 --replicas 3"),
+		fails("deployment one two --current-replicas 1 --replicas 3", difference{reason: doesTheOthers, objects: true}), // two has one
+		fails("widget/one --resource-version 1 --replicas 3"),
+		fails("widget/one --resource-version VERSION --current-replicas 7 --replicas 3"),
+		fails("widget one two --resource-version VERSION --replicas 3"),
+		fails("widget --all --resource-version VERSION --replicas 3"),
+		fails("widget/one --current-replicas -2 --replicas 3"),
+		fails("widget/one --resource-version now --replicas 3"),
+
+		// dry runs and output
+		works("widget/one --replicas 3 --dry-run=client"),
+		works("widget/one --replicas 3 --dry-run=server"),
+		works("widget/one --replicas 3 --dry-run=none"),
+		works("widget/one --replicas 3 --dry-run"),
+		fails("widget/one --replicas 3 --dry-run=maybe"),
+		fails("widget/none --replicas 3 --dry-run=client"),
+		works("widget/one --replicas 3 --dry-run=client -o name"),
+		works("widget/one --replicas 3 --dry-run=server -o name"),
+		works("widget/one deployment/one --replicas 3 -o name"),
+		works("widget/one --replicas 3 -o yaml", shows),
+		works("widget/one --replicas 3 -o json", shows),
+		works("widget/one --replicas 3 -o jsonpath={.metadata.name}"),
+		works("widget/one --replicas 3 -o jsonpath={.spec.replicas}", shows),
+		works("widget/one --replicas 3 -o go-template={{.metadata.name}}"),
+		works("widget/one --replicas 3 --dry-run=server -o yaml", shows),
+		works("widget/one --replicas 3 --dry-run=client -o yaml", shows),
+		fails("widget/one --replicas 3 --dry-run=client --current-replicas 7", difference{reason: dryRunChecks, success: true}),
+		fails("widget/one --replicas 3 --dry-run=client --resource-version 1", difference{reason: dryRunChecks, success: true}),
+		fails("widget/one --replicas 3 -o bad"),
+		fails("widget/one --replicas 3 -o jsonpath={.a"),
+		fails("widget/one --replicas 3 -o wide"),
+
+		// waiting
+		works("replicaset/one --replicas 1 --timeout 1m"),
+		works("deployment/one --replicas 3 --timeout 0"),
+		fails("deployment/one --replicas 3 --timeout 3"),
+		works("widget/one --replicas 3 --dry-run=server --timeout 1h"),
+		fails("widget/one --replicas 3 --timeout 1s"), // nobody does it
+
+		// flags
+		fails("deployment/one --replicas 3 --nonsense"),
+		fails("deployment/one --replicas 3 -x"),
+
+		// what kubectl cannot do
+		works("one --replicas 3", difference{reason: bareName, success: true, objects: true}),
+		works("crew/one --replicas 3", difference{reason: anyField, success: true, objects: true}),
+		works("lamp/one --replicas 3 --replicas-path .spec.replicas", difference{reason: anyField, success: true, objects: true}),
+		fails("lamp/one --replicas 3"),
+		fails("run/one --replicas 3"),
+	}
+}
+
+func first(differ []difference) difference {
+	if len(differ) == 0 {
+		return difference{}
+	}
+	return differ[0]
+}
+
+const widgetOne = "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
+
+// stage is the objects that a command line is tried on.
+func stage() map[string][]string {
+	workload := func(kind, name string, n int, more string) string {
+		return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, %s selector: {matchLabels: {app: %[2]s}},
+  template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, n, more)
+	}
+	custom := func(resource, kind, name, spec string) string {
+		return fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: %s}", strings.SplitN(resource, ".", 2)[1], kind, name, spec)
+	}
+	return map[string][]string{
+		// A Deployment that is paused has no pods, which would only take time.
+		"deployments.apps":                    {workload("Deployment", "one", 2, "paused: true,"), workload("Deployment", "two", 1, "paused: true,")},
+		"statefulsets.apps":                   {workload("StatefulSet", "one", 0, "")},
+		"replicasets.apps":                    {workload("ReplicaSet", "one", 0, "")},
+		replica.ImoocPod().CRD():              {object("one", "spec: {replicas: 2}"), object("two", "spec: {replicas: 1}")},
+		"widgets.plain.example.com":           {custom("widgets.plain.example.com", "Widget", "one", "{replicas: 2}"), custom("widgets.plain.example.com", "Widget", "two", "{replicas: 1}")},
+		"rings.odd-name.example.com":          {custom("rings.odd-name.example.com", "Ring", "one", "{clusterSize: 2}")},
+		"statefulsets.name-clash.example.com": {custom("statefulsets.name-clash.example.com", "StatefulSet", "one", "{replicas: 2}")},
+		"lamps.no-scale.example.com":          {custom("lamps.no-scale.example.com", "Lamp", "one", "{shade: red, replicas: 2}")},
+		"crews.annotated.example.com":         {custom("crews.annotated.example.com", "Crew", "one", "{teams: [{name: deck, members: 2}]}")},
+		"runs.negative.example.com":           {custom("runs.negative.example.com", "Run", "one", "{parallelism: 2}")},
+	}
+}
+
+// outcome is what a command line did.
+type outcome struct {
+	success bool
+	stdout  string
+	objects map[string]any
+	result  result
+}
+
+// The same command lines through kubectl scale and through the plugin, each on
+// fresh and equal objects: success, the objects afterwards and, on success, the
+// output are the same, or differ for a reason that the documentation gives.
+func TestScaleAsKubectlDoes(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	dir := t.TempDir()
+	for _, name := range []string{"m", "k"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range map[string]string{
+		"m/deployment.yaml":    stage()["deployments.apps"][0],
+		"m/widget.yaml":        widgetOne,
+		"k/widget.yaml":        widgetOne,
+		"k/kustomization.yaml": "resources: [widget.yaml]",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	differences := readFile(t, "../../docs/differences.md")
+	// As many at a time as there are pairs of namespaces, which are used again.
+	type pair struct{ kubectl, plugin string }
+	free := make(chan pair, 4)
+	for range cap(free) {
+		free <- pair{newNamespace(t), newNamespace(t)}
+	}
+	t.Run("compared", func(t *testing.T) {
+		for _, c := range comparisons() {
+			t.Run(c.args, func(t *testing.T) {
+				t.Parallel()
+				if !strings.Contains(differences, "**"+c.differ.reason+".**") && c.differ.reason != "" {
+					t.Errorf("docs/differences.md does not say %q", c.differ.reason)
+				}
+				p := <-free
+				defer func() { free <- p }()
+				c.compare(t, c.run(t, p.kubectl, dir, "scale"), c.run(t, p.plugin, dir, "imoocpod", "scale"))
+			})
+		}
+	})
+}
+
+// run sets the stage, runs the command line and looks at what it left.
+func (c comparison) run(t *testing.T, ns, dir string, verb ...string) outcome {
+	t.Helper()
+	setStage(t, ns)
+	args := verb
+	for _, word := range words(c.args) {
+		switch {
+		case word == "VERSION":
+			word = getObject(t, ns, "widgets.plain.example.com", "one").GetResourceVersion()
+		case strings.HasPrefix(word, "DIR"):
+			word = dir + strings.TrimPrefix(word, "DIR")
+		}
+		args = append(args, word)
+	}
+	r := kubectlFrom(t, c.stdin, nil, ns, args...)
+	return outcome{success: r.code == 0, stdout: stable(r.stdout), objects: lookAt(t, ns), result: r}
+}
+
+func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
+	t.Helper()
+	told := fmt.Sprintf("\n%s\n  exit code %d\n  stdout: %s\n  stderr: %s\n%s\n  exit code %d\n  stdout: %s\n  stderr: %s",
+		kubectl.result.line, kubectl.result.code, kubectl.result.stdout, kubectl.result.stderr, plugin.result.line, plugin.result.code, plugin.result.stdout, plugin.result.stderr)
+	if plugin.success == c.fails {
+		t.Errorf("success: %t%s", plugin.success, told)
+	}
+	if got := kubectl.success != plugin.success; got != c.differ.success {
+		t.Errorf("success differs: %t, want %t%s", got, c.differ.success, told)
+	}
+	if got := kubectl.success && plugin.success && kubectl.stdout != plugin.stdout; got != c.differ.output {
+		t.Errorf("output differs: %t, want %t%s", got, c.differ.output, told)
+	}
+	if got := !reflect.DeepEqual(kubectl.objects, plugin.objects); got != c.differ.objects {
+		t.Errorf("objects differ: %t, want %t\n%s\n%s%s", got, c.differ.objects, toJSON(t, kubectl.objects), toJSON(t, plugin.objects), told)
+	}
+	if !plugin.success && plugin.result.stderr == "" {
+		t.Errorf("failed without a word%s", told)
+	}
+}
+
+// stable is output without what no two objects share.
+func stable(out string) string {
+	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
+}
+
+// set is what each namespace looked like when its stage had been set.
+var set sync.Map
+
+// setStage makes those objects anew that are not as they were.
+func setStage(t *testing.T, ns string) {
+	t.Helper()
+	background := metav1.DeletePropagationBackground
+	was, _ := set.Load(ns)
+	is := lookAt(t, ns)
+	for resource, manifests := range stage() {
+		if was != nil && reflect.DeepEqual(was.(map[string]any)[resource], is[resource]) {
+			continue
+		}
+		client := stageClient(resource, ns)
+		if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, manifest := range manifests {
+			if _, err := client.Create(t.Context(), parse(t, manifest), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set.Store(ns, lookAt(t, ns))
+}
+
+// lookAt reads what of the objects a command could have changed.
+func lookAt(t *testing.T, ns string) map[string]any {
+	t.Helper()
+	seen := map[string]any{}
+	for resource := range stage() {
+		list, err := stageClient(resource, ns).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects := map[string]any{}
+		for _, obj := range list.Items {
+			objects[obj.GetName()] = map[string]any{"labels": obj.GetLabels(), "spec": obj.Object["spec"]}
+		}
+		seen[resource] = objects
+	}
+	return seen
+}
+
+func stageClient(resource, ns string) dynamic.ResourceInterface {
+	gvr := resourceOf(resource)
+	if resource == replica.ImoocPod().CRD() {
+		gvr = replica.ImoocPod().Resource
+	}
+	return cluster.dynamic.Resource(gvr).Namespace(ns)
+}
+
+// Every flag that kubectl scale takes is one of the plugin's too.
+func TestFlagsOfKubectlScale(t *testing.T) {
+	t.Parallel()
+	flags := regexp.MustCompile(`(?m)^ +(?:-., )?(--[a-z-]+)=`).FindAllStringSubmatch(must(t, kubectl(t, "", "scale", "--help")), -1)
+	if len(flags) < 10 {
+		t.Errorf("kubectl says that it has the flags %v", flags)
+	}
+	help := imoocpod(t, "", "scale", "--help")
+	for _, flag := range flags {
+		contains(t, help, `(?m)^ +(-., )?`+flag[1]+`\b`)
+	}
+}

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,19 +25,44 @@ func (t *text) content(field string, value any, indent string) {
 			t.item(item, indent+"  ")
 		}
 	default:
-		t.line("%s%s:  %v", indent, label(field), value)
+		lines := safeLines(value)
+		if len(lines) == 1 {
+			t.line("%s", strings.TrimRight(indent+label(field)+":  "+lines[0], " "))
+			return
+		}
+		t.line("%s%s:", indent, label(field))
+		for _, line := range lines {
+			t.line("%s", strings.TrimRight(indent+"  "+line, " "))
+		}
 	}
 }
 
-// item writes an element of a list: the fields of an object, or a value.
-func (t *text) item(value any, indent string) {
-	fields, ok := value.(map[string]any)
-	if !ok {
-		t.line("%s%v", indent, value)
-		return
+// safeLines is a value as it may be written: a text may have several lines, and
+// what would move a terminal's cursor is shown instead of sent.
+func safeLines(value any) []string {
+	lines := strings.Split(strings.TrimRight(fmt.Sprint(value), " \t\r\n"), "\n")
+	for i, line := range lines {
+		lines[i] = oneLine(line)
 	}
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		t.content(key, fields[key], indent)
+	return lines
+}
+
+// item writes an element of a list: the fields of an object, what another
+// list has, or a value.
+func (t *text) item(value any, indent string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			t.content(key, value[key], indent)
+		}
+	case []any:
+		for _, item := range value {
+			t.item(item, indent+"  ")
+		}
+	default:
+		for _, line := range safeLines(value) {
+			t.line("%s", strings.TrimRight(indent+line, " "))
+		}
 	}
 }
 

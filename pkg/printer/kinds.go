@@ -32,7 +32,7 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 	for _, k := range kinds {
 		field := k.Field
 		switch {
-		case field == "" && wide:
+		case field == "" && wide && len(k.Candidates) > 0:
 			field = strings.Join(k.Candidates, "?,") + "?"
 		case field == "" && len(k.Candidates) > 0:
 			field = k.Candidates[0] + "?"

@@ -52,21 +52,21 @@ func TestCreateAnyKind(t *testing.T) {
 		code int
 		says []string
 	}{
-		"lamp/no":              {exitError, []string{`The Lamp "no" is invalid: spec: Required value`}},
-		"lamp/no --replicas 2": {exitError, []string{"Choose one:", "kubectl imoocpod create lamps.no-scale.example.com/no --replicas 2 --replicas-path '.spec.replicas'"}},
-		"lamp/no --replicas 11 --replicas-path .spec.replicas": {exitError, []string{`The Lamp "no" is invalid:`, "spec.shade: Required value", "less than or equal to 10"}},
-		"run/no --replicas 2":                       {exitError, []string{"has no replica count"}},
-		"nonsense/no":                               {exitError, []string{`error: the server doesn't have a resource type "nonsense"`}},
-		"widget/no --set .spec.size=big":            {exitUsage, []string{`--set: .spec.size is an integer, not "big"`}},
-		"widget/no --set .spec.size":                {exitUsage, []string{"has no =: a field is set by PATH=VALUE"}},
-		"widget/no --set .spec.nonsense=1":          {exitError, []string{`unknown field "spec.nonsense"`}},
-		"search/no --set .spec.verbose=maybe":       {exitUsage, []string{`.spec.verbose is true or false, not "maybe"`}},
-		"search/no --set .spec.nodeSets[1].count=1": {exitUsage, []string{"element 1 comes before element 0 is there"}},
+		"lamp/no --set .spec.replicas=2":                                         {exitError, []string{`The Lamp "no" is invalid: spec.shade: Required value`}},
+		"lamp/no --replicas 2":                                                   {exitError, []string{"Choose one:", "kubectl imoocpod create lamps.no-scale.example.com/no --replicas 2 --replicas-path '.spec.replicas'"}},
+		"lamp/no --replicas 11 --replicas-path .spec.replicas":                   {exitError, []string{`The Lamp "no" is invalid:`, "spec.shade: Required value", "less than or equal to 10"}},
+		"run/no --replicas 2":                                                    {exitError, []string{"has no replica count"}},
+		"nonsense/no":                                                            {exitError, []string{`error: the server doesn't have a resource type "nonsense"`}},
+		"widget/no --set .spec.size=big":                                         {exitUsage, []string{`--set: .spec.size is an integer, not "big"`}},
+		"widget/no --set .spec.size":                                             {exitUsage, []string{"has no =: a field is set by PATH=VALUE"}},
+		"widget/no --set .spec.nonsense=1":                                       {exitError, []string{`unknown field "spec.nonsense"`}},
+		"search/no --set .spec.verbose=maybe":                                    {exitUsage, []string{`.spec.verbose is true or false, not "maybe"`}},
+		"search/no --set .spec.nodeSets[1].count=1":                              {exitUsage, []string{"element 1 comes before element 0 is there"}},
 		"search/no --set .spec.nodeSets.count=1 --set .spec.nodeSets[0].count=1": {exitUsage, []string{"is not a list"}},
-		"connector/no --replicas 0": {exitError, []string{"spec.tasksMax"}},
-		"widget/no --image web":     {exitUsage, []string{"--image and a command are for ImoocPods"}},
-		"/no":                       {exitUsage, []string{"which type?"}},
-		"widget/No":                 {exitUsage, []string{`invalid name "No"`}},
+		"connector/no --replicas 0":                                              {exitError, []string{"spec.tasksMax"}},
+		"widget/no --image web":                                                  {exitUsage, []string{"--image and a command are for ImoocPods"}},
+		"/no":                                                                    {exitUsage, []string{"which type?"}},
+		"widget/No":                                                              {exitUsage, []string{`invalid name "No"`}},
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

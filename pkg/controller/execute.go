@@ -99,14 +99,14 @@ func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 func (w *work) delete(ctx context.Context, d plan.Deletion, o *outcome) error {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	w.c.memory.expectGone(d.UID)
+	w.c.memory.deleting(d.UID)
 	pod := &corev1.Pod{}
 	err := w.c.core.RESTClient().Delete().Namespace(w.namespace).Resource("pods").Name(d.Name).
 		Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.UID))}).
 		Do(ctx).Into(pod)
+	w.c.memory.deleted(d.UID, err == nil)
 	switch {
-	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
-		w.c.memory.notGone(d.UID)
+	case apierrors.IsNotFound(err):
 		return nil // gone already; the cache will say so
 	case err != nil:
 		return fmt.Errorf("delete pod %s: %w", d.Name, err)

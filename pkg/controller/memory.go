@@ -40,10 +40,10 @@ type memory struct {
 	// which cannot be taken back: one that an event has overtaken would be a
 	// reconcile for nothing.
 	timers map[key]*time.Timer
-	// deleted holds the pods that this loop deletes; vanished, by owner, those
+	// deletions holds the pods that this loop deletes; vanished, by owner, those
 	// that went out of sight and were deleted by nobody as far as it knows.
-	deleted  map[types.UID]bool
-	vanished map[key][]*podRecord
+	deletions map[types.UID]*deletion
+	vanished  map[key][]*podRecord
 	// refused holds the objects whose last creates were refused; true: what
 	// refused them has given way since.
 	refused map[key]bool
@@ -54,12 +54,12 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
-		notes:    map[key]*notes{},
-		timers:   map[key]*time.Timer{},
-		deleted:  map[types.UID]bool{},
-		vanished: map[key][]*podRecord{},
-		refused:  map[key]bool{},
-		waiting:  map[key]bool{},
+		notes:     map[key]*notes{},
+		timers:    map[key]*time.Timer{},
+		deletions: map[types.UID]*deletion{},
+		vanished:  map[key][]*podRecord{},
+		refused:   map[key]bool{},
+		waiting:   map[key]bool{},
 	}
 }
 
@@ -98,28 +98,54 @@ func (m *memory) forget(k key) {
 	delete(m.vanished, k)
 }
 
-// expectGone notes that this loop deletes a pod.
-func (m *memory) expectGone(pod types.UID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.deleted[pod] = true
+// deletion is a pod that this loop deletes.
+type deletion struct {
+	// answered says that the server has deleted it, or has begun to.
+	answered bool
+	// owner and seen are of the pod if it went out of sight before the answer.
+	owner key
+	seen  *podRecord
 }
 
-// notGone takes back what expectGone noted.
-func (m *memory) notGone(pod types.UID) {
+// deleting notes that this loop is about to delete a pod.
+func (m *memory) deleting(pod types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.deleted, pod)
+	m.deletions[pod] = &deletion{}
 }
 
-// gone notes that a pod of an object went out of sight.
+// deleted notes the answer to a deletion. Without a good one it is not known
+// what became of the pod: if it went out of sight, it is to be looked for.
+func (m *memory) deleted(pod types.UID, done bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.deletions[pod]
+	switch {
+	case d == nil:
+	case done && d.seen == nil:
+		d.answered = true
+	default:
+		delete(m.deletions, pod)
+		if !done && d.seen != nil {
+			m.vanished[d.owner] = append(m.vanished[d.owner], d.seen)
+		}
+	}
+}
+
+// gone notes that a pod of an object went out of sight. If it was not deleted
+// as far as the loop knows, it is to be looked for.
 func (m *memory) gone(k key, r *podRecord) {
 	m.mu.Lock()
-	expected := m.deleted[r.UID]
-	delete(m.deleted, r.UID)
-	m.mu.Unlock()
-	if !expected && r.DeletionTimestamp == nil {
-		m.setVanished(k, r)
+	defer m.mu.Unlock()
+	switch d := m.deletions[r.UID]; {
+	case r.DeletionTimestamp != nil:
+		delete(m.deletions, r.UID)
+	case d == nil:
+		m.vanished[k] = append(m.vanished[k], r)
+	case d.answered:
+		delete(m.deletions, r.UID)
+	default:
+		d.owner, d.seen = k, r
 	}
 }
 

@@ -1,13 +1,17 @@
 package e2e
 
 import (
+	"io"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
@@ -213,4 +217,34 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 		return next.RoundTrip(r)
 	})
 	w.settles(t, "foo", 0)
+}
+
+// A pod that goes out of sight while its deletion is under way, and is not
+// deleted after all, is found again.
+func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	var once sync.Once
+	d.create(2)
+	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		failed := false
+		if r.Method == http.MethodDelete {
+			once.Do(func() {
+				failed = true
+				unlabel := []byte(`{"metadata":{"labels":{"` + v1alpha1.LabelOwner + `":null}}}`)
+				if _, err := cluster.core.Pods(ns).Patch(r.Context(), path.Base(r.URL.Path), types.MergePatchType, unlabel, metav1.PatchOptions{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if failed {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return next.RoundTrip(r)
+	})
+	w.settles(t, "foo", 2)
+	d.scale(1)
+	w.settles(t, "foo", 1)
 }

@@ -25,6 +25,9 @@ func (e *ChooseFieldError) Error() string {
 	fmt.Fprintf(&b, "%s. Choose one:\n", e.Err.Error())
 	for _, c := range e.Err.Candidates {
 		fmt.Fprintf(&b, "\n  %s%s\n", c.Path, remarks(c))
+		if c.Pattern && e.verb != "create" {
+			continue // there is nothing yet that a command could change
+		}
 		fmt.Fprintf(&b, "    kubectl imoocpod %s %s/%s%s --replicas %d --replicas-path %s\n",
 			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.replicas, quoted(c.Path))
 	}
@@ -47,11 +50,11 @@ func quoted(word string) string {
 // remarks tells what is known of a field: its value and what its schema says.
 func remarks(c replica.Candidate) string {
 	var s string
-	if c.Value != nil {
+	switch {
+	case c.Pattern:
+		s = " (of an element that is not there yet; … stands for its key)"
+	case c.Value != nil:
 		s = fmt.Sprintf(" (now %d)", *c.Value)
-	}
-	if c.Pattern {
-		s = " (of an element that is not there yet)"
 	}
 	if c.Description != "" {
 		s += ": " + c.Description

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func jsonObject(t *testing.T, text string) map[string]any {
+func parsed(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var obj map[string]any
 	if err := json.Unmarshal([]byte(text), &obj); err != nil {
@@ -45,13 +45,13 @@ func TestPut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		obj := jsonObject(t, test.object)
+		obj := parsed(t, test.object)
 		switch err := path.Put(obj, int64(5)); {
 		case fmt.Sprint(err) != test.err && (err != nil || test.err != ""):
 			t.Errorf("%s in %s: %v, want %q", test.path, test.object, err, test.err)
 		case err == nil:
 			got, err := json.Marshal(obj)
-			if err != nil || !reflect.DeepEqual(jsonObject(t, string(got)), jsonObject(t, test.want)) {
+			if err != nil || !reflect.DeepEqual(parsed(t, string(got)), parsed(t, test.want)) {
 				t.Errorf("%s in %s: %s (%v), want %s", test.path, test.object, got, err, test.want)
 			}
 		}
@@ -102,7 +102,7 @@ func TestPutThenGet(t *testing.T) {
 
 func TestTyped(t *testing.T) {
 	t.Parallel()
-	schema := jsonObject(t, `{"properties":{"spec":{"type":"object","properties":{
+	schema := parsed(t, `{"properties":{"spec":{"type":"object","properties":{
   "text":{"type":"string"},"number":{"type":"integer"},"flag":{"type":"boolean"},"ratio":{"type":"number"},
   "port":{"x-kubernetes-int-or-string":true,"type":"string"},
   "labels":{"type":"object","additionalProperties":{"type":"string"}},

@@ -319,17 +319,22 @@ func stable(out string) string {
 	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
 }
 
-// set is what each namespace looked like when its stage had been set.
-var set sync.Map
+// setStages is what each namespace looked like when its stage had been set.
+var setStages struct {
+	sync.Mutex
+	looks map[string]map[string]any
+}
 
 // setStage makes those objects anew that are not as they were.
 func setStage(t *testing.T, ns string) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground
-	was, _ := set.Load(ns)
+	setStages.Lock()
+	was := setStages.looks[ns]
+	setStages.Unlock()
 	is := lookAt(t, ns)
 	for resource, manifests := range stage() {
-		if was != nil && reflect.DeepEqual(was.(map[string]any)[resource], is[resource]) {
+		if was != nil && reflect.DeepEqual(was[resource], is[resource]) {
 			continue
 		}
 		client := stageClient(resource, ns)
@@ -342,7 +347,13 @@ func setStage(t *testing.T, ns string) {
 			}
 		}
 	}
-	set.Store(ns, lookAt(t, ns))
+	is = lookAt(t, ns)
+	setStages.Lock()
+	defer setStages.Unlock()
+	if setStages.looks == nil {
+		setStages.looks = map[string]map[string]any{}
+	}
+	setStages.looks[ns] = is
 }
 
 // lookAt reads what of the objects a command could have changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os/exec"
 	"reflect"
@@ -113,21 +114,37 @@ func plain(obj *unstructured.Unstructured) map[string]any {
 // put is deliberately not the plugin's own way of finding a place.
 func put(t *testing.T, in any, value any, path ...any) {
 	t.Helper()
-	last := len(path) == 1
-	switch key := path[0].(type) {
-	case string:
-		fields := in.(map[string]any)
-		if last {
-			fields[key] = value
-			return
+	for i, key := range path {
+		switch in := in.(type) {
+		case map[string]any:
+			name := fmt.Sprint(key)
+			if i == len(path)-1 {
+				in[name] = value
+				return
+			}
+			if in[name] == nil {
+				in[name] = map[string]any{}
+			}
+		case []any:
+		default:
+			t.Fatalf("%v leads nowhere", path[:i])
 		}
-		if fields[key] == nil {
-			fields[key] = map[string]any{}
-		}
-		put(t, fields[key], value, path[1:]...)
-	case int:
-		put(t, in.([]any)[key], value, path[1:]...)
+		in = below(in, key)
 	}
+	t.Fatalf("%v ends with no field", path)
+}
+
+// below is what a container has under a name or at an index.
+func below(in, key any) any {
+	switch key := key.(type) {
+	case string:
+		fields, _ := in.(map[string]any)
+		return fields[key]
+	case int:
+		list, _ := in.([]any)
+		return list[key]
+	}
+	return nil
 }
 
 func toJSON(t *testing.T, value any) string {

@@ -6,9 +6,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -68,9 +71,11 @@ func (o *describeOptions) describe(ctx context.Context, c *clients, t target) er
 	if err != nil {
 		return err
 	}
-	events, err := core.Events(t.namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(t.obj.GetUID())).String(),
-	})
+	events, err := eventsOf(ctx, core.Events(t.namespace), t.obj.GetUID())
+	if err != nil {
+		return err
+	}
+	podEvents, err := eventsOf(ctx, core.Events(t.namespace), unready(report)...)
 	if err != nil {
 		return err
 	}
@@ -80,7 +85,8 @@ func (o *describeOptions) describe(ctx context.Context, c *clients, t target) er
 		Kind:        t.obj.GetKind(),
 		Labels:      t.obj.GetLabels(),
 		Annotations: t.obj.GetAnnotations(),
-		Events:      events.Items,
+		Events:      events,
+		PodEvents:   podEvents,
 	}
 	if t.kind.Shipped() {
 		if d.Template, err = replica.Template(t.obj); err != nil {
@@ -91,6 +97,34 @@ func (o *describeOptions) describe(ctx context.Context, c *clients, t target) er
 		d.Status = t.obj.Object["status"]
 	}
 	return printer.Describe(o.streams.Out, d, time.Now())
+}
+
+// unreadyShown is of how many pods that are not ready the events are shown: what
+// ails one mostly ails all.
+const unreadyShown = 5
+
+// unready gives the UIDs of the first pods of a report that are not ready.
+func unready(r status.Report) []types.UID {
+	var uids []types.UID
+	for _, pod := range r.Pods {
+		if !pod.Ready && len(uids) < unreadyShown {
+			uids = append(uids, pod.UID)
+		}
+	}
+	return uids
+}
+
+// eventsOf lists the events of some objects.
+func eventsOf(ctx context.Context, client corev1client.EventInterface, uids ...types.UID) ([]corev1.Event, error) {
+	var all []corev1.Event
+	for _, uid := range uids {
+		list, err := client.List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(uid)).String()})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list.Items...)
+	}
+	return all, nil
 }
 
 // look reads a target, unless that was done, and what stands below it, and

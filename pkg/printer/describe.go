@@ -26,6 +26,8 @@ type Description struct {
 	Template     *corev1.PodTemplateSpec
 	Spec, Status any
 	Events       []corev1.Event
+	// PodEvents are those of some of the pods that are not ready.
+	PodEvents []corev1.Event
 }
 
 // Describe writes a description in the layout of kubectl describe.
@@ -59,6 +61,9 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	p.section("Conditions:", conditionRows(r.Conditions, now))
 	p.section("Pods:", podRows(r.Pods, now))
 	p.section("Events:", eventRows(d.Events, now))
+	if len(d.PodEvents) > 0 {
+		p.section("Events of pods that are not ready:", podEventRows(d.PodEvents, now))
+	}
 	return p.err
 }
 
@@ -140,6 +145,19 @@ func eventRows(events []corev1.Event, now time.Time) [][]string {
 			seen = fmt.Sprintf("%s (x%d over %s)", seen, e.Count, age(e.FirstTimestamp.Time, now))
 		}
 		rows = append(rows, []string{e.Type, e.Reason, seen, cmp.Or(e.Source.Component, e.ReportingController), e.Message})
+	}
+	return rows
+}
+
+// podEventRows are those of events, with the names of the pods before them.
+func podEventRows(events []corev1.Event, now time.Time) [][]string {
+	rows := eventRows(events, now) // sorts them
+	for i := range rows {
+		what := "Pod"
+		if i > 0 {
+			what = events[i-1].InvolvedObject.Name
+		}
+		rows[i] = slices.Insert(rows[i], 0, what)
 	}
 	return rows
 }

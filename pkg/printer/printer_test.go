@@ -152,6 +152,9 @@ func TestDescribe(t *testing.T) {
 			{Type: "Normal", Reason: "New", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", ReportingController: "another", EventTime: metav1.NewMicroTime(ago(time.Second))},
 		},
 	}
+	ill := event("Warning", "FailedMount", "secret \"key\" not found", 7, time.Hour, time.Minute)
+	ill.InvolvedObject.Name = "foo-2d5dfdbb-1"
+	full.PodEvents = []corev1.Event{ill}
 	bare := Description{Report: unseen(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
 	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
 		var w strings.Builder

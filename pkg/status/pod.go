@@ -11,6 +11,7 @@ import (
 func newPod(pod *corev1.Pod) Pod {
 	p := Pod{
 		Name:       pod.Name,
+		UID:        pod.UID,
 		Phase:      pod.Status.Phase,
 		Status:     string(pod.Status.Phase),
 		Containers: len(pod.Spec.Containers),

@@ -51,7 +51,8 @@ type Replicas struct {
 
 // Pod is one pod of an object.
 type Pod struct {
-	Name string `json:"name"`
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
 	// Phase is the pod's phase, Status the word that kubectl shows for it.
 	Phase  corev1.PodPhase `json:"phase"`
 	Status string          `json:"status"`

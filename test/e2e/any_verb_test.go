@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -197,12 +198,18 @@ func TestScaleTimeoutOfAnyKind(t *testing.T) {
 	if code := w.ends(); code != 0 {
 		t.Errorf("the wait ended with exit code %d", code)
 	}
-	// A built-in kind tells it, and a pod that is there is not yet ready.
-	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: "0"}}}`)
-	makeObject(t, ns, "replicasets.apps", workload("ReplicaSet", "web", 0))
-	if r := kubectl(t, ns, "imoocpod", "scale", "rs/web", "--replicas", "1", "--timeout", "1s"); r.code != exitTimeout {
+	// This one could tell, and has not: for kubectl that is enough.
+	const caches = "caches.odd-status.example.com"
+	makeObject(t, ns, caches, "{apiVersion: odd-status.example.com/v1, kind: Cache, metadata: {name: it}, spec: {replicas: 3}}")
+	_, err = cluster.dynamic.Resource(resourceOf(caches)).Namespace(ns).Patch(t.Context(), "it", types.MergePatchType, []byte(`{"status":{"currentWorkerNumberScheduled":3}}`), metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, kubectl(t, ns, "scale", "cache/it", "--replicas", "3", "--timeout", "1h"))
+	if r := kubectl(t, ns, "imoocpod", "scale", "cache/it", "--replicas", "3", "--timeout", "1s"); r.code != exitTimeout {
 		t.Errorf("exit code %d, said %q", r.code, r.stderr)
 	}
+	contains(t, readFile(t, "../../docs/differences.md"), regexp.QuoteMeta("**"+waitsForReady+".**"))
 }
 
 // One bad object does not stop the others; of several errors each is told, and

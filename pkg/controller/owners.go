@@ -72,7 +72,6 @@ func differs(a, b *unstructured.Unstructured) bool {
 // ownerView is what the plan reads of an object.
 func ownerView(kind replica.Kind, obj *unstructured.Unstructured) (plan.Owner, error) {
 	v := plan.Owner{
-		Namespace:  obj.GetNamespace(),
 		Name:       obj.GetName(),
 		UID:        obj.GetUID(),
 		Generation: obj.GetGeneration(),

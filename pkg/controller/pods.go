@@ -59,6 +59,8 @@ func trimPod(obj any) (any, error) {
 			UID:               pod.UID,
 			ResourceVersion:   pod.ResourceVersion,
 			DeletionTimestamp: pod.DeletionTimestamp,
+
+			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		},
 		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		bypasses: types.UID(pod.Labels[v1alpha1.LabelBypasses]),
@@ -118,7 +120,10 @@ func (r *podRecord) podView(owner string, uid types.UID) plan.Pod {
 		ReadySince: r.readySince,
 	}
 	if r.DeletionTimestamp != nil {
-		p.Terminating, p.GoneBy = true, r.DeletionTimestamp.Time
+		p.Terminating = true
+		if r.DeletionGracePeriodSeconds != nil {
+			p.Grace = time.Duration(*r.DeletionGracePeriodSeconds) * time.Second
+		}
 	}
 	return p
 }

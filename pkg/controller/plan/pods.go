@@ -27,6 +27,7 @@ func Pods(v View) Plan {
 	if v.Owner.Deleting {
 		return Plan{Memory: v.Memory}
 	}
+	v.Memory.Ending = ending(v)
 	pods := present(v)
 	missing := missing(v, pods)
 	p := Plan{Memory: remember(v, pods, missing)}
@@ -45,7 +46,18 @@ func Pods(v View) Plan {
 // present leaves out the pods that are lost: they neither fill a slot nor take
 // room, and nothing more can be done about them.
 func present(v View) []Pod {
-	return slices.DeleteFunc(slices.Clone(v.Pods), func(p Pod) bool { return p.lost(v.Now) })
+	return slices.DeleteFunc(slices.Clone(v.Pods), v.lost)
+}
+
+// ending brings up to date since when the pods that are ending do.
+func ending(v View) map[types.UID]time.Time {
+	since := map[types.UID]time.Time{}
+	for _, pod := range v.Pods {
+		if pod.Terminating {
+			since[pod.UID] = v.lostBy(pod).Add(-pod.Grace - lostAfter)
+		}
+	}
+	return since
 }
 
 // missing lists the pods of the slots that have none and for which there is
@@ -79,7 +91,7 @@ func lostPods(v View) map[int32]types.UID {
 	}
 	lost := map[int32]types.UID{}
 	for _, pod := range v.Pods {
-		if pod.lost(v.Now) && !bypassed[pod.UID] {
+		if v.lost(pod) && !bypassed[pod.UID] {
 			lost[pod.Slot] = pod.UID
 		}
 	}
@@ -127,10 +139,11 @@ func (m Memory) wait(slot int32, v View) time.Duration {
 // or a terminating one is lost.
 func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Duration) {
 	var misplaced []Pod
-	placed, moving, ready := 0, false, true
+	filled := fillers(v, pods)
+	moving, ready := false, true
 	for _, pod := range pods {
 		if pod.Terminating {
-			recheck = sooner(recheck, pod.GoneBy.Add(lostAfter).Sub(v.Now))
+			recheck = sooner(recheck, v.lostBy(pod).Sub(v.Now))
 		}
 		switch wanted := pod.placed(v.Owner.Desired); {
 		case pod.Finished && pod.Terminating:
@@ -141,18 +154,16 @@ func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Dura
 				continue
 			}
 			list = append(list, Deletion{Pod: pod, Why: Finished})
-		case wanted:
-			placed++
-			moving = moving || pod.Terminating
-			ready = ready && pod.Ready
 		case pod.Terminating:
 			moving = true
+		case wanted && filled[pod.Slot] == pod.UID:
+			ready = ready && pod.Ready
 		default:
 			misplaced = append(misplaced, pod)
 		}
 	}
 	slices.SortFunc(misplaced, highestFirst)
-	surplus := placed + len(misplaced) - int(v.Owner.Desired)
+	surplus := len(filled) + len(misplaced) - int(v.Owner.Desired)
 	moving = moving || surplus != 0
 	for i, pod := range misplaced {
 		if i < surplus {
@@ -164,6 +175,24 @@ func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Dura
 		}
 	}
 	return list, recheck
+}
+
+// fillers gives for each wanted slot with live pods the one that fills it. Two
+// can be there after a bypass; then it is the one with the slot's ordinary name.
+func fillers(v View, pods []Pod) map[int32]types.UID {
+	filled := map[int32]types.UID{}
+	active := map[int32]bool{}
+	for _, pod := range pods {
+		if !pod.live() || !pod.placed(v.Owner.Desired) {
+			continue
+		}
+		_, taken := filled[pod.Slot]
+		if !taken || (pod.active() && (!active[pod.Slot] || pod.Bypasses == "")) {
+			filled[pod.Slot] = pod.UID
+		}
+		active[pod.Slot] = active[pod.Slot] || pod.active()
+	}
+	return filled
 }
 
 // highestFirst is the order in which pods outside the slots go; those that

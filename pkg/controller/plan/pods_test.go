@@ -29,10 +29,7 @@ func pods(words string) []Pod {
 			p.Name = PodName("foo", uid, "", p.Slot)
 		}
 		flags := word[len(digits):]
-		p.Terminating, p.GoneBy = strings.ContainsAny(flags, "tl"), noon
-		if strings.Contains(flags, "l") {
-			p.GoneBy = noon.Add(-lostAfter)
-		}
+		p.Terminating = strings.ContainsAny(flags, "tl")
 		p.Finished = strings.Contains(flags, "f")
 		p.Ready = !strings.ContainsAny(flags, "ntfl")
 		list = append(list, p)
@@ -41,11 +38,18 @@ func pods(words string) []Pod {
 }
 
 func view(desired int32, words string) View {
-	return View{
-		Owner: Owner{Namespace: "default", Name: "foo", UID: uid, Generation: 1, Desired: desired},
+	v := View{
+		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired},
 		Pods:  pods(words),
 		Now:   noon,
 	}
+	v.Memory.Ending = map[types.UID]time.Time{}
+	for i, word := range strings.Fields(words) {
+		if strings.Contains(word, "l") {
+			v.Memory.Ending[v.Pods[i].UID] = noon.Add(-lostAfter)
+		}
+	}
+	return v
 }
 
 // deeds is a plan in words: "+0 +1 -2:surplus".
@@ -92,6 +96,8 @@ func TestPods(t *testing.T) {
 		{"a lost pod is bypassed", 2, "0 1l", "+1pod-1"},
 		{"but only once", 2, "0 1l 1n", ""},
 		{"a lost pod of a slot that is not wanted is left", 1, "0 1l", ""},
+		{"of two pods in one slot one is surplus", 1, "0 0", "-0:surplus"},
+		{"also where another slot is empty", 2, "0 0", "-0:outdated"},
 		{"a lost pod without a slot holds up nothing", 2, "0 xl x", "--1:outdated"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

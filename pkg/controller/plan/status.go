@@ -43,7 +43,7 @@ func statusOf(v View, p Plan) v1alpha1.ImoocPodStatus {
 	ending := 0
 	for _, pod := range v.Pods {
 		switch {
-		case pod.lost(v.Now):
+		case v.lost(pod):
 		case pod.Terminating:
 			ending++
 		case pod.active():

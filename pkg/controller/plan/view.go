@@ -1,7 +1,7 @@
 // Package plan decides what a reconcile does: a view of an owner and its pods
 // goes in, a plan comes out. It imports no client, no clock and no context, so
-// that every rule in it is a table test. DESIGN.md's "The loop, in rules" is
-// what it makes true; docs/architecture.md says which rule lives where.
+// that every rule in it is a table test. docs/architecture.md
+// says which rule lives where.
 package plan
 
 import (
@@ -23,9 +23,9 @@ type View struct {
 
 // Owner is the object that is reconciled.
 type Owner struct {
-	Namespace, Name string
-	UID             types.UID
-	Generation      int64
+	Name       string
+	UID        types.UID
+	Generation int64
 	// Deleting says that the object has a deletion timestamp.
 	Deleting bool
 	// Desired is how many slots the owner has: 0 … Desired-1.
@@ -46,10 +46,10 @@ type Pod struct {
 	// Finished says that the phase is Succeeded or Failed: such a pod does not
 	// run again, but it keeps its name until it is deleted.
 	Finished bool
-	// Terminating says that the pod has a deletion timestamp, GoneBy is that
-	// timestamp: when the grace period is over.
+	// Terminating says that the pod has a deletion timestamp; Grace is how long it
+	// has to end.
 	Terminating bool
-	GoneBy      time.Time
+	Grace       time.Duration
 	// Ready is the pod's Ready condition.
 	Ready bool
 	// ReadySince is when Ready last changed.
@@ -66,9 +66,18 @@ const lostAfter = 5 * time.Minute
 // lost says that the pod should have been gone long ago. It is the one
 // exception to "a name is never reused while taken": its slot is filled under
 // another name, so that a node that never comes back does not hold up its
-// owner for ever.
-func (p Pod) lost(now time.Time) bool {
-	return p.Terminating && now.Sub(p.GoneBy) >= lostAfter
+// owner for ever. The time runs from when this loop first saw the pod ending,
+// by its own clock: the server's may be another.
+func (v View) lost(p Pod) bool {
+	return p.Terminating && !v.Now.Before(v.lostBy(p))
+}
+
+func (v View) lostBy(p Pod) time.Time {
+	since, seen := v.Memory.Ending[p.UID]
+	if !seen {
+		since = v.Now
+	}
+	return since.Add(p.Grace + lostAfter)
 }
 
 // live says that the pod takes a slot: it exists and has not finished. A
@@ -86,6 +95,8 @@ func (p Pod) placed(desired int32) bool { return p.Slot != NoSlot && p.Slot < de
 type Memory struct {
 	// Failures holds the back-off of the slots whose pods finished.
 	Failures map[int32]Failure
+	// Ending is when this loop first saw each of the pods that are ending.
+	Ending map[types.UID]time.Time
 	// Refusals holds the creates that were refused, by slot: those under NoSlot
 	// hold up every slot of the owner.
 	Refusals map[int32]Refusal

@@ -20,6 +20,7 @@ type world struct {
 	mem   Memory
 	now   time.Time
 	made  int
+	lost  map[types.UID]bool // whose nodes do not answer: they stay
 }
 
 func (w *world) view() View {
@@ -33,7 +34,7 @@ func (w *world) view() View {
 // live counts the pods that take a slot.
 func (w *world) live() (n int32) {
 	for _, p := range w.pods {
-		if p.live() && !p.lost(w.now) {
+		if p.live() && !w.lost[p.UID] {
 			n++
 		}
 	}
@@ -74,7 +75,7 @@ func (w *world) execute(p Plan, upTo int) {
 			w.t.Fatalf("deleted %s, whose slot is wanted", d.Name)
 		}
 		if pod.live() {
-			pod.Terminating, pod.GoneBy, pod.Ready = true, w.now, false
+			pod.Terminating, pod.Ready = true, false
 			w.pods[d.Name] = pod
 		} else {
 			delete(w.pods, d.Name)
@@ -110,7 +111,7 @@ func (w *world) execute(p Plan, upTo int) {
 func (w *world) settle() {
 	for name, p := range w.pods {
 		switch {
-		case p.lost(w.now):
+		case w.lost[p.UID]:
 		case p.Terminating:
 			delete(w.pods, name)
 		case !p.Finished:
@@ -128,9 +129,10 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{
 			t:     t,
-			owner: Owner{Name: "foo", Namespace: "default", UID: uid, Generation: 1, Desired: rapid.Int32Range(0, 8).Draw(t, "desired")},
+			owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: rapid.Int32Range(0, 8).Draw(t, "desired")},
 			pods:  map[string]Pod{},
 			now:   noon,
+			lost:  map[types.UID]bool{},
 		}
 		for i := range rapid.IntRange(0, 10).Draw(t, "pods") {
 			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: rapid.Int32Range(-1, 11).Draw(t, "slot")}
@@ -139,7 +141,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 				p.Name = PodName(w.owner.Name, uid, "", p.Slot)
 			}
 			p.Finished = rapid.Bool().Draw(t, "finished")
-			p.Terminating, p.GoneBy = rapid.Bool().Draw(t, "terminating"), noon
+			p.Terminating = rapid.Bool().Draw(t, "terminating")
 			p.Ready = !p.Finished && !p.Terminating && rapid.Bool().Draw(t, "ready")
 			w.pods[p.Name] = p
 		}
@@ -158,9 +160,9 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			case "scale":
 				w.owner.Desired, w.owner.Generation = rapid.Int32Range(0, 8).Draw(t, "desired"), w.owner.Generation+1
 			case "kill":
-				delete(w.pods, w.any(func(p Pod) bool { return !p.lost(w.now) }))
+				delete(w.pods, w.any(func(p Pod) bool { return !w.lost[p.UID] }))
 			case "fail":
-				if name := w.any(func(p Pod) bool { return !p.lost(w.now) }); name != "" {
+				if name := w.any(func(p Pod) bool { return !w.lost[p.UID] }); name != "" {
 					p := w.pods[name]
 					p.Finished, p.Ready = true, false
 					w.pods[name] = p
@@ -168,7 +170,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			case "lose":
 				if name := w.any(Pod.live); name != "" {
 					p := w.pods[name]
-					p.Terminating, p.Ready, p.GoneBy = true, false, w.now.Add(-lostAfter)
+					p.Terminating, p.Ready, w.lost[p.UID] = true, false, true
 					w.pods[name] = p
 				}
 			case "settle":
@@ -212,7 +214,7 @@ func (w *world) mustConverge() {
 	}
 	filled := map[int32]bool{}
 	for _, p := range w.pods {
-		if p.lost(w.now) {
+		if w.lost[p.UID] {
 			continue
 		}
 		if !p.placed(w.owner.Desired) || filled[p.Slot] {

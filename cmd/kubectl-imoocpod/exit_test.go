@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 			"Error from server (NotFound): imoocpods.g \"foo\" not found\n",
 		},
 		"not served": {
-			&cmd.NotServedError{CRD: "imoocpods.g", Err: apierrors.NewNotFound(imoocpods, "")}, false, exitNotFound,
+			&cmd.NotServedError{CRD: "imoocpods.g", Shipped: true, Err: apierrors.NewNotFound(imoocpods, "")}, false, exitNotFound,
 			"error: the server does not serve imoocpods.g: run \"kubectl imoocpod install\" first\n",
 		},
 		"exists": {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,19 +72,22 @@ container's command.`,
 			}
 			if len(args) == 1 && strings.Contains(args[0], "/") {
 				o.typeName, args[0], _ = strings.Cut(args[0], "/")
+				if slices.Contains(imoocPodTypes(), o.typeName) {
+					o.typeName = ""
+					return checkNew(cmd, args)
+				}
 				if o.typeName == "" {
 					return usageErrorf(cmd, "which type? %q has none before the slash", "/"+args[0])
 				}
 				return oneName(cmd, args)
 			}
-			// A server is asked for longer names too, which an older CRD may have let in.
-			if len(args) == 1 && len(args[0]) > v1alpha1.MaxNameLength {
-				return usageErrorf(cmd, "invalid name %q: it must be no longer than %d characters", args[0], v1alpha1.MaxNameLength)
-			}
-			return oneName(cmd, args)
+			return checkNew(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.counted = args[0], cmd.Flags().Changed("replicas")
+			if o.path.path != nil && (o.typeName == "" || !o.counted) {
+				return usageErrorf(cmd, "--replicas-path says where --replicas goes in an object of another TYPE")
+			}
 			if o.typeName != "" && (o.image != "" || len(o.command) > 0) {
 				return usageErrorf(cmd, "--image and a command are for ImoocPods; --set gives other types their fields")
 			}
@@ -101,6 +105,15 @@ container's command.`,
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "PATH=VALUE: a field to set to a string (may be given several times).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the pods' container. Without it: busybox.")
 	return cmd
+}
+
+// checkNew refuses what cannot be the name of a new ImoocPod. Of the others a
+// server is asked for longer names too, which an older CRD may have let in.
+func checkNew(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && len(args[0]) > v1alpha1.MaxNameLength {
+		return usageErrorf(cmd, "invalid name %q: it must be no longer than %d characters", args[0], v1alpha1.MaxNameLength)
+	}
+	return oneName(cmd, args)
 }
 
 func (o *createOptions) run(ctx context.Context, c *clients) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
-// UsageError says that the command line is wrong; nothing was asked of a server.
+// UsageError says that the command line is wrong. Nothing was changed.
 type UsageError struct {
 	// Command is the command whose help tells more, such as "kubectl imoocpod scale".
 	Command string
@@ -73,10 +73,15 @@ func notServed(err error) bool {
 type NotServedError struct {
 	// CRD is the name of the custom resource definition that is missing.
 	CRD string
-	Err error
+	// Shipped says that this program can install it.
+	Shipped bool
+	Err     error
 }
 
 func (e *NotServedError) Error() string {
+	if !e.Shipped {
+		return fmt.Sprintf("the server does not serve %s, or not what was asked of it", e.CRD)
+	}
 	return fmt.Sprintf("the server does not serve %s: run \"kubectl imoocpod install\" first", e.CRD)
 }
 
@@ -87,7 +92,7 @@ func (e *NotServedError) Unwrap() error { return e.Err }
 // what is missing, where the server's own words do not.
 func explain(kind replica.Kind, err error) error {
 	if notServed(err) {
-		return &NotServedError{CRD: kind.CRD(), Err: err}
+		return &NotServedError{CRD: kind.CRD(), Shipped: kind.Shipped(), Err: err}
 	}
 	return err
 }

@@ -82,6 +82,9 @@ func (o *kindsOptions) run(ctx context.Context, c *clients) error {
 	}
 	close(todo)
 	running.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	rows = slices.DeleteFunc(rows, func(k *printer.Kind) bool { return k == nil })
 	if o.output == "json" {
 		err = o.printJSON(rows)

@@ -86,7 +86,10 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return err
 	}
-	return loop.Run(ctx)
+	if err := loop.Run(ctx); ctx.Err() == nil {
+		return err
+	}
+	return nil // Ctrl-C is how it is meant to end
 }
 
 // checkNamespace says when a namespace is not there: nothing would ever happen

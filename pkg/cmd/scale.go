@@ -101,7 +101,8 @@ func (o *scaleOptions) run(ctx context.Context, c *clients) error {
 	}
 	targets, errs := o.targets.find(c, o.args)
 	if len(targets) > 1 && o.change.resourceVersion != "" {
-		return &UsageError{Command: name + " scale", Err: errors.New("--resource-version cannot be that of several objects")}
+		usage := &UsageError{Command: name + " scale", Err: errors.New("--resource-version cannot be that of several objects")}
+		return together(append(errs, usage))
 	}
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to scale")
@@ -178,6 +179,12 @@ func (o *scaleOptions) field(ctx context.Context, c *clients, t target) (replica
 		var err error
 		if finder, err = c.finder(); err != nil {
 			return replica.Field{}, err
+		}
+		if t.obj == nil && o.path.path == nil {
+			// Its values tell the fields apart that could be meant.
+			if t.obj, err = t.objects(finder.Dynamic).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+				return replica.Field{}, err
+			}
 		}
 	}
 	field, err := finder.Find(ctx, t.kind, t.obj, o.path.path)

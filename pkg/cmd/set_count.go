@@ -26,11 +26,14 @@ type change struct {
 // setCount sets the count of one object in the field that was found, and
 // returns the resourceVersion that the object has then.
 func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (string, error) {
-	if field.Scale {
-		return setScale(ctx, objects, t, field, c)
-	}
 	for attempt := 1; ; attempt++ {
-		version, err := patchField(ctx, objects, t, *field.Path, c)
+		var version string
+		var err error
+		if field.Scale {
+			version, err = setScale(ctx, objects, t, field, c)
+		} else {
+			version, err = patchField(ctx, objects, t, *field.Path, c)
+		}
 		// A conflict means that somebody changed the object between the look and
 		// the change: both are done again. A version that was asked for stays.
 		if !apierrors.IsConflict(err) || c.resourceVersion != "" || attempt == attempts {

@@ -40,7 +40,7 @@ type statusOptions struct {
 // named says whether objects or a type were named; otherwise all ImoocPods are
 // meant.
 func (o *statusOptions) named() bool {
-	return len(o.args) > 0 || len(o.targets.files.Filenames) > 0 || o.targets.files.Kustomize != ""
+	return len(o.args) > 0 || o.targets.fromFiles()
 }
 
 func newStatusCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {

@@ -54,7 +54,11 @@ func (f *targetFlags) addFlags(cmd *cobra.Command) {
 
 // given says whether a flag names objects, so that a bare word is a type.
 func (f *targetFlags) given() bool {
-	return f.selector != "" || f.all || f.allNamespaces || len(f.files.Filenames) > 0 || f.files.Kustomize != ""
+	return f.selector != "" || f.all || f.allNamespaces || f.fromFiles()
+}
+
+func (f *targetFlags) fromFiles() bool {
+	return len(f.files.Filenames) > 0 || f.files.Kustomize != ""
 }
 
 // check refuses arguments that cannot be names, before a server is asked.
@@ -62,7 +66,7 @@ func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && !f.given() {
 		return usageErrorf(cmd, "which one? give the NAME of an ImoocPod, or TYPE/NAME")
 	}
-	if len(args) > 0 && (len(f.files.Filenames) > 0 || f.files.Kustomize != "") {
+	if len(args) > 0 && f.fromFiles() {
 		return usageErrorf(cmd, "objects are named either by -f or -k or by arguments, not by both")
 	}
 	names, ok := f.imoocPods(args)
@@ -81,8 +85,7 @@ func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
 // mean nothing else: a bare NAME, imoocpod/NAME, or imoocpods NAME…. These need
 // no discovery.
 func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
-	kind := replica.ImoocPod()
-	types := []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
+	types := imoocPodTypes()
 	switch {
 	case f.given() || len(args) == 0:
 		return nil, false
@@ -100,6 +103,12 @@ func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
 		names = append(names, n)
 	}
 	return names, true
+}
+
+// imoocPodTypes are the words for the type that need no discovery.
+func imoocPodTypes() []string {
+	kind := replica.ImoocPod()
+	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
 }
 
 // find resolves arguments and flags to objects. Some may be found although
@@ -133,6 +142,9 @@ func (f *targetFlags) find(c *clients, args []string) ([]target, []error) {
 	found := make([]target, 0, len(infos))
 	for _, info := range infos {
 		obj, _ := info.Object.(*unstructured.Unstructured)
+		if f.fromFiles() {
+			obj = nil // what the file says is not what the server has
+		}
 		found = append(found, target{kind: replica.KindOf(info.Mapping), namespace: info.Namespace, name: info.Name, obj: obj})
 	}
 	return found, explainTypes(separate(err), args)

@@ -17,7 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -91,7 +90,7 @@ func New(opts Options) (*Controller, error) {
 		memory: newMemory(),
 		out:    opts.Out,
 	}
-	c.link.say = c.say
+	c.link.say, c.link.down = c.say, map[string]bool{}
 	pods, err := c.podInformer()
 	if err != nil {
 		return nil, fmt.Errorf("watch pods: %w", err)
@@ -141,16 +140,14 @@ func (c *Controller) Run(ctx context.Context) error {
 		})
 	}
 	running.Go(func() {
-		_ = wait.PollUntilContextCancel(ctx, lastRetry, true, func(ctx context.Context) (bool, error) {
-			return c.sweep(ctx) == nil, nil // an error that lasts is told by the watch
-		})
-	})
-	running.Go(func() {
 		if err := c.followQuotas(ctx); err != nil {
 			stop(err)
 		}
 	})
 	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
+		// After the cache has its pods: what loses its label from here on, the
+		// cache tells of; what lost it before, the sweep sees.
+		running.Go(func() { c.sweepUntilDone(ctx) })
 		for range c.workers {
 			running.Go(func() { c.work(ctx) })
 		}
@@ -185,10 +182,15 @@ func (c *Controller) handle(ctx context.Context, k key) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name))
 	again, err := c.reconcile(ctx, k)
 	if err != nil {
-		if ctx.Err() == nil {
-			c.announce(k, "%v; trying again", err)
-			c.queue.AddRateLimited(k)
+		if ctx.Err() != nil {
+			return
 		}
+		// A conflict is nothing to speak of, but it must be looked at again: the
+		// change that was missed may be one that wakes nobody.
+		if !errors.Is(err, errConflict) {
+			c.announce(k, "%v; trying again", err)
+		}
+		c.queue.AddRateLimited(k)
 		return
 	}
 	c.queue.Forget(k)

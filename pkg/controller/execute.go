@@ -24,6 +24,9 @@ const (
 	// slice is how long creates and deletes go on before the plan is made anew,
 	// so that the status tells how far they have come.
 	slice = time.Second
+	// sliceLeast is how many go on all the same: where each takes its time, the
+	// window must have one to open.
+	sliceLeast = 2 * maxWindow
 )
 
 // outcome is what executing a plan came to.
@@ -80,11 +83,17 @@ type work struct {
 func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 	o = &outcome{}
 	end := w.c.clock.Now().Add(slice)
-	proceed := func() bool { return w.c.clock.Now().Before(end) && w.current() }
-	deleted, deleteErr := slide(ctx, w.plan.Delete, proceed, func(ctx context.Context, d plan.Deletion) error {
+	proceed := func() func() bool {
+		begun := 0
+		return func() bool {
+			begun++
+			return (begun <= sliceLeast || w.c.clock.Now().Before(end)) && w.current()
+		}
+	}
+	deleted, deleteErr := slide(ctx, w.plan.Delete, proceed(), func(ctx context.Context, d plan.Deletion) error {
 		return w.delete(ctx, d, o)
 	})
-	created, createErr := slide(ctx, w.plan.Create, proceed, func(ctx context.Context, creation plan.Creation) error {
+	created, createErr := slide(ctx, w.plan.Create, proceed(), func(ctx context.Context, creation plan.Creation) error {
 		return w.create(ctx, creation, o)
 	})
 	if o.ending = errors.Is(createErr, errEnding); o.ending || errors.Is(createErr, errRefused) {
@@ -127,7 +136,7 @@ func (w *work) create(ctx context.Context, creation plan.Creation, o *outcome) e
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return w.meetHolder(ctx, pod, creation, o)
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err):
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || namespaceGone(err):
 		return errEnding
 	}
 	if reason, refused := refusalReason(err); refused {

@@ -58,25 +58,26 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 // awaitInstalled returns when the kind is served. On the first attempt missing
 // rights are an error; later they are waited out.
 func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) error {
-	said := false
+	missing, troubled := false, false
 	return wait.PollUntilContextCancel(ctx, crdInterval, true, func(ctx context.Context) (bool, error) {
 		_, err := o.client.Namespace(c.namespace).List(ctx, metav1.ListOptions{Limit: 1})
 		switch {
 		case err == nil:
-			if said {
+			if missing {
 				c.say("%s is installed now", o.kind.CRD())
 			}
 			return true, nil
 		case apierrors.IsNotFound(err):
-			if !said {
+			if !missing {
 				c.say("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", o.kind.CRD())
 			}
+			missing = true
 		case first && forbidden(err):
 			return false, fmt.Errorf("list %s: %w", o.kind.CRD(), err)
-		case !said:
+		case !troubled:
 			c.say("cannot list %s: %v; trying again", o.kind.CRD(), err)
+			troubled = true
 		}
-		said = true
 		return false, nil
 	})
 }

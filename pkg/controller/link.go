@@ -16,24 +16,24 @@ import (
 // Informers retry for ever and are silent where a connection is refused.
 type link struct {
 	mu   sync.Mutex
-	down bool
+	down map[string]bool // by resource
 	say  func(format string, args ...any)
 }
 
-// heard takes the outcome of a list or the start of a watch.
+// heard takes the outcome of a list or of the start of a watch.
 func (l *link) heard(ctx context.Context, resource string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case err == nil:
-		if l.down {
-			l.say("the server answers again")
+		if l.down[resource] {
+			l.say("%s are watched again", resource)
 		}
-		l.down = false
+		delete(l.down, resource)
 	case ctx.Err() != nil, apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		// The loop stops, the CRD is gone, a watch is too old: not the link's trouble.
-	case !l.down:
-		l.down = true
+	case !l.down[resource]:
+		l.down[resource] = true
 		l.say("cannot watch %s: %v; trying again", resource, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
@@ -16,7 +17,7 @@ import (
 // is a convenience: without the right to watch quotas the back-off does.
 func (c *Controller) followQuotas(ctx context.Context) error {
 	quotas := c.core.ResourceQuotas(c.namespace)
-	if _, err := quotas.List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+	if _, err := quotas.List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
 		klog.FromContext(ctx).V(1).Info("Quotas are not watched", "err", err)
 		return nil
 	}

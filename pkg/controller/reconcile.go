@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -33,8 +31,7 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	// What is wrong with one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
-			klog.FromContext(ctx).Error(nil, "Reconcile panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("internal error: %v", p)
+			err = panicked(ctx, p)
 			c.events.Event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", err.Error())
 		}
 	}()
@@ -126,9 +123,11 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	statusDone := make(chan error, 1)
 	if p.WriteStatus {
 		go func() {
-			written, err := w.writeStatus(ctx, o, obj.GetResourceVersion())
-			rec.ownerWritten = later(written, rec.ownerWritten)
-			statusDone <- err
+			statusDone <- caught(ctx, func() error {
+				written, err := w.writeStatus(ctx, o, obj.GetResourceVersion())
+				rec.ownerWritten = later(written, rec.ownerWritten)
+				return err
+			})
 		}()
 	} else {
 		statusDone <- nil
@@ -150,20 +149,14 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 		rec.plan.StatusWritten = view.Memory.StatusWritten
 	}
 	c.tell(k, o.kind, obj, rec, out, done)
-	// After a conflict, the event of the change that was missed may be of a kind
-	// that changes nothing a plan reads, and wake nobody.
-	conflict := errors.Is(statusErr, errConflict)
-	if conflict {
-		statusErr = nil
+	if err != nil && errors.Is(statusErr, errConflict) {
+		statusErr = nil // the other error is the one to speak of
 	}
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
 	}
 	if !out.ending && (!done || len(out.refused) > 0) {
 		c.queue.Add(k) // plan the rest, or what the refusal means
-	}
-	if conflict {
-		return firstRetry, nil
 	}
 	c.announceState(k, p)
 	return p.Recheck, nil

@@ -32,6 +32,16 @@ func refusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
+// namespaceGone says whether a create failed because its namespace is not there.
+func namespaceGone(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
 // serverWords is the server's message without what the client put before it.
 func serverWords(err error) string {
 	var status apierrors.APIStatus

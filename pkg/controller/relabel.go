@@ -3,12 +3,15 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -67,13 +70,26 @@ func (c *Controller) checkVanished(ctx context.Context, k key) error {
 	return err
 }
 
-// sweep labels the pods that lost their labels while no loop ran.
+// sweepUntilDone sweeps until nothing is left to do, or the context ends.
+func (c *Controller) sweepUntilDone(ctx context.Context) {
+	_ = wait.PollUntilContextCancel(ctx, lastRetry, true, func(ctx context.Context) (bool, error) {
+		err := c.sweep(ctx)
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Pods without labels are looked for again", "after", lastRetry)
+		}
+		return err == nil, nil
+	})
+}
+
+// sweep labels the pods that lost their labels while no loop ran. One that
+// cannot be labelled does not keep the others from it.
 func (c *Controller) sweep(ctx context.Context) error {
+	var errs []error
 	opts := metav1.ListOptions{LabelSelector: "!" + v1alpha1.LabelOwner, Limit: sweepPage}
 	for {
 		page, err := c.core.Pods(c.namespace).List(ctx, opts)
 		if err != nil {
-			return fmt.Errorf("look for pods without labels: %w", err)
+			return errors.Join(append(errs, fmt.Errorf("look for pods without labels: %w", err))...)
 		}
 		for i := range page.Items {
 			pod := &page.Items[i]
@@ -82,11 +98,11 @@ func (c *Controller) sweep(ctx context.Context) error {
 				continue
 			}
 			if _, err := c.relabel(ctx, pod, *ref); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-				return err
+				errs = append(errs, err)
 			}
 		}
 		if opts.Continue = page.Continue; opts.Continue == "" {
-			return nil
+			return errors.Join(errs...)
 		}
 	}
 }

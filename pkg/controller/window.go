@@ -1,6 +1,12 @@
 package controller
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"k8s.io/klog/v2"
+)
 
 // maxWindow is how many writes are under way at once at the most. The API
 // server answers no faster for more, and HTTP/2 allows 100 streams on a
@@ -21,7 +27,7 @@ func slide[T any](ctx context.Context, items []T, proceed func() bool, do func(c
 		for begun < len(items) && running < size && err == nil && ctx.Err() == nil && proceed() {
 			item := items[begun]
 			begun, running = begun+1, running+1
-			go func() { results <- do(ctx, item) }()
+			go func() { results <- caught(ctx, func() error { return do(ctx, item) }) }()
 		}
 		if running == 0 {
 			return begun, err
@@ -35,4 +41,21 @@ func slide[T any](ctx context.Context, items []T, proceed func() bool, do func(c
 			err = failure
 		}
 	}
+}
+
+// caught makes an error of a panic: what is wrong with one object must not stop
+// the loop for the others.
+func caught(ctx context.Context, do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(ctx, p)
+		}
+	}()
+	return do()
+}
+
+// panicked logs a panic and makes an error of it.
+func panicked(ctx context.Context, p any) error {
+	klog.FromContext(ctx).Error(nil, "Reconcile panicked", "panic", p, "stack", string(debug.Stack()))
+	return fmt.Errorf("internal error: %v", p)
 }

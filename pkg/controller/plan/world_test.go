@@ -33,8 +33,9 @@ func (w *world) view() View {
 
 // live counts the pods that take a slot.
 func (w *world) live() (n int32) {
+	v := w.view()
 	for _, p := range w.pods {
-		if p.live() && !w.lost[p.UID] {
+		if p.live() && !v.lost(p) {
 			n++
 		}
 	}

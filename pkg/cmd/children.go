@@ -11,43 +11,42 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // levels is how many kinds of objects are looked for between an object and its
 // pods: a Deployment's ReplicaSet is one, an operator's StatefulSet another.
 const levels = 4
 
-// family reads what stands below a target: pods that may be its own, and the
-// controllers of the objects between. Which pods are its own, the controller
-// references say.
-func family(ctx context.Context, c *clients, t target, uid types.UID) ([]corev1.Pod, map[types.UID]types.UID, error) {
+// family reads what stands below a target: pods that may be its own, and into o
+// the objects between. Which pods are its own, the controller references say.
+func family(ctx context.Context, c *clients, t target, o *status.Object) ([]corev1.Pod, error) {
 	core, err := c.core()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	selected := metav1.ListOptions{}
 	if t.kind.Shipped() {
-		pods, err := core.Pods(t.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelOwner + "=" + string(uid)})
-		if err != nil {
-			return nil, nil, err
-		}
-		return pods.Items, nil, nil
+		selected.LabelSelector = v1alpha1.LabelOwner + "=" + string(o.UID)
 	}
-	pods, err := core.Pods(t.namespace).List(ctx, metav1.ListOptions{})
+	pods, err := core.Pods(t.namespace).List(ctx, selected)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	between, err := controllers(ctx, c, t, pods.Items)
-	return pods.Items, between, err
+	if !t.kind.Shipped() {
+		err = controllers(ctx, c, t, pods.Items, o)
+	}
+	return pods.Items, err
 }
 
 // controllers follows the controller references of pods upwards, a level of
 // kinds at a time, up to the target's own kind.
-func controllers(ctx context.Context, c *clients, t target, pods []corev1.Pod) (map[types.UID]types.UID, error) {
+func controllers(ctx context.Context, c *clients, t target, pods []corev1.Pod, o *status.Object) error {
 	client, err := c.dynamic()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	between := map[types.UID]types.UID{}
+	o.Between, o.Names = map[types.UID]types.UID{}, map[types.UID]string{}
 	seen := map[schema.GroupVersionKind]bool{t.kind.GroupVersionKind(): true}
 	next := map[schema.GroupVersionKind]bool{}
 	follow := func(obj metav1.Object) {
@@ -55,7 +54,7 @@ func controllers(ctx context.Context, c *clients, t target, pods []corev1.Pod) (
 		if ref == nil {
 			return
 		}
-		between[obj.GetUID()] = ref.UID
+		o.Between[obj.GetUID()], o.Names[ref.UID] = ref.UID, ref.Kind+"/"+ref.Name
 		if gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind); !seen[gvk] {
 			seen[gvk], next[gvk] = true, true
 		}
@@ -74,7 +73,7 @@ func controllers(ctx context.Context, c *clients, t target, pods []corev1.Pod) (
 			}
 		}
 	}
-	return between, nil
+	return nil
 }
 
 // eachOfKind lists the objects of a kind.

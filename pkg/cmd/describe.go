@@ -143,10 +143,9 @@ func look(ctx context.Context, c *clients, t target) (status.Report, target, err
 	if err != nil {
 		return status.Report{}, t, err
 	}
-	pods, between, err := family(ctx, c, t, o.UID)
+	pods, err := family(ctx, c, t, &o)
 	if err != nil {
 		return status.Report{}, t, err
 	}
-	o.Between = between
 	return status.NewReport(o, pods), t, nil
 }

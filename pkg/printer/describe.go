@@ -59,6 +59,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	p.content("Spec", d.Spec, "")
 	p.content("Status", d.Status, "")
 	p.section("Conditions:", conditionRows(r.Conditions, now))
+	p.tree(r.Pods)
 	p.section("Pods:", podRows(r.Pods, now))
 	p.section("Events:", eventRows(d.Events, now))
 	if len(d.PodEvents) > 0 {
@@ -134,6 +135,29 @@ func (t *text) section(title string, rows [][]string) {
 		row[0] = "  " + row[0]
 	}
 	t.table(rows)
+}
+
+// tree writes what stands between the object and its pods, each with what is
+// below it, where there is anything between.
+func (t *text) tree(pods []status.Pod) {
+	path := func(p status.Pod) []string { return append(slices.Clone(p.Through), "Pod/"+p.Name) }
+	pods = slices.Clone(pods)
+	slices.SortStableFunc(pods, func(a, b status.Pod) int { return slices.Compare(a.Through, b.Through) })
+	if len(pods) == 0 || len(pods[len(pods)-1].Through) == 0 {
+		return
+	}
+	t.line("Children:")
+	var before []string
+	for _, pod := range pods {
+		now := path(pod)
+		same := true
+		for depth, name := range now {
+			if same = same && depth < len(before) && before[depth] == name; !same {
+				t.line("  %s%s", strings.Repeat("  ", depth), name)
+			}
+		}
+		before = now
+	}
 }
 
 func eventRows(events []corev1.Event, now time.Time) [][]string {

@@ -165,6 +165,33 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+func TestDescribeTree(t *testing.T) {
+	t.Parallel()
+	var w strings.Builder
+	p := &text{w: &w}
+	p.tree([]status.Pod{
+		{Name: "web-b-1", Through: []string{"ReplicaSet/web-b"}},
+		{Name: "web-a-1", Through: []string{"ReplicaSet/web-a"}},
+		{Name: "web-a-2", Through: []string{"ReplicaSet/web-a"}},
+		{Name: "own"},
+	})
+	const want = `Children:
+  Pod/own
+  ReplicaSet/web-a
+    Pod/web-a-1
+    Pod/web-a-2
+  ReplicaSet/web-b
+    Pod/web-b-1
+`
+	if w.String() != want {
+		t.Errorf("got\n%swant\n%s", w.String(), want)
+	}
+	w.Reset()
+	if p.tree([]status.Pod{{Name: "own"}}); w.String() != "" {
+		t.Errorf("a tree of pods alone: %s", w.String())
+	}
+}
+
 // closed is a terminal that has gone away.
 type closed struct{ io.Writer }
 

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,8 @@ type Object struct {
 	// Between gives the controllers of the objects that stand between this one
 	// and its pods, such as ReplicaSets and Jobs.
 	Between map[types.UID]types.UID
+	// Names gives their kinds and names, such as "ReplicaSet/web-7887448d46".
+	Names map[types.UID]string
 }
 
 // deepest is how many objects may stand between an object and its pods. Only a
@@ -50,6 +53,17 @@ func (o Object) Owns(pod *corev1.Pod) bool {
 		at = o.Between[at]
 	}
 	return at == o.UID
+}
+
+// through names what stands between the object and one of its pods, from above.
+func (o Object) through(pod *corev1.Pod) []string {
+	var names []string
+	ref := metav1.GetControllerOfNoCopy(pod)
+	for at := ref.UID; at != o.UID && at != "" && len(names) < deepest; at = o.Between[at] {
+		names = append(names, o.Names[at])
+	}
+	slices.Reverse(names)
+	return names
 }
 
 // counted takes the counts of pods that the object's status does not tell from

@@ -63,6 +63,9 @@ type Pod struct {
 	Restarts        int32     `json:"restarts"`
 	Node            string    `json:"node,omitempty"`
 	Created         time.Time `json:"created"`
+	// Through names what stands between the object and the pod, from above: a
+	// Deployment's ReplicaSet. Empty where the object controls the pod itself.
+	Through []string `json:"through,omitempty"`
 	// Reason says why the pod is not ready, where the pod itself tells.
 	Reason string `json:"reason,omitempty"`
 }
@@ -87,7 +90,9 @@ func NewReport(o Object, pods []corev1.Pod) Report {
 	r.Verdict, r.Reason, r.Hint = Judge(o)
 	for i := range pods {
 		if o.Owns(&pods[i]) {
-			r.Pods = append(r.Pods, newPod(&pods[i]))
+			pod := newPod(&pods[i])
+			pod.Through = o.through(&pods[i])
+			r.Pods = append(r.Pods, pod)
 		}
 	}
 	// Names differ in the slot at their end: the shorter number comes first.

@@ -68,6 +68,14 @@ func (c *Controller) announceState(k key, p plan.Plan) {
 	}
 }
 
+// tellTrouble records on the object that it could not be reconciled for a while.
+func (c *Controller) tellTrouble(k key, err error) {
+	o := c.owners[k.kind]
+	if obj := o.get(k.namespace, k.name); obj != nil {
+		c.events.Event(eventReference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", err.Error())
+	}
+}
+
 // tell records events on the object: creations and deletions in aggregate once
 // a plan has been done in full, refusals with the server's own words.
 func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructured, rec *notes, out *outcome, done bool) {

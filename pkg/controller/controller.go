@@ -75,6 +75,9 @@ const (
 	// early retry.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
+	// troubleAfter is how many failures in a row are told by an event: a few
+	// seconds of them.
+	troubleAfter = 5
 )
 
 // New makes a Controller; Run starts it.
@@ -189,6 +192,9 @@ func (c *Controller) handle(ctx context.Context, k key) {
 		// change that was missed may be one that wakes nobody.
 		if !errors.Is(err, errConflict) {
 			c.announce(k, "%v; trying again", err)
+		}
+		if c.queue.NumRequeues(k) == troubleAfter {
+			c.tellTrouble(k, err)
 		}
 		c.queue.AddRateLimited(k)
 		return

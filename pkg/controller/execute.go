@@ -36,6 +36,8 @@ type outcome struct {
 	podsWritten      string
 	// ending says that the namespace is going away, so there is nothing to retry.
 	ending bool
+	// failures are errors that did not stop the others.
+	failures []error
 	// refused lists creates that will not go through by being repeated at once.
 	refused []refusal
 }
@@ -59,6 +61,13 @@ func (o *outcome) written(pod *corev1.Pod, created, deleted int) {
 	o.created += created
 	o.deleted += deleted
 	o.podsWritten = later(o.podsWritten, pod.ResourceVersion)
+}
+
+// fail notes an error that does not stop the others.
+func (o *outcome) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failures = append(o.failures, err)
 }
 
 func (o *outcome) refuse(slot int32, reason, message string) {
@@ -100,7 +109,7 @@ func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 		createErr = nil
 	}
 	done = deleted == len(w.plan.Delete) && created == len(w.plan.Create)
-	return o, done, errors.Join(deleteErr, createErr)
+	return o, done, errors.Join(append(o.failures, deleteErr, createErr)...)
 }
 
 // delete deletes one pod, and only that one: the UID is a precondition, so a
@@ -118,7 +127,12 @@ func (w *work) delete(ctx context.Context, d plan.Deletion, o *outcome) error {
 	case apierrors.IsNotFound(err):
 		return nil // gone already; the cache will say so
 	case err != nil:
-		return fmt.Errorf("delete pod %s: %w", d.Name, err)
+		err = fmt.Errorf("delete pod %s: %w", d.Name, err)
+		if _, refused := refusalReason(err); refused {
+			o.fail(err) // the others may well go
+			return nil
+		}
+		return err
 	}
 	o.written(pod, 0, 1)
 	return nil

@@ -248,3 +248,29 @@ func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
 	d.scale(1)
 	w.settles(t, "foo", 1)
 }
+
+// A pod that may not be deleted does not keep the others, and after a while an
+// event says why it is still there.
+func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	var allowed atomic.Bool
+	d.create(3)
+	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "-2") && !allowed.Load() {
+			return answer(r, http.StatusForbidden, "Forbidden", "the policy keeps this pod"), nil
+		}
+		return next.RoundTrip(r)
+	})
+	w.settles(t, "foo", 3)
+	d.scale(0)
+	w.until(t, "the other pods are gone", func() bool { return len(w.pods) == 1 })
+	eventually(t, "an event tells of it", func() bool {
+		said := events(t, ns, d.uid)
+		return strings.Contains(said, "Warning ReconcileFailed") && strings.Contains(said, "the policy keeps this pod")
+	})
+	allowed.Store(true)
+	w.settles(t, "foo", 0)
+}

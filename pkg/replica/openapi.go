@@ -3,9 +3,29 @@ package replica
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// partsKey is where schemaOf puts the schemas that others refer to.
+const partsKey = "components"
+
+// resolved follows a reference to the schema of a part; with a default beside
+// it, the server wraps it into allOf.
+func resolved(root, schema map[string]any) map[string]any {
+	ref, _ := schema["$ref"].(string)
+	if all, _ := schema["allOf"].([]any); ref == "" && len(all) == 1 {
+		only, _ := all[0].(map[string]any)
+		ref, _ = only["$ref"].(string)
+	}
+	if ref == "" {
+		return schema
+	}
+	parts, _ := root[partsKey].(map[string]any)
+	part, _ := parts[strings.TrimPrefix(ref, "#/components/schemas/")].(map[string]any)
+	return part
+}
 
 // schemaOf picks the schema of a kind out of an OpenAPI v3 document. The kinds
 // that a schema is of are in its extension x-kubernetes-group-version-kind.
@@ -30,6 +50,15 @@ func schemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, er
 		if err := json.Unmarshal(raw, &found); err != nil {
 			return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, err)
 		}
+		// Built-in kinds refer to the schemas of their parts.
+		parts := map[string]any{}
+		for name, raw := range doc.Components.Schemas {
+			var part map[string]any
+			if json.Unmarshal(raw, &part) == nil {
+				parts[name] = part
+			}
+		}
+		found[partsKey] = parts
 		return found, nil
 	}
 	return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, errNoSchema)

@@ -28,3 +28,21 @@ func TestSchemaOf(t *testing.T) {
 		t.Error("what is no JSON was read")
 	}
 }
+
+// A built-in kind refers to the schemas of its parts, some of them wrapped.
+func TestTypedThroughReferences(t *testing.T) {
+	t.Parallel()
+	const document = `{"components":{"schemas":{
+  "web":{"properties":{"spec":{"allOf":[{"$ref":"#/components/schemas/spec"}],"default":{}}},"x-kubernetes-group-version-kind":[{"group":"apps","version":"v1","kind":"Web"}]},
+  "spec":{"properties":{"selector":{"$ref":"#/components/schemas/selector"},"gone":{"$ref":"#/components/schemas/none"}}},
+  "selector":{"properties":{"matchLabels":{"type":"object","additionalProperties":{"type":"string"}}}}}}}`
+	found, err := schemaOf([]byte(document), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]any{".spec.selector.matchLabels.version": "1", ".spec.gone.a": int64(1)} {
+		if got, err := parse(t, path).Typed(found, "1"); err != nil || got != want {
+			t.Errorf("%s: got %#v, %v; want %#v", path, got, err, want)
+		}
+	}
+}

@@ -132,6 +132,7 @@ func (p Path) Typed(schema map[string]any, word string) (any, error) {
 func (p Path) typeIn(schema map[string]any) string {
 	at := schema
 	for _, s := range p.steps {
+		at = resolved(schema, at)
 		if s.kind != field {
 			at, _ = at["items"].(map[string]any)
 			continue
@@ -143,6 +144,7 @@ func (p Path) typeIn(schema map[string]any) string {
 		}
 		at = next
 	}
+	at = resolved(schema, at)
 	kind, _ := at["type"].(string)
 	if intOrString, _ := at["x-kubernetes-int-or-string"].(bool); intOrString {
 		return ""

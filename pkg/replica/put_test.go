@@ -161,3 +161,19 @@ func TestParseSetting(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseSetting(f *testing.F) {
+	f.Add(".spec.replicas=3")
+	f.Add(`.spec.sets[?(@.name=="a=b")].count=1=2`)
+	f.Add("=")
+	f.Fuzz(func(t *testing.T, pair string) {
+		path, value, err := ParseSetting(pair)
+		if err != nil {
+			return
+		}
+		again, sameValue, err := ParseSetting(path.String() + "=" + value)
+		if err != nil || again.String() != path.String() || sameValue != value {
+			t.Errorf("%q reads as %s and %q, which reads as %s and %q (%v)", pair, path, value, again, sameValue, err)
+		}
+	})
+}

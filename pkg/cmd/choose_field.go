@@ -49,12 +49,21 @@ func quoted(word string) string {
 
 // remarks tells what is known of a field: its value and what its schema says.
 func remarks(c replica.Candidate) string {
+	var known []string
+	if c.Pattern {
+		known = append(known, "of an element that is not there yet; … stands for its key")
+	}
+	for _, n := range []struct {
+		what  string
+		value *int64
+	}{{"now", c.Value}, {"at least", c.Minimum}, {"at most", c.Maximum}} {
+		if n.value != nil {
+			known = append(known, fmt.Sprintf("%s %d", n.what, *n.value))
+		}
+	}
 	var s string
-	switch {
-	case c.Pattern:
-		s = " (of an element that is not there yet; … stands for its key)"
-	case c.Value != nil:
-		s = fmt.Sprintf(" (now %d)", *c.Value)
+	if len(known) > 0 {
+		s = " (" + strings.Join(known, ", ") + ")"
 	}
 	if c.Description != "" {
 		s += ": " + c.Description

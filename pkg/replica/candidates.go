@@ -32,8 +32,8 @@ type Candidate struct {
 	Description string
 	// Value is what the object has there, nil if nothing or no integer.
 	Value *int64
-	// Default, Minimum and Maximum are what the schema declares, or nil.
-	Default, Minimum, Maximum *int64
+	// Minimum and Maximum are what the schema declares, or nil.
+	Minimum, Maximum *int64
 }
 
 // Candidates lists the integer fields under .spec that look like a replica
@@ -241,7 +241,7 @@ func (n node) within() string {
 }
 
 func (s *search) add(n node, name string, value int64, hasValue bool) {
-	c := Candidate{Path: Path{n.steps}.String(), Pattern: n.pattern, Default: bound(n.schema, "default", 0),
+	c := Candidate{Path: Path{n.steps}.String(), Pattern: n.pattern,
 		Minimum: bound(n.schema, "minimum", 1), Maximum: bound(n.schema, "maximum", -1)}
 	if text, is := n.schema["description"].(string); is {
 		c.Description = firstSentence(text)

@@ -19,7 +19,7 @@ func (c Candidate) text() string {
 	for _, n := range []struct {
 		name  string
 		value *int64
-	}{{"value", c.Value}, {"default", c.Default}, {"min", c.Minimum}, {"max", c.Maximum}} {
+	}{{"value", c.Value}, {"min", c.Minimum}, {"max", c.Maximum}} {
 		if n.value != nil {
 			fmt.Fprintf(&b, " %s=%d", n.name, *n.value)
 		}
@@ -50,7 +50,7 @@ properties:
       maxReplicas: {type: integer}
       revisionHistoryLimit: {type: integer}
       minReadySeconds: {type: integer}
-      port: {type: integer}`, "spec: {replicas: 4, port: 80}", []string{".spec.replicas value=4 default=1 min=0 max=9 # How many, e.g. three."}},
+      port: {type: integer}`, "spec: {replicas: 4, port: 80}", []string{".spec.replicas value=4 min=0 max=9 # How many, e.g. three."}},
 		"odd name":       {`properties: {spec: {properties: {clusterSize: {type: integer, minimum: 0, exclusiveMinimum: true}}}}`, "", []string{".spec.clusterSize min=1"}},
 		"odd status":     {`properties: {spec: {properties: {replicas: {type: integer}}}, status: {properties: {currentWorkers: {type: integer}}}}`, "", []string{".spec.replicas"}},
 		"no selector":    {one, "{spec: {}}", []string{".spec.replicas"}},

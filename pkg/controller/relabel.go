@@ -54,19 +54,24 @@ func unlabelled(pod *corev1.Pod, owner types.UID) bool {
 }
 
 // checkVanished looks at the pods of an object that went out of sight without
-// having been deleted as far as the loop knows.
+// having been deleted as far as the loop knows. Those it could not look at stay
+// to be looked for.
 func (c *Controller) checkVanished(ctx context.Context, k key) error {
-	_, err := slide(ctx, c.memory.takeVanished(k), func() bool { return true }, func(ctx context.Context, r *podRecord) error {
+	vanished := c.memory.takeVanished(k)
+	begun, err := slide(ctx, vanished, func() bool { return true }, func(ctx context.Context, r *podRecord) error {
 		pod, err := c.core.Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		if err == nil && pod.UID == r.UID && unlabelled(pod, r.ownerUID()) {
 			_, err = c.relabel(ctx, pod, *r.controller())
 		}
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err != nil && !apierrors.IsNotFound(err) {
 			c.memory.setVanished(k, r)
 			return fmt.Errorf("look for pod %s: %w", r.Name, err)
 		}
 		return nil
 	})
+	for _, r := range vanished[begun:] {
+		c.memory.setVanished(k, r)
+	}
 	return err
 }
 
@@ -97,7 +102,7 @@ func (c *Controller) sweep(ctx context.Context) error {
 			if ref == nil || c.kindOf(ref) == nil {
 				continue
 			}
-			if _, err := c.relabel(ctx, pod, *ref); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			if _, err := c.relabel(ctx, pod, *ref); err != nil && !apierrors.IsNotFound(err) {
 				errs = append(errs, err)
 			}
 		}

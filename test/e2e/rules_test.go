@@ -140,8 +140,14 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	w := watchPods(t, ns)
 	d := newDriver(t, ns, w)
 	var creates atomic.Int64
+	var refused atomic.Bool
 	d.create(2)
-	l := startInner(t, ns, nil, d.check(), countCreates(&creates))
+	l := startInner(t, ns, nil, d.check(), countCreates(&creates), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/pods/") && refused.CompareAndSwap(false, true) {
+			return answer(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
+		}
+		return next.RoundTrip(r)
+	})
 	w.settles(t, "foo", 2)
 	name := podName(w.imp("foo"), 1)
 	unlabel := func() {
@@ -156,8 +162,8 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 		}
 		return false
 	})
-	if n := creates.Load(); n != 2 {
-		t.Errorf("%d creates for 2 pods", n)
+	if n := creates.Load(); n != 2 || !refused.Load() {
+		t.Errorf("%d creates for 2 pods; a label was refused: %v", n, refused.Load())
 	}
 	l.stop()
 	<-l.done

@@ -108,7 +108,7 @@ chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (
 	@$(CLUSTER) build >/dev/null
 	@# Verbose, for the summary at the end; of what went well nothing else is shown.
 	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
-		grep -vE '^ *(=== |--- PASS)|event\.go|reflector\.go'
+		grep --line-buffered -vE '^ *(=== |--- PASS)|event\.go|reflector\.go'
 
 ##@ Use the current context
 

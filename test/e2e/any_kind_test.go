@@ -162,7 +162,7 @@ func TestAnnotateOnce(t *testing.T) {
 		r = kubectl(t, ns, "imoocpod", "scale", "lantern/it", "--replicas", "3")
 		return strings.Contains(r.stderr, "Choose one")
 	})
-	if want := "\n  .spec.replicas (now 2, at least 1): How many lamps burn.\n"; !strings.Contains(r.stderr, want) {
+	if want := "\n  .spec.replicas (now 2, at least 1, at most 10): How many lamps burn.\n"; !strings.Contains(r.stderr, want) {
 		t.Errorf("said %q, want %q in it", r.stderr, want)
 	}
 	_, annotate, found := strings.Cut(r.stderr, "\nTo say it once for all: ")

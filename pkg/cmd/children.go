@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -27,7 +27,7 @@ func family(ctx context.Context, c *clients, t target, o *status.Object) ([]core
 	}
 	selected := metav1.ListOptions{}
 	if t.kind.Shipped() {
-		selected.LabelSelector = v1alpha1.LabelOwner + "=" + string(o.UID)
+		selected.LabelSelector = apis.LabelOwner + "=" + string(o.UID)
 	}
 	pods, err := core.Pods(t.namespace).List(ctx, selected)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
@@ -61,8 +61,8 @@ func (c *Controller) announceState(k key, p plan.Plan) {
 	if !p.WriteStatus {
 		return
 	}
-	if meta.IsStatusConditionFalse(p.Status.Conditions, v1alpha1.ConditionProgressing) {
-		if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready.Status == metav1.ConditionTrue {
+	if meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {
+		if ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady); ready.Status == metav1.ConditionTrue {
 			c.announce(k, "%s", ready.Message)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -116,7 +116,7 @@ func New(opts Options) (*Controller, error) {
 // server that it needs are missing from the start.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
-	if _, err := c.core.Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelOwner, Limit: 1}); err != nil {
+	if _, err := c.core.Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner, Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
 	// Events of the last writes are still to be sent when the loop stops.

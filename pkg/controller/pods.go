@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
@@ -36,11 +36,11 @@ func (c *Controller) podInformer() (cache.SharedIndexInformer, error) {
 	return c.informer(source{
 		resource: "pods",
 		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			opts.LabelSelector = v1alpha1.LabelOwner
+			opts.LabelSelector = apis.LabelOwner
 			return pods.List(ctx, opts)
 		},
 		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.LabelSelector = v1alpha1.LabelOwner
+			opts.LabelSelector = apis.LabelOwner
 			return pods.Watch(ctx, opts)
 		},
 	}, c.core, &corev1.Pod{}, trimPod, cache.Indexers{byOwner: indexByOwner}, nil)
@@ -63,7 +63,7 @@ func trimPod(obj any) (any, error) {
 			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		},
 		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
-		bypasses: types.UID(pod.Labels[v1alpha1.LabelBypasses]),
+		bypasses: types.UID(pod.Labels[apis.LabelBypasses]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
@@ -147,11 +147,11 @@ func newPod(owner metav1.OwnerReference, template *corev1.PodTemplateSpec, names
 func identity(labels map[string]string, owner metav1.OwnerReference, c plan.Creation) map[string]string {
 	all := make(map[string]string, len(labels)+3)
 	maps.Copy(all, labels)
-	all[v1alpha1.LabelApp] = owner.Name
-	all[v1alpha1.LabelOwner] = string(owner.UID)
-	all[v1alpha1.LabelSlot] = fmt.Sprint(c.Slot)
+	all[apis.LabelApp] = owner.Name
+	all[apis.LabelOwner] = string(owner.UID)
+	all[apis.LabelSlot] = fmt.Sprint(c.Slot)
 	if c.Bypasses != "" {
-		all[v1alpha1.LabelBypasses] = string(c.Bypasses)
+		all[apis.LabelBypasses] = string(c.Bypasses)
 	}
 	return all
 }

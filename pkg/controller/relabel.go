@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
@@ -29,7 +29,7 @@ const sweepPage = 500
 
 // relabel gives a pod of an owner its identity labels again.
 func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.OwnerReference) (*corev1.Pod, error) {
-	bypasses := types.UID(pod.Labels[v1alpha1.LabelBypasses])
+	bypasses := types.UID(pod.Labels[apis.LabelBypasses])
 	creation := plan.Creation{Slot: plan.SlotOf(pod.Name, owner.Name, owner.UID, bypasses), Bypasses: bypasses}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":    pod.UID, // a precondition: not another pod of the name
@@ -50,7 +50,7 @@ func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.
 // unlabelled says whether a pod is an owner's and lacks the label to be seen by.
 func unlabelled(pod *corev1.Pod, owner types.UID) bool {
 	ref := metav1.GetControllerOfNoCopy(pod)
-	return ref != nil && ref.UID == owner && pod.Labels[v1alpha1.LabelOwner] != string(owner)
+	return ref != nil && ref.UID == owner && pod.Labels[apis.LabelOwner] != string(owner)
 }
 
 // checkVanished looks at the pods of an object that went out of sight without
@@ -90,7 +90,7 @@ func (c *Controller) sweepUntilDone(ctx context.Context) {
 // cannot be labelled does not keep the others from it.
 func (c *Controller) sweep(ctx context.Context) error {
 	var errs []error
-	opts := metav1.ListOptions{LabelSelector: "!" + v1alpha1.LabelOwner, Limit: sweepPage}
+	opts := metav1.ListOptions{LabelSelector: "!" + apis.LabelOwner, Limit: sweepPage}
 	for {
 		page, err := c.core.Pods(c.namespace).List(ctx, opts)
 		if err != nil {

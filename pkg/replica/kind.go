@@ -3,13 +3,12 @@
 package replica
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
 // FieldManager is the name under which everything this program writes is
@@ -26,24 +25,19 @@ type Kind struct {
 	Singular string
 	// Clusterwide says that objects of the kind are in no namespace.
 	Clusterwide bool
-	// ReplicasPath is the field that holds the desired count.
+	// ReplicasPath is the field that holds the desired count; empty: not known, or
+	// there is none.
 	ReplicasPath []string
-}
-
-// ImoocPod is the kind that a bare NAME on the command line means.
-func ImoocPod() Kind {
-	return Kind{
-		Resource:     v1alpha1.GroupVersion().WithResource("imoocpods"),
-		Kind:         "ImoocPod",
-		Singular:     "imoocpod",
-		ReplicasPath: []string{"spec", "replicas"},
-	}
+	// Recipe says how "run-controller" reconciles the kind, if it does.
+	Recipe Recipe
 }
 
 // KindOf is the kind that a REST mapping speaks of.
 func KindOf(m *meta.RESTMapping) Kind {
-	if shipped := ImoocPod(); m.Resource == shipped.Resource {
-		return shipped
+	for _, shipped := range Shipped() {
+		if m.Resource == shipped.Resource {
+			return shipped
+		}
 	}
 	return Kind{
 		Resource:    m.Resource,
@@ -54,7 +48,9 @@ func KindOf(m *meta.RESTMapping) Kind {
 }
 
 // Shipped says whether the kind is one that this program brings with it.
-func (k Kind) Shipped() bool { return k.Resource == ImoocPod().Resource }
+func (k Kind) Shipped() bool {
+	return slices.ContainsFunc(Shipped(), func(s Kind) bool { return s.Resource == k.Resource })
+}
 
 // BuiltIn says whether the kind is the API server's own.
 func (k Kind) BuiltIn() bool { return !strings.Contains(k.Resource.Group, ".") }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // Verdict is how an object is doing, in a word.
@@ -33,7 +33,7 @@ const (
 // Judge gives the verdict on an object, its reason in one line, and a hint
 // when there is something to do.
 func Judge(o Object) (v Verdict, reason, hint string) {
-	switch failure := meta.FindStatusCondition(o.Conditions, v1alpha1.ConditionReplicaFailure); {
+	switch failure := meta.FindStatusCondition(o.Conditions, apis.ConditionReplicaFailure); {
 	case o.Deleting:
 		return Progressing, "it is being deleted", ""
 	case !o.Untracked && o.ObservedGeneration == 0:

@@ -5,14 +5,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	const hint = "kubectl imoocpod run-controller -n ns"
 	failure := func(s metav1.ConditionStatus) []metav1.Condition {
-		return []metav1.Condition{{Type: v1alpha1.ConditionReplicaFailure, Status: s, Reason: "QuotaExceeded", Message: "no more pods"}}
+		return []metav1.Condition{{Type: apis.ConditionReplicaFailure, Status: s, Reason: "QuotaExceeded", Message: "no more pods"}}
 	}
 	for name, test := range map[string]struct {
 		object  Object

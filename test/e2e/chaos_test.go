@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 var (
@@ -194,7 +194,7 @@ func (c *chaos) act() {
 			return
 		}
 		c.onSomePod(func(pod *corev1.Pod) error {
-			return c.patch(pod, `{"metadata":{"labels":{"`+v1alpha1.LabelOwner+`":null}}}`)
+			return c.patch(pod, `{"metadata":{"labels":{"`+apis.LabelOwner+`":null}}}`)
 		})
 	case 8:
 		c.onSomePod(func(pod *corev1.Pod) error {
@@ -270,8 +270,8 @@ func (c *chaos) letGo() {
 func (c *chaos) bystanders() []*corev1.Pod {
 	var made []*corev1.Pod
 	for name, labels := range map[string]map[string]string{
-		"same-app":      {v1alpha1.LabelApp: "foo"},
-		"same-identity": {v1alpha1.LabelApp: "foo", v1alpha1.LabelOwner: "somebody", v1alpha1.LabelSlot: "0"},
+		"same-app":      {apis.LabelApp: "foo"},
+		"same-identity": {apis.LabelApp: "foo", apis.LabelOwner: "somebody", apis.LabelSlot: "0"},
 	} {
 		pod, err := cluster.core.Pods(c.namespace).Create(c.t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
@@ -31,7 +32,7 @@ func TestCreateUnderPodSecurity(t *testing.T) {
 	converged(t, ns, "nap", 2)
 	foo := getImoocPod(t, ns, "foo")
 	pod := podsOf(t, ns, foo.UID)[0]
-	if pod.Labels["app"] != "foo" || pod.Labels[v1alpha1.LabelOwner] != string(foo.UID) || pod.Labels[v1alpha1.LabelSlot] != "0" {
+	if pod.Labels["app"] != "foo" || pod.Labels[apis.LabelOwner] != string(foo.UID) || pod.Labels[apis.LabelSlot] != "0" {
 		t.Errorf("the pod has the labels %v", pod.Labels)
 	}
 	if ref := metav1.GetControllerOf(&pod); ref.Kind != "ImoocPod" || ref.Name != "foo" || ref.BlockOwnerDeletion == nil || !*ref.BlockOwnerDeletion {
@@ -44,7 +45,7 @@ func TestCreateUnderPodSecurity(t *testing.T) {
 	}
 	imoocpod(t, ns, "create", "root", "--image", "busybox")
 	eventually(t, "the refusal is reported", func() bool {
-		c := condition(getImoocPod(t, ns, "root"), v1alpha1.ConditionReplicaFailure)
+		c := condition(getImoocPod(t, ns, "root"), apis.ConditionReplicaFailure)
 		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, `violates PodSecurity "restricted:latest"`)
 	})
 }

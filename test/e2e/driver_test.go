@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -174,9 +174,9 @@ func (d *driver) checkCreate(r *http.Request, from, to time.Time) {
 		d.blame("%s %s: %v", r.Method, r.URL.Path, err)
 		return
 	}
-	slot, err := strconv.Atoi(pod.Labels[v1alpha1.LabelSlot])
+	slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
 	if _, most := d.between(from, to); err != nil || int32(slot) >= most {
-		d.blame("I1: pod %s of slot %q was created while at most %d were wanted", pod.Name, pod.Labels[v1alpha1.LabelSlot], most)
+		d.blame("I1: pod %s of slot %q was created while at most %d were wanted", pod.Name, pod.Labels[apis.LabelSlot], most)
 	}
 }
 
@@ -194,7 +194,7 @@ func (d *driver) checkDelete(r *http.Request, from, to time.Time) {
 		d.blame("I4: pod %s, which is not foo's, was deleted", pod.Name)
 		return
 	}
-	slot, err := strconv.Atoi(pod.Labels[v1alpha1.LabelSlot])
+	slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
 	if least, _ := d.between(from, to); err == nil && int32(slot) < least {
 		d.blame("I2: pod %s was deleted while at least %d were wanted", pod.Name, least)
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
@@ -81,7 +82,7 @@ spec:
 		if pod.Labels["tier"] != "back" || pod.Annotations["note"] != "a test" {
 			t.Errorf("%s has the labels %v and annotations %v", pod.Name, pod.Labels, pod.Annotations)
 		}
-		if pod.Labels["app"] != "foo" || !strings.HasSuffix(pod.Name, "-"+pod.Labels[v1alpha1.LabelSlot]) {
+		if pod.Labels["app"] != "foo" || !strings.HasSuffix(pod.Name, "-"+pod.Labels[apis.LabelSlot]) {
 			t.Errorf("the template took the identity of %s away: %v", pod.Name, pod.Labels)
 		}
 		if c := pod.Spec.Containers; len(c) != 2 || c[0].Image != "web" || c[0].Env[0].Value != "B" || c[1].Image != "log" {

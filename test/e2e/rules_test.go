@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // countCreates counts the pods that a loop tries to create.
@@ -79,7 +79,7 @@ func TestRefusalStopsTheCreates(t *testing.T) {
 	d.create(100)
 	startInner(t, ns, still, d.check(), countCreates(&creates))
 	w.until(t, "the refusal is reported", func() bool {
-		return condition(w.imps["foo"], v1alpha1.ConditionReplicaFailure).Reason == "QuotaExceeded"
+		return condition(w.imps["foo"], apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
 	})
 	if n := creates.Load(); n < 4 || n > 7 {
 		t.Errorf("%d creates for a quota of 3, want 4 to 7", n)
@@ -122,7 +122,7 @@ func TestReleasedPodIsLeftAlone(t *testing.T) {
 	released := w.owned("foo")[0]
 	must(t, kubectl(t, ns, "patch", "pod", released.Name, "--type=merge", "-p", `{"metadata":{"ownerReferences":null}}`))
 	w.until(t, "the taken name is reported", func() bool {
-		return condition(w.imps["foo"], v1alpha1.ConditionReplicaFailure).Reason == "NameTaken"
+		return condition(w.imps["foo"], apis.ConditionReplicaFailure).Reason == "NameTaken"
 	})
 	d.scale(0)
 	w.settles(t, "foo", 0)
@@ -151,13 +151,13 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	w.settles(t, "foo", 2)
 	name := podName(w.imp("foo"), 1)
 	unlabel := func() {
-		must(t, kubectl(t, ns, "label", "pod", name, v1alpha1.LabelOwner+"-"))
+		must(t, kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-"))
 	}
 	unlabel()
 	w.until(t, "the pod is labelled again", func() bool {
 		for _, pod := range w.pods {
 			if pod.Name == name {
-				return pod.Labels[v1alpha1.LabelOwner] == string(d.uid)
+				return pod.Labels[apis.LabelOwner] == string(d.uid)
 			}
 		}
 		return false
@@ -239,7 +239,7 @@ func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
 		if r.Method == http.MethodDelete {
 			once.Do(func() {
 				failed = true
-				unlabel := []byte(`{"metadata":{"labels":{"` + v1alpha1.LabelOwner + `":null}}}`)
+				unlabel := []byte(`{"metadata":{"labels":{"` + apis.LabelOwner + `":null}}}`)
 				if _, err := cluster.core.Pods(ns).Patch(r.Context(), path.Base(r.URL.Path), types.MergePatchType, unlabel, metav1.PatchOptions{}); err != nil {
 					t.Error(err)
 				}

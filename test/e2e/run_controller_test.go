@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
@@ -126,7 +127,7 @@ func TestQuota(t *testing.T) {
 	startLoop(t, ns)
 	imoocpod(t, ns, "create", "foo", "--replicas", "5")
 	eventually(t, "the refusal is reported", func() bool {
-		c := condition(getImoocPod(t, ns, "foo"), v1alpha1.ConditionReplicaFailure)
+		c := condition(getImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure)
 		return c.Status == metav1.ConditionTrue && c.Reason == "QuotaExceeded" && strings.Contains(c.Message, "exceeded quota: few")
 	})
 	foo := getImoocPod(t, ns, "foo")
@@ -139,7 +140,7 @@ func TestQuota(t *testing.T) {
 	}
 	quota(t, ns, "20")
 	converged(t, ns, "foo", 5)
-	if c := condition(getImoocPod(t, ns, "foo"), v1alpha1.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
+	if c := condition(getImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
 		t.Errorf("ReplicaFailure is %+v after recovery", c)
 	}
 }
@@ -171,7 +172,7 @@ func TestNameTakenBySomebodyElse(t *testing.T) {
 	startLoop(t, ns)
 	imoocpod(t, ns, "scale", "foo", "--replicas", "3")
 	eventually(t, "the other slots are filled and the taken name is reported", func() bool {
-		c := condition(getImoocPod(t, ns, "foo"), v1alpha1.ConditionReplicaFailure)
+		c := condition(getImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure)
 		return len(podsOf(t, ns, foo.UID)) == 2 && c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, name)
 	})
 	if pod, err := cluster.core.Pods(ns).Get(t.Context(), name, metav1.GetOptions{}); err != nil || pod.UID != holder.UID || pod.DeletionTimestamp != nil {

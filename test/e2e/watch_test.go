@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
@@ -132,7 +133,7 @@ func (w *witness) count() {
 			continue
 		}
 		live[ref.UID]++
-		slot, labelled := pod.Labels[v1alpha1.LabelSlot]
+		slot, labelled := pod.Labels[apis.LabelSlot]
 		if !labelled {
 			continue
 		}
@@ -214,7 +215,7 @@ func (w *witness) settles(t *testing.T, name string, n int32) {
 			owned++
 		}
 		s := imp.Status
-		ready, progressing := condition(imp, v1alpha1.ConditionReady), condition(imp, v1alpha1.ConditionProgressing)
+		ready, progressing := condition(imp, apis.ConditionReady), condition(imp, apis.ConditionProgressing)
 		return owned == n && s.ObservedGeneration == imp.Generation && s.Replicas == n && s.ReadyReplicas == n &&
 			ready.Status == metav1.ConditionTrue && progressing.Status == metav1.ConditionFalse
 	})

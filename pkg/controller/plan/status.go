@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
@@ -23,7 +24,7 @@ func (p *Plan) decideStatus(v View) {
 		return
 	}
 	first := v.Owner.Status.ObservedGeneration != v.Owner.Generation
-	converged := meta.IsStatusConditionFalse(p.Status.Conditions, v1alpha1.ConditionProgressing)
+	converged := meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing)
 	wait := statusInterval - v.Now.Sub(v.Memory.StatusWritten)
 	if first || converged || wait <= 0 {
 		p.WriteStatus = true
@@ -37,7 +38,7 @@ func (p *Plan) decideStatus(v View) {
 func statusOf(v View, p Plan) v1alpha1.ImoocPodStatus {
 	s := v1alpha1.ImoocPodStatus{
 		ObservedGeneration: v.Owner.Generation,
-		Selector:           v1alpha1.LabelOwner + "=" + string(v.Owner.UID),
+		Selector:           apis.LabelOwner + "=" + string(v.Owner.UID),
 		Conditions:         slices.Clone(v.Owner.Status.Conditions),
 	}
 	ending := 0
@@ -67,7 +68,7 @@ func statusOf(v View, p Plan) v1alpha1.ImoocPodStatus {
 
 func readyCondition(s v1alpha1.ImoocPodStatus, desired int32) metav1.Condition {
 	c := metav1.Condition{
-		Type:    v1alpha1.ConditionReady,
+		Type:    apis.ConditionReady,
 		Status:  metav1.ConditionFalse,
 		Reason:  "PodsNotReady",
 		Message: fmt.Sprintf("%d of %d pods are ready", s.ReadyReplicas, desired),
@@ -79,7 +80,7 @@ func readyCondition(s v1alpha1.ImoocPodStatus, desired int32) metav1.Condition {
 }
 
 func progressingCondition(s v1alpha1.ImoocPodStatus, desired int32, p Plan, ending int) metav1.Condition {
-	c := metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionTrue}
+	c := metav1.Condition{Type: apis.ConditionProgressing, Status: metav1.ConditionTrue}
 	switch {
 	case len(p.Create) > 0:
 		c.Reason, c.Message = "CreatingPods", fmt.Sprintf("creating %d pods", len(p.Create))
@@ -101,7 +102,7 @@ func progressingCondition(s v1alpha1.ImoocPodStatus, desired int32, p Plan, endi
 
 func failureCondition(m Memory) metav1.Condition {
 	c := metav1.Condition{
-		Type:    v1alpha1.ConditionReplicaFailure,
+		Type:    apis.ConditionReplicaFailure,
 		Status:  metav1.ConditionFalse,
 		Reason:  "NoFailure",
 		Message: "no create was refused",

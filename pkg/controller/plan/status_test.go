@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 func TestConditions(t *testing.T) {
@@ -39,9 +39,9 @@ func TestConditions(t *testing.T) {
 			if s.Replicas != test.current || s.ReadyReplicas != test.readyCount || s.ObservedGeneration != 1 {
 				t.Errorf("status %+v, want %d current and %d ready", s, test.current, test.readyCount)
 			}
-			ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
-			progressing := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionProgressing)
-			failure := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReplicaFailure)
+			ready := meta.FindStatusCondition(s.Conditions, apis.ConditionReady)
+			progressing := meta.FindStatusCondition(s.Conditions, apis.ConditionProgressing)
+			failure := meta.FindStatusCondition(s.Conditions, apis.ConditionReplicaFailure)
 			if ready.Status != test.ready {
 				t.Errorf("Ready is %+v, want %s", ready, test.ready)
 			}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // world is a server with one owner, reduced to what the invariants speak of.
@@ -226,7 +226,7 @@ func (w *world) mustConverge() {
 	if len(filled) != int(w.owner.Desired) {
 		w.t.Fatalf("ends with %d of %d slots filled", len(filled), w.owner.Desired)
 	}
-	if c := w.owner.Status.Conditions; len(c) == 0 || c[0].Type != v1alpha1.ConditionReady || c[0].Status != "True" {
+	if c := w.owner.Status.Conditions; len(c) == 0 || c[0].Type != apis.ConditionReady || c[0].Status != "True" {
 		w.t.Fatalf("ends with conditions %v", c)
 	}
 }

@@ -87,16 +87,6 @@ type ImoocPodStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
 }
 
-// The condition types of an ImoocPod.
-const (
-	// ConditionReady is true when as many pods are ready as are wanted, and none is surplus.
-	ConditionReady = "Ready"
-	// ConditionProgressing is true while pods are being made, replaced or removed.
-	ConditionProgressing = "Progressing"
-	// ConditionReplicaFailure is true when a pod could not be made.
-	ConditionReplicaFailure = "ReplicaFailure"
-)
-
 // ImoocPodList is a list of ImoocPods.
 //
 // +kubebuilder:object:root=true

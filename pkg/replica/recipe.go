@@ -1,0 +1,50 @@
+package replica
+
+// Plan names one of the ways in which the pods of a kind come about.
+type Plan string
+
+// The plans. A kind without one is reconciled by somebody else.
+const (
+	// PlanPods keeps a number of pods, which the object owns directly.
+	PlanPods Plan = "pods"
+	// PlanDeployment keeps one Deployment, which has the pods.
+	PlanDeployment Plan = "deployment"
+	// PlanNodes keeps one pod on every node that may run it.
+	PlanNodes Plan = "nodes"
+)
+
+// Recipe declares how a kind is reconciled: by which plan, where in an object
+// the plan finds what it needs, and where it says what came of it. A path is
+// the names of the fields from the root of the object; an empty one says that
+// the kind has no such field.
+type Recipe struct {
+	Plan Plan
+	// TemplatePath holds a pod template.
+	TemplatePath []string
+	// ImagePath holds the image of the one container, for kinds without a template.
+	ImagePath []string
+	// Image is the image where ImagePath is empty or nothing is there.
+	Image string
+	// DeploymentNamePath holds the name of the Deployment, which is otherwise the
+	// object's own.
+	DeploymentNamePath []string
+	// NameLabel is the label of the pods that holds the name of the object.
+	NameLabel string
+	// Status says where in the status the plan's findings are written. Conditions
+	// and observedGeneration are where the API conventions have them.
+	Status StatusPaths
+}
+
+// StatusPaths are the fields of a status, the root of the object included. What
+// is empty is not written.
+type StatusPaths struct {
+	// Selector holds the label selector of the pods, as text.
+	Selector []string
+	// Desired, Current, Updated, Ready and Available hold counts of pods.
+	Desired, Current, Updated, Ready, Available []string
+	// PodNames holds the names of the pods, sorted; never null.
+	PodNames []string
+}
+
+// Reconciled says whether "run-controller" reconciles the kind.
+func (k Kind) Reconciled() bool { return k.Recipe.Plan != "" }

@@ -1,0 +1,99 @@
+package replica
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+)
+
+// Shipped are the kinds that this program brings with it, in the order in which
+// they are spoken of.
+func Shipped() []Kind {
+	return []Kind{ImoocPod(), AppService(), HelloWorld(), MyDaemonSet()}
+}
+
+// ImoocPod is the kind that a bare NAME on the command line means: a number of
+// pods.
+func ImoocPod() Kind {
+	return Kind{
+		Resource:     v1alpha1.GroupVersion().WithResource("imoocpods"),
+		Kind:         "ImoocPod",
+		Singular:     "imoocpod",
+		ReplicasPath: []string{"spec", "replicas"},
+		Recipe: Recipe{
+			Plan:         PlanPods,
+			TemplatePath: []string{"spec", "template"},
+			NameLabel:    apis.LabelApp,
+			Status: StatusPaths{
+				Selector: []string{"status", "selector"},
+				Current:  []string{"status", "replicas"},
+				Updated:  []string{"status", "updatedReplicas"},
+				Ready:    []string{"status", "readyReplicas"},
+			},
+		},
+	}
+}
+
+// AppService is a Deployment under a name of its own.
+func AppService() Kind {
+	return Kind{
+		Resource:     schema.GroupVersionResource{Group: "appcontroller.k8s.io", Version: "v1alpha1", Resource: "appservices"},
+		Kind:         "AppService",
+		Singular:     "appservice",
+		ReplicasPath: []string{"spec", "replicas"},
+		Recipe: Recipe{
+			Plan:               PlanDeployment,
+			DeploymentNamePath: []string{"spec", "deploymentName"},
+			ImagePath:          []string{"spec", "image"},
+			Image:              "nginx",
+			NameLabel:          apis.LabelApp,
+			Status: StatusPaths{
+				Selector:  []string{"status", "selector"},
+				Current:   []string{"status", "replicas"},
+				Available: []string{"status", "availableReplicas"},
+			},
+		},
+	}
+}
+
+// HelloWorld is an nginx Deployment that tells the names of its pods.
+func HelloWorld() Kind {
+	return Kind{
+		Resource:     schema.GroupVersionResource{Group: "test.jiaozi.com", Version: "v1alpha1", Resource: "helloworlds"},
+		Kind:         "HelloWorld",
+		Singular:     "helloworld",
+		ReplicasPath: []string{"spec", "size"},
+		Recipe: Recipe{
+			Plan:      PlanDeployment,
+			Image:     "nginx",
+			NameLabel: "hello_name",
+			Status: StatusPaths{
+				Selector:  []string{"status", "selector"},
+				Current:   []string{"status", "replicas"},
+				Available: []string{"status", "availableReplicas"},
+				PodNames:  []string{"status", "nodes"},
+			},
+		},
+	}
+}
+
+// MyDaemonSet is one pod on every node that may run it.
+func MyDaemonSet() Kind {
+	return Kind{
+		Resource: schema.GroupVersionResource{Group: "apps.zhongmingmao.io", Version: "v1beta1", Resource: "mydaemonsets"},
+		Kind:     "MyDaemonSet",
+		Singular: "mydaemonset",
+		Recipe: Recipe{
+			Plan:      PlanNodes,
+			ImagePath: []string{"spec", "image"},
+			NameLabel: apis.LabelApp,
+			Status: StatusPaths{
+				Desired:   []string{"status", "desiredNumberScheduled"},
+				Current:   []string{"status", "currentNumberScheduled"},
+				Updated:   []string{"status", "updatedNumberScheduled"},
+				Available: []string{"status", "availableReplicas"},
+			},
+		},
+	}
+}

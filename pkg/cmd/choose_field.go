@@ -10,10 +10,11 @@ import (
 // ChooseFieldError refuses to guess which field is the replica count, and gives
 // the command for each that could be meant.
 type ChooseFieldError struct {
-	verb     string
-	target   target
-	replicas int32
-	Err      *replica.UnknownFieldError
+	verb   string
+	target target
+	// count is the flag that says the count, such as "--replicas 3".
+	count string
+	Err   *replica.UnknownFieldError
 }
 
 // Error lists the fields, the likeliest first.
@@ -28,8 +29,8 @@ func (e *ChooseFieldError) Error() string {
 		if c.Pattern && e.verb != "create" {
 			continue // there is nothing yet that a command could change
 		}
-		fmt.Fprintf(&b, "    kubectl imoocpod %s %s/%s%s --replicas %d --replicas-path %s\n",
-			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.replicas, quoted(c.Path))
+		fmt.Fprintf(&b, "    kubectl imoocpod %s %s/%s%s %s --replicas-path %s\n",
+			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.count, quoted(c.Path))
 	}
 	once := "PATH"
 	if first := e.Err.Candidates[0].Path; len(e.Err.Candidates) == 1 && !strings.Contains(first, "[") {

@@ -192,7 +192,7 @@ func (o *createOptions) putCount(ctx context.Context, kind replica.Kind, finder 
 	var unknown *replica.UnknownFieldError
 	switch {
 	case errors.As(err, &unknown):
-		return &ChooseFieldError{verb: "create", target: target{kind: kind, name: o.name}, replicas: o.replicas, Err: unknown}
+		return &ChooseFieldError{verb: "create", target: target{kind: kind, name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
 	case err != nil:
 		return err
 	case field.Path == nil:

@@ -38,7 +38,7 @@ type scaleOptions struct {
 func newScaleCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &scaleOptions{streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: change{current: noCurrent}}
 	cmd := &cobra.Command{
-		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) --replicas=COUNT [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--timeout=duration]",
+		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE) [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--timeout=duration]",
 		Short: "Set a new number of replicas",
 		Long: `Set a new number of replicas, for an ImoocPod (NAME) or for any resource that
 carries a replica count (TYPE/NAME, or what else kubectl takes).
@@ -47,6 +47,10 @@ Where the count lives is said by --replicas-path, by the kind itself where this
 program ships it, by its /scale, or by the annotation imoocpod.dev/replicas-path
 of its CRD. Where none of these says it, nothing is changed: the fields that
 could be meant are listed, with the command for each.
+
+--by changes the count by so many, or by so many percent of it, rounded away from
+zero: computed from the present count, set only if the object still has it, and
+computed again if it has not. What would lead below zero is refused.
 
 With --current-replicas or --resource-version the change is made only if the
 object still is as given. With --timeout the command waits until the controller
@@ -60,6 +64,10 @@ has seen the change and all pods are ready.`,
   # Scale from two to three, and not from anything else
   kubectl imoocpod scale foo --current-replicas 2 --replicas 3
 
+  # Two more than there are, or half as many again
+  kubectl imoocpod scale foo --by +2
+  kubectl imoocpod scale foo --by 50%
+
   # Scale anything that has a replica count
   kubectl imoocpod scale deployment/web --replicas 3
 
@@ -71,8 +79,10 @@ has seen the change and all pods are ready.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case !cmd.Flags().Changed("replicas"):
-				return usageErrorf(cmd, "--replicas is required: how many are wanted?")
+			case cmd.Flags().Changed("replicas") && o.change.by != nil:
+				return usageErrorf(cmd, "--replicas says how many, --by how many more or fewer: give one of them")
+			case !cmd.Flags().Changed("replicas") && o.change.by == nil:
+				return usageErrorf(cmd, "--replicas is required: how many are wanted? (or --by: how many more?)")
 			case o.change.resourceVersion != "" && !isResourceVersion(o.change.resourceVersion):
 				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.resourceVersion)
 			case o.timeout < 0:
@@ -84,7 +94,8 @@ has seen the change and all pods are ready.`,
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
 	o.targets.addFlags(cmd)
-	cmd.Flags().VarP(count{&o.change.replicas, 0}, "replicas", "r", "The new desired number of replicas. Required.")
+	cmd.Flags().VarP(count{&o.change.replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")
+	cmd.Flags().Var(stepFlag{&o.change.by}, "by", "How many replicas more or fewer, such as +2, -1, 50% or -50%.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for kinds that do not say it. May select one element of a list by a key.")
 	cmd.Flags().Var(count{&o.change.current, noCurrent}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.change.resourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
@@ -127,13 +138,13 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 	if err != nil {
 		return err
 	}
-	version := ""
+	var done written
 	if !o.dryRun.client() {
-		if version, err = setCount(ctx, objects, t, field, o.change); err != nil {
+		if done, err = setCount(ctx, objects, t, field, o.change); err != nil {
 			return err
 		}
 	}
-	obj, err := o.result(ctx, objects, t, field)
+	obj, err := o.result(ctx, objects, t, field, done)
 	if err != nil {
 		return err
 	}
@@ -152,7 +163,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 	if err != nil {
 		return err
 	}
-	return awaitReady(ctx, t, objects, o.change.replicas, version, o.timeout, told)
+	return awaitReady(ctx, t, objects, done, o.timeout, told)
 }
 
 // tellsReady says whether a kind's status tells how many pods are ready. A
@@ -190,9 +201,17 @@ func (o *scaleOptions) field(ctx context.Context, c *clients, t target) (replica
 	field, err := finder.Find(ctx, t.kind, t.obj, o.path.path)
 	var unknown *replica.UnknownFieldError
 	if errors.As(err, &unknown) {
-		return field, &ChooseFieldError{verb: "scale", target: t, replicas: o.change.replicas, Err: unknown}
+		return field, &ChooseFieldError{verb: "scale", target: t, count: o.count(), Err: unknown}
 	}
 	return field, err
+}
+
+// count is the flag that says the count, as it was given.
+func (o *scaleOptions) count() string {
+	if o.change.by != nil {
+		return "--by " + o.change.by.String()
+	}
+	return fmt.Sprintf("--replicas %d", o.change.replicas)
 }
 
 // isResourceVersion says whether a word can be one: a whole number.
@@ -203,7 +222,7 @@ func isResourceVersion(word string) bool {
 
 // result is the object to print. Its name needs no request; the formats that
 // show more of it read it.
-func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field) (*unstructured.Unstructured, error) {
+func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, done written) (*unstructured.Unstructured, error) {
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
 		obj := &unstructured.Unstructured{}
@@ -223,11 +242,11 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 	if want := o.change.resourceVersion; o.dryRun.client() && want != "" && want != obj.GetResourceVersion() {
 		return nil, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", ErrPrecondition, t, want, obj.GetResourceVersion())
 	}
-	return obj, o.show(obj, t, field)
+	return obj, o.show(obj, t, field, done)
 }
 
 // show puts the new count into an object that a dry run has not changed.
-func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field replica.Field) error {
+func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field replica.Field, done written) error {
 	path := field.Path
 	if t.kind.Shipped() {
 		path = t.kind.Path()
@@ -235,36 +254,40 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field repl
 	if path == nil {
 		return nil // the field behind /scale is not known
 	}
-	now, _, err := path.Get(obj.Object)
+	now, found, err := path.Get(obj.Object)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	if o.dryRun.client() && o.change.current != noCurrent {
-		if err := o.change.checkCurrent(t, now); err != nil {
+	n := done.replicas
+	if o.dryRun.client() {
+		if o.change.looks() && !found {
+			return o.change.notSet(t, field)
+		}
+		if n, err = o.change.from(t, now); err != nil {
 			return err
 		}
 	}
-	return path.Put(obj.Object, int64(o.change.replicas))
+	return path.Put(obj.Object, int64(n))
 }
 
 // awaitReady waits until the controller has seen an object as it is at this
 // resourceVersion or later, and has made it ready. Of a kind that has not told
 // how many pods are ready, there is only what kubectl waits for: how many there
 // are.
-func awaitReady(ctx context.Context, t target, objects dynamic.ResourceInterface, desired int32, resourceVersion string, timeout time.Duration, told bool) error {
+func awaitReady(ctx context.Context, t target, objects dynamic.ResourceInterface, since written, timeout time.Duration, told bool) error {
 	reason := "nothing"
 	err := awaitObject(ctx, objects, t.name, timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
 			return false, fmt.Errorf("%s was %w while it was waited for", t, ErrGone)
 		}
-		if !atLeast(obj, resourceVersion) {
+		if !atLeast(obj, since.resourceVersion) {
 			return false, nil
 		}
 		facts, err := t.kind.Facts(obj)
 		if err != nil {
 			return false, err
 		}
-		facts.Desired = desired
+		facts.Desired = since.replicas
 		if facts.Uncounted && !told {
 			if scale, err := replica.GetScale(ctx, objects, t.name); err == nil {
 				facts.Current = scale.Status.Replicas

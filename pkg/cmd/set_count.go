@@ -13,48 +13,56 @@ import (
 )
 
 // attempts is how often a change that lost a race is computed again.
-const attempts = 5
+const attempts = 10
 
 // change is a new count and the conditions on which it is set.
 type change struct {
-	replicas        int32
+	replicas int32
+	// by, where it is given, leads to the new count from the present one.
+	by              *replica.Step
 	current         int32
 	resourceVersion string
 	dryRun          []string
 }
 
-// setCount sets the count of one object in the field that was found, and
-// returns the resourceVersion that the object has then.
-func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (string, error) {
+// written is what a change came to: the count, and the resourceVersion that the
+// object has with it.
+type written struct {
+	replicas        int32
+	resourceVersion string
+}
+
+// setCount sets the count of one object in the field that was found.
+func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (written, error) {
 	for attempt := 1; ; attempt++ {
-		var version string
+		var done written
 		var err error
 		if field.Scale {
-			version, err = setScale(ctx, objects, t, field, c)
+			done, err = setScale(ctx, objects, t, field, c)
 		} else {
-			version, err = patchField(ctx, objects, t, *field.Path, c)
+			done, err = patchField(ctx, objects, t, *field.Path, c)
 		}
 		// A conflict means that somebody changed the object between the look and
 		// the change: both are done again. A version that was asked for stays.
 		if !apierrors.IsConflict(err) || c.resourceVersion != "" || attempt == attempts {
-			return version, err
+			return done, err
 		}
 	}
 }
 
-// setScale sets the count through /scale: one request, or two with
-// --current-replicas, which pins the version that was looked at.
-func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (string, error) {
-	if c.current != noCurrent {
+// setScale sets the count through /scale: one request, or two where the present
+// count matters, which pins the version that was looked at.
+func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (written, error) {
+	if c.looks() {
 		scale, err := replica.GetScale(ctx, objects, t.name)
 		if apierrors.IsInternalError(err) && absent(ctx, objects, t, field) {
-			return "", c.notSet(t, field)
+			return written{}, c.notSet(t, field)
 		}
 		if err != nil {
-			return "", err
+			return written{}, err
 		}
-		if err := c.checkCurrent(t, int64(scale.Spec.Replicas)); err != nil {
-			return "", err
+		if c.replicas, err = c.from(t, int64(scale.Spec.Replicas)); err != nil {
+			return written{}, err
 		}
 		if c.resourceVersion == "" {
 			c.resourceVersion = scale.ResourceVersion
@@ -62,44 +70,42 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, 
 	}
 	scale, err := replica.SetScale(ctx, objects, t.name, c.replicas, c.resourceVersion, c.dryRun)
 	if err != nil {
-		return "", err
+		return written{}, err
 	}
-	return scale.ResourceVersion, nil
+	return written{c.replicas, scale.ResourceVersion}, nil
 }
 
 // patchField sets the count in the object itself: a look, and a JSON patch that
 // goes through only if the object is still as it was then.
-func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target, path replica.Path, c change) (string, error) {
+func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target, path replica.Path, c change) (written, error) {
 	obj, err := objects.Get(ctx, t.name, metav1.GetOptions{})
 	if err != nil {
-		return "", err
+		return written{}, err
 	}
 	if c.resourceVersion != "" && obj.GetResourceVersion() != c.resourceVersion {
-		return "", fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", ErrPrecondition, t, c.resourceVersion, obj.GetResourceVersion())
+		return written{}, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", ErrPrecondition, t, c.resourceVersion, obj.GetResourceVersion())
 	}
 	now, found, err := path.Get(obj.Object)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", t, err)
+		return written{}, fmt.Errorf("%s: %w", t, err)
 	}
-	if c.current != noCurrent {
-		if !found {
-			return "", c.notSet(t, replica.Field{Path: &path})
-		}
-		if err := c.checkCurrent(t, now); err != nil {
-			return "", err
-		}
+	if c.looks() && !found {
+		return written{}, c.notSet(t, replica.Field{Path: &path})
+	}
+	if c.replicas, err = c.from(t, now); err != nil {
+		return written{}, err
 	}
 	patch, err := path.Patch(obj.Object, int64(c.replicas))
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", t, err)
+		return written{}, fmt.Errorf("%s: %w", t, err)
 	}
 	changed, err := objects.Patch(ctx, t.name, types.JSONPatchType, patch, metav1.PatchOptions{
 		FieldManager: replica.FieldManager, DryRun: c.dryRun, FieldValidation: metav1.FieldValidationStrict,
 	})
 	if err != nil {
-		return "", err
+		return written{}, err
 	}
-	return changed.GetResourceVersion(), nil
+	return written{c.replicas, changed.GetResourceVersion()}, nil
 }
 
 // absent says whether the count behind /scale is not set: then the server cannot
@@ -116,13 +122,54 @@ func absent(ctx context.Context, objects dynamic.ResourceInterface, t target, fi
 	return err == nil && !found
 }
 
-func (c change) notSet(t target, field replica.Field) error {
-	return fmt.Errorf("%w: expected the replicas of %s to be %d, but %s is not set", ErrPrecondition, t, c.current, field)
+// looks says whether the present count decides on the change.
+func (c change) looks() bool { return c.current != noCurrent || c.by != nil }
+
+// from is the count to set where there are so many now.
+func (c change) from(t target, now int64) (int32, error) {
+	if c.current != noCurrent && now != int64(c.current) {
+		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", ErrPrecondition, t, c.current, now)
+	}
+	if c.by == nil {
+		return c.replicas, nil
+	}
+	n, err := c.by.From(now)
+	if err != nil {
+		return 0, fmt.Errorf("%w: the replicas of %s: %w", ErrPrecondition, t, err)
+	}
+	return n, nil
 }
 
-func (c change) checkCurrent(t target, now int64) error {
-	if now != int64(c.current) {
-		return fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", ErrPrecondition, t, c.current, now)
+func (c change) notSet(t target, field replica.Field) error {
+	expected := fmt.Sprintf("to be %d", c.current)
+	if c.by != nil {
+		expected = "to be set"
 	}
+	return fmt.Errorf("%w: expected the replicas of %s %s, but %s is not set", ErrPrecondition, t, expected, field)
+}
+
+// stepFlag is the value of --by.
+type stepFlag struct {
+	step **replica.Step
+}
+
+// Set takes a value from the command line.
+func (f stepFlag) Set(word string) error {
+	step, err := replica.ParseStep(word)
+	if err != nil {
+		return err
+	}
+	*f.step = &step
 	return nil
 }
+
+// String returns the value.
+func (f stepFlag) String() string {
+	if f.step == nil || *f.step == nil {
+		return ""
+	}
+	return (*f.step).String()
+}
+
+// Type names the kind of value in help texts.
+func (f stepFlag) Type() string { return "change" }

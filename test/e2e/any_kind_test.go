@@ -250,6 +250,12 @@ func TestAbsentCount(t *testing.T) {
 	} else if want := "expected the replicas of cell.nested.example.com/it to be 1, but .spec.gateway.replicas is not set"; !strings.Contains(r.stderr, want) {
 		t.Errorf("said %q, want %q", r.stderr, want)
 	}
+	for _, dryRun := range []string{"none", "client"} {
+		r := kubectl(t, ns, "imoocpod", "scale", "cell/it", "--by", "+1", "--dry-run="+dryRun)
+		if want := "expected the replicas of cell.nested.example.com/it to be set, but .spec.gateway.replicas is not set"; r.code != exitPrecondition || !strings.Contains(r.stderr, want) {
+			t.Errorf("nothing plus one: exit code %d, said %q, want %q", r.code, r.stderr, want)
+		}
+	}
 	imoocpod(t, ns, "scale", "cell/it", "--replicas", "3")
 	changedOnly(t, before, getObject(t, ns, cells, "it"), int64(3), "spec", "gateway", "replicas")
 }

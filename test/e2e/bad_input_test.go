@@ -151,6 +151,12 @@ func TestBadInput(t *testing.T) {
 
 			// how many
 			usage("scale foo", "--replicas is required"),
+			usage("scale foo --by half", `"half" is not a change such as +2, -1, 50% or -50%`),
+			usage("scale foo --by=-101%", `"-101%" would leave less than none`),
+			usage("scale foo --by +1 --replicas 3", "give one of them"),
+			{args: "scale foo --by=-3", code: exitPrecondition, says: []string{"error: precondition not met: the replicas of " + object + ": -3 from 2 is below zero"}},
+			{args: "scale foo --by=-3 --dry-run=client", code: exitPrecondition, says: []string{"-3 from 2 is below zero"}},
+			{args: "scale foo --by=+2147483647", code: exitPrecondition, says: []string{"+2147483647 from 2 is more than a count can be"}},
 			usage("scale foo --replicas", "flag needs an argument: --replicas"),
 			usage("scale foo --replicas -1", `invalid argument "-1"`, "must be a whole number from 0 to 2147483647"),
 			usage("scale foo --replicas=-1", `invalid argument "-1"`, "must be a whole number from 0 to 2147483647"),

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
@@ -40,6 +43,12 @@ func TestScale(t *testing.T) {
 		{[]string{"--replicas", "1", "--dry-run=server", "-o", "name"}, 9, "imoocpod.batch.tutorial.kubebuilder.io/foo\n"},
 		{[]string{"--replicas", "1", "--dry-run=client", "--current-replicas", "9", "--resource-version", "now"}, 9, scaledFoo + " (dry run)\n"},
 		{[]string{"--replicas", "1", "--dry-run=server", "--timeout", "1h"}, 9, scaledFoo + " (server dry run)\n"}, // waits for nothing
+		{[]string{"--by", "+2"}, 11, scaledFoo + "\n"},
+		{[]string{"--by", "-1", "--current-replicas", "11"}, 10, scaledFoo + "\n"},
+		{[]string{"--by=25%", "--resource-version", "now"}, 13, scaledFoo + "\n"}, // 2.5 is 3
+		{[]string{"--by=-50%"}, 6, scaledFoo + "\n"},
+		{[]string{"--by", "+50%", "--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, 6, "9"},
+		{[]string{"--by", "+50%", "--dry-run=client", "-o", "jsonpath={.spec.replicas}"}, 6, "9"},
 		{[]string{"--replicas", "2147483647", "--dry-run=none"}, 2147483647, scaledFoo + "\n"},
 	} {
 		before := version()
@@ -69,6 +78,34 @@ func TestScale(t *testing.T) {
 	}
 	if out := imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "yaml"); !strings.Contains(out, "\nspec:\n  replicas: 1\n") {
 		t.Errorf("-o yaml printed %s", out)
+	}
+}
+
+// Every one of several changes by so many arrives, whoever comes first.
+func TestScaleByTogether(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "10")
+	const searches = "searches.array.example.com"
+	makeObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot, count: 10}]}}")
+	var running sync.WaitGroup
+	for _, step := range []string{"+1", "+2", "-1", "+4"} {
+		for _, args := range [][]string{{"scale", "foo"}, {"scale", "search/it", "--replicas-path", `.spec.nodeSets[?(@.name=="hot")].count`}} {
+			running.Go(func() {
+				if r := kubectl(t, ns, append(append([]string{"imoocpod"}, args...), "--by", step)...); r.code != 0 {
+					t.Errorf("%s: exit code %d, said %q", r.line, r.code, r.stderr)
+				}
+			})
+		}
+	}
+	running.Wait()
+	if got := *getImoocPod(t, ns, "foo").Spec.Replicas; got != 16 {
+		t.Errorf("foo has %d replicas, want 16", got)
+	}
+	changed, _, _ := unstructured.NestedSlice(getObject(t, ns, searches, "it").Object, "spec", "nodeSets")
+	if got := fmt.Sprint(changed); got != "[map[count:16 name:hot]]" {
+		t.Errorf("the node sets are %s, want a count of 16", got)
 	}
 }
 

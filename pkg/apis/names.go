@@ -2,6 +2,8 @@
 // the objects that a controller makes for them, and their conditions.
 package apis
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // The labels that the pods of an object carry beside their controller
 // reference. They select what is watched and listed; ownership is the
 // reference alone.
@@ -25,3 +27,36 @@ const (
 	// ConditionReplicaFailure is true when a pod could not be made.
 	ConditionReplicaFailure = "ReplicaFailure"
 )
+
+// LabelController is on the lease of a running loop; its value is
+// RunController. Leases of that label are how a loop is found.
+const (
+	LabelController = "imoocpod.dev/controller"
+	RunController   = "run-controller"
+)
+
+// The annotations of such a lease tell who holds it and for what.
+const (
+	// AnnotationUser is the person's name on the host, AnnotationHost the host's name,
+	// AnnotationPID the number of the process there.
+	AnnotationUser = "imoocpod.dev/user"
+	AnnotationHost = "imoocpod.dev/host"
+	AnnotationPID  = "imoocpod.dev/pid"
+	// AnnotationMachine tells apart what the host's name does not: each start of
+	// each machine, and each space of process numbers on it. Empty if not known.
+	AnnotationMachine = "imoocpod.dev/machine"
+	// AnnotationVersion is the version of the program.
+	AnnotationVersion = "imoocpod.dev/version"
+	// AnnotationNamespace is the namespace that is reconciled, empty for all;
+	// AnnotationKinds lists the kinds, as plural.group with commas, empty for all
+	// that the loop knows; AnnotationSelector is the selector of the objects,
+	// empty for all.
+	AnnotationNamespace = "imoocpod.dev/namespace"
+	AnnotationKinds     = "imoocpod.dev/kinds"
+	AnnotationSelector  = "imoocpod.dev/selector"
+)
+
+// LeaseNamespaceForAll holds the lease of a loop that reconciles all namespaces:
+// it is on every cluster, and nobody with less than the rights of such a loop
+// can take the lease there.
+const LeaseNamespaceForAll = metav1.NamespaceSystem

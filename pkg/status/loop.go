@@ -1,0 +1,163 @@
+package status
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// Scope is what a loop reconciles.
+type Scope struct {
+	// Namespace is the one that it works in; empty means all.
+	Namespace string
+	// Kinds are those it was told to reconcile, as plural.group; none means all
+	// that it knows.
+	Kinds []string
+	// Selector selects the objects by their labels; empty means all.
+	Selector string
+}
+
+// Lease names the lease of a scope. Loops of the same scope have the same one,
+// so one of them works at a time; other scopes have others, also where they
+// overlap (Overlaps).
+func (s Scope) Lease() (namespace, name string) {
+	namespace, name = s.Namespace, "imoocpod-"+apis.RunController
+	if namespace == "" {
+		namespace = apis.LeaseNamespaceForAll
+		name += "-all"
+	}
+	if len(s.Kinds) > 0 || s.Selector != "" {
+		sum := sha256.Sum256([]byte(s.kinds() + "\n" + s.Selector))
+		name += "-" + hex.EncodeToString(sum[:4])
+	}
+	return namespace, name
+}
+
+// kinds lists the kinds in an order that does not depend on the command line.
+func (s Scope) kinds() string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(s.Kinds))), ",")
+}
+
+// Covers says whether a loop of the scope reconciles an object, if it knows the
+// object's kind (plural.group).
+func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
+	if s.Namespace != "" && s.Namespace != namespace {
+		return false
+	}
+	if len(s.Kinds) > 0 && !slices.Contains(s.Kinds, kind) {
+		return false
+	}
+	selector, err := labels.Parse(s.Selector)
+	return err == nil && selector.Matches(labels.Set(object))
+}
+
+// Overlaps says whether two scopes may have objects in common. Two selectors
+// always may: an object can have labels for both.
+func (s Scope) Overlaps(other Scope) bool {
+	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
+		return false
+	}
+	return len(s.Kinds) == 0 || len(other.Kinds) == 0 ||
+		slices.ContainsFunc(s.Kinds, func(kind string) bool { return slices.Contains(other.Kinds, kind) })
+}
+
+// String says what the scope is, such as "imoocpods.example.com in namespace a,
+// where tier=front".
+func (s Scope) String() string {
+	what := "all kinds"
+	if len(s.Kinds) > 0 {
+		what = strings.Join(s.Kinds, ", ")
+	}
+	where := "all namespaces"
+	if s.Namespace != "" {
+		where = "namespace " + s.Namespace
+	}
+	what += " in " + where
+	if s.Selector != "" {
+		what += ", where " + s.Selector
+	}
+	return what
+}
+
+// Loop is a run-controller, as its lease tells of it.
+type Loop struct {
+	// Holder tells this process from every other; empty once the lease was given up.
+	Holder string
+	// User, Host and PID say where it runs; Machine tells apart what the host's
+	// name does not (apis.AnnotationMachine). All may be empty.
+	User, Host, Machine string
+	PID                 int
+	// Version is the version of the program.
+	Version string
+	Scope   Scope
+	// Since is when it took the lease, Renewed when it last said that it lives, and
+	// For is how long that holds.
+	Since, Renewed time.Time
+	For            time.Duration
+}
+
+// LoopOf reads a lease that bears apis.LabelController.
+func LoopOf(lease *coordinationv1.Lease) Loop {
+	about := lease.Annotations
+	l := Loop{
+		User: about[apis.AnnotationUser], Host: about[apis.AnnotationHost], Machine: about[apis.AnnotationMachine],
+		Version: about[apis.AnnotationVersion],
+		Scope:   Scope{Namespace: about[apis.AnnotationNamespace], Selector: about[apis.AnnotationSelector]},
+	}
+	if pid, err := strconv.Atoi(about[apis.AnnotationPID]); err == nil {
+		l.PID = pid
+	}
+	if kinds := about[apis.AnnotationKinds]; kinds != "" {
+		l.Scope.Kinds = strings.Split(kinds, ",")
+	}
+	if holder := lease.Spec.HolderIdentity; holder != nil {
+		l.Holder = *holder
+	}
+	if at := lease.Spec.AcquireTime; at != nil {
+		l.Since = at.Time
+	}
+	if at := lease.Spec.RenewTime; at != nil {
+		l.Renewed = at.Time
+	}
+	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
+		l.For = time.Duration(*seconds) * time.Second
+	}
+	return l
+}
+
+// Annotations is what the loop writes on its lease, for LoopOf to read.
+func (l Loop) Annotations() map[string]string {
+	return map[string]string{
+		apis.AnnotationUser: l.User, apis.AnnotationHost: l.Host, apis.AnnotationMachine: l.Machine,
+		apis.AnnotationPID: strconv.Itoa(l.PID), apis.AnnotationVersion: l.Version,
+		apis.AnnotationNamespace: l.Scope.Namespace, apis.AnnotationKinds: l.Scope.kinds(), apis.AnnotationSelector: l.Scope.Selector,
+	}
+}
+
+// Live says whether the loop runs as far as its lease tells. One that was
+// killed is live until its last renewal has run out.
+func (l Loop) Live(now time.Time) bool {
+	return l.Holder != "" && now.Before(l.Renewed.Add(l.For))
+}
+
+// String says who it is, such as "alice on laptop (process 4711), since
+// 2026-01-02 15:04:05 UTC".
+func (l Loop) String() string {
+	who := l.Holder
+	if l.User != "" && l.Host != "" && l.PID != 0 {
+		who = fmt.Sprintf("%s on %s (process %d)", l.User, l.Host, l.PID)
+	}
+	if l.Since.IsZero() {
+		return who
+	}
+	return who + ", since " + l.Since.UTC().Format("2006-01-02 15:04:05 MST")
+}

@@ -1,0 +1,101 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+func TestLeaseOfScope(t *testing.T) {
+	t.Parallel()
+	for want, scope := range map[string]Scope{
+		"a/imoocpod-run-controller":               {Namespace: "a"},
+		"kube-system/imoocpod-run-controller-all": {},
+		"a/imoocpod-run-controller-bc920025":      {Namespace: "a", Kinds: []string{"y.g", "x.g"}},
+		"a/imoocpod-run-controller-18dde0c7":      {Namespace: "a", Selector: "tier=front"},
+	} {
+		if namespace, name := scope.Lease(); namespace+"/"+name != want {
+			t.Errorf("the lease of %q is %s/%s, want %s", scope, namespace, name, want)
+		}
+	}
+	one, other := Scope{Kinds: []string{"x.g", "y.g"}}, Scope{Kinds: []string{"y.g", "x.g", "y.g"}}
+	_, a := one.Lease()
+	if _, b := other.Lease(); a != b {
+		t.Errorf("the order of the kinds makes the leases %s and %s", a, b)
+	}
+}
+
+func TestScopeCoversAndOverlaps(t *testing.T) {
+	t.Parallel()
+	all, a, b := Scope{}, Scope{Namespace: "a"}, Scope{Namespace: "b"}
+	kind := Scope{Namespace: "a", Kinds: []string{"x.g"}}
+	front := Scope{Selector: "tier=front"}
+	for name, test := range map[string]struct{ got, want bool }{
+		"all, any":                     {all.Covers("a", "x.g", nil), true},
+		"its namespace":                {a.Covers("a", "x.g", nil), true},
+		"another namespace":            {b.Covers("a", "x.g", nil), false},
+		"its kind":                     {kind.Covers("a", "x.g", nil), true},
+		"another kind":                 {kind.Covers("a", "y.g", nil), false},
+		"its labels":                   {front.Covers("a", "x.g", map[string]string{"tier": "front"}), true},
+		"other labels":                 {front.Covers("a", "x.g", map[string]string{"tier": "back"}), false},
+		"a selector that cannot be":    {Scope{Selector: "=="}.Covers("a", "x.g", nil), false},
+		"all overlaps a namespace":     {all.Overlaps(a) && a.Overlaps(all), true},
+		"two namespaces":               {a.Overlaps(b), false},
+		"all kinds overlap one":        {a.Overlaps(kind) && kind.Overlaps(a), true},
+		"different kinds":              {kind.Overlaps(Scope{Kinds: []string{"y.g"}}), false},
+		"a kind in common":             {kind.Overlaps(Scope{Kinds: []string{"y.g", "x.g"}}), true},
+		"selectors may always overlap": {front.Overlaps(Scope{Selector: "tier=back"}), true},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: got %v", name, test.got)
+		}
+	}
+}
+
+func TestLoopOfItsOwnLease(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	want := Loop{
+		Holder: "alice_laptop_4711_abcd", User: "alice", Host: "laptop", Machine: "m1", PID: 4711, Version: "v1",
+		Scope: Scope{Namespace: "a", Kinds: []string{"x.g", "y.g"}, Selector: "tier in (front, back)"},
+		Since: since, Renewed: since.Add(time.Minute), For: 15 * time.Second,
+	}
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Annotations: want.Annotations()},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: &want.Holder, LeaseDurationSeconds: ptr.To[int32](15),
+			AcquireTime: &metav1.MicroTime{Time: want.Since}, RenewTime: &metav1.MicroTime{Time: want.Renewed},
+		},
+	}
+	got := LoopOf(lease)
+	if !equalLoops(got, want) {
+		t.Errorf("read %+v, want %+v", got, want)
+	}
+	if s := got.String(); s != "alice on laptop (process 4711), since 2026-01-02 15:04:05 UTC" {
+		t.Errorf("it is said to be %s", s)
+	}
+	if s := got.Scope.String(); s != "x.g, y.g in namespace a, where tier in (front, back)" {
+		t.Errorf("its scope is said to be %s", s)
+	}
+	if !got.Live(want.Renewed.Add(14*time.Second)) || got.Live(want.Renewed.Add(15*time.Second)) {
+		t.Error("it must be live for 15 s from its last renewal, and no longer")
+	}
+	// What others made of a lease, or wrote into it, is read as far as it goes.
+	holder := "somebody"
+	foreign := LoopOf(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}})
+	if foreign.String() != "somebody" || foreign.Live(since) {
+		t.Errorf("a bare lease is read as %+v", foreign)
+	}
+	if LoopOf(&coordinationv1.Lease{}).Live(time.Time{}) {
+		t.Error("a lease that nobody holds is no sign of life")
+	}
+}
+
+func equalLoops(a, b Loop) bool {
+	return a.Holder == b.Holder && a.User == b.User && a.Host == b.Host && a.Machine == b.Machine && a.PID == b.PID &&
+		a.Version == b.Version && a.Scope.String() == b.Scope.String() &&
+		a.Since.Equal(b.Since) && a.Renewed.Equal(b.Renewed) && a.For == b.For
+}

@@ -10,13 +10,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:embed crds/*.yaml
+// CRDs are the files that have a group in their name.
+//
+//go:embed crds/*_*.yaml
 var files embed.FS
 
 // CRDs returns the custom resource definitions of the kinds that this program
 // ships, in the order of their file names.
 func CRDs() ([]*unstructured.Unstructured, error) {
-	names, err := fs.Glob(files, "crds/*.yaml")
+	names, err := fs.Glob(files, "crds/*_*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded CRDs: %w", err)
 	}

@@ -57,6 +57,7 @@ type Controller struct {
 	pods   cache.SharedIndexInformer
 	owners map[string]*owners
 	memory *memory
+	sweeps chan struct{} // holds at most one call for a sweep
 	events record.EventRecorder
 	link   link
 
@@ -91,6 +92,7 @@ func New(opts Options) (*Controller, error) {
 			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry)),
 		owners: map[string]*owners{},
 		memory: newMemory(),
+		sweeps: make(chan struct{}, 1),
 		out:    opts.Out,
 	}
 	c.link.say, c.link.down = c.say, map[string]bool{}
@@ -135,6 +137,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer stop(nil)
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
+	running.Go(func() { c.sweepWhenAsked(ctx) })
 	for _, o := range c.owners {
 		running.Go(func() {
 			if err := c.follow(ctx, o); err != nil {
@@ -148,9 +151,6 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 	})
 	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
-		// After the cache has its pods: what loses its label from here on, the
-		// cache tells of; what lost it before, the sweep sees.
-		running.Go(func() { c.sweepUntilDone(ctx) })
 		for range c.workers {
 			running.Go(func() { c.work(ctx) })
 		}

@@ -5,11 +5,13 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 )
 
 // link knows whether the server answers, and says so once when that changes.
@@ -43,6 +45,9 @@ type source struct {
 	resource string
 	list     func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// listed, if given, is called whenever all there is has been listed anew: at
+	// the start, and where a watch could not go on from where it ended.
+	listed func()
 }
 
 // informer makes an informer over a source. missing, if given, is called when
@@ -58,11 +63,17 @@ func (c *Controller) informer(s source, client any, example runtime.Object, trim
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			list, err := s.list(ctx, opts)
 			heard(ctx, err)
+			if err == nil && s.listed != nil {
+				s.listed()
+			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			w, err := s.watch(ctx, opts)
 			heard(ctx, err)
+			if err == nil && s.listed != nil && ptr.Deref(opts.SendInitialEvents, false) {
+				w = tellListed(w, s.listed)
+			}
 			return w, err
 		},
 	}
@@ -75,4 +86,30 @@ func (c *Controller) informer(s source, client any, example runtime.Object, trim
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.resource, "err", err)
 	})
 	return informer, err
+}
+
+// tellListed tells when a watch that begins with all there is has come to the
+// end of that, which is a bookmark.
+func tellListed(w watch.Interface, listed func()) watch.Interface {
+	return drained{watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
+		if event.Type == watch.Bookmark {
+			if obj, err := meta.Accessor(event.Object); err == nil && obj.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+				listed()
+			}
+		}
+		return event, true
+	})}
+}
+
+// drained is a filtered watch whose goroutine ends when it is stopped, also
+// while it holds an event that nobody takes any more.
+type drained struct{ watch.Interface }
+
+// Stop ends the watch.
+func (d drained) Stop() {
+	d.Interface.Stop()
+	go func() {
+		for range d.ResultChan() { // thrown away
+		}
+	}()
 }

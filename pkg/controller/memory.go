@@ -88,14 +88,14 @@ func (m *memory) repeated(k key, line string) bool {
 	return before == line
 }
 
-// forget drops what is known of an object that is gone.
+// forget drops what is known of an object that is gone, or not yet seen: its
+// vanished pods stay to be looked for, and each of them puts it into the queue.
 func (m *memory) forget(k key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.notes, k)
 	delete(m.waiting, k)
 	delete(m.refused, k)
-	delete(m.vanished, k)
 }
 
 // deletion is a pod that this loop deletes.
@@ -142,7 +142,7 @@ func (m *memory) gone(k key, r *podRecord) {
 		delete(m.deletions, r.UID)
 	case d == nil:
 		m.vanished[k] = append(m.vanished[k], r)
-	case d.answered:
+	case d.answered: // deleted, or ending: it goes by itself
 		delete(m.deletions, r.UID)
 	default:
 		d.owner, d.seen = k, r

@@ -43,6 +43,7 @@ func (c *Controller) podInformer() (cache.SharedIndexInformer, error) {
 			opts.LabelSelector = apis.LabelOwner
 			return pods.Watch(ctx, opts)
 		},
+		listed: c.askSweep,
 	}, c.core, &corev1.Pod{}, trimPod, cache.Indexers{byOwner: indexByOwner}, nil)
 }
 

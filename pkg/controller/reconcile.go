@@ -24,6 +24,12 @@ const cacheTimeout = time.Second
 func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration, err error) {
 	owners := c.owners[k.kind]
 	obj := owners.get(k.namespace, k.name)
+	// Also for an object that is not in the cache: it may be yet to come.
+	if obj == nil || obj.GetDeletionTimestamp() == nil {
+		if err := c.checkVanished(ctx, k); err != nil {
+			return 0, err
+		}
+	}
 	if obj == nil {
 		c.memory.forget(k)
 		return 0, nil
@@ -35,11 +41,6 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 			c.events.Event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", err.Error())
 		}
 	}()
-	if obj.GetDeletionTimestamp() == nil {
-		if err := c.checkVanished(ctx, k); err != nil {
-			return 0, err
-		}
-	}
 	rec := c.memory.of(k, obj.GetUID())
 	if c.cachesBehind(k, owners, rec) {
 		return cacheTimeout, nil

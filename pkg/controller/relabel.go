@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -22,7 +22,12 @@ import (
 // it is still ours: the controller reference decides. It is labelled again,
 //   - when its slot is to be filled and its name turns out to be taken (create),
 //   - when it goes out of sight without having been deleted (checkVanished),
-//   - when a loop starts, for what happened while none ran (sweep).
+//   - when the pods have been listed anew, for what came and went out of sight
+//     while nobody watched (sweep).
+//
+// A wrong value of the label hides nothing: the cache selects by its presence
+// and finds pods by their reference. A pod of an owner that is gone is the
+// garbage collector's, with the label or without.
 
 // sweepPage is how many pods the sweep reads at a time.
 const sweepPage = 500
@@ -75,19 +80,37 @@ func (c *Controller) checkVanished(ctx context.Context, k key) error {
 	return err
 }
 
-// sweepUntilDone sweeps until nothing is left to do, or the context ends.
-func (c *Controller) sweepUntilDone(ctx context.Context) {
-	_ = wait.PollUntilContextCancel(ctx, lastRetry, true, func(ctx context.Context) (bool, error) {
-		err := c.sweep(ctx)
-		if err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Pods without labels are looked for again", "after", lastRetry)
-		}
-		return err == nil, nil
-	})
+// askSweep calls for a sweep that begins after the call. It may be one that was
+// called for before and has not begun.
+func (c *Controller) askSweep() {
+	select {
+	case c.sweeps <- struct{}{}:
+	default:
+	}
 }
 
-// sweep labels the pods that lost their labels while no loop ran. One that
-// cannot be labelled does not keep the others from it.
+// sweepWhenAsked sweeps, one sweep at a time, until the context ends.
+func (c *Controller) sweepWhenAsked(ctx context.Context) {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-c.sweeps:
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+		again = nil
+		if err := c.sweep(ctx); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Pods without labels are looked for again", "after", lastRetry)
+			again = time.After(lastRetry)
+		}
+	}
+}
+
+// sweep labels the pods that lost their labels where the cache could not see
+// it. It begins after the cache's list: what loses its label after that list,
+// the watch tells of; what lost it before, the sweep finds. One that cannot be
+// labelled does not keep the others from it.
 func (c *Controller) sweep(ctx context.Context) error {
 	var errs []error
 	opts := metav1.ListOptions{LabelSelector: "!" + apis.LabelOwner, Limit: sweepPage}

@@ -1,17 +1,13 @@
 package e2e
 
 import (
-	"io"
 	"net/http"
-	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -131,48 +127,6 @@ func TestReleasedPodIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A pod whose identity label somebody takes away is still ours: the running
-// loop looks for it without trying to make another, and a new loop looks for
-// what happened while none ran.
-func TestUnlabelledPodIsFoundAgain(t *testing.T) {
-	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	var creates atomic.Int64
-	var refused atomic.Bool
-	d.create(2)
-	l := startInner(t, ns, nil, d.check(), countCreates(&creates), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/pods/") && refused.CompareAndSwap(false, true) {
-			return answer(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
-		}
-		return next.RoundTrip(r)
-	})
-	w.settles(t, "foo", 2)
-	name := podName(w.imp("foo"), 1)
-	unlabel := func() {
-		must(t, kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-"))
-	}
-	unlabel()
-	w.until(t, "the pod is labelled again", func() bool {
-		for _, pod := range w.pods {
-			if pod.Name == name {
-				return pod.Labels[apis.LabelOwner] == string(d.uid)
-			}
-		}
-		return false
-	})
-	if n := creates.Load(); n != 2 || !refused.Load() {
-		t.Errorf("%d creates for 2 pods; a label was refused: %v", n, refused.Load())
-	}
-	l.stop()
-	<-l.done
-	unlabel()
-	d.scale(1)
-	startInner(t, ns, nil, d.check())
-	w.settles(t, "foo", 1)
-}
-
 // Pods are written only for an owner that was read just before: a loop whose
 // view of the owner is old, by any stretch of time, makes nothing of it.
 func TestStaleOwnerWritesNothing(t *testing.T) {
@@ -223,36 +177,6 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 		return next.RoundTrip(r)
 	})
 	w.settles(t, "foo", 0)
-}
-
-// A pod that goes out of sight while its deletion is under way, and is not
-// deleted after all, is found again.
-func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
-	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	var once sync.Once
-	d.create(2)
-	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		failed := false
-		if r.Method == http.MethodDelete {
-			once.Do(func() {
-				failed = true
-				unlabel := []byte(`{"metadata":{"labels":{"` + apis.LabelOwner + `":null}}}`)
-				if _, err := cluster.core.Pods(ns).Patch(r.Context(), path.Base(r.URL.Path), types.MergePatchType, unlabel, metav1.PatchOptions{}); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		if failed {
-			return nil, io.ErrUnexpectedEOF
-		}
-		return next.RoundTrip(r)
-	})
-	w.settles(t, "foo", 2)
-	d.scale(1)
-	w.settles(t, "foo", 1)
 }
 
 // A pod that may not be deleted does not keep the others, and after a while an

@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// A pod whose identity label somebody takes away is still ours: the running
+// loop looks for it without trying to make another, and a new loop looks for
+// what happened while none ran.
+func TestUnlabelledPodIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	var creates atomic.Int64
+	var refused atomic.Bool
+	d.create(2)
+	l := startInner(t, ns, nil, d.check(), countCreates(&creates), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/pods/") && refused.CompareAndSwap(false, true) {
+			return answer(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
+		}
+		return next.RoundTrip(r)
+	})
+	w.settles(t, "foo", 2)
+	name := podName(w.imp("foo"), 1)
+	unlabel := func() {
+		must(t, kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-"))
+	}
+	unlabel()
+	w.until(t, "the pod is labelled again", func() bool {
+		for _, pod := range w.pods {
+			if pod.Name == name {
+				return pod.Labels[apis.LabelOwner] == string(d.uid)
+			}
+		}
+		return false
+	})
+	if n := creates.Load(); n != 2 || !refused.Load() {
+		t.Errorf("%d creates for 2 pods; a label was refused: %v", n, refused.Load())
+	}
+	l.stop()
+	<-l.done
+	unlabel()
+	d.scale(1)
+	startInner(t, ns, nil, d.check())
+	w.settles(t, "foo", 1)
+}
+
+// A pod that goes out of sight while its deletion is under way, and is not
+// deleted after all, is found again.
+func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	var once sync.Once
+	d.create(2)
+	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		failed := false
+		if r.Method == http.MethodDelete {
+			once.Do(func() {
+				failed = true
+				unlabel := []byte(`{"metadata":{"labels":{"` + apis.LabelOwner + `":null}}}`)
+				if _, err := cluster.core.Pods(ns).Patch(r.Context(), path.Base(r.URL.Path), types.MergePatchType, unlabel, metav1.PatchOptions{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if failed {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return next.RoundTrip(r)
+	})
+	w.settles(t, "foo", 2)
+	d.scale(1)
+	w.settles(t, "foo", 1)
+}
+
+// until holds a request back until something has happened, or it is given up.
+func until(r *http.Request, happened <-chan struct{}) {
+	select {
+	case <-happened:
+	case <-r.Context().Done():
+	}
+}
+
+// A pod that came and lost its label while the watch was broken was never in
+// the cache, so it cannot vanish from it: whenever the cache is filled anew,
+// such pods are looked for.
+func TestUnlabelledPodIsFoundAfterAGapInTheWatch(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	first, cut := context.WithCancel(t.Context())
+	mended := make(chan struct{})
+	var watches atomic.Int64
+	d.create(1)
+	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if !isWatch(r) || !strings.HasSuffix(r.URL.Path, "/pods") {
+			return next.RoundTrip(r)
+		}
+		switch watches.Add(1) {
+		case 1:
+			return next.RoundTrip(r.WithContext(first))
+		case 2: // goes on where the first one ended
+			until(r, mended)
+			return answer(r, http.StatusGone, "Expired", "too old resource version"), nil
+		}
+		return next.RoundTrip(r)
+	})
+	w.settles(t, "foo", 1)
+	cut()
+	eventually(t, "the watch is broken", func() bool { return watches.Load() == 2 })
+	late := w.owned("foo")[0].DeepCopy() // a pod that a loop which is no more had begun to make
+	late.ObjectMeta = metav1.ObjectMeta{
+		Name: strings.TrimSuffix(late.Name, "0") + "1", Labels: late.Labels, OwnerReferences: late.OwnerReferences,
+	}
+	late.Labels[apis.LabelSlot] = "1"
+	late.Spec.NodeName = ""
+	made, err := cluster.core.Pods(ns).Create(t.Context(), late, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, kubectl(t, ns, "label", "pod", made.Name, apis.LabelOwner+"-"))
+	close(mended)
+	w.until(t, "the late pod is gone", func() bool { return w.made[d.uid] == 2 && w.pods[made.UID] == nil })
+	w.settles(t, "foo", 1)
+}
+
+// A pod that vanishes before the loop knows its owner is not forgotten.
+func TestUnlabelledPodIsFoundBeforeItsOwnerIs(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	d.create(2)
+	l := startInner(t, ns, nil, d.check())
+	w.settles(t, "foo", 2)
+	l.stop()
+	<-l.done
+	d.scale(1)
+	var swept atomic.Bool
+	known := make(chan struct{})
+	l = startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/imoocpods") {
+			until(r, known)
+		}
+		resp, err := next.RoundTrip(r)
+		if r.URL.Query().Get("labelSelector") == "!"+apis.LabelOwner {
+			swept.Store(true)
+		}
+		return resp, err
+	})
+	eventually(t, "the loop has looked at the pods, and for those without labels", func() bool {
+		return swept.Load() && l.Reconciles() > 0
+	})
+	name := podName(w.imp("foo"), 1)
+	looks := l.Reconciles()
+	must(t, kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-"))
+	eventually(t, "the loop has seen the pod vanish", func() bool { return l.Reconciles() > looks })
+	close(known)
+	w.settles(t, "foo", 1)
+}

@@ -14,9 +14,15 @@ const (
 	LabelSlot = "imoocpod.dev/slot"
 	// LabelBypasses holds the UID of a lost pod that the pod was made in place of.
 	LabelBypasses = "imoocpod.dev/bypasses"
+	// LabelTemplateHash tells what the pod was made from.
+	LabelTemplateHash = "imoocpod.dev/template-hash"
 	// LabelApp holds the owner's name, as in the tutorials.
 	LabelApp = "app"
 )
+
+// AnnotationRestartedAt holds when a restart was asked for: on the pod template,
+// as "kubectl rollout restart" does it, or on the object where there is none.
+const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // The condition types of all kinds that this project ships.
 const (

@@ -89,7 +89,7 @@ func (o *describeOptions) describe(ctx context.Context, c *clients, t target) er
 		PodEvents:   podEvents,
 	}
 	if t.kind.Shipped() {
-		if d.Template, err = replica.Template(t.obj); err != nil {
+		if d.Template, err = replica.Template(t.kind, t.obj); err != nil {
 			return err
 		}
 	} else {

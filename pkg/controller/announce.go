@@ -53,7 +53,7 @@ func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
 	deed(why[plan.Surplus], "deleting %d")
 	deed(why[plan.Outdated], "replacing %d")
 	deed(why[plan.Finished], "removing %d that ended")
-	c.announce(k, "%d → %d pods: %s", plan.Active(v.Pods), v.Owner.Desired, strings.Join(deeds, ", "))
+	c.announce(k, "%d → %d pods: %s", plan.Active(v.Pods), p.Status.Desired, strings.Join(deeds, ", "))
 }
 
 // announceState says that an object has what it asks for, or why not.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -43,7 +44,7 @@ type outcome struct {
 }
 
 type refusal struct {
-	slot            int32
+	slot            plan.Slot
 	reason, message string
 }
 
@@ -70,7 +71,7 @@ func (o *outcome) fail(err error) {
 	o.failures = append(o.failures, err)
 }
 
-func (o *outcome) refuse(slot int32, reason, message string) {
+func (o *outcome) refuse(slot plan.Slot, reason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.refused = append(o.refused, refusal{slot, reason, message})
@@ -79,6 +80,7 @@ func (o *outcome) refuse(slot int32, reason, message string) {
 // work is one object's plan on its way to the server.
 type work struct {
 	c         *Controller
+	kind      replica.Kind
 	namespace string
 	owner     metav1.OwnerReference
 	template  *corev1.PodTemplateSpec
@@ -142,7 +144,7 @@ func (w *work) delete(ctx context.Context, d plan.Deletion, o *outcome) error {
 func (w *work) create(ctx context.Context, creation plan.Creation, o *outcome) error {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	pod := newPod(w.owner, w.template, w.namespace, creation)
+	pod := newPod(w.kind, w.owner, w.template, w.namespace, creation)
 	made, err := w.c.core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{FieldManager: replica.FieldManager})
 	switch {
 	case err == nil:
@@ -202,26 +204,29 @@ func finish(ctx context.Context) (context.Context, context.CancelFunc) {
 var errConflict = errors.New("the object has changed")
 
 // writeStatus writes the planned status, on condition that the object is still
-// as the plan saw it, and returns its new version.
-func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion string) (written string, err error) {
+// as the plan saw it, and returns the object with what came of it; nil: there is
+// no such object, or its CRD has no status.
+func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion string) (*unstructured.Unstructured, error) {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": resourceVersion, "uid": w.owner.UID},
-		"status":   w.plan.Status,
-	})
+	fields, err := encodeStatus(w.kind.Recipe.Status, w.plan.Status)
 	if err != nil {
-		return "", fmt.Errorf("write the status: %w", err)
+		return nil, fmt.Errorf("write the status: %w", err)
+	}
+	fields["metadata"] = map[string]any{"resourceVersion": resourceVersion, "uid": w.owner.UID}
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("write the status: %w", err)
 	}
 	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: replica.FieldManager}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", nil
+		return nil, nil
 	case apierrors.IsConflict(err):
-		return "", errConflict
+		return nil, errConflict
 	case err != nil:
-		return "", fmt.Errorf("write the status: %w", err)
+		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	return obj.GetResourceVersion(), nil
+	return obj, nil
 }

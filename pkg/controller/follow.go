@@ -100,7 +100,7 @@ func (c *Controller) ownerEvents(o *owners) cache.ResourceEventHandler {
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*unstructured.Unstructured)
 			after, ok2 := obj.(*unstructured.Unstructured)
-			enqueue(obj, !ok || !ok2 || differs(before, after))
+			enqueue(obj, !ok || !ok2 || differs(o.kind, before, after))
 		},
 		DeleteFunc: func(obj any) { enqueue(obj, true) },
 	}

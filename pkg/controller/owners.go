@@ -1,12 +1,10 @@
 package controller
 
 import (
-	"fmt"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
@@ -64,8 +62,8 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 
 // differs says whether a plan could tell the two objects apart. A change of
 // the status alone is the loop's own.
-func differs(a, b *unstructured.Unstructured) bool {
-	return a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
+func differs(kind replica.Kind, a, b *unstructured.Unstructured) bool {
+	return replica.RestartedAt(kind, a) != replica.RestartedAt(kind, b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
@@ -77,15 +75,15 @@ func ownerView(kind replica.Kind, obj *unstructured.Unstructured) (plan.Owner, e
 		Generation: obj.GetGeneration(),
 		Deleting:   obj.GetDeletionTimestamp() != nil,
 		Desired:    kind.Desired(obj),
+		Shows:      shows(kind.Recipe.Status),
 	}
-	status, _, err := unstructured.NestedMap(obj.Object, "status")
+	template, err := replica.Template(kind, obj)
 	if err != nil {
-		return v, fmt.Errorf("read the status: %w", err)
+		v.Problem = err.Error()
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &v.Status); err != nil {
-		return v, fmt.Errorf("read the status: %w", err)
-	}
-	return v, nil
+	v.Template = template
+	v.Status, err = decodeStatus(kind.Recipe.Status, obj)
+	return v, err
 }
 
 // reference is the controller reference of the pods of an object.

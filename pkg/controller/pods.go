@@ -15,6 +15,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // podRecord is what the loop keeps of a pod: a tenth of the object. It keeps
@@ -130,12 +131,12 @@ func (r *podRecord) podView(owner string, uid types.UID) plan.Pod {
 }
 
 // newPod makes a pod from the owner's template.
-func newPod(owner metav1.OwnerReference, template *corev1.PodTemplateSpec, namespace string, c plan.Creation) *corev1.Pod {
+func newPod(kind replica.Kind, owner metav1.OwnerReference, template *corev1.PodTemplateSpec, namespace string, c plan.Creation) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            plan.PodName(owner.Name, owner.UID, c.Bypasses, c.Slot),
 			Namespace:       namespace,
-			Labels:          identity(template.Labels, owner, c),
+			Labels:          identity(template.Labels, kind, owner, c),
 			Annotations:     template.Annotations,
 			Finalizers:      template.Finalizers,
 			OwnerReferences: []metav1.OwnerReference{owner},
@@ -145,12 +146,14 @@ func newPod(owner metav1.OwnerReference, template *corev1.PodTemplateSpec, names
 }
 
 // identity adds the labels by which the loop finds a pod to those of the template.
-func identity(labels map[string]string, owner metav1.OwnerReference, c plan.Creation) map[string]string {
+func identity(labels map[string]string, kind replica.Kind, owner metav1.OwnerReference, c plan.Creation) map[string]string {
 	all := make(map[string]string, len(labels)+3)
 	maps.Copy(all, labels)
-	all[apis.LabelApp] = owner.Name
+	if kind.Recipe.NameLabel != "" {
+		all[kind.Recipe.NameLabel] = owner.Name
+	}
 	all[apis.LabelOwner] = string(owner.UID)
-	all[apis.LabelSlot] = fmt.Sprint(c.Slot)
+	all[apis.LabelSlot] = c.Slot.String()
 	if c.Bypasses != "" {
 		all[apis.LabelBypasses] = string(c.Bypasses)
 	}

@@ -52,7 +52,8 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	if err != nil {
 		return 0, err
 	}
-	p := plan.Pods(view)
+	decide := planOf(owners.kind)
+	p := decide(view)
 	if p.WritesPods() {
 		// A cached owner may be old by any stretch of time. Pods are written
 		// only for an owner that is there now, as it is now.
@@ -66,10 +67,13 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 		if view.Owner, err = ownerView(owners.kind, obj); err != nil {
 			return 0, err
 		}
-		p = plan.Pods(view)
+		p = decide(view)
 	}
 	return c.carryOut(ctx, k, owners, obj, rec, view, p)
 }
+
+// planOf is the plan by which a kind is reconciled.
+func planOf(replica.Kind) func(plan.View) plan.Plan { return plan.Pods }
 
 // cachesBehind says whether a cache has yet to see this loop's own writes.
 // While it has, every event of the object wakes it up.
@@ -109,24 +113,27 @@ func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes)
 // goes, is written at the same time.
 func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *notes,
 	view plan.View, p plan.Plan) (time.Duration, error) {
-	w := &work{c: c, namespace: k.namespace, owner: reference(o.kind, obj), plan: p}
+	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), template: view.Owner.Template, plan: p}
 	w.current = func() bool {
 		cached := o.get(k.namespace, k.name)
-		return cached != nil && (cached.GetGeneration() < view.Owner.Generation || !differs(cached, obj))
-	}
-	if len(p.Create) > 0 {
-		var err error
-		if w.template, err = replica.Template(obj); err != nil {
-			return 0, err
-		}
+		return cached != nil && (cached.GetGeneration() < view.Owner.Generation || !differs(o.kind, cached, obj))
 	}
 	c.announcePlan(k, view, p)
 	statusDone := make(chan error, 1)
+	wrote := p.Memory.Written
 	if p.WriteStatus {
 		go func() {
 			statusDone <- caught(ctx, func() error {
-				written, err := w.writeStatus(ctx, o, obj.GetResourceVersion())
-				rec.ownerWritten = later(written, rec.ownerWritten)
+				now, err := w.writeStatus(ctx, o, obj.GetResourceVersion())
+				if err != nil {
+					return err
+				}
+				stored := view.Owner.Status
+				if now != nil {
+					rec.ownerWritten = later(now.GetResourceVersion(), rec.ownerWritten)
+					stored, err = decodeStatus(o.kind.Recipe.Status, now)
+				}
+				wrote = &plan.Written{At: view.Now, Status: p.Status, Stored: stored}
 				return err
 			})
 		}()
@@ -136,6 +143,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	out, done, err := w.execute(ctx)
 	statusErr := <-statusDone
 	rec.plan = p.Memory
+	rec.plan.Written = wrote
 	rec.podsWritten = later(out.podsWritten, rec.podsWritten)
 	if out.created > 0 {
 		rec.plan = rec.plan.Accepted()
@@ -146,9 +154,6 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 		})
 	}
 	c.memory.setRefused(k, len(rec.plan.Refusals) > 0)
-	if statusErr != nil {
-		rec.plan.StatusWritten = view.Memory.StatusWritten
-	}
 	c.tell(k, o.kind, obj, rec, out, done)
 	if err != nil && errors.Is(statusErr, errConflict) {
 		statusErr = nil // the other error is the one to speak of

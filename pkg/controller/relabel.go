@@ -38,7 +38,7 @@ func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.
 	creation := plan.Creation{Slot: plan.SlotOf(pod.Name, owner.Name, owner.UID, bypasses), Bypasses: bypasses}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":    pod.UID, // a precondition: not another pod of the name
-		"labels": identity(nil, owner, creation),
+		"labels": identity(nil, *c.kindOf(&owner), owner, creation),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)

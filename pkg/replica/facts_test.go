@@ -59,16 +59,16 @@ func TestFacts(t *testing.T) {
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(1)}}}
-	template, err := Template(obj)
+	template, err := Template(ImoocPod(), obj)
 	if err != nil || template.Spec.Containers[0].Image != "busybox" {
 		t.Errorf("got %+v, %v", template, err)
 	}
 	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web"}}}}}
-	if template, err = Template(obj); err != nil || template.Spec.Containers[0].Image != "web" {
+	if template, err = Template(ImoocPod(), obj); err != nil || template.Spec.Containers[0].Image != "web" {
 		t.Errorf("got %+v, %v", template, err)
 	}
 	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": "what"}}
-	if _, err := Template(obj); err == nil {
+	if _, err := Template(ImoocPod(), obj); err == nil {
 		t.Error("a template that is none was read")
 	}
 }

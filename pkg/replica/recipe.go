@@ -1,5 +1,7 @@
 package replica
 
+import corev1 "k8s.io/api/core/v1"
+
 // Plan names one of the ways in which the pods of a kind come about.
 type Plan string
 
@@ -19,8 +21,9 @@ const (
 // the kind has no such field.
 type Recipe struct {
 	Plan Plan
-	// TemplatePath holds a pod template.
+	// TemplatePath holds a pod template; Template is used where nothing is there.
 	TemplatePath []string
+	Template     *corev1.PodTemplateSpec
 	// ImagePath holds the image of the one container, for kinds without a template.
 	ImagePath []string
 	// Image is the image where ImagePath is empty or nothing is there.

@@ -1,28 +1,107 @@
 package replica
 
 import (
+	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
-// Template reads the pod template of an ImoocPod, or gives the default for one
-// that was stored before its CRD had a template.
-func Template(obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
-	fields, found, err := unstructured.NestedMap(obj.Object, "spec", "template")
+// Template reads what the pods of an object are made from: its pod template, or
+// one with a single container for kinds that say no more than an image.
+func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
+	fields, err := TemplateFields(kind, obj)
 	if err != nil {
-		return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
-	}
-	if !found {
-		return v1alpha1.DefaultTemplate(), nil
+		return nil, err
 	}
 	template := &corev1.PodTemplateSpec{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, template); err != nil {
 		return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
 	}
 	return template, nil
+}
+
+// TemplateFields is Template with no more fields than the object says. The
+// caller may change it.
+func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
+	fields, found, err := storedTemplate(kind, obj)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
+	case found:
+		return fields, nil
+	case kind.Recipe.Template != nil:
+		return runtime.DefaultUnstructuredConverter.ToUnstructured(kind.Recipe.Template)
+	}
+	image, err := image(kind, obj)
+	if err != nil {
+		return nil, err
+	}
+	fields = map[string]any{"spec": map[string]any{
+		"containers": []any{map[string]any{"name": "app", "image": image}},
+	}}
+	if at := RestartedAt(kind, obj); at != "" {
+		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRestartedAt: at}}
+	}
+	return fields, nil
+}
+
+func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[string]any, found bool, err error) {
+	if len(kind.Recipe.TemplatePath) == 0 {
+		return nil, false, nil
+	}
+	return unstructured.NestedMap(obj.Object, kind.Recipe.TemplatePath...)
+}
+
+// image is the image of the one container of a kind without a template.
+func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
+	image := ""
+	if path := kind.Recipe.ImagePath; len(path) > 0 {
+		var err error
+		if image, _, err = unstructured.NestedString(obj.Object, path...); err != nil {
+			return "", fmt.Errorf("read the image of %s: %w", obj.GetName(), err)
+		}
+	}
+	if image == "" {
+		image = kind.Recipe.Image
+	}
+	if image == "" {
+		return "", fmt.Errorf("%s does not say what its pods are made from: .%s is empty", obj.GetName(),
+			strings.Join(append(kind.Recipe.TemplatePath, kind.Recipe.ImagePath...), "."))
+	}
+	return image, nil
+}
+
+// RestartedAt is when "restart" was last asked for an object of a kind that has
+// no template to say it in; "" means never.
+func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
+	if len(kind.Recipe.TemplatePath) > 0 {
+		return "" // it is in the template
+	}
+	return obj.GetAnnotations()[apis.AnnotationRestartedAt]
+}
+
+// TemplateHash tells what the pods of an object are made from in a few
+// characters that fit into a label. It is made from what is stored in the
+// object alone, so another version of this program comes to the same.
+func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
+	stored, _, err := storedTemplate(kind, obj)
+	said := map[string]any{"template": stored}
+	if len(kind.Recipe.TemplatePath) == 0 {
+		image, _ := image(kind, obj) //nolint:errcheck // without one no pod is made
+		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
+	}
+	text, jsonErr := json.Marshal(said) // keys in order
+	if err != nil || jsonErr != nil {
+		return ""
+	}
+	h := fnv.New64a()
+	h.Write(text) // a hash never returns an error
+	return fmt.Sprintf("%016x", h.Sum64())
 }

@@ -242,7 +242,7 @@ func TestLoopFollowsTheCRD(t *testing.T) {
 
 // podName is the name of the pod of a slot.
 func podName(imp *v1alpha1.ImoocPod, slot int32) string {
-	return plan.PodName(imp.Name, imp.UID, "", slot)
+	return plan.PodName(imp.Name, imp.UID, "", plan.Slot(slot))
 }
 
 func podUIDs(t *testing.T, namespace string) map[types.UID]bool {

@@ -66,14 +66,14 @@ func (r Refusal) waits(generation int64, now time.Time) bool {
 }
 
 // Refused remembers the refusal of a slot's create, or with NoSlot of all.
-func (m Memory) Refused(slot int32, r Refusal) Memory {
+func (m Memory) Refused(slot Slot, r Refusal) Memory {
 	r.Count = 1
 	if old, again := m.Refusals[slot]; again && old.Generation == r.Generation {
 		r.Count = old.Count + 1
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	if m.Refusals == nil {
-		m.Refusals = map[int32]Refusal{}
+		m.Refusals = map[Slot]Refusal{}
 	}
 	m.Refusals[slot] = r
 	return m

@@ -23,23 +23,28 @@ const maxCreates = 10_000
 //   - Finished pods are deleted after their slot's back-off, which frees the name.
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
-func Pods(v View) Plan {
+func Pods(v View) Plan { return fill(v, numbered(v.Owner.Desired)) }
+
+// fill plans an owner for the slots that it wants pods in.
+func fill(v View, s slots) Plan {
 	if v.Owner.Deleting {
 		return Plan{Memory: v.Memory}
 	}
 	v.Memory.Ending = ending(v)
 	pods := present(v)
-	missing := missing(v, pods)
-	p := Plan{Memory: remember(v, pods, missing)}
-	p.Delete, p.Recheck = deletions(v, pods, p.Memory)
+	missing := missing(v, pods, s)
+	p := Plan{Memory: remember(v, pods, missing, s)}
+	p.Delete, p.Recheck = deletions(v, pods, p.Memory, s)
 	for _, creation := range missing {
 		if wait := p.Memory.wait(creation.Slot, v); wait > 0 {
 			p.Recheck = sooner(p.Recheck, wait)
 			continue
 		}
-		p.Create = append(p.Create, creation)
+		if v.Owner.Problem == "" {
+			p.Create = append(p.Create, creation)
+		}
 	}
-	p.decideStatus(v)
+	p.podsStatus(v, s)
 	return p
 }
 
@@ -62,9 +67,9 @@ func ending(v View) map[types.UID]time.Time {
 
 // missing lists the pods of the slots that have none and for which there is
 // room, lowest slot first.
-func missing(v View, pods []Pod) []Creation {
+func missing(v View, pods []Pod, s slots) []Creation {
 	live := int32(0)
-	taken := make(map[int32]bool, len(pods))
+	taken := make(map[Slot]bool, len(pods))
 	for _, pod := range pods {
 		if pod.live() {
 			live++
@@ -72,9 +77,12 @@ func missing(v View, pods []Pod) []Creation {
 		taken[pod.Slot] = true
 	}
 	lost := lostPods(v)
-	room := int(min(v.Owner.Desired-live, maxCreates))
+	room := int(min(s.count-live, maxCreates))
 	var list []Creation
-	for slot := int32(0); slot < v.Owner.Desired && len(list) < room; slot++ {
+	for slot := range s.all {
+		if len(list) >= room {
+			break
+		}
 		if !taken[slot] {
 			list = append(list, Creation{Slot: slot, Bypasses: lost[slot]})
 		}
@@ -84,12 +92,12 @@ func missing(v View, pods []Pod) []Creation {
 
 // lostPods gives for each slot with lost pods the one that is to be bypassed:
 // that which no other pod has bypassed before.
-func lostPods(v View) map[int32]types.UID {
+func lostPods(v View) map[Slot]types.UID {
 	bypassed := map[types.UID]bool{}
 	for _, pod := range v.Pods {
 		bypassed[pod.Bypasses] = true
 	}
-	lost := map[int32]types.UID{}
+	lost := map[Slot]types.UID{}
 	for _, pod := range v.Pods {
 		if v.lost(pod) && !bypassed[pod.UID] {
 			lost[pod.Slot] = pod.UID
@@ -100,15 +108,15 @@ func lostPods(v View) map[int32]types.UID {
 
 // remember brings up to date what is known of the slots: failures are counted,
 // steady slots forgotten, and what concerns no wanted slot is dropped.
-func remember(v View, pods []Pod, missing []Creation) Memory {
+func remember(v View, pods []Pod, missing []Creation, s slots) Memory {
 	m := v.Memory
 	m.Failures = maps.Clone(m.Failures)
 	if m.Failures == nil {
-		m.Failures = map[int32]Failure{}
+		m.Failures = map[Slot]Failure{}
 	}
-	maps.DeleteFunc(m.Failures, func(slot int32, _ Failure) bool { return slot >= v.Owner.Desired })
+	maps.DeleteFunc(m.Failures, func(slot Slot, _ Failure) bool { return !s.wants(slot) })
 	for _, pod := range pods {
-		if !pod.placed(v.Owner.Desired) {
+		if !s.wants(pod.Slot) {
 			continue
 		}
 		m.Failures[pod.Slot] = m.Failures[pod.Slot].seen(pod, v.Now)
@@ -117,17 +125,17 @@ func remember(v View, pods []Pod, missing []Creation) Memory {
 		}
 	}
 	m.Refusals = maps.Clone(m.Refusals)
-	maps.DeleteFunc(m.Refusals, func(slot int32, _ Refusal) bool {
-		_, found := slices.BinarySearchFunc(missing, slot, func(c Creation, slot int32) int { return cmp.Compare(c.Slot, slot) })
+	maps.DeleteFunc(m.Refusals, func(slot Slot, _ Refusal) bool {
+		_, found := slices.BinarySearchFunc(missing, slot, func(c Creation, slot Slot) int { return cmp.Compare(c.Slot, slot) })
 		return !found && (slot != NoSlot || len(missing) == 0)
 	})
 	return m
 }
 
 // wait is how long the create of a slot has to wait after a refusal.
-func (m Memory) wait(slot int32, v View) time.Duration {
+func (m Memory) wait(slot Slot, v View) time.Duration {
 	var wait time.Duration
-	for _, of := range []int32{slot, NoSlot} {
+	for _, of := range []Slot{slot, NoSlot} {
 		if r, refused := m.Refusals[of]; refused && r.waits(v.Owner.Generation, v.Now) {
 			wait = max(wait, r.due().Sub(v.Now))
 		}
@@ -137,15 +145,15 @@ func (m Memory) wait(slot int32, v View) time.Duration {
 
 // deletions lists the pods to delete, and how soon a finished one becomes due
 // or a terminating one is lost.
-func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Duration) {
+func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck time.Duration) {
 	var misplaced []Pod
-	filled := fillers(v, pods)
+	filled := fillers(pods, s)
 	moving, ready := false, true
 	for _, pod := range pods {
 		if pod.Terminating {
 			recheck = sooner(recheck, v.lostBy(pod).Sub(v.Now))
 		}
-		switch wanted := pod.placed(v.Owner.Desired); {
+		switch wanted := s.wants(pod.Slot); {
 		case pod.Finished && pod.Terminating:
 			// On its way; its name comes free by itself.
 		case pod.Finished:
@@ -163,7 +171,7 @@ func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Dura
 		}
 	}
 	slices.SortFunc(misplaced, highestFirst)
-	surplus := len(filled) + len(misplaced) - int(v.Owner.Desired)
+	surplus := len(filled) + len(misplaced) - int(s.count)
 	moving = moving || surplus != 0
 	for i, pod := range misplaced {
 		if i < surplus {
@@ -179,11 +187,11 @@ func deletions(v View, pods []Pod, m Memory) (list []Deletion, recheck time.Dura
 
 // fillers gives for each wanted slot with live pods the one that fills it. Two
 // can be there after a bypass; then it is the one with the slot's ordinary name.
-func fillers(v View, pods []Pod) map[int32]types.UID {
-	filled := map[int32]types.UID{}
-	active := map[int32]bool{}
+func fillers(pods []Pod, s slots) map[Slot]types.UID {
+	filled := map[Slot]types.UID{}
+	active := map[Slot]bool{}
 	for _, pod := range pods {
-		if !pod.live() || !pod.placed(v.Owner.Desired) {
+		if !pod.live() || !s.wants(pod.Slot) {
 			continue
 		}
 		_, taken := filled[pod.Slot]

@@ -39,7 +39,7 @@ func pods(words string) []Pod {
 
 func view(desired int32, words string) View {
 	v := View{
-		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired},
+		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired, Shows: Fields{Current: true, Ready: true}},
 		Pods:  pods(words),
 		Now:   noon,
 	}
@@ -178,7 +178,7 @@ func TestFailureBackoff(t *testing.T) {
 
 func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 	v := view(1, "0")
-	v.Memory.Failures = map[int32]Failure{0: {UID: "earlier", Count: 7}}
+	v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7}}
 	p := Pods(v)
 	v.Memory, v.Now = p.Memory, noon.Add(steadyAfter)
 	v.Pods = pods("0f")
@@ -190,7 +190,7 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	v := view(3, "0")
-	refuse := func(slot int32) { // as the loop does when the server has refused a create
+	refuse := func(slot Slot) { // as the loop does when the server has refused a create
 		v.Memory = v.Memory.Refused(slot, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: v.Owner.Generation, At: v.Now})
 	}
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {

@@ -9,33 +9,71 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// maxPrefix is how much of the owner's name fits into a pod's: a pod's name is
-// its host name, a DNS label of 63 characters, and a dash, eight hexadecimal
-// digits, a dash and the ten digits of the highest slot follow.
-const maxPrefix = 63 - 1 - 8 - 1 - 10
+// Slot is the place of one pod of an owner: a number from 0 for replicas, a
+// hash of the node's name for a pod per node. The two share no value.
+type Slot int64
+
+// NoSlot is the slot of a pod whose name is not that of any slot.
+const NoSlot Slot = -1
+
+// firstNodeSlot is the lowest of the slots that stand for nodes.
+const firstNodeSlot Slot = 1 << 62
+
+// NodeSlot is the slot of the pod for a node. It is a function of the node's
+// name: one that comes back under its name has the slot that it had.
+func NodeSlot(node string) Slot {
+	h := fnv.New64a()
+	h.Write([]byte(node))                     // a hash never returns an error
+	return firstNodeSlot | Slot(h.Sum64()>>2) //nolint:gosec // two bits are free now
+}
+
+// String is the slot as it stands in names and labels.
+func (s Slot) String() string {
+	if s >= firstNodeSlot {
+		return strconv.FormatInt(int64(s), 16)
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// room is how many characters the slots of its sort need at the most.
+func (s Slot) room() int {
+	if s >= firstNodeSlot {
+		return 16
+	}
+	return 10
+}
+
+// maxName is how long a pod's name may be: it is its host name, a DNS label.
+const maxName = 63
 
 // PodName is the one name of a slot's pod. It is a function of the owner's UID
 // and the slot, so that a create that is repeated after a crash, a lost reply,
 // on a stale cache or by a second loop meets AlreadyExists instead of making a
 // second pod, and an owner recreated under its old name never meets old pods.
 // The name of a pod that bypasses a lost one is hashed over that one's UID too.
-func PodName(owner string, uid, bypasses types.UID, slot int32) string {
-	if len(owner) > maxPrefix {
-		owner = strings.TrimRight(owner[:maxPrefix], "-.")
+func PodName(owner string, uid, bypasses types.UID, slot Slot) string {
+	// Of the owner's name as much as a dash, eight hexadecimal digits, another
+	// dash and the longest slot leave.
+	if longest := maxName - 1 - 8 - 1 - slot.room(); len(owner) > longest {
+		owner = strings.TrimRight(owner[:longest], "-.")
 	}
 	h := fnv.New32a()
 	h.Write([]byte(uid)) // a hash never returns an error
 	h.Write([]byte(bypasses))
-	return fmt.Sprintf("%s-%08x-%d", owner, h.Sum32(), slot)
+	return fmt.Sprintf("%s-%08x-%s", owner, h.Sum32(), slot)
 }
 
 // SlotOf returns the slot that a pod's name stands for, or NoSlot for a name
 // that PodName does not give for this owner.
-func SlotOf(pod, owner string, uid, bypasses types.UID) int32 {
-	dash := strings.LastIndexByte(pod, '-')
-	slot, err := strconv.ParseInt(pod[dash+1:], 10, 32)
-	if err != nil || slot < 0 || PodName(owner, uid, bypasses, int32(slot)) != pod {
+func SlotOf(pod, owner string, uid, bypasses types.UID) Slot {
+	text := pod[strings.LastIndexByte(pod, '-')+1:]
+	number, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		number, err = strconv.ParseInt(text, 16, 64)
+	}
+	slot := Slot(number)
+	if err != nil || slot < 0 || PodName(owner, uid, bypasses, slot) != pod {
 		return NoSlot
 	}
-	return int32(slot)
+	return slot
 }

@@ -14,7 +14,10 @@ func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		owner := rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`).Draw(t, "owner")
 		uid := types.UID(rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}`).Draw(t, "uid"))
-		slot := rapid.Int32Range(0, math.MaxInt32).Draw(t, "slot")
+		slot := Slot(rapid.Int32Range(0, math.MaxInt32).Draw(t, "slot"))
+		if rapid.Bool().Draw(t, "of a node") {
+			slot = NodeSlot(rapid.StringMatching(`[a-z0-9.-]{1,60}`).Draw(t, "node"))
+		}
 		name := PodName(owner, uid, "", slot)
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			t.Fatalf("%q is no host name: %v", name, problems)
@@ -28,6 +31,25 @@ func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 	})
 }
 
+// Names are for ever: another binary must find the pods of this one.
+func TestPodNamesStayAsTheyAre(t *testing.T) {
+	for _, test := range []struct {
+		owner string
+		slot  Slot
+		want  string
+	}{
+		{"foo", 0, "foo-fcb6587f-0"},
+		{"foo", math.MaxInt32, "foo-fcb6587f-2147483647"},
+		{strings.Repeat("a", 60), 3, strings.Repeat("a", 43) + "-fcb6587f-3"},
+		{"foo", NodeSlot("node-0"), "foo-fcb6587f-79a5baf0881e1e04"},
+		{strings.Repeat("a", 60), NodeSlot("node-1"), strings.Repeat("a", 37) + "-fcb6587f-79a5bb30881e1e70"},
+	} {
+		if got := PodName(test.owner, uid, "", test.slot); got != test.want {
+			t.Errorf("the pod of %s in slot %s is %s, want %s", test.owner, test.slot, got, test.want)
+		}
+	}
+}
+
 func TestSlotOfForeignNames(t *testing.T) {
 	name := PodName("foo", uid, "", 7)
 	for _, foreign := range []string{"", "-", "foo", "foo-7", name + "0", name[1:], "x" + name, strings.Replace(name, "-7", "-07", 1), strings.Replace(name, "-7", "-+7", 1), name + "-"} {
@@ -38,7 +60,7 @@ func TestSlotOfForeignNames(t *testing.T) {
 			t.Errorf("SlotOf(%q) is %d, want none", foreign, got)
 		}
 	}
-	if PodName("a.b", uid, "", 0) == "" || strings.Contains(PodName(strings.Repeat("a", maxPrefix-1)+".b", uid, "", 0), ".-") {
+	if PodName("a.b", uid, "", 0) == "" || strings.Contains(PodName(strings.Repeat("a", 42)+".b", uid, "", 0), ".-") {
 		t.Error("a cut name ends in a dot")
 	}
 }

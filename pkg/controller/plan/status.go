@@ -10,37 +10,94 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
+
+// Status is what a plan finds out about an owner, whatever its kind calls it.
+type Status struct {
+	// ObservedGeneration is that of the object when it was planned for.
+	ObservedGeneration int64
+	// Selector selects the pods, as text.
+	Selector string
+	// Desired is how many pods are wanted, Current how many there are without
+	// those that are ending or have ended. Updated are made as the object says
+	// now, Ready are ready, and Available have been so for long enough.
+	Desired, Current, Updated, Ready, Available int32
+	// PodNames are the names of the pods that Current counts, sorted.
+	PodNames []string
+	// Conditions are those of the object, others' included.
+	Conditions []metav1.Condition
+}
+
+// Fields says for which parts of a Status a kind has a place. The observed
+// generation and the conditions are where the API conventions have them.
+type Fields struct {
+	Selector, Desired, Current, Updated, Ready, Available, PodNames bool
+}
+
+// Shown is the part of a status that a kind has a place for.
+func (s Status) Shown(f Fields) Status {
+	if !f.Selector {
+		s.Selector = ""
+	}
+	for _, count := range []struct {
+		of    *int32
+		shown bool
+	}{{&s.Desired, f.Desired}, {&s.Current, f.Current}, {&s.Updated, f.Updated}, {&s.Ready, f.Ready}, {&s.Available, f.Available}} {
+		if !count.shown {
+			*count.of = 0
+		}
+	}
+	if !f.PodNames {
+		s.PodNames = nil
+	}
+	return s
+}
 
 // statusInterval is how often a status that is neither the first of a
 // generation nor the last of a convergence is written at the most.
 const statusInterval = time.Second
 
-// decideStatus computes the owner's status and whether it is written now.
-func (p *Plan) decideStatus(v View) {
-	p.Status = statusOf(v, *p)
-	if equality.Semantic.DeepEqual(p.Status, v.Owner.Status) {
+// said is what the owner's status says. Of what its CRD has no field for, it is
+// what was written last: the same is not written again because it is dropped.
+func (v View) said() Status {
+	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
+		return w.Status
+	}
+	return v.Owner.Status
+}
+
+// decideStatus completes the status that a plan found and decides whether it is
+// written now.
+func (p *Plan) decideStatus(v View, found Status, conditions ...metav1.Condition) {
+	said := v.said()
+	found.ObservedGeneration = v.Owner.Generation
+	found.Selector = apis.LabelOwner + "=" + string(v.Owner.UID)
+	found.Conditions = slices.Clone(said.Conditions)
+	for _, c := range conditions {
+		c.ObservedGeneration = v.Owner.Generation
+		c.LastTransitionTime = metav1.NewTime(v.Now)
+		meta.SetStatusCondition(&found.Conditions, c)
+	}
+	p.Status = found
+	if equality.Semantic.DeepEqual(found.Shown(v.Owner.Shows), said.Shown(v.Owner.Shows)) {
 		return
 	}
-	first := v.Owner.Status.ObservedGeneration != v.Owner.Generation
-	converged := meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing)
-	wait := statusInterval - v.Now.Sub(v.Memory.StatusWritten)
+	first := said.ObservedGeneration != v.Owner.Generation
+	converged := meta.IsStatusConditionFalse(found.Conditions, apis.ConditionProgressing)
+	var wait time.Duration
+	if w := v.Memory.Written; w != nil {
+		wait = statusInterval - v.Now.Sub(w.At)
+	}
 	if first || converged || wait <= 0 {
 		p.WriteStatus = true
-		p.Memory.StatusWritten = v.Now
 		return
 	}
 	p.Recheck = sooner(p.Recheck, wait)
 }
 
-// statusOf is the status that is true of the view once the plan is known.
-func statusOf(v View, p Plan) v1alpha1.ImoocPodStatus {
-	s := v1alpha1.ImoocPodStatus{
-		ObservedGeneration: v.Owner.Generation,
-		Selector:           apis.LabelOwner + "=" + string(v.Owner.UID),
-		Conditions:         slices.Clone(v.Owner.Status.Conditions),
-	}
+// podsStatus is what is true of an owner that has its pods directly.
+func (p *Plan) podsStatus(v View, s slots) {
+	found := Status{Desired: s.count}
 	ending := 0
 	for _, pod := range v.Pods {
 		switch {
@@ -48,38 +105,32 @@ func statusOf(v View, p Plan) v1alpha1.ImoocPodStatus {
 		case pod.Terminating:
 			ending++
 		case pod.active():
-			s.Replicas++
+			found.Current++
+			found.PodNames = append(found.PodNames, pod.Name)
 			if pod.Ready {
-				s.ReadyReplicas++
+				found.Ready++
 			}
 		}
 	}
-	for _, c := range []metav1.Condition{
-		readyCondition(s, v.Owner.Desired),
-		progressingCondition(s, v.Owner.Desired, p, ending),
-		failureCondition(p.Memory),
-	} {
-		c.ObservedGeneration = v.Owner.Generation
-		c.LastTransitionTime = metav1.NewTime(v.Now)
-		meta.SetStatusCondition(&s.Conditions, c)
-	}
-	return s
+	found.Available = found.Ready
+	slices.Sort(found.PodNames)
+	p.decideStatus(v, found, readyCondition(found), progressingCondition(v, found, *p, ending), failureCondition(p.Memory, v.Owner.Problem))
 }
 
-func readyCondition(s v1alpha1.ImoocPodStatus, desired int32) metav1.Condition {
+func readyCondition(s Status) metav1.Condition {
 	c := metav1.Condition{
 		Type:    apis.ConditionReady,
 		Status:  metav1.ConditionFalse,
 		Reason:  "PodsNotReady",
-		Message: fmt.Sprintf("%d of %d pods are ready", s.ReadyReplicas, desired),
+		Message: fmt.Sprintf("%d of %d pods are ready", s.Ready, s.Desired),
 	}
-	if s.ReadyReplicas == desired && s.Replicas == desired {
+	if s.Ready == s.Desired && s.Current == s.Desired {
 		c.Status, c.Reason = metav1.ConditionTrue, "PodsReady"
 	}
 	return c
 }
 
-func progressingCondition(s v1alpha1.ImoocPodStatus, desired int32, p Plan, ending int) metav1.Condition {
+func progressingCondition(v View, s Status, p Plan, ending int) metav1.Condition {
 	c := metav1.Condition{Type: apis.ConditionProgressing, Status: metav1.ConditionTrue}
 	switch {
 	case len(p.Create) > 0:
@@ -90,17 +141,19 @@ func progressingCondition(s v1alpha1.ImoocPodStatus, desired int32, p Plan, endi
 		c.Reason, c.Message = "PodsEnding", fmt.Sprintf("%d pods are ending", ending)
 	case len(p.Memory.Refusals) > 0:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "WaitingAfterRefusal", "a pod could not be created; it is tried again"
-	case s.Replicas != desired:
-		c.Reason, c.Message = "WaitingToReplace", fmt.Sprintf("%d pods have ended and are replaced after a back-off", desired-s.Replicas)
-	case s.ReadyReplicas != desired:
-		c.Reason, c.Message = "PodsStarting", fmt.Sprintf("%d pods are not ready", desired-s.ReadyReplicas)
+	case v.Owner.Problem != "" && s.Current < s.Desired:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "InvalidTemplate", "no pod can be made"
+	case s.Current != s.Desired:
+		c.Reason, c.Message = "WaitingToReplace", fmt.Sprintf("%d pods have ended and are replaced after a back-off", s.Desired-s.Current)
+	case s.Ready != s.Desired:
+		c.Reason, c.Message = "PodsStarting", fmt.Sprintf("%d pods are not ready", s.Desired-s.Ready)
 	default:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Converged", "the pods are as wanted"
 	}
 	return c
 }
 
-func failureCondition(m Memory) metav1.Condition {
+func failureCondition(m Memory, problem string) metav1.Condition {
 	c := metav1.Condition{
 		Type:    apis.ConditionReplicaFailure,
 		Status:  metav1.ConditionFalse,
@@ -109,6 +162,9 @@ func failureCondition(m Memory) metav1.Condition {
 	}
 	if r, refused := m.refusal(); refused {
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, r.Reason, r.Message
+	}
+	if problem != "" {
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, "InvalidTemplate", problem
 	}
 	return c
 }

@@ -36,7 +36,7 @@ func TestConditions(t *testing.T) {
 				v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: test.refusal, Message: "no", Generation: 1, At: noon})
 			}
 			s := Pods(v).Status
-			if s.Replicas != test.current || s.ReadyReplicas != test.readyCount || s.ObservedGeneration != 1 {
+			if s.Current != test.current || s.Ready != test.readyCount || s.ObservedGeneration != 1 {
 				t.Errorf("status %+v, want %d current and %d ready", s, test.current, test.readyCount)
 			}
 			ready := meta.FindStatusCondition(s.Conditions, apis.ConditionReady)
@@ -65,6 +65,7 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 		t.Fatal("the first observation is not written")
 	}
 	v.Owner.Status, v.Memory = first.Status, first.Memory
+	v.Memory.Written = &Written{At: noon, Status: first.Status, Stored: first.Status}
 
 	v.Now = noon.Add(100 * time.Millisecond)
 	if p := Pods(v); p.WriteStatus || p.Recheck != 0 {

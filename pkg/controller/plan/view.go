@@ -7,9 +7,8 @@ package plan
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
 // View is all that a plan may know: one owner, the pods that it controls, what
@@ -28,10 +27,14 @@ type Owner struct {
 	Generation int64
 	// Deleting says that the object has a deletion timestamp.
 	Deleting bool
-	// Desired is how many slots the owner has: 0 … Desired-1.
+	// Desired is how many pods the object asks for, where it is a number that asks.
 	Desired int32
-	// Status is what the server has stored.
-	Status v1alpha1.ImoocPodStatus
+	// Template is what its pods are made from; nil: Problem says why none can be.
+	Template *corev1.PodTemplateSpec
+	Problem  string
+	// Status is what the server has stored, and Shows what it has a place for.
+	Status Status
+	Shows  Fields
 }
 
 // Pod is one pod whose controller reference names the owner.
@@ -39,7 +42,7 @@ type Pod struct {
 	Name string
 	UID  types.UID
 	// Slot is the slot whose name the pod bears, or NoSlot.
-	Slot int32
+	Slot Slot
 	// Bypasses is the UID of the lost pod in whose place this one was made; "" for
 	// the ordinary pod of a slot.
 	Bypasses types.UID
@@ -55,9 +58,6 @@ type Pod struct {
 	// ReadySince is when Ready last changed.
 	ReadySince time.Time
 }
-
-// NoSlot is the slot of a pod whose name is not that of any slot.
-const NoSlot int32 = -1
 
 // lostAfter is how long past its grace period a pod must be for it to be given
 // up. Its node does not answer: nobody can say whether it still runs.
@@ -87,21 +87,27 @@ func (p Pod) live() bool { return !p.Finished }
 // active says that the pod is live and not on its way out.
 func (p Pod) active() bool { return !p.Finished && !p.Terminating }
 
-// placed says that the pod fills one of the first desired slots.
-func (p Pod) placed(desired int32) bool { return p.Slot != NoSlot && p.Slot < desired }
-
 // Memory is what the loop remembers of one owner between plans. Losing it in a
 // crash costs a shorter back-off and a status write, never a pod.
 type Memory struct {
 	// Failures holds the back-off of the slots whose pods finished.
-	Failures map[int32]Failure
+	Failures map[Slot]Failure
 	// Ending is when this loop first saw each of the pods that are ending.
 	Ending map[types.UID]time.Time
 	// Refusals holds the creates that were refused, by slot: those under NoSlot
 	// hold up every slot of the owner.
-	Refusals map[int32]Refusal
-	// StatusWritten is when the status was last written; zero: not by this loop.
-	StatusWritten time.Time
+	Refusals map[Slot]Refusal
+	// Written is what this loop last wrote into the status; nil: nothing yet.
+	Written *Written
+}
+
+// Written is a status as it was written, and as the server then had it stored.
+type Written struct {
+	// At is when it was written.
+	At time.Time
+	// Status is what was sent, Stored what came of it: a server drops what the
+	// CRD's schema does not know.
+	Status, Stored Status
 }
 
 // Refusal is the server's answer to a create that will not go through by being
@@ -125,7 +131,7 @@ type Plan struct {
 	// Delete lists the pods to delete, by UID.
 	Delete []Deletion
 	// Status is what the owner's status should say.
-	Status v1alpha1.ImoocPodStatus
+	Status Status
 	// WriteStatus says that Status is to be written now.
 	WriteStatus bool
 	// Recheck is when to plan again without an event; zero: only on an event.
@@ -137,7 +143,7 @@ type Plan struct {
 // Creation is one pod to make: the slot that it fills, and the lost pod that it
 // bypasses, if it does.
 type Creation struct {
-	Slot     int32
+	Slot     Slot
 	Bypasses types.UID
 }
 

@@ -21,6 +21,8 @@ type world struct {
 	now   time.Time
 	made  int
 	lost  map[types.UID]bool // whose nodes do not answer: they stay
+	// prunes says that the CRD has no field for most of the status.
+	prunes bool
 }
 
 func (w *world) view() View {
@@ -29,6 +31,22 @@ func (w *world) view() View {
 		v.Pods = append(v.Pods, p)
 	}
 	return v
+}
+
+// wanted says that a pod is in a slot that is wanted.
+func (w *world) wanted(p Pod) bool { return numbered(w.owner.Desired).wants(p.Slot) }
+
+// writeStatus stores a status, of which the server keeps what it likes.
+func (w *world) writeStatus(p Plan) {
+	if !p.WriteStatus {
+		return
+	}
+	stored := p.Status
+	if w.prunes {
+		stored.ObservedGeneration, stored.Conditions, stored.Updated = 0, nil, 0
+	}
+	w.owner.Status = stored
+	w.mem.Written = &Written{At: w.now, Status: p.Status, Stored: stored}
 }
 
 // live counts the pods that take a slot.
@@ -72,7 +90,7 @@ func (w *world) execute(p Plan, upTo int) {
 		if d.Why == Surplus && w.live() <= w.owner.Desired {
 			w.t.Fatalf("I2: deleted %s as surplus with %d live of %d wanted", d.Name, w.live(), w.owner.Desired)
 		}
-		if pod.placed(w.owner.Desired) && !pod.Finished {
+		if w.wanted(pod) && !pod.Finished {
 			w.t.Fatalf("deleted %s, whose slot is wanted", d.Name)
 		}
 		if pod.live() {
@@ -135,8 +153,10 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			now:   noon,
 			lost:  map[types.UID]bool{},
 		}
+		w.owner.Shows = Fields{Current: true, Updated: true, Ready: true}
+		w.prunes = rapid.Bool().Draw(t, "prunes")
 		for i := range rapid.IntRange(0, 10).Draw(t, "pods") {
-			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: rapid.Int32Range(-1, 11).Draw(t, "slot")}
+			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: Slot(rapid.Int32Range(-1, 11).Draw(t, "slot"))}
 			p.Name = fmt.Sprintf("stray-%d", i)
 			if p.Slot != NoSlot {
 				p.Name = PodName(w.owner.Name, uid, "", p.Slot)
@@ -199,26 +219,24 @@ func (w *world) mustConverge() {
 		p := Pods(w.view())
 		w.mem = p.Memory
 		w.execute(p, 1<<30)
-		if p.WriteStatus {
-			w.owner.Status = p.Status
-		}
+		w.writeStatus(p)
 		w.settle()
 	}
 	p := Pods(w.view())
 	if p.WriteStatus {
-		w.owner.Status = p.Status
 		w.mem = p.Memory
+		w.writeStatus(p)
 		p = Pods(w.view())
 	}
 	if p.WritesPods() || p.WriteStatus || p.Recheck != 0 {
 		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(p), p.WriteStatus, p.Recheck)
 	}
-	filled := map[int32]bool{}
+	filled := map[Slot]bool{}
 	for _, p := range w.pods {
 		if w.lost[p.UID] {
 			continue
 		}
-		if !p.placed(w.owner.Desired) || filled[p.Slot] {
+		if !w.wanted(p) || filled[p.Slot] {
 			w.t.Fatalf("ends with %s, which fills no slot that was free", p.Name)
 		}
 		filled[p.Slot] = true
@@ -226,7 +244,7 @@ func (w *world) mustConverge() {
 	if len(filled) != int(w.owner.Desired) {
 		w.t.Fatalf("ends with %d of %d slots filled", len(filled), w.owner.Desired)
 	}
-	if c := w.owner.Status.Conditions; len(c) == 0 || c[0].Type != apis.ConditionReady || c[0].Status != "True" {
+	if c := w.view().said().Conditions; len(c) == 0 || c[0].Type != apis.ConditionReady || c[0].Status != "True" {
 		w.t.Fatalf("ends with conditions %v", c)
 	}
 }

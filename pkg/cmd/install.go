@@ -64,43 +64,64 @@ func (o *installOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return err
 	}
+	// All are sent before the first is waited for: some servers take seconds for each.
+	var sent []sentCRD
 	for _, crd := range crds {
-		if err := o.install(ctx, client.Resource(crdResource()), crd); err != nil {
-			return err
+		var one sentCRD
+		if one, err = o.send(ctx, client.Resource(crdResource()), crd); err != nil {
+			break
 		}
+		sent = append(sent, one)
 	}
-	return nil
+	errs := []error{err}
+	for _, crd := range sent {
+		errs = append(errs, o.await(ctx, client.Resource(crdResource()), crd))
+	}
+	return together(errs)
 }
 
-func (o *installOptions) install(ctx context.Context, client dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
+// sentCRD is a definition that the server has, and may not serve yet.
+type sentCRD struct {
+	applied *unstructured.Unstructured
+	// deed is what the apply did: created, configured or unchanged.
+	deed string
+}
+
+func (o *installOptions) send(ctx context.Context, client dynamic.ResourceInterface, crd *unstructured.Unstructured) (sentCRD, error) {
 	crdName := crd.GetName()
 	present, err := client.Get(ctx, crdName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		present = nil
 	case err != nil:
-		return err
+		return sentCRD{}, err
 	case present.GetDeletionTimestamp() != nil:
 		if err := awaitGone(ctx, client, present, o.timeout); err != nil {
-			return err
+			return sentCRD{}, err
 		}
 		present = nil
 	}
 	if present != nil {
 		if err := takeOver(ctx, client, present); err != nil {
-			return err
+			return sentCRD{}, err
 		}
 	}
 	applied, err := client.Apply(ctx, crdName, crd, metav1.ApplyOptions{FieldManager: replica.FieldManager, Force: true})
 	if err != nil {
-		return err
+		return sentCRD{}, err
 	}
+	return sentCRD{applied: applied, deed: applyDeed(present, applied)}, nil
+}
+
+// await waits until the server serves a definition, and says what was done.
+func (o *installOptions) await(ctx context.Context, client dynamic.ResourceInterface, crd sentCRD) error {
+	crdName, version := crd.applied.GetName(), crd.applied.GetResourceVersion()
 	if err := awaitObject(ctx, client, crdName, o.timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		return obj != nil && atLeast(obj, applied.GetResourceVersion()) && established(obj), nil
+		return obj != nil && atLeast(obj, version) && established(obj), nil
 	}); err != nil {
 		return fmt.Errorf("wait for %s to be established: %w", crdName, err)
 	}
-	_, err = fmt.Fprintf(o.streams.Out, "customresourcedefinition.apiextensions.k8s.io/%s %s\n", crdName, applyDeed(present, applied))
+	_, err := fmt.Fprintf(o.streams.Out, "customresourcedefinition.apiextensions.k8s.io/%s %s\n", crdName, crd.deed)
 	return err
 }
 

@@ -111,7 +111,7 @@ func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, 
 	}
 	row := &printer.Kind{
 		Kind: kind.Kind, Group: kind.Resource.Group, Version: kind.Resource.Version, Resource: kind.Resource.Resource,
-		Reconciled: kind.Shipped(), Objects: countOf(ctx, finder.Dynamic.Resource(kind.Resource)),
+		Reconciled: kind.Reconciled(), Objects: countOf(ctx, finder.Dynamic.Resource(kind.Resource)),
 	}
 	subresource := ""
 	switch {

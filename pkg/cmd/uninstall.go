@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 
@@ -62,8 +63,7 @@ func (o *uninstallOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return err
 	}
-	kind := replica.ImoocPod()
-	if err := o.clear(ctx, client.Resource(kind.Resource), kind); err != nil && !notServed(err) {
+	if err := o.clear(ctx, client); err != nil {
 		return err
 	}
 	for _, crd := range crds {
@@ -97,29 +97,47 @@ func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.Resourc
 }
 
 // clear makes sure that no objects are left: it deletes them if that is meant,
-// and refuses otherwise. They go before their definition does, and their pods
-// before them: once the definition is gone, the garbage collector may not learn
-// any more that its objects are.
-func (o *uninstallOptions) clear(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind replica.Kind) error {
-	list, err := client.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("count the objects that would be deleted: %w", err)
+// and refuses otherwise, before the first is deleted. They go before their
+// definition does, and their pods before them: once the definition is gone, the
+// garbage collector may not learn any more that its objects are.
+func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
+	found := map[string][]unstructured.Unstructured{}
+	var refusals []error
+	for _, kind := range replica.Shipped() {
+		list, err := client.Resource(kind.Resource).List(ctx, metav1.ListOptions{})
+		switch {
+		case notServed(err):
+			continue
+		case err != nil:
+			return fmt.Errorf("count the objects that would be deleted: %w", err)
+		}
+		found[kind.CRD()] = list.Items
+		if n := len(list.Items); n > 0 && !o.deleteObjects {
+			refusals = append(refusals, fmt.Errorf("refused: removing %s would delete the %d object%s of it, in all namespaces; say --delete-objects if that is meant", kind.CRD(), n, plural(n)))
+		}
 	}
-	switch n := len(list.Items); {
-	case n == 0:
-		return nil
-	case !o.deleteObjects:
-		return fmt.Errorf("refused: removing %s would delete the %d objects of it, in all namespaces; say --delete-objects if that is meant", kind.CRD(), n)
+	if len(refusals) > 0 {
+		return together(refusals)
 	}
+	for _, kind := range replica.Shipped() {
+		if err := o.deleteAll(ctx, client.Resource(kind.Resource), kind, found[kind.CRD()]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteAll deletes objects of one kind, and waits until they are gone.
+func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind replica.Kind, found []unstructured.Unstructured) error {
 	foreground := metav1.DeletePropagationForeground
-	for _, obj := range list.Items {
+	for _, obj := range found {
 		objects := client.Namespace(obj.GetNamespace())
 		err := objects.Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
-	for _, obj := range list.Items {
+	for _, obj := range found {
 		if err := awaitGone(ctx, client.Namespace(obj.GetNamespace()), &obj, o.timeout); err != nil {
 			return err
 		}
@@ -128,4 +146,12 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Namespaceab
 		}
 	}
 	return nil
+}
+
+// plural is the ending of a word for n things.
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }

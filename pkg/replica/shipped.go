@@ -1,10 +1,11 @@
 package replica
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	appcontroller "github.com/imoocpod/kubectl-imoocpod/pkg/apis/appcontroller/v1alpha1"
+	apps "github.com/imoocpod/kubectl-imoocpod/pkg/apis/apps/v1beta1"
+	batch "github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	test "github.com/imoocpod/kubectl-imoocpod/pkg/apis/test/v1alpha1"
 )
 
 // Shipped are the kinds that this program brings with it, in the order in which
@@ -17,7 +18,7 @@ func Shipped() []Kind {
 // pods.
 func ImoocPod() Kind {
 	return Kind{
-		Resource:     v1alpha1.GroupVersion().WithResource("imoocpods"),
+		Resource:     batch.GroupVersion().WithResource("imoocpods"),
 		Kind:         "ImoocPod",
 		Singular:     "imoocpod",
 		ReplicasPath: []string{"spec", "replicas"},
@@ -39,7 +40,7 @@ func ImoocPod() Kind {
 // AppService is a Deployment under a name of its own.
 func AppService() Kind {
 	return Kind{
-		Resource:     schema.GroupVersionResource{Group: "appcontroller.k8s.io", Version: "v1alpha1", Resource: "appservices"},
+		Resource:     appcontroller.GroupVersion().WithResource("appservices"),
 		Kind:         "AppService",
 		Singular:     "appservice",
 		ReplicasPath: []string{"spec", "replicas"},
@@ -61,7 +62,7 @@ func AppService() Kind {
 // HelloWorld is an nginx Deployment that tells the names of its pods.
 func HelloWorld() Kind {
 	return Kind{
-		Resource:     schema.GroupVersionResource{Group: "test.jiaozi.com", Version: "v1alpha1", Resource: "helloworlds"},
+		Resource:     test.GroupVersion().WithResource("helloworlds"),
 		Kind:         "HelloWorld",
 		Singular:     "helloworld",
 		ReplicasPath: []string{"spec", "size"},
@@ -82,7 +83,7 @@ func HelloWorld() Kind {
 // MyDaemonSet is one pod on every node that may run it.
 func MyDaemonSet() Kind {
 	return Kind{
-		Resource: schema.GroupVersionResource{Group: "apps.zhongmingmao.io", Version: "v1beta1", Resource: "mydaemonsets"},
+		Resource: apps.GroupVersion().WithResource("mydaemonsets"),
 		Kind:     "MyDaemonSet",
 		Singular: "mydaemonset",
 		Recipe: Recipe{

@@ -23,6 +23,14 @@ const (
 	crdSaid = "customresourcedefinition.apiextensions.k8s.io/" + crdName
 )
 
+// said is what install and uninstall print: a line for each CRD, of which those
+// of the kinds beside ImoocPod come to the same.
+func said(others, imoocPods string) string {
+	const crd = "customresourcedefinition.apiextensions.k8s.io/"
+	return crd + "appservices.appcontroller.k8s.io " + others + "\n" + crd + "mydaemonsets.apps.zhongmingmao.io " + others + "\n" +
+		crdSaid + " " + imoocPods + "\n" + crd + "helloworlds.test.jiaozi.com " + others + "\n"
+}
+
 func crds() dynamic.ResourceInterface {
 	return cluster.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
@@ -78,16 +86,16 @@ func TestInstall(t *testing.T) {
 		refusal{code: exitNotFound, says: []string{"error: the server does not serve " + crdName + `: run "kubectl imoocpod install" first`}}.
 			check(t, kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
 	}
-	if out := imoocpod(t, "", "uninstall", "--crds"); out != crdSaid+" was not installed\n" {
+	if out := imoocpod(t, "", "uninstall", "--crds"); out != said("was not installed", "was not installed") {
 		t.Errorf("uninstall printed %q", out)
 	}
 
-	if out := imoocpod(t, "", "install"); out != crdSaid+" created\n" {
+	if out := imoocpod(t, "", "install"); out != said("created", "created") {
 		t.Errorf("the first install printed %q", out)
 	}
 	before := getCRD(t)
 	must(t, kubectl(t, "", "get", "imoocpods", "-A"))
-	if out := imoocpod(t, "", "install"); out != crdSaid+" unchanged\n" {
+	if out := imoocpod(t, "", "install"); out != said("unchanged", "unchanged") {
 		t.Errorf("the second install printed %q", out)
 	}
 	if after := getCRD(t); after.GetResourceVersion() != before.GetResourceVersion() {
@@ -112,7 +120,7 @@ func TestInstallTakesOver(t *testing.T) {
 	apply(t, ns, object("foo", "spec: {replicas: 2, colour: red}"))
 	uid := getImoocPod(t, ns, "foo").UID
 
-	if out := imoocpod(t, "", "install"); out != crdSaid+" configured\n" {
+	if out := imoocpod(t, "", "install"); out != said("created", "configured") {
 		t.Errorf("install printed %q", out)
 	}
 	crd := getCRD(t)
@@ -131,7 +139,7 @@ func TestInstallTakesOver(t *testing.T) {
 	if foo.UID != uid || *foo.Spec.Replicas != 2 || foo.Spec.Template == nil {
 		t.Errorf("the object became %+v", foo)
 	}
-	if out := imoocpod(t, "", "install"); out != crdSaid+" unchanged\n" {
+	if out := imoocpod(t, "", "install"); out != said("unchanged", "unchanged") {
 		t.Errorf("the second install printed %q", out)
 	}
 	// The loop works on what was made before.
@@ -162,7 +170,8 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 
 	r := kubectl(t, "", "imoocpod", "install", "--timeout", "1s")
 	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it is held by the finalizers "
-	if r.code != exitTimeout || r.stdout != "" || !strings.HasPrefix(r.stderr, held) || !strings.Contains(r.stderr, "example.com/hold") {
+	others := "customresourcedefinition.apiextensions.k8s.io/appservices.appcontroller.k8s.io unchanged\ncustomresourcedefinition.apiextensions.k8s.io/mydaemonsets.apps.zhongmingmao.io unchanged\n"
+	if r.code != exitTimeout || r.stdout != others || !strings.HasPrefix(r.stderr, held) || !strings.Contains(r.stderr, "example.com/hold") {
 		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
 	}
 
@@ -189,16 +198,21 @@ func TestUninstall(t *testing.T) {
 		imoocpod(t, ns, "create", name)
 	}
 	imoocpod(t, other, "create", "foo")
+	apply(t, other, readFile(t, "../../deploy/samples/helloworld.yaml"))
 
-	refusal{code: exitError, says: []string{"error: refused: removing " + crdName + " would delete the 3 objects of it, in all namespaces; say --delete-objects if that is meant"}}.
-		check(t, kubectl(t, "", "imoocpod", "uninstall", "--crds"))
+	r := kubectl(t, "", "imoocpod", "uninstall", "--crds")
+	want := "error: refused: removing " + crdName + " would delete the 3 objects of it, in all namespaces; say --delete-objects if that is meant\n" +
+		"error: refused: removing helloworlds.test.jiaozi.com would delete the 1 object of it, in all namespaces; say --delete-objects if that is meant\n"
+	if r.code != exitError || r.stdout != "" || r.stderr != want {
+		t.Errorf("exit code %d, printed %q, said %q, want %q", r.code, r.stdout, r.stderr, want)
+	}
 	if left := len(contents(t, ns)) + len(contents(t, other)); left != 3 {
 		t.Errorf("%d objects are left after the refusal, want 3", left)
 	}
 
 	// The CRD stays while an object of it does.
 	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
-	r := kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
+	r = kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
 	// They are waited for in turn, and the garbage collector may hear late of a new CRD.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it is held by the finalizers [^\n]+\n$`)
 	if r.code != exitTimeout || !held.MatchString(r.stderr) {
@@ -211,7 +225,8 @@ func TestUninstall(t *testing.T) {
 
 	imoocpod(t, other, "create", "last")
 	out := imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	want := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\n%s deleted\n", other, crdSaid)
+	want = fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\nhelloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other, other) +
+		said("deleted", "deleted")
 	if !strings.HasSuffix(out, want) {
 		t.Errorf("printed %q, want %q at its end", out, want)
 	}

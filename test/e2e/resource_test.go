@@ -138,6 +138,14 @@ func TestExplain(t *testing.T) {
 		"imoocpod.spec":                     {"How many pods are wanted. Zero is allowed", "The pod that each replica is made from.", "replicas\t<integer>", "template\t<Object>"},
 		"imoocpod.status":                   {"as the controller last saw it", "How many of the pods are ready.", "The label selector of the pods"},
 		"imp.spec.template.spec.containers": {"name\t<string> -required-"},
+		"appservice":                        {"AppService keeps one Deployment"},
+		"appservice.spec":                   {"deploymentName\t<string> -required-", "The image of the container."},
+		"appservice.status":                 {"How many of the pods are available."},
+		"helloworld.spec":                   {"size\t<integer>", "How many pods are wanted."},
+		"helloworld.status":                 {"The names of the pods, sorted."},
+		"mydaemonset":                       {"MyDaemonSet keeps one pod on every node that may run it"},
+		"mydaemonset.spec":                  {"The image of the container. Required."},
+		"mydaemonset.status":                {"How many nodes should run the pod."},
 	} {
 		out := must(t, kubectl(t, "", "explain", field))
 		for _, words := range want {

@@ -67,6 +67,10 @@ type ImoocPodStatus struct {
 	// +optional
 	Replicas int32 `json:"replicas"`
 
+	// How many of the pods are made from the present template.
+	// +optional
+	UpdatedReplicas int32 `json:"updatedReplicas"`
+
 	// How many of the pods are ready.
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`

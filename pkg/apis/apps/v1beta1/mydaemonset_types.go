@@ -1,0 +1,88 @@
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// That the image is required is a rule of the whole object: a field that is
+// merely required is not missed where all of the spec is absent.
+
+// MyDaemonSet keeps one pod on every node that may run it, as nodes come and go.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=mydaemonsets,singular=mydaemonset
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.desiredNumberScheduled`,description="How many nodes should run the pod."
+// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.currentNumberScheduled`,description="How many of them have a pod."
+// +kubebuilder:printcolumn:name="Up-to-date",type=integer,JSONPath=`.status.updatedNumberScheduled`,description="How many of them have a pod of the present spec."
+// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="How many of the pods are ready."
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="How long ago the object was created."
+// +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.image`,priority=1,description="The image of the container."
+// +kubebuilder:validation:XValidation:rule="has(self.spec) && has(self.spec.image) && self.spec.image.trim().size() > 0",message="image is required",reason="FieldValueRequired",fieldPath=".spec.image"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="name must be no longer than 63 characters, as it is the value of the label app of its pods"
+type MyDaemonSet struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata. The name must be no longer than 63 characters.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// What is wanted.
+	// +optional
+	Spec MyDaemonSetSpec `json:"spec,omitempty"`
+	// What there is, as the controller last saw it.
+	// +optional
+	Status MyDaemonSetStatus `json:"status,omitempty"`
+}
+
+// MyDaemonSetSpec says which pod is wanted.
+type MyDaemonSetSpec struct {
+	// The image of the container. Required. After a change the pods are replaced,
+	// a quarter of them at a time.
+	// +optional
+	Image string `json:"image,omitempty"`
+}
+
+// MyDaemonSetStatus is what the controller saw.
+type MyDaemonSetStatus struct {
+	// The generation of the object that this status speaks of. Where it is
+	// behind metadata.generation, the controller has not yet seen the last change.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// How many nodes should run the pod.
+	// +optional
+	DesiredNumberScheduled int32 `json:"desiredNumberScheduled"`
+
+	// How many of these nodes have a pod.
+	// +optional
+	CurrentNumberScheduled int32 `json:"currentNumberScheduled"`
+
+	// How many of these nodes have a pod of the present spec.
+	// +optional
+	UpdatedNumberScheduled int32 `json:"updatedNumberScheduled"`
+
+	// How many of the pods are ready.
+	// +optional
+	AvailableReplicas int32 `json:"availableReplicas"`
+
+	// Ready: every node that should run the pod has one that is ready.
+	// Progressing: pods are being made, replaced or removed.
+	// ReplicaFailure: a pod could not be made; the message says why.
+	// +listType=map
+	// +listMapKey=type
+	// +patchStrategy=merge
+	// +patchMergeKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+}
+
+// MyDaemonSetList is a list of MyDaemonSets.
+//
+// +kubebuilder:object:root=true
+type MyDaemonSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// The objects.
+	Items []MyDaemonSet `json:"items"`
+}

@@ -1,0 +1,14 @@
+// Package v1alpha1 holds the Go types of HelloWorld, an nginx Deployment that
+// tells the names of its pods. The CRD in deploy/crds and the deep copies are
+// generated from them ("make generate manifests").
+//
+// +kubebuilder:object:generate=true
+// +groupName=test.jiaozi.com
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// GroupVersion is the API group and version of the types in this package.
+func GroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: "test.jiaozi.com", Version: "v1alpha1"}
+}

@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The heads of manifests of the kinds beside ImoocPod.
+const (
+	appService  = "apiVersion: appcontroller.k8s.io/v1alpha1\nkind: AppService\n"
+	helloWorld  = "apiVersion: test.jiaozi.com/v1alpha1\nkind: HelloWorld\n"
+	myDaemonSet = "apiVersion: apps.zhongmingmao.io/v1beta1\nkind: MyDaemonSet\n"
+)
+
+// manifest is one of a kind.
+func manifest(head, name, rest string) string {
+	return fmt.Sprintf("%smetadata: {name: %q}\n%s\n", head, name, rest)
+}
+
+// What people wrote for the tutorials works unchanged, and what a manifest
+// leaves out is there afterwards, so that autoscalers find a count.
+func TestSamplesAndDefaults(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	must(t, kubectl(t, ns, "apply", "--validate=strict", "-f", "../../deploy/samples"))
+	for name, test := range map[string]struct{ head, rest, spec, scale string }{
+		"app-named":    {appService, "spec: {deploymentName: web.v1}", `{"deploymentName":"web.v1","image":"nginx","replicas":1}`, "1"},
+		"app-null":     {appService, "spec: {deploymentName: web, replicas: null, image: null}", `{"deploymentName":"web","image":"nginx","replicas":1}`, "1"},
+		"app-none":     {appService, "spec: {deploymentName: web, replicas: 0, image: 'a:1'}", `{"deploymentName":"web","image":"a:1","replicas":0}`, ""},
+		"hello-absent": {helloWorld, "", `{"size":1}`, "1"},
+		"hello-null":   {helloWorld, "spec: null", `{"size":1}`, "1"},
+		"hello-zero":   {helloWorld, "spec: {size: 0}", `{"size":0}`, ""},
+	} {
+		apply(t, ns, manifest(test.head, name, test.rest))
+		resource := map[string]string{appService: "appservice", helloWorld: "helloworld"}[test.head]
+		if spec := must(t, kubectl(t, ns, "get", resource, name, "-o", "jsonpath={.spec}")); spec != test.spec {
+			t.Errorf("the spec of %s is %s, want %s", name, spec, test.spec)
+		}
+		if n := must(t, kubectl(t, ns, "get", resource, name, "--subresource", "scale", "-o", "jsonpath={.spec.replicas}")); n != test.scale {
+			t.Errorf("the scale of %s is %q, want %s", name, n, test.scale)
+		}
+	}
+}
+
+// What can never work is refused when it is written, in words.
+func TestServerRejectsShippedKinds(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	long := strings.Repeat("a", 64)
+	const (
+		noImage = "spec.image: Required value: image is required"
+		noName  = "spec.deploymentName: Required value"
+		badName = "must be the name of a Deployment: lower case letters, digits, '-' and '.'"
+	)
+	for i, test := range []struct{ head, rest, says string }{
+		{myDaemonSet, "", noImage},
+		{myDaemonSet, "spec: null", noImage},
+		{myDaemonSet, "spec: {}", noImage},
+		{myDaemonSet, "spec: {image: null}", noImage},
+		{myDaemonSet, "spec: {image: ''}", noImage},
+		{myDaemonSet, `spec: {image: " \t"}`, noImage},
+		{myDaemonSet, "spec: {image: a, size: 3}", `unknown field "spec.size"`},
+		{appService, "", "spec: Required value"},
+		{appService, "spec: {}", noName},
+		{appService, "spec: {replicas: 1}", noName},
+		{appService, "spec: {deploymentName: ''}", "spec.deploymentName: Invalid value"},
+		{appService, "spec: {deploymentName: Web}", badName},
+		{appService, "spec: {deploymentName: web.}", badName},
+		{appService, "spec: {deploymentName: " + strings.Repeat("a", 243) + "}", "may not be more than 242"},
+		{appService, "spec: {deploymentName: web, replicas: -1}", "spec.replicas: Invalid value: -1"},
+		{appService, "spec: {deploymentName: web, image: ' '}", "spec.image: Invalid value"},
+		{helloWorld, "spec: {size: -1}", "spec.size: Invalid value: -1"},
+		{helloWorld, "spec: {size: two}", "spec.size: Invalid value"},
+	} {
+		r := kubectl(t, ns, "apply", "-f", writeFile(t, manifest(test.head, fmt.Sprint("object-", i), test.rest)))
+		if r.code == 0 || !strings.Contains(r.stderr, test.says) {
+			t.Errorf("%s%s: exit code %d, said %q, want %q in it", test.head, test.rest, r.code, r.stderr, test.says)
+		}
+	}
+	for head, rest := range map[string]string{
+		myDaemonSet: "spec: {image: nginx}", appService: "spec: {deploymentName: web}", helloWorld: "spec: {size: 1}",
+	} {
+		r := kubectl(t, ns, "apply", "-f", writeFile(t, manifest(head, long, rest)))
+		if r.code == 0 || !strings.Contains(r.stderr, "name must be no longer than 63 characters") {
+			t.Errorf("%s: exit code %d, said %q", head, r.code, r.stderr)
+		}
+	}
+	// An image that is there is not taken away again.
+	apply(t, ns, manifest(myDaemonSet, "agent", "spec: {image: nginx}"))
+	r := kubectl(t, ns, "patch", "mydaemonset", "agent", "--type", "merge", "-p", `{"spec":null}`)
+	if r.code == 0 || !strings.Contains(r.stderr, "image is required") {
+		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+}

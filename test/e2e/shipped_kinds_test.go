@@ -23,7 +23,7 @@ func manifest(head, name, rest string) string {
 func TestSamplesAndDefaults(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
-	must(t, kubectl(t, ns, "apply", "--validate=strict", "-f", "../../deploy/samples"))
+	must(t, kubectl(t, ns, "apply", "--validate=strict", "-k", "../../deploy/samples"))
 	for name, test := range map[string]struct{ head, rest, spec, scale string }{
 		"app-named":    {appService, "spec: {deploymentName: web.v1}", `{"deploymentName":"web.v1","image":"nginx","replicas":1}`, "1"},
 		"app-null":     {appService, "spec: {deploymentName: web, replicas: null, image: null}", `{"deploymentName":"web","image":"nginx","replicas":1}`, "1"},

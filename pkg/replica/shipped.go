@@ -25,7 +25,7 @@ func ImoocPod() Kind {
 		Recipe: Recipe{
 			Plan:         PlanPods,
 			TemplatePath: []string{"spec", "template"},
-			Template:     v1alpha1.DefaultTemplate(), // for objects from before the CRD had one
+			Template:     batch.DefaultTemplate(), // for objects from before the CRD had one
 			NameLabel:    apis.LabelApp,
 			Status: StatusPaths{
 				Selector: []string{"status", "selector"},

@@ -5,12 +5,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -18,55 +19,78 @@ import (
 // pods: a Deployment's ReplicaSet is one, an operator's StatefulSet another.
 const levels = 4
 
-// family reads what stands below a target: pods that may be its own, and into o
-// the objects between. Which pods are its own, the controller references say.
-func family(ctx context.Context, c *clients, t target, o *status.Object) ([]corev1.Pod, error) {
+// page is how many objects are read with one request, as kubectl does it.
+const page = 500
+
+// family reads what stands below a target into the evidence: pods that may be
+// its own, and the objects between. Which are its own, the controller references
+// say.
+func family(ctx context.Context, c *clients, t target, e *status.Evidence) error {
 	core, err := c.core()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	selected := metav1.ListOptions{}
-	if t.kind.Shipped() {
-		selected.LabelSelector = apis.LabelOwner + "=" + string(o.UID)
+	direct := t.kind.Recipe.Plan == replica.PlanPods || t.kind.Recipe.Plan == replica.PlanNodes
+	selected := metav1.ListOptions{Limit: page}
+	if direct {
+		selected.LabelSelector = apis.LabelOwner + "=" + string(e.Object.UID)
 	}
-	pods, err := core.Pods(t.namespace).List(ctx, selected)
-	if err != nil {
-		return nil, err
+	e.Pods = []corev1.Pod{}
+	for {
+		pods, err := core.Pods(t.namespace).List(ctx, selected)
+		if err != nil {
+			return err
+		}
+		e.Pods = append(e.Pods, pods.Items...)
+		if selected.Continue = pods.Continue; selected.Continue == "" {
+			break
+		}
 	}
-	if !t.kind.Shipped() {
-		err = controllers(ctx, c, t, pods.Items, o)
+	if direct {
+		return nil
 	}
-	return pods.Items, err
+	return between(ctx, c, t, e)
 }
 
-// controllers follows the controller references of pods upwards, a level of
-// kinds at a time, up to the target's own kind.
-func controllers(ctx context.Context, c *clients, t target, pods []corev1.Pod, o *status.Object) error {
+// between follows the controller references of pods upwards, a level of kinds
+// at a time, up to the target's own kind. Where pods are missing, it looks for
+// those who should make them, too.
+func between(ctx context.Context, c *clients, t target, e *status.Evidence) error {
 	client, err := c.dynamic()
 	if err != nil {
 		return err
 	}
-	o.Between, o.Names = map[types.UID]types.UID{}, map[types.UID]string{}
 	seen := map[schema.GroupVersionKind]bool{t.kind.GroupVersionKind(): true}
 	next := map[schema.GroupVersionKind]bool{}
-	follow := func(obj metav1.Object) {
-		ref := metav1.GetControllerOfNoCopy(obj)
+	follow := func(ref *metav1.OwnerReference) {
 		if ref == nil {
 			return
 		}
-		o.Between[obj.GetUID()], o.Names[ref.UID] = ref.UID, ref.Kind+"/"+ref.Name
 		if gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind); !seen[gvk] {
 			seen[gvk], next[gvk] = true, true
 		}
 	}
-	for i := range pods {
-		follow(&pods[i])
+	for i := range e.Pods {
+		follow(metav1.GetControllerOfNoCopy(&e.Pods[i]))
+	}
+	if len(status.NewReport(*e).Pods) == 0 {
+		for _, gvk := range podMakers() {
+			if !seen[gvk] {
+				seen[gvk], next[gvk] = true, true
+			}
+		}
 	}
 	for range levels {
 		kinds := next
 		next = map[schema.GroupVersionKind]bool{}
 		for gvk := range kinds {
-			if err := eachOfKind(ctx, c, client, gvk, t.namespace, follow); err != nil {
+			err := eachOfKind(ctx, c, client, gvk, t.namespace, func(obj *unstructured.Unstructured) {
+				if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+					follow(ref)
+					e.Children = append(e.Children, replica.Child(obj))
+				}
+			})
+			if err != nil {
 				// What cannot be read, of a kind that may have nothing to do with
 				// the target, is left out.
 				klog.FromContext(ctx).V(1).Info("Controllers of a kind are left out", "kind", gvk, "err", err)
@@ -76,8 +100,14 @@ func controllers(ctx context.Context, c *clients, t target, pods []corev1.Pod, o
 	return nil
 }
 
+// podMakers are the kinds that make pods for others.
+func podMakers() []schema.GroupVersionKind {
+	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+	return []schema.GroupVersionKind{apps.WithKind("ReplicaSet"), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
+}
+
 // eachOfKind lists the objects of a kind.
-func eachOfKind(ctx context.Context, c *clients, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string, do func(metav1.Object)) error {
+func eachOfKind(ctx context.Context, c *clients, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string, do func(*unstructured.Unstructured)) error {
 	mapper, err := c.flags.ToRESTMapper()
 	if err != nil {
 		return err
@@ -86,12 +116,17 @@ func eachOfKind(ctx context.Context, c *clients, client dynamic.Interface, gvk s
 	if err != nil {
 		return err
 	}
-	list, err := client.Resource(mapping.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
+	selected := metav1.ListOptions{Limit: page}
+	for {
+		list, err := client.Resource(mapping.Resource).Namespace(namespace).List(ctx, selected)
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			do(&list.Items[i])
+		}
+		if selected.Continue = list.GetContinue(); selected.Continue == "" {
+			return nil
+		}
 	}
-	for i := range list.Items {
-		do(&list.Items[i])
-	}
-	return nil
 }

@@ -6,12 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -63,10 +59,11 @@ func (o *describeOptions) run(ctx context.Context, c *clients) error {
 }
 
 func (o *describeOptions) describe(ctx context.Context, c *clients, t target) error {
-	report, t, err := look(ctx, c, t)
+	evidence, t, err := look(ctx, c, t)
 	if err != nil {
 		return err
 	}
+	report := status.NewReport(evidence)
 	core, err := c.core()
 	if err != nil {
 		return err
@@ -112,40 +109,4 @@ func unready(r status.Report) []types.UID {
 		}
 	}
 	return uids
-}
-
-// eventsOf lists the events of some objects.
-func eventsOf(ctx context.Context, client corev1client.EventInterface, uids ...types.UID) ([]corev1.Event, error) {
-	var all []corev1.Event
-	for _, uid := range uids {
-		list, err := client.List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(uid)).String()})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list.Items...)
-	}
-	return all, nil
-}
-
-// look reads a target, unless that was done, and what stands below it, and
-// makes the model of it.
-func look(ctx context.Context, c *clients, t target) (status.Report, target, error) {
-	client, err := c.dynamic()
-	if err != nil {
-		return status.Report{}, t, err
-	}
-	if t.obj == nil {
-		if t.obj, err = t.objects(client).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
-			return status.Report{}, t, err
-		}
-	}
-	o, err := facts(ctx, c, client, t)
-	if err != nil {
-		return status.Report{}, t, err
-	}
-	pods, err := family(ctx, c, t, &o)
-	if err != nil {
-		return status.Report{}, t, err
-	}
-	return status.NewReport(o, pods), t, nil
 }

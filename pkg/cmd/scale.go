@@ -294,9 +294,10 @@ func awaitReady(ctx context.Context, t target, objects dynamic.ResourceInterface
 			}
 			facts.Ready = facts.Current
 		}
-		verdict, why, _ := status.Judge(facts)
-		reason = fmt.Sprintf("%s: %s", verdict, why)
-		return verdict == status.Ready, nil
+		facts.Uncounted = false
+		report := status.NewReport(status.Evidence{Object: facts, Now: time.Now()})
+		reason = fmt.Sprintf("%s: %s", report.Verdict, report.Reason)
+		return report.Verdict == status.Ready, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s to be ready: %w", t, withReason(err, reason))

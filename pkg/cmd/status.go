@@ -234,10 +234,13 @@ func (o *statusOptions) report(ctx context.Context, c *clients, t target) (statu
 		if err != nil {
 			return status.Report{}, err
 		}
-		return status.NewReport(facts, nil), nil
+		return status.NewReport(status.Evidence{Object: facts, Now: time.Now()}), nil
 	}
-	r, _, err := look(ctx, c, t)
-	return r, err
+	evidence, _, err := look(ctx, c, t)
+	if err != nil {
+		return status.Report{}, err
+	}
+	return status.NewReport(evidence), nil
 }
 
 // runWatch shows the objects and then every change.

@@ -45,7 +45,7 @@ func TestFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if facts.Type != "imoocpod.batch.tutorial.kubebuilder.io" || facts.Namespace != "ns" || facts.Name != "foo" || facts.UID != "u" || !facts.Deleting ||
+	if facts.Type != "imoocpod.batch.tutorial.kubebuilder.io" || facts.Kind != "ImoocPod" || facts.Namespace != "ns" || facts.Name != "foo" || facts.UID != "u" || facts.Deleted.IsZero() ||
 		facts.Generation != 4 || facts.ObservedGeneration != 3 || facts.Desired != 3 || facts.Current != 2 || facts.Ready != 1 || len(facts.Conditions) != 1 {
 		t.Errorf("got %+v", facts)
 	}
@@ -103,6 +103,80 @@ func TestFactsOfOtherKinds(t *testing.T) {
 		if got := (told{o.Current, o.Ready, o.Untracked, o.Uncounted}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
 			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
 		}
+	}
+}
+
+// The kinds that this program ships tell it where their recipes say.
+func TestFactsOfShippedKinds(t *testing.T) {
+	t.Parallel()
+	type told struct{ desired, current, ready, updated int32 }
+	for name, test := range map[string]struct {
+		kind   Kind
+		status map[string]any
+		want   told
+		pruned bool
+	}{
+		"ImoocPod":              {ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2), "updatedReplicas": int64(1)}, told{4, 3, 2, 1}, false},
+		"an older ImoocPod":     {ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2)}, told{4, 3, 2, -1}, false},
+		"AppService":            {AppService(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2)}, told{4, 3, 2, -1}, false},
+		"HelloWorld":            {HelloWorld(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2), "nodes": []any{"a"}}, told{5, 3, 2, -1}, false},
+		"the tutorial's":        {HelloWorld(), map[string]any{"nodes": []any{"a"}}, told{5, 0, 0, -1}, true},
+		"HelloWorld, unseen":    {HelloWorld(), nil, told{5, 0, 0, -1}, false},
+		"MyDaemonSet":           {MyDaemonSet(), map[string]any{"desiredNumberScheduled": int64(7), "currentNumberScheduled": int64(6), "availableReplicas": int64(5), "updatedNumberScheduled": int64(4)}, told{7, 6, 5, 4}, false},
+		"a MyDaemonSet, unseen": {MyDaemonSet(), nil, told{4, 0, 0, -1}, false},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(4), "size": int64(5)}}}
+		if test.status != nil {
+			obj.Object["status"] = test.status
+		}
+		o, err := test.kind.Facts(obj)
+		got := told{o.Desired, o.Current, o.Ready, -1}
+		if o.Updated != nil {
+			got.updated = *o.Updated
+		}
+		if err != nil || got != test.want || o.Untracked != test.pruned || o.Uncounted != test.pruned || o.Foreign {
+			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
+		}
+	}
+}
+
+func TestRollsOut(t *testing.T) {
+	t.Parallel()
+	kind := Kind{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, Kind: "StatefulSet", Singular: "statefulset"}
+	for name, test := range map[string]struct {
+		strategy map[string]any
+		told     bool
+	}{
+		"no strategy": {nil, true},
+		"rolling":     {map[string]any{"type": "RollingUpdate"}, true},
+		"by hand":     {map[string]any{"type": "OnDelete"}, false},
+		"in part":     {map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(2)}}, false},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}, "status": map[string]any{"updatedReplicas": int64(1)}}}
+		if test.strategy != nil {
+			obj.Object["spec"] = map[string]any{"updateStrategy": test.strategy}
+		}
+		if o, err := kind.Facts(obj); err != nil || (o.Updated != nil) != test.told {
+			t.Errorf("%s: updated is %v (%v)", name, o.Updated, err)
+		}
+	}
+}
+
+func TestChild(t *testing.T) {
+	t.Parallel()
+	child := Child(&unstructured.Unstructured{Object: map[string]any{
+		"kind": "ReplicaSet",
+		"metadata": map[string]any{"name": "web-1", "uid": "set", "ownerReferences": []any{
+			map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": true},
+		}},
+		"spec":   map[string]any{"replicas": int64(3)},
+		"status": map[string]any{"readyReplicas": int64(2), "conditions": []any{map[string]any{"type": "ReplicaFailure", "status": "True"}}},
+	}})
+	if child.Kind != "ReplicaSet" || child.Name != "web-1" || child.UID != "set" || child.Controller != "web" || *child.Desired != 3 || *child.Ready != 2 || len(child.Conditions) != 1 {
+		t.Errorf("got %+v", child)
+	}
+	if none := Child(&unstructured.Unstructured{Object: map[string]any{"status": "what"}}); none.Desired != nil || none.Controller != "" {
+		t.Errorf("got %+v", none)
 	}
 }
 

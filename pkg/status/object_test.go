@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,32 +12,41 @@ import (
 // Pods belong to an object through whatever stands between, and to no other.
 func TestOwns(t *testing.T) {
 	t.Parallel()
-	between := map[types.UID]types.UID{
-		"replicaset": "deployment", "deployment": "it", "alien-set": "alien",
-		"ring-a": "ring-b", "ring-b": "ring-a", "self": "self", "topless": "",
+	children := []Child{
+		{UID: "replicaset", Controller: "deployment"}, {UID: "deployment", Controller: "it"}, {UID: "alien-set", Controller: "alien"},
+		{UID: "ring-a", Controller: "ring-b"}, {UID: "ring-b", Controller: "ring-a"}, {UID: "self", Controller: "self"}, {UID: "topless"},
 	}
 	// Chains of ever more objects in between, c1 being the next to the object.
-	between["c1"] = "it"
-	for i := byte('2'); i <= '9'; i++ {
-		between[types.UID("c"+string(i))] = types.UID("c" + string(i-1))
+	before := types.UID("it")
+	for i := byte('1'); i <= '9'; i++ {
+		children = append(children, Child{UID: types.UID("c" + string(i)), Controller: before})
+		before = children[len(children)-1].UID
 	}
+	f := newFamily(Evidence{Object: Object{UID: "it"}, Children: children})
 	for controller, want := range map[types.UID]bool{
 		"it": true, "deployment": true, "replicaset": true, "c1": true, "c8": true,
 		"c9":    false, // deeper than anything is
 		"alien": false, "alien-set": false, "unknown": false, "ring-a": false, "self": false, "topless": false,
 	} {
-		pod := ownedPod("p", controller)
-		if got := (Object{UID: "it", Between: between}).Owns(&pod); got != want {
+		pods := []corev1.Pod{ownedPod("p", controller)}
+		if got := len(f.pods(pods)) == 1; got != want {
 			t.Errorf("a pod of %s is its own: %t, want %t", controller, got, want)
 		}
 	}
-	pod := ownedPod("p", "it")
-	pod.OwnerReferences[0].Controller = nil
-	if (Object{UID: "it"}).Owns(&pod) {
-		t.Error("a pod that refers to it without being controlled by it is its own")
+	referring := ownedPod("p", "it")
+	referring.OwnerReferences[0].Controller = nil
+	if len(f.pods([]corev1.Pod{referring, {}})) > 0 {
+		t.Error("a pod that refers to it without being controlled by it, or that is nobody's, is its own")
 	}
-	if (Object{UID: "it"}).Owns(&corev1.Pod{}) {
-		t.Error("a pod of nobody is its own")
+	if len(newFamily(Evidence{}).pods([]corev1.Pod{ownedPod("p", "")})) > 0 {
+		t.Error("a pod is an object's that has no UID")
+	}
+	var own []types.UID
+	for _, child := range f.own(children[:3]) {
+		own = append(own, child.UID)
+	}
+	if want := []types.UID{"replicaset", "deployment"}; !slices.Equal(own, want) {
+		t.Errorf("its children are %v, want %v", own, want)
 	}
 }
 
@@ -54,7 +64,7 @@ func TestCounted(t *testing.T) {
 		return p
 	}
 	pods := []corev1.Pod{pod("it", true, false), pod("set", true, false), pod("it", false, false), pod("it", true, true), pod("other", true, false)}
-	between := map[types.UID]types.UID{"set": "it"}
+	children := []Child{{UID: "set", Controller: "it", Kind: "ReplicaSet", Name: "s"}}
 	for name, test := range map[string]struct {
 		object   Object
 		replicas Replicas
@@ -62,23 +72,23 @@ func TestCounted(t *testing.T) {
 		reason   string
 	}{
 		"the status tells": {
-			Object{Foreign: true, Untracked: true, Desired: 4, Current: 4, Ready: 4}, Replicas{4, 4, 4}, Ready, "4 of 4 pods are ready",
+			Object{Foreign: true, Untracked: true, Desired: 4, Current: 4, Ready: 4}, Replicas{4, 4, 4, nil}, Ready, "4 of 4 pods are ready",
 		},
 		"the status tells nothing": {
-			Object{Foreign: true, Untracked: true, Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Replicas{3, 3, 2}, Progressing, "2 of 3 pods are ready",
+			Object{Foreign: true, Untracked: true, Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Replicas{3, 3, 2, nil}, Progressing, "2 of 3 pods are ready",
 		},
 		"nor how many are wanted": {
-			Object{Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Replicas{3, 3, 2}, Progressing, "2 of 3 pods are ready",
+			Object{Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Replicas{3, 3, 2, nil}, Progressing, "2 of 3 pods are ready",
 		},
 		"the status tells, but not how many are wanted": {
-			Object{Foreign: true, Untracked: true, NoCount: true, Desired: 1, Current: 2, Ready: 2}, Replicas{2, 2, 2}, Ready, "2 of 2 pods are ready",
+			Object{Foreign: true, Untracked: true, NoCount: true, Desired: 1, Current: 2, Ready: 2}, Replicas{2, 2, 2, nil}, Ready, "2 of 2 pods are ready",
 		},
 		"a generation that nobody saw": {
-			Object{Foreign: true, Uncounted: true, Generation: 2, ObservedGeneration: 1, Desired: 3}, Replicas{3, 3, 2}, NotReconciled, "generation 2, controller saw 1",
+			Object{Foreign: true, Uncounted: true, Generation: 2, ObservedGeneration: 1, Desired: 3}, Replicas{3, 3, 2, nil}, NotReconciled, "generation 2, controller saw 1",
 		},
 	} {
-		test.object.UID, test.object.Between = "it", between
-		r := NewReport(test.object, pods)
+		test.object.UID = "it"
+		r := NewReport(Evidence{Object: test.object, Pods: pods, Children: children})
 		if r.Replicas != test.replicas || r.Verdict != test.verdict || r.Reason != test.reason || r.Hint != "" {
 			t.Errorf("%s: %+v, %s: %s (%s)", name, r.Replicas, r.Verdict, r.Reason, r.Hint)
 		}
@@ -86,7 +96,7 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%s: it lists %d pods, want 4", name, len(r.Pods))
 		}
 	}
-	none := NewReport(Object{UID: "alone", Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, pods)
+	none := NewReport(Evidence{Object: Object{UID: "alone", Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Pods: pods})
 	if none.Verdict != NotReconciled || none.Replicas != (Replicas{}) {
 		t.Errorf("without a pod and without a count, it is %+v", none)
 	}

@@ -2,12 +2,14 @@ package status
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// newPod is the model of a pod. The word for its status is found as kubectl
-// finds it (k8s.io/kubernetes/pkg/printers/internalversion, printPod).
+// newPod is the model of a pod. Its counts and the word for its status are
+// found as kubectl finds them (k8s.io/kubernetes/pkg/printers/internalversion,
+// printPod).
 func newPod(pod *corev1.Pod) Pod {
 	p := Pod{
 		Name:       pod.Name,
@@ -21,17 +23,8 @@ func newPod(pod *corev1.Pod) Pod {
 	if pod.Status.Reason != "" {
 		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
-	for _, c := range pod.Status.ContainerStatuses {
-		p.Restarts += c.RestartCount
-		if c.Ready {
-			p.ReadyContainers++
-		}
-		switch {
-		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
-			p.Status, p.Reason = c.State.Waiting.Reason, c.State.Waiting.Message
-		case c.State.Terminated != nil && c.State.Terminated.Reason != "":
-			p.Status, p.Reason = c.State.Terminated.Reason, exit(c.State.Terminated)
-		}
+	if initializing := p.addInit(pod); !initializing {
+		p.addMain(pod.Status.ContainerStatuses)
 	}
 	for _, c := range pod.Status.Conditions {
 		switch {
@@ -39,12 +32,82 @@ func newPod(pod *corev1.Pod) Pod {
 			p.Ready = c.Status == corev1.ConditionTrue
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
 			p.Reason = c.Message
+			if c.Reason == corev1.PodReasonSchedulingGated {
+				p.Status = c.Reason
+			}
 		}
 	}
 	if pod.DeletionTimestamp != nil {
 		p.Status, p.Ready = "Terminating", false
 	}
 	return p
+}
+
+// addMain adds what the containers tell.
+func (p *Pod) addMain(containers []corev1.ContainerStatus) {
+	for _, c := range containers {
+		p.Restarts += c.RestartCount
+		if c.Ready {
+			p.ReadyContainers++
+		}
+		switch {
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
+			p.Status, p.Reason = c.State.Waiting.Reason, c.State.Waiting.Message
+		case c.State.Terminated != nil:
+			p.Status, p.Reason = ending(c.State.Terminated), exit(c.State.Terminated)
+		}
+	}
+}
+
+// addInit adds what the init containers tell, and says whether the pod is still
+// being initialized. Those that go on running beside the pod's containers are
+// counted with them.
+func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
+	for i := range pod.Spec.InitContainers {
+		if sidecar(&pod.Spec.InitContainers[i]) {
+			p.Containers++
+		}
+	}
+	restarts := int32(0)
+	for i, c := range pod.Status.InitContainerStatuses {
+		beside := slices.ContainsFunc(pod.Spec.InitContainers, func(s corev1.Container) bool { return s.Name == c.Name && sidecar(&s) })
+		restarts += c.RestartCount
+		switch t := c.State.Terminated; {
+		case t != nil && t.ExitCode == 0:
+			continue
+		case beside && c.Started != nil && *c.Started:
+			p.Restarts += c.RestartCount
+			if c.Ready {
+				p.ReadyContainers++
+			}
+			continue
+		case t != nil:
+			p.Status, p.Reason = "Init:"+ending(t), exit(t)
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "" && c.State.Waiting.Reason != podInitializing:
+			p.Status, p.Reason = "Init:"+c.State.Waiting.Reason, c.State.Waiting.Message
+		default:
+			p.Status = fmt.Sprintf("Init:%d/%d", i, len(pod.Spec.InitContainers))
+		}
+		p.Restarts = restarts
+		return true
+	}
+	return false
+}
+
+// sidecar says whether an init container goes on running beside the others.
+func sidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// ending is the word for how a container ended.
+func ending(t *corev1.ContainerStateTerminated) string {
+	switch {
+	case t.Reason != "":
+		return t.Reason
+	case t.Signal != 0:
+		return fmt.Sprintf("Signal:%d", t.Signal)
+	}
+	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
 func exit(t *corev1.ContainerStateTerminated) string {

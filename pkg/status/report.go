@@ -1,9 +1,7 @@
 package status
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,15 +17,21 @@ type Report struct {
 	metav1.TypeMeta `json:",inline"`
 	// Metadata names the object that the report is about.
 	Metadata Metadata `json:"metadata"`
-	// Verdict, Reason and Hint are what Judge says.
+	// Verdict is how it is doing, in a word.
 	Verdict Verdict `json:"verdict"`
-	Reason  string  `json:"reason"`
-	Hint    string  `json:"hint,omitempty"`
+	// ReasonCode is why, as a word for scripts; Reason says it in one line, and
+	// Hint what to do, if there is something to do.
+	ReasonCode Code   `json:"reasonCode"`
+	Reason     string `json:"reason"`
+	Hint       string `json:"hint,omitempty"`
+	// Problems are what keeps it from being ready, the gravest first. What ails
+	// pods of an object that is ready all the same is listed, too.
+	Problems []Problem `json:"problems"`
 	// Replicas are the counts of the object's status.
 	Replicas Replicas `json:"replicas"`
 	// Conditions are those of the object.
 	Conditions []metav1.Condition `json:"conditions"`
-	// Pods are those whose controller is the object, in the order of their slots.
+	// Pods are those that the object owns, in the order of their slots.
 	Pods []Pod `json:"pods"`
 }
 
@@ -47,6 +51,8 @@ type Replicas struct {
 	Desired int32 `json:"desired"`
 	Current int32 `json:"current"`
 	Ready   int32 `json:"ready"`
+	// Updated are of the newest template, where the object tells.
+	Updated *int32 `json:"updated,omitempty"`
 }
 
 // Pod is one pod of an object.
@@ -66,13 +72,18 @@ type Pod struct {
 	// Through names what stands between the object and the pod, from above: a
 	// Deployment's ReplicaSet. Empty where the object controls the pod itself.
 	Through []string `json:"through,omitempty"`
-	// Reason says why the pod is not ready, where the pod itself tells.
+	// Code is the problem that keeps the pod from being ready, if one is known,
+	// and Reason says it in words.
+	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// NewReport makes the model of an object from those of the pods that it owns.
-func NewReport(o Object, pods []corev1.Pod) Report {
-	o = o.counted(pods)
+// NewReport makes the model of an object from all that was read about it.
+func NewReport(e Evidence) Report {
+	family := newFamily(e)
+	owned := family.pods(e.Pods)
+	e.Object = e.Object.counted(owned)
+	o := e.Object
 	r := Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
 		Metadata: Metadata{
@@ -80,30 +91,39 @@ func NewReport(o Object, pods []corev1.Pod) Report {
 			Generation: o.Generation, ObservedGeneration: o.ObservedGeneration,
 			CreationTimestamp: metav1.NewTime(o.Created),
 		},
-		Replicas:   Replicas{Desired: o.Desired, Current: o.Current, Ready: o.Ready},
+		Replicas:   Replicas{Desired: o.Desired, Current: o.Current, Ready: o.Ready, Updated: o.Updated},
 		Conditions: o.Conditions,
 		Pods:       []Pod{},
 	}
 	if r.Conditions == nil {
 		r.Conditions = []metav1.Condition{}
 	}
-	r.Verdict, r.Reason, r.Hint = Judge(o)
-	for i := range pods {
-		if o.Owns(&pods[i]) {
-			pod := newPod(&pods[i])
-			pod.Through = o.through(&pods[i])
-			r.Pods = append(r.Pods, pod)
+	findings := objectFindings(e, family.own(e.Children))
+	for _, pod := range owned {
+		model := newPod(pod)
+		between, _ := family.pathTo(pod)
+		for _, child := range between {
+			model.Through = append(model.Through, child.Kind+"/"+child.Name)
 		}
+		if f, found := podFinding(pod, e); found {
+			model.Code = f.code
+			if f.code != CodePodEnded { // the word for its status says as much
+				model.Reason = oneLine(f.message)
+			}
+			findings = append(findings, f)
+		}
+		r.Pods = append(r.Pods, model)
 	}
-	// Names differ in the slot at their end: the shorter number comes first.
-	slices.SortFunc(r.Pods, func(a, b Pod) int {
-		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), strings.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(r.Pods, func(a, b Pod) int { return compareNames(a.Name, b.Name) })
+	r.Problems = fold(findings, len(owned))
+	verdict := judge(o, r.Problems)
+	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	return r
 }
 
 // Gone is the report of the same object after it was deleted.
 func (r Report) Gone() Report {
-	r.Verdict, r.Reason, r.Hint = Deleted, "it was deleted", ""
+	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, CodeDeleted, "it was deleted", ""
+	r.Problems = []Problem{}
 	return r
 }

@@ -92,7 +92,7 @@ func TestPodStatus(t *testing.T) {
 			t.Parallel()
 			pod := ownedPod("foo-0", "u")
 			test.change(&pod)
-			p := NewReport(Object{UID: "u"}, []corev1.Pod{pod}).Pods[0]
+			p := newPod(&pod)
 			if p.Status != test.status || p.Reason != test.reason || p.Ready != test.ready || p.ReadyContainers != test.readies || p.Restarts != test.restarts {
 				t.Errorf("got %+v, want %+v", p, test)
 			}
@@ -112,7 +112,7 @@ func TestReportPods(t *testing.T) {
 	referenced.OwnerReferences[0].Controller = nil
 	pods := []corev1.Pod{mine("foo-10"), mine("foo-2"), ownedPod("foo-1", "other"), referenced, {ObjectMeta: metav1.ObjectMeta{Name: "foo-4"}}, mine("foo-0")}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := NewReport(Object{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created, Generation: 1}, pods)
+	r := NewReport(Evidence{Object: Object{Type: "a.b", Namespace: "ns", Name: "foo", UID: "u", Created: created, Generation: 1}, Pods: pods})
 	var names []string
 	for _, p := range r.Pods {
 		names = append(names, p.Name)

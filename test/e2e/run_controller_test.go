@@ -135,7 +135,7 @@ func TestQuota(t *testing.T) {
 		return strings.Contains(events(t, ns, foo.UID), "Warning FailedCreate: cannot create pod")
 	})
 	status := kubectl(t, ns, "imoocpod", "status", "foo")
-	if !strings.Contains(status.stdout, "failed: QuotaExceeded: ") {
+	if !strings.Contains(status.stdout, "failed: no more pods can be created: exceeded quota: few") {
 		t.Errorf("status does not tell why: %s", status.stdout)
 	}
 	quota(t, ns, "20")

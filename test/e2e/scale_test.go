@@ -140,7 +140,7 @@ func TestScaleTimeout(t *testing.T) {
 		return kubectl(t, ns, "run", "probe", "--image", "busybox", "--dry-run=server").code != 0
 	})
 	r = kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "3s")
-	if r.code != exitTimeout || !strings.Contains(r.stderr, "timed out; last seen: failed: QuotaExceeded: ") || strings.Count(r.stderr, "\n") != 1 {
+	if r.code != exitTimeout || !strings.Contains(r.stderr, "timed out; last seen: failed: no more pods can be created: exceeded quota: few") || strings.Count(r.stderr, "\n") != 1 {
 		t.Errorf("exit code %d, said %q", r.code, r.stderr)
 	}
 	l.stop()

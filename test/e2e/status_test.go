@@ -107,7 +107,7 @@ web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 	})
 	eventually(t, "the pod that is not ready is counted", func() bool { return getImoocPod(t, ns, "foo").Status.ReadyReplicas == 1 })
 	matches(t, "status foo", imoocpod(t, ns, "status", "foo"),
-		`imoocpod.batch.tutorial.kubebuilder.io/foo: progressing: 1 of 2 pods are ready\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +back-off 40s\n(?s:.*)`)
+		`imoocpod.batch.tutorial.kubebuilder.io/foo: failed: pod `+pod(1)+`: container busybox crashes: 4 restarts\nhint: kubectl logs `+pod(1)+` -n `+ns+` -c busybox --previous\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +container busybox crashes: 4 restarts\n(?s:.*)`)
 }
 
 // An object that no controller has seen says so, and what to do.

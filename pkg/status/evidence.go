@@ -1,0 +1,153 @@
+package status
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Evidence is all that a report is made from. What was not read is left empty
+// and proves nothing.
+type Evidence struct {
+	// Object is the one that the report is about.
+	Object Object
+	// Pods are pods that may be the object's; its own are found among them by
+	// their controller references. Nil: they were not read.
+	Pods []corev1.Pod
+	// Children are the objects that stand between the object and its pods, such as
+	// ReplicaSets. There may be others among them, too.
+	Children []Child
+	// Events are those of the object, of its children and of its pods, as far as
+	// they were read.
+	Events []corev1.Event
+	// Nodes are those that were asked for, by name: nil where there is no such
+	// node.
+	Nodes map[string]*corev1.Node
+	// Now is when all this was read.
+	Now time.Time
+}
+
+// Child is an object that has a controller and controls others.
+type Child struct {
+	Kind, Name string
+	// UID is its own, Controller that of what controls it.
+	UID, Controller types.UID
+	// Desired and Ready are its counts of pods, where it has them.
+	Desired, Ready *int32
+	Conditions     []metav1.Condition
+}
+
+// deepest is how many objects may stand between an object and its pods. Only a
+// ring of controller references, which the server lets nobody make, has more.
+const deepest = 8
+
+// family knows what belongs to an object through controller references.
+type family struct {
+	uid      types.UID
+	children map[types.UID]Child
+}
+
+func newFamily(e Evidence) family {
+	f := family{uid: e.Object.UID, children: map[types.UID]Child{}}
+	for _, c := range e.Children {
+		f.children[c.UID] = c
+	}
+	return f
+}
+
+// path gives what stands between the object and what is controlled by the
+// given UID, from above, and whether the references lead to the object.
+func (f family) path(controller types.UID) ([]Child, bool) {
+	var between []Child
+	at := controller
+	for range deepest + 1 {
+		if at == f.uid {
+			slices.Reverse(between)
+			return between, at != ""
+		}
+		child, known := f.children[at]
+		if !known {
+			break
+		}
+		between = append(between, child)
+		at = child.Controller
+	}
+	return nil, false
+}
+
+// pathTo is path for a pod.
+func (f family) pathTo(pod *corev1.Pod) ([]Child, bool) {
+	ref := metav1.GetControllerOfNoCopy(pod)
+	if ref == nil {
+		return nil, false
+	}
+	return f.path(ref.UID)
+}
+
+// pods picks those of the object.
+func (f family) pods(all []corev1.Pod) []*corev1.Pod {
+	var owned []*corev1.Pod
+	for i := range all {
+		if _, own := f.pathTo(&all[i]); own {
+			owned = append(owned, &all[i])
+		}
+	}
+	return owned
+}
+
+// own picks the children of the object.
+func (f family) own(children []Child) []Child {
+	var owned []Child
+	for _, c := range children {
+		if _, own := f.path(c.Controller); own && c.UID != f.uid {
+			owned = append(owned, c)
+		}
+	}
+	return owned
+}
+
+// eventsOf picks the events of some object, the latest last.
+func eventsOf(events []corev1.Event, uid types.UID) []corev1.Event {
+	var found []corev1.Event
+	for _, e := range events {
+		if e.InvolvedObject.UID == uid {
+			found = append(found, e)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
+	return found
+}
+
+// lastSeen is when an event last happened, whichever of its times is set.
+func lastSeen(e corev1.Event) time.Time {
+	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
+		return e.Series.LastObservedTime.Time
+	}
+	for _, t := range []metav1.Time{e.LastTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
+		if !t.IsZero() {
+			return t.Time
+		}
+	}
+	return time.Time{}
+}
+
+// firstSeen is when an event first happened.
+func firstSeen(e corev1.Event) time.Time {
+	for _, t := range []metav1.Time{e.FirstTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
+		if !t.IsZero() {
+			return t.Time
+		}
+	}
+	return lastSeen(e)
+}
+
+// times is how often an event happened.
+func times(e corev1.Event) int32 {
+	if e.Series != nil {
+		return max(e.Series.Count, 1)
+	}
+	return max(e.Count, 1)
+}

@@ -1,0 +1,124 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+const (
+	readyCondition = apis.ConditionReady
+	// stalledCondition is what controllers report a failure by that will not end
+	// (sigs.k8s.io/cli-utils/pkg/kstatus).
+	stalledCondition = "Stalled"
+	// progressingCondition of a Deployment is false when its deadline has passed.
+	progressingCondition = apis.ConditionProgressing
+	deadlineExceeded     = "ProgressDeadlineExceeded"
+)
+
+// objectFindings are the problems of the object itself, and of what stands
+// between it and its pods.
+func objectFindings(e Evidence, children []Child) []finding {
+	o := e.Object
+	var all []finding
+	if own := slices.DeleteFunc(slices.Clone(o.Finalizers), byGarbageCollector); !o.Deleted.IsZero() && len(own) > 0 {
+		f := finding{since: o.Deleted, events: eventsOf(e.Events, o.UID)}
+		f.held(o.Type, o.Namespace, o.Name, own, e.Now)
+		all = append(all, f)
+	}
+	all = append(all, reported(o.Conditions, o.UID, "", e)...)
+	for _, c := range children {
+		all = append(all, reported(c.Conditions, c.UID, c.Kind+"/"+c.Name, e)...)
+	}
+	return all
+}
+
+func byGarbageCollector(finalizer string) bool {
+	return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
+}
+
+// reported are the failures that an object reports by its conditions, or else
+// by an event about pods that could not be created.
+func reported(conditions []metav1.Condition, uid types.UID, whose string, e Evidence) []finding {
+	var all []finding
+	events := eventsOf(e.Events, uid)
+	refused := false
+	for _, c := range conditions {
+		f := finding{since: c.LastTransitionTime.Time, fatal: true, events: events}
+		switch {
+		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
+			refused = true
+			f.refusal(c.Reason, c.Message, e.Object.Namespace)
+		case c.Type == stalledCondition && c.Status == metav1.ConditionTrue:
+			f.code, f.message = CodeReportedFailure, conditionWords(c)
+		case c.Type == progressingCondition && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
+			// It says that something is wrong, and others say what; it comes last.
+			f.code, f.message, f.fatal = CodeDeadlineExceeded, conditionWords(c), true
+		default:
+			continue
+		}
+		if whose != "" && f.code != CodeQuotaExceeded && f.code != CodeAdmissionRefused {
+			f.message = whose + ": " + f.message
+		}
+		all = append(all, f)
+	}
+	if event, found := refusedLast(events); found && !refused {
+		f := finding{since: firstSeen(event), fatal: true, events: events}
+		f.refusal(event.Reason, event.Message, e.Object.Namespace)
+		all = append(all, f)
+	}
+	return all
+}
+
+// refusedLast is the event of the last creation if that failed.
+func refusedLast(events []corev1.Event) (corev1.Event, bool) {
+	for _, e := range slices.Backward(events) {
+		switch e.Reason {
+		case eventFailedCreate:
+			return e, true
+		case eventCreated:
+			return corev1.Event{}, false
+		}
+	}
+	return corev1.Event{}, false
+}
+
+// refusal is the finding that the server refuses to create pods. It tells its
+// reasons in words alone (k8s.io/apiserver/pkg/admission/plugin/resourcequota,
+// /webhook).
+func (f *finding) refusal(reason, message, namespace string) {
+	words := strings.TrimPrefix(message, "Error creating: ")
+	if _, after, found := strings.Cut(message, "is forbidden: "); found {
+		words = after
+	}
+	switch {
+	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
+		f.code, f.message = CodeQuotaExceeded, "no more pods can be created: "+words
+		f.hint = "kubectl describe quota -n " + namespace
+	case reason == "NameTaken":
+		f.code, f.message = CodeNameTaken, message
+		f.hint = "delete or rename what holds the name"
+	case strings.Contains(message, "admission webhook"), strings.Contains(message, "forbidden"), strings.Contains(message, "denied"):
+		f.code, f.message = CodeAdmissionRefused, "pods are refused: "+words
+		f.hint = "mend the pod template, or ask who made the rule"
+	default:
+		f.code, f.message = CodeCreateFailed, fmt.Sprintf("pods cannot be created: %s", message)
+	}
+}
+
+// conditionWords is what a condition says.
+func conditionWords(c metav1.Condition) string {
+	switch {
+	case c.Reason == "":
+		return c.Message
+	case c.Message == "":
+		return c.Reason
+	}
+	return c.Reason + ": " + c.Message
+}

@@ -1,0 +1,157 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Problem is one thing that keeps an object from being ready, of however many
+// pods.
+type Problem struct {
+	Code Code `json:"code"`
+	// Message is the sentence, without the pods.
+	Message string `json:"message"`
+	// Hint is what to do or where to look, often a command.
+	Hint string `json:"hint,omitempty"`
+	// Fatal says that it does not end without help.
+	Fatal bool `json:"fatal"`
+	// Since is when it began, as far as can be known: of a pod, when it was last
+	// ready or was created.
+	Since metav1.Time `json:"since,omitzero"`
+	// Pods are the names of the pods that have the problem, the one that has had
+	// it for longest first. None: it is the object's own problem.
+	Pods []string `json:"pods,omitempty"`
+	// Of is how many pods the object has.
+	Of int `json:"of,omitempty"`
+	// Container is the one that has the problem.
+	Container string `json:"container,omitempty"`
+	// Events are the last ones of the first pod, or of what has the problem.
+	Events []Event `json:"events,omitempty"`
+}
+
+// String is the problem in one line: "3 of 10 pods: …", "pod foo-1: …".
+func (p Problem) String() string {
+	switch len(p.Pods) {
+	case 0:
+		return p.Message
+	case 1:
+		return fmt.Sprintf("pod %s: %s", p.Pods[0], p.Message)
+	}
+	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
+}
+
+// Event is an event as a report has it.
+type Event struct {
+	// Object is what it is about, such as "Pod/foo-0".
+	Object  string      `json:"object"`
+	Type    string      `json:"type"`
+	Reason  string      `json:"reason"`
+	Message string      `json:"message"`
+	Count   int32       `json:"count"`
+	First   metav1.Time `json:"first,omitzero"`
+	Last    metav1.Time `json:"last,omitzero"`
+	// Source is the component that told it.
+	Source string `json:"source,omitempty"`
+}
+
+func newEvent(e corev1.Event) Event {
+	return Event{
+		Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name,
+		Type:   e.Type, Reason: e.Reason, Message: e.Message, Count: times(e),
+		First: metav1.NewTime(firstSeen(e)), Last: metav1.NewTime(lastSeen(e)),
+		Source: cmp.Or(e.Source.Component, e.ReportingController),
+	}
+}
+
+// finding is a problem of one pod, or of the object and what stands between.
+type finding struct {
+	code      Code
+	message   string
+	hint      string
+	fatal     bool
+	since     time.Time
+	pod       string
+	container string
+	events    []corev1.Event
+}
+
+// culpritEvents is how many of the last events a problem shows.
+const culpritEvents = 5
+
+// fold makes one problem of the same findings on many pods. What comes first
+// will not end without help, or else affects the most pods.
+func fold(findings []finding, pods int) []Problem {
+	groups := map[string][]finding{}
+	for _, f := range findings {
+		groups[f.key()] = append(groups[f.key()], f)
+	}
+	problems := []Problem{}
+	for _, group := range groups {
+		slices.SortFunc(group, func(a, b finding) int {
+			return cmp.Or(a.since.Compare(b.since), compareNames(a.pod, b.pod))
+		})
+		first := group[0]
+		p := Problem{
+			Code: first.code, Message: oneLine(first.message), Hint: first.hint, Container: first.container,
+			Since: metav1.NewTime(first.since),
+			Fatal: slices.ContainsFunc(group, func(f finding) bool { return f.fatal }),
+		}
+		for _, f := range group {
+			if f.pod != "" {
+				p.Pods, p.Of = append(p.Pods, f.pod), pods
+			}
+		}
+		for _, e := range first.events[max(0, len(first.events)-culpritEvents):] {
+			p.Events = append(p.Events, newEvent(e))
+		}
+		problems = append(problems, p)
+	}
+	slices.SortFunc(problems, func(a, b Problem) int {
+		return cmp.Or(rank(a)-rank(b), len(b.Pods)-len(a.Pods), a.Since.Compare(b.Since.Time), strings.Compare(a.String(), b.String()))
+	})
+	return problems
+}
+
+// rank puts what does not end without help first, and of that, what is the
+// object's own. That a deadline has passed says less than any reason for it.
+func rank(p Problem) int {
+	switch {
+	case !p.Fatal:
+		return 3
+	case p.Code == CodeDeadlineExceeded:
+		return 2
+	case len(p.Pods) > 0:
+		return 1
+	}
+	return 0
+}
+
+// key is the same for what is folded: the same words, whatever numbers and pod
+// are in them.
+func (f finding) key() string {
+	words := f.message
+	if f.pod != "" {
+		words = strings.ReplaceAll(words, f.pod, "")
+	}
+	words = strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, words)
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%t", f.code, f.container, words, f.pod == "")
+}
+
+// oneLine puts what a server or a container said into one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// compareNames puts pods in the order of their slots: names differ in the
+// number at their end, and the shorter number comes first.
+func compareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }

@@ -76,8 +76,8 @@ const (
 	// early retry.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
-	// troubleAfter is how many failures in a row are told by an event: a few
-	// seconds of them.
+	// troubleAfter is how many failures in a row are told by an event, and for
+	// creates by a condition: a few seconds of them.
 	troubleAfter = 5
 )
 

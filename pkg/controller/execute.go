@@ -39,6 +39,8 @@ type outcome struct {
 	ending bool
 	// failures are errors that did not stop the others.
 	failures []error
+	// failing says that the server could not say yes or no to a create.
+	failing bool
 	// refused lists creates that will not go through by being repeated at once.
 	refused []refusal
 }
@@ -71,6 +73,13 @@ func (o *outcome) fail(err error) {
 	o.failures = append(o.failures, err)
 }
 
+// fails notes that the server failed over a create.
+func (o *outcome) fails() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failing = true
+}
+
 func (o *outcome) refuse(slot plan.Slot, reason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,6 +94,9 @@ type work struct {
 	owner     metav1.OwnerReference
 	template  *corev1.PodTemplateSpec
 	plan      plan.Plan
+	// failing is for how many plans in a row the server could say neither yes
+	// nor no to a create.
+	failing int
 	// current says whether the plan still speaks of the owner as it is.
 	current func() bool
 }
@@ -155,7 +167,12 @@ func (w *work) create(ctx context.Context, creation plan.Creation, o *outcome) e
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || namespaceGone(err):
 		return errEnding
 	}
-	if reason, refused := refusalReason(err); refused {
+	reason, refused := refusalReason(err)
+	if !refused && serverFailed(err) {
+		o.fails()
+		reason, refused = "CreateFailed", w.failing+1 >= troubleAfter
+	}
+	if refused {
 		o.refuse(plan.NoSlot, reason, fmt.Sprintf("cannot create pod %s: %s", pod.Name, serverWords(err)))
 		return errRefused
 	}

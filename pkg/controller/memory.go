@@ -27,6 +27,8 @@ type notes struct {
 	podsWritten, ownerWritten string
 	// created and deleted count the pods since the last event that told of them.
 	created, deleted int
+	// failing is for how many plans in a row the server failed over a create.
+	failing int
 	// said is the last line that was announced.
 	said string
 }
@@ -115,7 +117,8 @@ func (m *memory) deleting(pod types.UID) {
 }
 
 // deleted notes the answer to a deletion. Without a good one it is not known
-// what became of the pod: if it went out of sight, it is to be looked for.
+// what became of the pod: if it went out of sight, it is to be looked for; the
+// event of that has put its object into the queue again.
 func (m *memory) deleted(pod types.UID, done bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -113,7 +113,8 @@ func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes)
 // goes, is written at the same time.
 func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *notes,
 	view plan.View, p plan.Plan) (time.Duration, error) {
-	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), template: view.Owner.Template, plan: p}
+	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), template: view.Owner.Template, plan: p,
+		failing: rec.failing}
 	w.current = func() bool {
 		cached := o.get(k.namespace, k.name)
 		return cached != nil && (cached.GetGeneration() < view.Owner.Generation || !differs(o.kind, cached, obj))
@@ -145,8 +146,11 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	rec.plan = p.Memory
 	rec.plan.Written = wrote
 	rec.podsWritten = later(out.podsWritten, rec.podsWritten)
-	if out.created > 0 {
-		rec.plan = rec.plan.Accepted()
+	switch {
+	case out.created > 0:
+		rec.plan, rec.failing = rec.plan.Accepted(), 0
+	case out.failing:
+		rec.failing++
 	}
 	for _, r := range out.refused {
 		rec.plan = rec.plan.Refused(r.slot, plan.Refusal{

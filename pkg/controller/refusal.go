@@ -32,6 +32,14 @@ func refusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
+// serverFailed says whether the server had trouble of its own with a create,
+// such as an admission webhook that does not work. Where that lasts, it is as
+// good as a refusal.
+func serverFailed(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
+}
+
 // namespaceGone says whether a create failed because its namespace is not there.
 func namespaceGone(err error) bool {
 	var status apierrors.APIStatus

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -60,7 +60,7 @@ func unlabelled(pod *corev1.Pod, owner types.UID) bool {
 
 // checkVanished looks at the pods of an object that went out of sight without
 // having been deleted as far as the loop knows. Those it could not look at stay
-// to be looked for.
+// to be looked for, when the error has brought the object into the queue again.
 func (c *Controller) checkVanished(ctx context.Context, k key) error {
 	vanished := c.memory.takeVanished(k)
 	begun, err := slide(ctx, vanished, func() bool { return true }, func(ctx context.Context, r *podRecord) error {
@@ -101,7 +101,7 @@ func (c *Controller) sweepWhenAsked(ctx context.Context) {
 		}
 		again = nil
 		if err := c.sweep(ctx); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Pods without labels are looked for again", "after", lastRetry)
+			c.say("%v; trying again in %s", strings.ReplaceAll(err.Error(), "\n", "; "), lastRetry)
 			again = time.After(lastRetry)
 		}
 	}

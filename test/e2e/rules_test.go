@@ -1,14 +1,25 @@
 package e2e
 
 import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -83,6 +94,77 @@ func TestRefusalStopsTheCreates(t *testing.T) {
 	d.scale(8)
 	quota(t, ns, "20")
 	w.settles(t, "foo", 8)
+}
+
+// A server that answers every create with a failure of its own, as it does
+// where an admission webhook is out of order, is reported like a refusal.
+func TestBrokenWebhookIsReported(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	var mended atomic.Bool
+	webhook := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || !mended.Load() {
+			rw.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		if err := json.NewEncoder(rw).Encode(review); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(webhook.Close)
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
+		ObjectMeta: metav1.ObjectMeta{Name: ns},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "pods.e2e.imoocpod.dev",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				URL:      &webhook.URL,
+				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhook.Certificate().Raw}),
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": ns}},
+			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	configs := cluster.dynamic.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"))
+	if _, err := configs.Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := configs.Delete(context.Background(), ns, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "the server asks the webhook", func() bool {
+		_, err := cluster.core.Pods(ns).Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "probe"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
+		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil
+	})
+	d.create(2)
+	startInner(t, ns, nil, d.check())
+	w.until(t, "the failure is reported", func() bool {
+		failure := condition(w.imps["foo"], apis.ConditionReplicaFailure)
+		return failure.Reason == "CreateFailed" && strings.Contains(failure.Message, "pods.e2e.imoocpod.dev")
+	})
+	mended.Store(true)
+	w.settles(t, "foo", 2)
+	if failure := condition(w.imp("foo"), apis.ConditionReplicaFailure); failure.Status != metav1.ConditionFalse {
+		t.Errorf("the failure is still reported: %s", failure.Message)
+	}
 }
 
 // Rule 10: the loop adds no finalizer; an object can always be deleted.

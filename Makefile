@@ -120,6 +120,14 @@ install: build ## Install the CRDs
 uninstall: build ## Remove the CRDs, unless objects exist
 	$(PLUGIN) uninstall --crds
 
+.PHONY: deploy
+deploy: build ## Install the CRDs, and the controller for all namespaces (IMG=…)
+	$(PLUGIN) install --controller --all-namespaces $(if $(IMG),--image $(IMG))
+
+.PHONY: undeploy
+undeploy: build ## Remove that controller; CRDs and objects stay
+	$(PLUGIN) uninstall --all-namespaces
+
 .PHONY: run
 run: build ## Run the controller (ARGS="-A" for all namespaces)
 	$(PLUGIN) run-controller $(ARGS)

@@ -5,34 +5,77 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"path"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
-// CRDs are the files that have a group in their name.
-//
-//go:embed crds/*_*.yaml
+//go:embed crds rbac controller
 var files embed.FS
 
 // CRDs returns the custom resource definitions of the kinds that this program
 // ships, in the order of their file names.
 func CRDs() ([]*unstructured.Unstructured, error) {
+	// The definitions have a group and a resource in their names.
 	names, err := fs.Glob(files, "crds/*_*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("read the embedded CRDs: %w", err)
 	}
 	crds := make([]*unstructured.Unstructured, 0, len(names))
 	for _, name := range names {
-		data, err := files.ReadFile(name)
+		crd, err := read(name)
 		if err != nil {
-			return nil, fmt.Errorf("read the embedded CRD %s: %w", name, err)
-		}
-		crd := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(data, &crd.Object); err != nil {
-			return nil, fmt.Errorf("read the embedded CRD %s: %w", name, err)
+			return nil, err
 		}
 		crds = append(crds, crd)
 	}
 	return crds, nil
+}
+
+// read reads the one object of a manifest.
+func read(name string) (*unstructured.Unstructured, error) {
+	obj := &unstructured.Unstructured{}
+	if err := unmarshal(name, &obj.Object); err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
+
+// resources reads what the kustomization of a directory names, in its order.
+func resources(dir string) ([]*unstructured.Unstructured, error) {
+	var kustomization struct{ Resources []string }
+	if err := unmarshal(path.Join(dir, "kustomization.yaml"), &kustomization); err != nil {
+		return nil, err
+	}
+	var all []*unstructured.Unstructured
+	for _, name := range kustomization.Resources {
+		name = path.Join(dir, name)
+		if !strings.HasSuffix(name, ".yaml") {
+			below, err := resources(name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, below...)
+			continue
+		}
+		obj, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, obj)
+	}
+	return all, nil
+}
+
+func unmarshal(name string, into any) error {
+	data, err := files.ReadFile(name)
+	if err == nil {
+		err = yaml.Unmarshal(data, into)
+	}
+	if err != nil {
+		return fmt.Errorf("read the embedded %s: %w", name, err)
+	}
+	return nil
 }

@@ -44,18 +44,18 @@ func (d *dryRun) server() []string {
 	return nil
 }
 
-// complete makes the success message say that nothing was kept.
-func (d *dryRun) complete(flags *genericclioptions.PrintFlags) {
-	var message string
+// mark makes a success message say that nothing was kept.
+func (d *dryRun) mark(message string) string {
 	switch *d {
 	case "client":
-		message = "%s (dry run)"
+		return message + " (dry run)"
 	case "server":
-		message = "%s (server dry run)"
-	default:
-		return
+		return message + " (server dry run)"
 	}
-	if err := flags.Complete(message); err != nil {
-		panic(err) // cannot be: the template has its one verb
-	}
+	return message
+}
+
+// complete makes the success message say that nothing was kept.
+func (d *dryRun) complete(flags *genericclioptions.PrintFlags) {
+	flags.NamePrintFlags.Operation = d.mark(flags.NamePrintFlags.Operation)
 }

@@ -10,14 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/csaupgrade"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // crdResource is the resource type of CRDs themselves.
@@ -25,131 +22,207 @@ func crdResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 }
 
-// clientSideManager is the field manager of a plain "kubectl apply".
-const clientSideManager = "kubectl-client-side-apply"
-
-// installOptions says how to install.
+// installOptions says what to install, and how.
 type installOptions struct {
 	streams genericiooptions.IOStreams
+	print   *genericclioptions.PrintFlags
+	dryRun  dryRun
 	timeout time.Duration
+
+	// controller says that the controller is installed too; where and for what is
+	// in settings.
+	controller bool
+	settings   deploy.Settings
 }
 
-func newInstallCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &installOptions{streams: streams, timeout: time.Minute}
+func newInstallCommand(c *clients, version string, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &installOptions{
+		streams: streams, print: genericclioptions.NewPrintFlags(""), timeout: time.Minute,
+		settings: deploy.Settings{Image: deploy.Image + ":" + version, Replicas: 2, Version: version},
+	}
 	cmd := &cobra.Command{
-		Use:   "install [--timeout=duration]",
-		Short: "Install the custom resource definitions",
+		Use:   "install [--controller [--namespace=NAMESPACE | --all-namespaces] [--image=IMAGE] [--replicas=COUNT]] [--dry-run=server|client|none] [--timeout=duration]",
+		Short: "Install the custom resource definitions, and the controller if it is asked for",
 		Long: `Install the custom resource definitions that this program carries, and wait until
-the server serves them. Doing it again brings them up to date; objects are kept.`,
+the server serves them. Doing it again brings them up to date; objects are kept.
+
+With --controller, the controller is installed too, as a Deployment: for the
+current namespace and in it, or for all namespaces, in ` + deploy.SystemNamespace + ` unless
+--namespace names another. What is not said again is at its default again.`,
 		Example: `  # Install or update the CRDs
-  kubectl imoocpod install`,
+  kubectl imoocpod install
+
+  # Install or update the CRDs and a controller for all namespaces
+  kubectl imoocpod install --controller -A --image registry.example.com/kubectl-imoocpod:v1
+
+  # See what a controller for one namespace takes
+  kubectl imoocpod install --controller -n team-a --dry-run=client -o yaml`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.timeout <= 0 {
 				return usageErrorf(cmd, "--timeout must be more than 0, not %s", o.timeout)
 			}
+			for _, flag := range []string{"image", "replicas", "all-namespaces"} {
+				if cmd.Flags().Changed(flag) && !o.controller {
+					return usageErrorf(cmd, "--%s is for the controller: say --controller", flag)
+				}
+			}
+			if o.settings.Image == "" {
+				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
+			}
+			if _, err := o.print.ToPrinter(); err != nil {
+				return usageErrorf(cmd, "%w", err)
+			}
 			return o.run(cmd.Context(), c)
 		},
 	}
+	o.print.AddFlags(cmd)
+	o.dryRun.addFlag(cmd)
+	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller too.")
+	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "The controller reconciles the objects of all namespaces.")
+	cmd.Flags().StringVar(&o.settings.Image, "image", o.settings.Image, "Image of the controller.")
+	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "How many copies of the controller run, one of which works.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each definition to be served.")
 	return cmd
 }
 
 func (o *installOptions) run(ctx context.Context, c *clients) error {
-	client, err := c.dynamic()
-	if err != nil {
-		return err
-	}
 	crds, err := deploy.CRDs()
 	if err != nil {
 		return err
 	}
+	controller, err := o.controllerObjects(c)
+	if err != nil {
+		return err
+	}
+	a := &applier{dryRun: o.dryRun, print: o.print, out: o.streams.Out}
+	if o.dryRun.client() {
+		for _, obj := range append(crds, controller...) {
+			if err := a.say(obj, "applied"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if a.client, err = c.dynamic(); err != nil {
+		return err
+	}
+	err = o.installCRDs(ctx, a, crds)
+	if o.controller && apierrors.IsForbidden(err) {
+		// They are everybody's, and may well be there.
+		_, err = fmt.Fprintf(o.streams.ErrOut, "Warning: the custom resource definitions are left as they are: %v\n", err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, obj := range controller {
+		if err := o.installObject(ctx, a, obj); err != nil {
+			return err
+		}
+	}
+	found, err := deployedControllers(ctx, a.client, o.settings.Namespace)
+	if err != nil {
+		return err
+	}
+	return warnOfSkew(o.streams.ErrOut, o.settings.Version, found)
+}
+
+// controllerObjects are the controller's, with the namespace that is meant for
+// it in front of them, none unless it is asked for.
+func (o *installOptions) controllerObjects(c *clients) ([]*unstructured.Unstructured, error) {
+	if !o.controller {
+		return nil, nil
+	}
+	var err error
+	if o.settings.Namespace, err = controllerNamespace(c, o.settings.AllNamespaces); err != nil {
+		return nil, err
+	}
+	objs, err := deploy.Controller(o.settings)
+	if err != nil || o.settings.Namespace != deploy.SystemNamespace {
+		return objs, err
+	}
+	namespace, err := deploy.Namespace()
+	return append([]*unstructured.Unstructured{namespace}, objs...), err
+}
+
+// controllerNamespace is where a controller is: the namespace that a flag names,
+// or else the current one, or for all namespaces the one that is meant for it.
+func controllerNamespace(c *clients, all bool) (string, error) {
+	namespace, given, err := c.namespace()
+	if err == nil && all && !given {
+		namespace = deploy.SystemNamespace
+	}
+	return namespace, err
+}
+
+func (o *installOptions) installObject(ctx context.Context, a *applier, obj *unstructured.Unstructured) error {
+	before, after, err := a.apply(ctx, obj)
+	if err != nil {
+		return err
+	}
+	return a.say(after, applyDeed(before, after)+versionChange(before, after))
+}
+
+// versionChange tells of another version, where the label for it is.
+func versionChange(before, after *unstructured.Unstructured) string {
+	if before == nil {
+		return ""
+	}
+	was, is := before.GetLabels()[deploy.LabelVersion], after.GetLabels()[deploy.LabelVersion]
+	if was == "" || was == is {
+		return ""
+	}
+	return fmt.Sprintf(" (was %s, is %s)", was, is)
+}
+
+// sentCRD is a definition that the server has, and may not serve yet.
+type sentCRD struct{ before, after *unstructured.Unstructured }
+
+func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*unstructured.Unstructured) error {
 	// All are sent before the first is waited for: some servers take seconds for each.
 	var sent []sentCRD
+	var errs []error
 	for _, crd := range crds {
+		err := o.awaitDeleted(ctx, a.objects(crd), crd.GetName())
 		var one sentCRD
-		if one, err = o.send(ctx, client.Resource(crdResource()), crd); err != nil {
+		if err == nil {
+			one.before, one.after, err = a.apply(ctx, crd)
+		}
+		if err != nil {
+			errs = append(errs, err)
 			break
 		}
 		sent = append(sent, one)
 	}
-	errs := []error{err}
 	for _, crd := range sent {
-		errs = append(errs, o.await(ctx, client.Resource(crdResource()), crd))
+		errs = append(errs, o.await(ctx, a, crd))
 	}
 	return together(errs)
 }
 
-// sentCRD is a definition that the server has, and may not serve yet.
-type sentCRD struct {
-	applied *unstructured.Unstructured
-	// deed is what the apply did: created, configured or unchanged.
-	deed string
-}
-
-func (o *installOptions) send(ctx context.Context, client dynamic.ResourceInterface, crd *unstructured.Unstructured) (sentCRD, error) {
-	crdName := crd.GetName()
-	present, err := client.Get(ctx, crdName, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		present = nil
-	case err != nil:
-		return sentCRD{}, err
-	case present.GetDeletionTimestamp() != nil:
-		if err := awaitGone(ctx, client, present, o.timeout); err != nil {
-			return sentCRD{}, err
-		}
-		present = nil
-	}
-	if present != nil {
-		if err := takeOver(ctx, client, present); err != nil {
-			return sentCRD{}, err
-		}
-	}
-	applied, err := client.Apply(ctx, crdName, crd, metav1.ApplyOptions{FieldManager: replica.FieldManager, Force: true})
-	if err != nil {
-		return sentCRD{}, err
-	}
-	return sentCRD{applied: applied, deed: applyDeed(present, applied)}, nil
-}
-
 // await waits until the server serves a definition, and says what was done.
-func (o *installOptions) await(ctx context.Context, client dynamic.ResourceInterface, crd sentCRD) error {
-	crdName, version := crd.applied.GetName(), crd.applied.GetResourceVersion()
-	if err := awaitObject(ctx, client, crdName, o.timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		return obj != nil && atLeast(obj, version) && established(obj), nil
-	}); err != nil {
-		return fmt.Errorf("wait for %s to be established: %w", crdName, err)
+func (o *installOptions) await(ctx context.Context, a *applier, crd sentCRD) error {
+	crdName, version := crd.after.GetName(), crd.after.GetResourceVersion()
+	if len(o.dryRun.server()) == 0 {
+		if err := awaitObject(ctx, a.objects(crd.after), crdName, o.timeout, func(obj *unstructured.Unstructured) (bool, error) {
+			return obj != nil && atLeast(obj, version) && established(obj), nil
+		}); err != nil {
+			return fmt.Errorf("wait for %s to be established: %w", crdName, err)
+		}
 	}
-	_, err := fmt.Fprintf(o.streams.Out, "customresourcedefinition.apiextensions.k8s.io/%s %s\n", crdName, crd.deed)
-	return err
+	return a.say(crd.after, applyDeed(crd.before, crd.after))
 }
 
-// applyDeed is the word for what an apply did.
-func applyDeed(before, after *unstructured.Unstructured) string {
-	switch {
-	case before == nil:
-		return "created"
-	case before.GetGeneration() == after.GetGeneration():
-		return "unchanged"
-	}
-	return "configured"
-}
-
-// takeOver makes the fields that an earlier client-side apply set ours, so that
-// those which a new version no longer has are removed.
-func takeOver(ctx context.Context, client dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(crd, sets.New(clientSideManager), replica.FieldManager)
-	if err != nil {
-		return fmt.Errorf("take %s over from an earlier kubectl apply: %w", crd.GetName(), err)
-	}
-	if len(patch) == 0 {
+// awaitDeleted waits until a definition that is being deleted is gone.
+func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.ResourceInterface, name string) error {
+	present, err := client.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if _, err := client.Patch(ctx, crd.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: replica.FieldManager}); err != nil {
-		return fmt.Errorf("take %s over from an earlier kubectl apply: %w", crd.GetName(), err)
+	if err != nil || present.GetDeletionTimestamp() == nil {
+		return err
 	}
-	return nil
+	return awaitGone(ctx, client, present, o.timeout)
 }
 
 // established says whether the server serves the resource type of a CRD.

@@ -73,7 +73,7 @@ in the foreground against the current context.`,
 		newDeleteCommand(c, streams),
 		newKindsCommand(c, streams))
 	add("cluster",
-		newInstallCommand(c, streams),
+		newInstallCommand(c, version, streams),
 		newUninstallCommand(c, streams),
 		newRunControllerCommand(c, streams))
 	add("", newVersionCommand(c, version, streams), newOptionsCommand(streams))

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
@@ -19,6 +21,7 @@ import (
 // uninstallOptions says what to remove.
 type uninstallOptions struct {
 	streams       genericiooptions.IOStreams
+	allNamespaces bool
 	crds          bool
 	deleteObjects bool
 	timeout       time.Duration
@@ -27,30 +30,43 @@ type uninstallOptions struct {
 func newUninstallCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &uninstallOptions{streams: streams, timeout: 2 * time.Minute}
 	cmd := &cobra.Command{
-		Use:   "uninstall --crds [--delete-objects] [--timeout=duration]",
-		Short: "Remove the custom resource definitions",
-		Long: `Remove the custom resource definitions. Removing a definition deletes every object
-of it, in all namespaces, so this is refused while there are any, unless
---delete-objects says that it is meant.`,
-		Example: `  # Remove the CRDs if nobody uses them
+		Use:   "uninstall ([--namespace=NAMESPACE | --all-namespaces] | --crds [--delete-objects]) [--timeout=duration]",
+		Short: "Remove the controller, or the custom resource definitions",
+		Long: `Remove the controller that "install --controller" installed: that of the current
+namespace, or that for all namespaces. Objects and their pods stay.
+
+With --crds, remove the custom resource definitions instead. Removing a definition
+deletes every object of it, in all namespaces, so this is refused while there are
+any, unless --delete-objects says that it is meant.`,
+		Example: `  # Remove the controller for all namespaces
+  kubectl imoocpod uninstall -A
+
+  # Remove the CRDs if nobody uses them
   kubectl imoocpod uninstall --crds
 
   # Remove the CRDs and every object of them
   kubectl imoocpod uninstall --crds --delete-objects`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !o.crds {
-				return usageErrorf(cmd, "nothing to remove: say --crds for the custom resource definitions")
-			}
 			if o.timeout <= 0 {
 				return usageErrorf(cmd, "--timeout must be more than 0, not %s", o.timeout)
+			}
+			if o.deleteObjects && !o.crds {
+				return usageErrorf(cmd, "--delete-objects goes with --crds: the controller is removed without")
+			}
+			if o.allNamespaces && o.crds {
+				return usageErrorf(cmd, "--all-namespaces says which controller to remove, and --crds removes none")
+			}
+			if !o.crds {
+				return o.uninstallController(cmd.Context(), c)
 			}
 			return o.run(cmd.Context(), c)
 		},
 	}
-	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions.")
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Remove the controller for all namespaces.")
+	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions, and no controller.")
 	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Delete every object of the definitions too, in all namespaces.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each object and definition to be gone.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each object, definition or controller to be gone.")
 	return cmd
 }
 
@@ -72,6 +88,63 @@ func (o *uninstallOptions) run(ctx context.Context, c *clients) error {
 		}
 	}
 	return nil
+}
+
+// uninstallController removes what "install --controller" applied, but for the
+// namespace, in the opposite order: nothing loses its rights while it runs.
+func (o *uninstallOptions) uninstallController(ctx context.Context, c *clients) error {
+	client, err := c.dynamic()
+	if err != nil {
+		return err
+	}
+	namespace, err := controllerNamespace(c, o.allNamespaces)
+	if err != nil {
+		return err
+	}
+	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: o.allNamespaces})
+	if err != nil {
+		return err
+	}
+	removed := false
+	for _, obj := range slices.Backward(objs) {
+		gone, err := o.remove(ctx, objectsLike(client, obj), obj.GetName())
+		if err != nil {
+			return err
+		}
+		if gone {
+			removed = true
+			if err := (&printers.NamePrinter{Operation: "deleted"}).PrintObj(obj, o.streams.Out); err != nil {
+				return err
+			}
+		}
+	}
+	if removed {
+		return nil
+	}
+	which := "the controller for namespace " + namespace
+	if o.allNamespaces {
+		which = "the controller for all namespaces"
+	}
+	_, err = fmt.Fprintf(o.streams.Out, "%s was not installed\n", which)
+	return err
+}
+
+// remove deletes an object and waits until it and what it owns are gone. gone is
+// false if it was not there.
+func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, objName string) (gone bool, err error) {
+	present, err := objects.Get(ctx, objName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	uid, foreground := present.GetUID(), metav1.DeletePropagationForeground
+	err = objects.Delete(ctx, objName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &foreground})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, err
+	}
+	return true, awaitGone(ctx, objects, present, o.timeout)
 }
 
 func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.ResourceInterface, crdName string) error {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,14 +24,15 @@ type versionOptions struct {
 type versions struct {
 	ClientVersion string        `json:"clientVersion"`
 	ServerVersion *version.Info `json:"serverVersion,omitempty"`
+	Controllers   []deployed    `json:"controllers,omitempty"`
 }
 
 func newVersionCommand(c *clients, client string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &versionOptions{streams: streams, client: client}
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of this plugin and of the server",
-		Example: `  # Both versions
+		Short: "Print the versions of this plugin, of the server and of the controllers on it",
+		Example: `  # All versions
   kubectl imoocpod version
 
   # Only that of the plugin; asks no server
@@ -53,12 +55,30 @@ func (o *versionOptions) run(ctx context.Context, c *clients) error {
 	var serverErr error
 	if !o.only {
 		v.ServerVersion, serverErr = serverVersion(ctx, c)
+		if serverErr == nil {
+			v.Controllers, serverErr = controllerVersions(ctx, c)
+		}
 	}
 	// The client's version is worth having also where the server's is not to be had.
 	if err := o.print(v); err != nil {
 		return err
 	}
-	return serverErr
+	if serverErr != nil {
+		return serverErr
+	}
+	return warnOfSkew(o.streams.ErrOut, o.client, v.Controllers)
+}
+
+func controllerVersions(ctx context.Context, c *clients) ([]deployed, error) {
+	client, err := c.dynamic()
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	return deployedControllers(ctx, client, namespace)
 }
 
 func serverVersion(ctx context.Context, c *clients) (*version.Info, error) {
@@ -90,6 +110,9 @@ func (o *versionOptions) print(v versions) error {
 		text = fmt.Appendf(nil, "Client Version: %s\n", v.ClientVersion)
 		if v.ServerVersion != nil {
 			text = fmt.Appendf(text, "Server Version: %s\n", v.ServerVersion.GitVersion)
+		}
+		for _, d := range v.Controllers {
+			text = fmt.Appendf(text, "Controller Version: %s (namespace %s)\n", cmp.Or(d.Version, "unknown"), d.Namespace)
 		}
 	}
 	if err != nil {

@@ -1,10 +1,16 @@
 package e2e
 
 import (
+	"errors"
+	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 )
@@ -72,4 +78,122 @@ func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 		}
 	}
 	return found
+}
+
+// What "install --controller" applies is what the kustomizations make.
+func TestInstallsWhatKustomizeMakes(t *testing.T) {
+	t.Parallel()
+	for dir, args := range map[string]string{
+		"deploy":            "-A --image ghcr.io/imoocpod/kubectl-imoocpod:latest",
+		"deploy/namespaced": "-n default --image ghcr.io/imoocpod/kubectl-imoocpod:latest",
+	} {
+		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
+			want := manifests(t, must(t, kubectl(t, "", "kustomize", "../../"+dir)))
+			got := manifests(t, imoocpod(t, "", words("install --controller --dry-run=client -o yaml "+args)...))
+			for id, obj := range got {
+				switch obj.GetKind() {
+				case "CustomResourceDefinition", "Namespace":
+					delete(got, id)
+				case "Deployment":
+					labels := obj.GetLabels()
+					if labels[deploy.LabelVersion] == "" {
+						t.Errorf("%s does not say its version", id)
+					}
+					delete(labels, deploy.LabelVersion)
+					obj.SetLabels(labels)
+				}
+			}
+			for id := range want {
+				if got[id] == nil || !reflect.DeepEqual(want[id].Object, got[id].Object) {
+					t.Errorf("kustomize makes the %s %v\ninstall applies %v", id, want[id], got[id])
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("kustomize makes %d objects, install applies %d", len(want), len(got))
+			}
+		})
+	}
+}
+
+// manifests are the objects of a stream of YAML, by what they are.
+func manifests(t *testing.T, text string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	all := map[string]*unstructured.Unstructured{}
+	for decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 1<<20); ; {
+		obj := &unstructured.Unstructured{}
+		err := decoder.Decode(&obj.Object)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[obj.GetKind()+" "+obj.GetNamespace()+"/"+obj.GetName()] = obj
+	}
+}
+
+// A controller is installed, brought up to date and removed, and each says what
+// it did: the one for all namespaces by whoever may do everything, the one for
+// one namespace by whoever administers that.
+func TestInstallController(t *testing.T) {
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo")
+	must(t, kubectl(t, ns, "create", "rolebinding", "lead", "--clusterrole=admin", "--user=lead"))
+	for _, form := range []struct{ flags, user, namespace string }{
+		{"-A", "", system},
+		{"-n " + ns, "--as lead", ns},
+	} {
+		t.Run(form.flags, func(t *testing.T) {
+			run := func(args string) result { return kubectl(t, "", words("imoocpod "+args+" "+form.flags+" "+form.user)...) }
+			out := must(t, run("install --controller --image example.com/c:v1 --replicas 3"))
+			deployment := "deployment.apps/imoocpod-controller"
+			if !strings.Contains(out, deployment+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
+				t.Errorf("the first install printed %q", out)
+			}
+			must(t, kubectl(t, form.namespace, "rollout", "status", deployment, "--timeout", deadline.String()))
+			got := must(t, kubectl(t, form.namespace, "get", deployment, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
+			if got != "3 example.com/c:v1 3" {
+				t.Errorf("the Deployment has %q", got)
+			}
+			for _, dryRun := range []string{"", " --dry-run=server"} {
+				out = must(t, run("install --controller --image example.com/c:v1 --replicas 3"+dryRun))
+				for line := range strings.Lines(out) {
+					if !strings.Contains(line, " unchanged") || strings.Contains(line, "server dry run") != (dryRun != "") {
+						t.Errorf("install%s of what is there printed %q", dryRun, line)
+					}
+				}
+			}
+
+			// Another version is told of, and replaced.
+			must(t, kubectl(t, form.namespace, "label", "--overwrite", deployment, deploy.LabelVersion+"=v0.0.1"))
+			version := func() result { return kubectl(t, "", words("imoocpod version -n "+form.namespace+" "+form.user)...) }
+			r := version()
+			if !strings.Contains(must(t, r), "Controller Version: v0.0.1 (namespace "+form.namespace+")\n") ||
+				!strings.Contains(r.stderr, "Warning: the controller in namespace "+form.namespace+" is of version v0.0.1, and this program of ") {
+				t.Errorf("version printed %q and said %q", r.stdout, r.stderr)
+			}
+			if out = must(t, run("install --controller")); !strings.Contains(out, deployment+" configured (was v0.0.1, is ") {
+				t.Errorf("install over another version printed %q", out)
+			}
+			if r := version(); r.stderr != "" {
+				t.Errorf("version said %q of the same version", r.stderr)
+			}
+
+			if out = must(t, run("uninstall")); !strings.Contains(out, deployment+" deleted\n") || strings.Contains(out, "namespace/") {
+				t.Errorf("uninstall printed %q", out)
+			}
+			if left := must(t, kubectl(t, form.namespace, "get", "pods,deployments,roles,poddisruptionbudgets,networkpolicies,services", "-o", "name", "-l", deploy.ControllerLabel)); left != "" {
+				t.Errorf("uninstall left %q", left)
+			}
+			if out = must(t, run("uninstall")); !strings.Contains(out, " was not installed\n") {
+				t.Errorf("the second uninstall printed %q", out)
+			}
+		})
+		if form.namespace == system {
+			imoocpod(t, "", "install", "--controller", "-A") // with it come the rights of people
+			defer imoocpod(t, "", "uninstall", "-A")
+		}
+	}
+	getImoocPod(t, ns, "foo")
 }

@@ -1,0 +1,126 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	// SystemNamespace is where the controller for all namespaces is put unless
+	// another is chosen.
+	SystemNamespace = "imoocpod-system"
+	// ControllerName is the name of the controller's Deployment and of all that
+	// belongs to it.
+	ControllerName = "imoocpod-controller"
+	// LabelVersion is the label of the Deployment that holds the version of the
+	// program that installed it.
+	LabelVersion = "app.kubernetes.io/version"
+	// ControllerLabel selects the Deployments of controllers.
+	ControllerLabel = "app.kubernetes.io/name=" + ControllerName
+	// Image is where the controller's image is by default; its tag is the version.
+	Image = "ghcr.io/imoocpod/kubectl-imoocpod"
+)
+
+// allNamespaces is the argument of the controller that the namespaced form has not.
+const allNamespaces = "--all-namespaces"
+
+// Namespace returns the namespace that is meant for the controller for all
+// namespaces. It is no part of the controller: objects go with a namespace.
+func Namespace() (*unstructured.Unstructured, error) { return read("crds/namespace.yaml") }
+
+// Settings say how to deploy the controller.
+type Settings struct {
+	// Namespace is where it is put.
+	Namespace string
+	// AllNamespaces says that it works in all of them, and not in its own alone.
+	AllNamespaces bool
+	// Image is the container's, Replicas how many copies run, one of which works.
+	Image    string
+	Replicas int32
+	// Version is that of the program.
+	Version string
+}
+
+// Controller returns the controller's objects, in the order in which they are
+// to be applied: what the kustomization of this directory makes, or that of
+// namespaced.
+func Controller(s Settings) ([]*unstructured.Unstructured, error) {
+	dirs := []string{"rbac", "controller"}
+	if !s.AllNamespaces {
+		dirs[0] = "rbac/namespaced"
+	}
+	var all []*unstructured.Unstructured
+	for _, dir := range dirs {
+		objs, err := resources(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, objs...)
+	}
+	if !s.AllNamespaces {
+		// A priority class is in no namespace.
+		all = slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "PriorityClass" })
+	}
+	for _, obj := range all {
+		if err := s.put(obj); err != nil {
+			return nil, fmt.Errorf("make the %s %s: %w", obj.GetKind(), obj.GetName(), err)
+		}
+	}
+	return all, nil
+}
+
+// put makes an object of the manifests what the settings say.
+func (s Settings) put(obj *unstructured.Unstructured) error {
+	if obj.GetNamespace() == SystemNamespace {
+		obj.SetNamespace(s.Namespace)
+	}
+	switch obj.GetKind() {
+	case "RoleBinding", "ClusterRoleBinding":
+		return edit(obj.Object, "subjects", func(account map[string]any) { account["namespace"] = s.Namespace })
+	case "Deployment":
+		return s.putDeployment(obj)
+	}
+	return nil
+}
+
+func (s Settings) putDeployment(obj *unstructured.Unstructured) error {
+	labels := obj.GetLabels()
+	labels[LabelVersion] = s.Version
+	obj.SetLabels(labels)
+	if err := unstructured.SetNestedField(obj.Object, int64(s.Replicas), "spec", "replicas"); err != nil {
+		return err
+	}
+	pod, found, err := unstructured.NestedMap(obj.Object, "spec", "template", "spec")
+	if err != nil || !found {
+		return fmt.Errorf("it has no pod template: %w", err)
+	}
+	if !s.AllNamespaces {
+		delete(pod, "priorityClassName")
+	}
+	err = edit(pod, "containers", func(container map[string]any) {
+		container["image"] = s.Image
+		if args, ok := container["args"].([]any); ok && !s.AllNamespaces {
+			container["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == allNamespaces })
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return unstructured.SetNestedMap(obj.Object, pod, "spec", "template", "spec")
+}
+
+// edit changes each element of a list of an object.
+func edit(object map[string]any, field string, change func(map[string]any)) error {
+	list, found, err := unstructured.NestedSlice(object, field)
+	if err != nil || !found {
+		return fmt.Errorf("it has no %s: %w", field, err)
+	}
+	for _, element := range list {
+		if element, ok := element.(map[string]any); ok {
+			change(element)
+		}
+	}
+	return unstructured.SetNestedSlice(object, list, field)
+}

@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/csaupgrade"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// clientSideManager is the field manager of a plain "kubectl apply".
+const clientSideManager = "kubectl-client-side-apply"
+
+// applier applies manifests that this program carries, and says what came of
+// each.
+type applier struct {
+	client dynamic.Interface
+	dryRun dryRun
+	print  *genericclioptions.PrintFlags
+	out    io.Writer
+
+	// printer is the one of an output format that was asked for.
+	printer printers.ResourcePrinter
+}
+
+// objects is the client for objects like one of the manifests, of which the kinds
+// are known, and so that their plurals are regular.
+func (a *applier) objects(obj *unstructured.Unstructured) dynamic.ResourceInterface {
+	return objectsLike(a.client, obj)
+}
+
+func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
+	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
+	return client.Resource(resource).Namespace(obj.GetNamespace())
+}
+
+// apply makes an object what the manifest says, by server-side apply, and
+// returns it as it was, nil if there was none, and as it is now.
+func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
+	objects := a.objects(obj)
+	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		before = nil
+	case err != nil:
+		return nil, nil, err
+	default:
+		if err := a.takeOver(ctx, objects, before); err != nil {
+			return nil, nil, err
+		}
+	}
+	after, err = objects.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: replica.FieldManager, Force: true, DryRun: a.dryRun.server()})
+	return before, after, err
+}
+
+// takeOver makes the fields that an earlier client-side apply set ours, so that
+// those which a new version no longer has are removed.
+func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), replica.FieldManager)
+	if err == nil && len(patch) > 0 {
+		_, err = objects.Patch(ctx, obj.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: replica.FieldManager, DryRun: a.dryRun.server()})
+	}
+	if err != nil {
+		return fmt.Errorf("take %s over from an earlier kubectl apply: %w", obj.GetName(), err)
+	}
+	return nil
+}
+
+// say prints an object, or what was done with it.
+func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
+	if a.printer == nil {
+		a.print.NamePrintFlags.Operation = a.dryRun.mark(deed)
+		printer, err := a.print.ToPrinter()
+		if err != nil {
+			return err
+		}
+		if format := *a.print.OutputFormat; format != "" {
+			a.printer = printer // which knows what it has printed before
+		}
+		return printer.PrintObj(obj, a.out)
+	}
+	return a.printer.PrintObj(obj, a.out)
+}
+
+// applyDeed is the word for what an apply did.
+func applyDeed(before, after *unstructured.Unstructured) string {
+	switch {
+	case before == nil:
+		return "created"
+	case before.GetResourceVersion() == after.GetResourceVersion():
+		return "unchanged"
+	case before.GetGeneration() == 0:
+		return "configured"
+	case before.GetGeneration() == after.GetGeneration() && maps.Equal(before.GetLabels(), after.GetLabels()):
+		return "unchanged" // the status is somebody else's
+	}
+	return "configured"
+}

@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// A loop whose token has expired goes on when its file holds a new one, as the
+// kubelet puts it there. The tokens end with the secrets that they are bound to.
+func TestCredentialsAreRenewed(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	must(t, kubectl(t, ns, "create", "serviceaccount", "loop"))
+	must(t, kubectl(t, ns, "create", "rolebinding", "loop", "--clusterrole=cluster-admin", "--serviceaccount="+ns+":loop"))
+	token := func(secret string) string {
+		must(t, kubectl(t, ns, "create", "secret", "generic", secret))
+		return strings.TrimSpace(must(t, kubectl(t, ns, "create", "token", "loop", "--bound-object-kind=Secret", "--bound-object-name="+secret)))
+	}
+	old, renewed := token("old"), token("renewed")
+	tokenFile := writeFile(t, old)
+	kubeconfig, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := kubeconfig.Contexts[kubeconfig.CurrentContext].AuthInfo
+	kubeconfig.AuthInfos[user] = &clientcmdapi.AuthInfo{TokenFile: tokenFile}
+	data, err := clientcmd.Write(*kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.create(1)
+	l := startLoop(t, ns, "--kubeconfig", writeFile(t, string(data)))
+	w.settles(t, "foo", 1)
+	must(t, kubectl(t, ns, "delete", "secret", "old"))
+	config := rest.AnonymousClientConfig(cluster.config)
+	config.BearerToken = old
+	withOld, err := corev1client.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the old token has expired", func() bool {
+		_, err := withOld.Pods(ns).List(t.Context(), metav1.ListOptions{Limit: 1})
+		return apierrors.IsUnauthorized(err)
+	})
+	d.scale(2)
+	l.says("Unauthorized; trying again")
+	if err := os.WriteFile(tokenFile, []byte(renewed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.settles(t, "foo", 2)
+}

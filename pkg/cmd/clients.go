@@ -79,6 +79,10 @@ func (c *clients) dynamic() (*dynamic.DynamicClient, error) {
 	if err != nil {
 		return nil, err
 	}
+	return dynamicFor(config)
+}
+
+func dynamicFor(config *rest.Config) (*dynamic.DynamicClient, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
@@ -133,14 +137,23 @@ func (c *clients) core() (*corev1client.CoreV1Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config = rest.CopyConfig(config)
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	client, err := corev1client.NewForConfig(config)
+	return coreFor(config)
+}
+
+func coreFor(config *rest.Config) (*corev1client.CoreV1Client, error) {
+	client, err := corev1client.NewForConfig(protobuf(config))
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	return client, nil
+}
+
+// protobuf is how to speak to the server of its built-in types.
+func protobuf(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	return config
 }
 
 var (

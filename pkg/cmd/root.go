@@ -75,7 +75,7 @@ in the foreground against the current context.`,
 	add("cluster",
 		newInstallCommand(c, version, streams),
 		newUninstallCommand(c, streams),
-		newRunControllerCommand(c, streams))
+		newRunControllerCommand(c, version, streams))
 	add("", newVersionCommand(c, version, streams), newOptionsCommand(streams))
 	return root
 }

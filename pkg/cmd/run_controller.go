@@ -9,9 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // defaultWorkers is how many objects are reconciled at the same time: enough
@@ -21,23 +23,33 @@ const defaultWorkers = 8
 // runControllerOptions says what the loop works on.
 type runControllerOptions struct {
 	streams       genericiooptions.IOStreams
+	out           *lines
+	version       string
 	allNamespaces bool
 	workers       int
+	lease         leaseOptions
 }
 
-func newRunControllerCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &runControllerOptions{streams: streams, workers: defaultWorkers}
+func newRunControllerCommand(c *clients, version string, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &runControllerOptions{streams: streams, version: version, workers: defaultWorkers}
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE | --all-namespaces] [--workers=COUNT]",
 		Short: "Run the controller here, in the foreground, until Ctrl-C",
 		Long: `Run the controller here, in the foreground, against the current context. It makes
 and removes the pods of ImoocPods until Ctrl-C; the objects and their pods stay.
-It may be stopped or killed at any moment: the next one goes on where it was.`,
+It may be stopped or killed at any moment: the next one goes on where it was.
+
+A lease lets one loop work at a time in a namespace, or in all of them. A second
+one says who has it, and waits. It is given up at Ctrl-C, and taken over at once
+from a loop that was killed on this machine.`,
 		Example: `  # Reconcile the ImoocPods of the current namespace
   kubectl imoocpod run-controller
 
   # Reconcile those of all namespaces
-  kubectl imoocpod run-controller -A`,
+  kubectl imoocpod run-controller -A
+
+  # Fail, with exit code 7, if another loop does so already
+  kubectl imoocpod run-controller --if-held=exit`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.workers < 1 {
@@ -48,6 +60,7 @@ It may be stopped or killed at any moment: the next one goes on where it was.`,
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
 	cmd.Flags().IntVar(&o.workers, "workers", o.workers, "How many objects are reconciled at the same time.")
+	o.lease.addFlags(cmd)
 	return cmd
 }
 
@@ -60,10 +73,6 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	if o.allNamespaces {
 		namespace, where = metav1.NamespaceAll, "all namespaces"
 	}
-	dynamic, err := c.dynamic()
-	if err != nil {
-		return err
-	}
 	core, err := c.core()
 	if err != nil {
 		return err
@@ -75,21 +84,41 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	if err := checkNamespace(ctx, core, namespace); err != nil {
 		return err
 	}
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	o.out = &lines{to: o.streams.Out}
+	err = o.lease.hold(ctx, config, controller.ThisProcess(o.version, status.Scope{Namespace: namespace}), o.out.say,
+		func(ctx context.Context, config *rest.Config) error { return o.reconcile(ctx, config, namespace) })
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil // Ctrl-C is how it is meant to end
+}
+
+// reconcile runs a loop until the context ends.
+func (o *runControllerOptions) reconcile(ctx context.Context, config *rest.Config, namespace string) error {
+	dynamic, err := dynamicFor(config)
+	if err != nil {
+		return err
+	}
+	core, err := coreFor(config)
+	if err != nil {
+		return err
+	}
 	loop, err := controller.New(controller.Options{
 		Dynamic:   dynamic,
 		Core:      core,
-		Kinds:     []replica.Kind{kind},
+		Kinds:     []replica.Kind{replica.ImoocPod()},
 		Namespace: namespace,
 		Workers:   o.workers,
-		Out:       o.streams.Out,
+		Out:       o.out,
 	})
 	if err != nil {
 		return err
 	}
-	if err := loop.Run(ctx); ctx.Err() == nil {
-		return err
-	}
-	return nil // Ctrl-C is how it is meant to end
+	return loop.Run(ctx)
 }
 
 // checkNamespace says when a namespace is not there: nothing would ever happen

@@ -112,8 +112,8 @@ func TestBadInput(t *testing.T) {
 	forbidden := func(args, verb, resource string) refusal {
 		return refusal{args: args + " --as nobody", code: exitForbidden, says: []string{"Error from server (Forbidden): ", fmt.Sprintf("User %q cannot %s resource %q", "nobody", verb, resource)}}
 	}
-	loopForbidden := forbidden("run-controller", "list", "")
-	loopForbidden.says, loopForbidden.prints = []string{"Error from server (Forbidden): ", `User "nobody" cannot list resource "`}, "Reconciling "
+	loopForbidden := forbidden("run-controller", "get", "leases")
+	loopForbidden.prints = "Reconciling "
 	short := func(args, resource string) refusal {
 		return refusal{args: args + " --as " + few, code: exitForbidden, says: []string{fmt.Sprintf("User %q cannot list resource %q", few, resource)}}
 	}

@@ -1,0 +1,234 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// The times of a lease, which are those of Kubernetes' own controllers.
+const (
+	// leaseDuration is how long a loop that is not heard of keeps others waiting.
+	leaseDuration = 15 * time.Second
+	// renewDeadline is how long a loop tries to renew its lease until it stops.
+	renewDeadline = 10 * time.Second
+	// renewPeriod is how often a lease is renewed, or looked at by who waits for it.
+	renewPeriod = 2 * time.Second
+	// writesFor is how long after a renewal writes are begun: until shortly before
+	// another may have the lease.
+	writesFor = leaseDuration - renewPeriod
+	// releaseTimeout bounds the giving up of a lease when a loop stops.
+	releaseTimeout = 5 * time.Second
+)
+
+// Lease lets one loop of a scope work at a time. Two would do no harm, but each
+// would do what the other has done.
+type Lease struct {
+	// Client reaches the lease.
+	Client coordinationv1client.LeasesGetter
+	// Self is this loop; Since, Renewed and For are not used.
+	Self status.Loop
+	// ExitIfHeld makes Hold return a HeldError where it would wait.
+	ExitIfHeld bool
+	// Say takes a line for the person who watches the loop.
+	Say func(format string, args ...any)
+	// Clock tells the time, with jumps; nil means the machine's.
+	Clock clock.PassiveClock
+
+	mu      sync.Mutex
+	renewed time.Time // the last time, zero while the lease is not held
+}
+
+// HeldError says that another loop has the lease.
+type HeldError struct{ By status.Loop }
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%s, reconciles %s", e.By, e.By.Scope)
+}
+
+var (
+	errLeaseLost    = errors.New("the lease could not be renewed in time")
+	errLeaseNotHeld = errors.New("nothing is written while the lease is not held")
+)
+
+// Hold waits for the lease and does the work while it has it, again and again
+// if it loses it; then the context of the work ends early. The lease is given
+// up when the work is done. Hold returns what the work does, nil if it was
+// stopped while it waited, and an error at once where rights are missing.
+func (l *Lease) Hold(ctx context.Context, work func(context.Context) error) error {
+	for first := true; ; first = false {
+		err := l.term(ctx, first, work)
+		if ctx.Err() != nil || !errors.Is(err, errLeaseLost) {
+			return err
+		}
+		l.Say("%v: stopped, and waiting for it", err)
+	}
+}
+
+// term waits for the lease once, and works until it is lost or the work is done.
+func (l *Lease) term(ctx context.Context, first bool, work func(context.Context) error) error {
+	lock := &lock{lease: l, insist: first}
+	// The lease is renewed until the work is done, which finishes its writes when
+	// ctx ends.
+	electing, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	lock.stop = stop
+	interrupted := context.AfterFunc(ctx, func() { stop(nil) })
+	result := make(chan error, 1)
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, Name: lock.name(),
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: renewPeriod,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(leading context.Context) {
+				interrupted()
+				defer stop(nil)
+				working, end := context.WithCancelCause(ctx)
+				defer end(nil)
+				defer context.AfterFunc(leading, func() { end(lock.lost()) })()
+				if first {
+					l.tellOverlaps(working)
+				}
+				err := work(working)
+				if cause := context.Cause(working); errors.Is(cause, errLeaseLost) {
+					err = cause
+				}
+				result <- err
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("take the lease %s: %w", lock.Describe(), err)
+	}
+	elector.Run(klog.NewContext(electing, quiet(ctx)))
+	if !lock.led { // Run has returned, so nobody else looks at the lock
+		if cause := context.Cause(electing); !errors.Is(cause, context.Canceled) {
+			return cause
+		}
+		return nil
+	}
+	err = <-result
+	if l.drop() {
+		lock.release(ctx)
+	}
+	return err
+}
+
+// quiet is the logger of the election. What is worth a line is said in the
+// loop's own words; the election's are for those who ask with -v=4.
+func quiet(ctx context.Context) klog.Logger {
+	if logger := klog.FromContext(ctx); logger.V(4).Enabled() {
+		return logger
+	}
+	return logr.Discard()
+}
+
+// Fence lets requests that write through only while the lease is held. The
+// work is stopped when the lease is lost; but a machine that slept does not
+// know yet that it lost it.
+func (l *Lease) Fence(next http.RoundTripper) http.RoundTripper {
+	return fence{lease: l, next: next}
+}
+
+type fence struct {
+	lease *Lease
+	next  http.RoundTripper
+}
+
+// RoundTrip sends a request, unless it writes and the lease is not held.
+func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !f.lease.held() {
+		return nil, errLeaseNotHeld
+	}
+	return f.next.RoundTrip(r)
+}
+
+// held says whether no other can have the lease yet.
+func (l *Lease) held() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewed.IsZero() {
+		return false
+	}
+	// The time of the wall counts while the machine sleeps; the monotonic one
+	// counts when somebody sets the clock back.
+	now := l.now()
+	return now.Sub(l.renewed) < writesFor && now.Round(0).Sub(l.renewed.Round(0)) < writesFor
+}
+
+// renewedAt notes a renewal by when it was sent.
+func (l *Lease) renewedAt(sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed = sent
+}
+
+// drop ends the right to write, and says whether there was one.
+func (l *Lease) drop() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held := !l.renewed.IsZero()
+	l.renewed = time.Time{}
+	return held
+}
+
+func (l *Lease) now() time.Time {
+	if l.Clock == nil {
+		return time.Now()
+	}
+	return l.Clock.Now()
+}
+
+// tellOverlaps says which other loops work on some of the same objects. It is a
+// convenience: who may not list leases is told nothing.
+func (l *Lease) tellOverlaps(ctx context.Context) {
+	own, name := l.Self.Scope.Lease()
+	where := []string{l.Self.Scope.Namespace}
+	if own != apis.LeaseNamespaceForAll {
+		where = append(where, apis.LeaseNamespaceForAll)
+	}
+	for _, namespace := range where {
+		leases, err := l.Client.Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
+		if err != nil {
+			klog.FromContext(ctx).V(1).Info("Other loops are not looked for", "namespace", namespace, "err", err)
+			continue
+		}
+		for i := range leases.Items {
+			other := status.LoopOf(&leases.Items[i])
+			same := leases.Items[i].Namespace == own && leases.Items[i].Name == name
+			if !same && other.Live(l.now()) && !l.dead(other) && other.Scope.Overlaps(l.Self.Scope) {
+				l.Say("%s, reconciles %s: of what both reconcile, each does what the other has not yet done", other, other.Scope)
+			}
+		}
+	}
+}
+
+// dead says whether a loop is a process of this machine that has ended.
+func (l *Lease) dead(other status.Loop) bool {
+	if other.Machine == "" || other.Machine != l.Self.Machine || other.Holder == l.Self.Holder {
+		return false
+	}
+	return other.PID == l.Self.PID || !alive(other.PID)
+}
+
+// explainLease says what to do about a lease that one may not have.
+func explainLease(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w; a lease keeps a second loop from doing the same work, --leader-elect=false does without", err)
+	}
+	return err
+}

@@ -19,7 +19,9 @@ var version = "v0.0.0-dev"
 func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	ctx, stop := interruptible()
-	err := cmd.NewRootCommand(version, streams).ExecuteContext(ctx)
+	root := cmd.NewRootCommand(version, streams)
+	root.SetArgs(cmd.Arguments(os.Args))
+	err := root.ExecuteContext(ctx)
 	interrupted := ctx.Err() != nil
 	stop()
 	os.Exit(report(streams.ErrOut, err, interrupted))

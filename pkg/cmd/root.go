@@ -76,7 +76,8 @@ in the foreground against the current context.`,
 		newInstallCommand(c, version, streams),
 		newUninstallCommand(c, streams),
 		newRunControllerCommand(c, version, streams))
-	add("", newVersionCommand(c, version, streams), newOptionsCommand(streams))
+	add("", newCompletionCommand(streams), newVersionCommand(c, version, streams), newOptionsCommand(streams))
+	addCompletion(root, c)
 	return root
 }
 

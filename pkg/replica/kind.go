@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // FieldManager is the name under which everything this program writes is
@@ -53,7 +54,12 @@ func (k Kind) Shipped() bool {
 }
 
 // BuiltIn says whether the kind is the API server's own.
-func (k Kind) BuiltIn() bool { return !strings.Contains(k.Resource.Group, ".") }
+func (k Kind) BuiltIn() bool {
+	// The last two are not known to clients because servers of their own, within
+	// the API server, serve them.
+	return scheme.Scheme.IsGroupRegistered(k.Resource.Group) ||
+		slices.Contains([]string{"apiextensions.k8s.io", "apiregistration.k8s.io"}, k.Resource.Group)
+}
 
 // GroupVersionKind is what manifests of the kind carry.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {

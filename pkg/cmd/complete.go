@@ -1,0 +1,309 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// completionProgram is the name under which kubectl calls the program for what
+// could come next on the command line.
+const completionProgram = "kubectl_complete-imoocpod"
+
+// patience is how long a person at the keyboard is kept waiting for an answer.
+const patience = 2 * time.Second
+
+// Arguments are those of the command that a process was started for. Under the
+// name by which kubectl asks for completions, it is the command of cobra that
+// gives them: kubectl understands its answer.
+func Arguments(argv []string) []string {
+	if strings.TrimSuffix(filepath.Base(argv[0]), ".exe") == completionProgram {
+		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
+	}
+	return argv[1:]
+}
+
+// found is what could come next.
+type found struct {
+	words []cobra.Completion
+	// noSpace says that a word is not at its end yet.
+	noSpace bool
+}
+
+// completer finds what could come next on the command line of a verb.
+type completer struct {
+	c *clients
+}
+
+// addCompletion makes arguments and flags of all verbs complete. Where nothing
+// is known of what can come, nothing is offered, least of all a file.
+func addCompletion(root *cobra.Command, c *clients) {
+	f := completer{c}
+	values := map[string]cobra.CompletionFunc{
+		"namespace":     bounded(f.namespaces),
+		"context":       bounded(f.contexts),
+		"cluster":       bounded(f.clusters),
+		"user":          bounded(f.users),
+		"replicas-path": bounded(f.paths),
+		"dry-run":       oneOf("none", "client", "server"),
+		"cascade":       oneOf("background", "foreground", "orphan"),
+	}
+	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir"}
+	offer := func(of *cobra.Command) func(*pflag.Flag) {
+		return func(flag *pflag.Flag) {
+			complete := values[flag.Name]
+			switch {
+			case slices.Contains(files, flag.Name):
+				return // what shells do by themselves
+			case flag.Name == "output":
+				complete = oneOf(formats(flag)...)
+			case complete == nil:
+				complete = cobra.NoFileCompletions
+			}
+			if err := of.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
+				panic(err) // cannot be: the flag is there, and is met once
+			}
+		}
+	}
+	root.PersistentFlags().VisitAll(offer(root))
+	for _, verb := range root.Commands() {
+		verb.LocalNonPersistentFlags().VisitAll(offer(verb))
+		if len(verb.ValidArgs) > 0 {
+			continue
+		}
+		switch {
+		case verb.Flags().Lookup("selector") != nil:
+			verb.ValidArgsFunction = bounded(f.objects)
+		case verb.Name() == "create":
+			verb.ValidArgsFunction = bounded(f.typesToCreate)
+		default:
+			verb.ValidArgsFunction = cobra.NoFileCompletions
+		}
+	}
+}
+
+// bounded makes a completion of something that asks a server: it says nothing
+// where the answer takes too long.
+func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, word string) found) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+		defer cancel()
+		answer := make(chan found, 1)
+		// Not all that is called below ends with a context: discovery does not, nor
+		// a program that gives credentials. What is late is left behind.
+		go func() { answer <- find(ctx, cmd, args, word) }()
+		directive := cobra.ShellCompDirectiveNoFileComp
+		select {
+		case a := <-answer:
+			if a.noSpace {
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+			return beginningWith(word, a.words), directive
+		case <-ctx.Done():
+			return nil, directive
+		}
+	}
+}
+
+// oneOf completes some words.
+func oneOf(words ...cobra.Completion) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return beginningWith(word, slices.Clone(words)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func beginningWith(word string, words []cobra.Completion) []cobra.Completion {
+	return slices.DeleteFunc(words, func(w cobra.Completion) bool { return !strings.HasPrefix(w, word) })
+}
+
+// formats are the output formats that the help of a flag lists.
+func formats(flag *pflag.Flag) []cobra.Completion {
+	_, list, found := strings.Cut(flag.Usage, "One of")
+	if !found {
+		_, list, _ = strings.Cut(flag.Usage, "-o ")
+		list, _, _ = strings.Cut(list, " ")
+	}
+	list, _, _ = strings.Cut(list, ").")
+	words := regexp.MustCompile(`[a-z][a-z-]+`).FindAllString(list, -1)
+	return slices.DeleteFunc(words, func(w string) bool { return w == "or" })
+}
+
+// objects completes what targetFlags reads: NAME, TYPE/NAME… or TYPE NAME….
+func (f completer) objects(ctx context.Context, cmd *cobra.Command, args []string, word string) found {
+	selected := slices.ContainsFunc([]string{"selector", "all", "all-namespaces"}, cmd.Flags().Changed)
+	kindWord, _, slash := strings.Cut(word, "/")
+	switch {
+	case cmd.Flags().Changed("filename") || cmd.Flags().Changed("kustomize"):
+		return found{}
+	case selected && len(args) == 0:
+		return found{words: f.types("")}
+	case selected:
+		return found{}
+	case slash:
+		return found{words: f.names(ctx, kindWord, kindWord+"/", args)}
+	case len(args) == 0:
+		own := f.names(ctx, replica.ImoocPod().Singular, "", nil)
+		return found{words: append(own, f.types("")...)}
+	case strings.Contains(args[0], "/"):
+		return found{words: f.types("/"), noSpace: true}
+	}
+	// The first word is a type, or else the name of the one ImoocPod meant.
+	return found{words: f.names(ctx, args[0], "", args[1:])}
+}
+
+// typesToCreate completes TYPE/NAME as far as the type: the name is new.
+func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []string, word string) found {
+	if len(args) > 0 || strings.Contains(word, "/") {
+		return found{}
+	}
+	return found{words: f.types("/"), noSpace: true}
+}
+
+// types lists the types that carry a replica count or could, by the word that
+// names no other.
+func (f completer) types(suffix string) []cobra.Completion {
+	finder, err := f.c.finder()
+	if err != nil {
+		return nil
+	}
+	kinds, _ := finder.Kinds() // what could be read is better than nothing
+	shared := map[string]int{}
+	for _, k := range kinds {
+		shared[k.Resource.Resource]++
+	}
+	var words []cobra.Completion
+	for _, k := range kinds {
+		name := k.Resource.Resource
+		if shared[name] > 1 {
+			name = k.CRD()
+		}
+		words = append(words, cobra.CompletionWithDesc(name+suffix, strings.TrimSpace(k.Kind+" "+k.Resource.Group)))
+	}
+	return words
+}
+
+// names lists the objects of a type but those that are named already, each
+// with how it is doing.
+func (f completer) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
+	t := target{kind: replica.ImoocPod()}
+	namespace, _, err := f.c.namespace()
+	if err != nil {
+		return nil
+	}
+	t.namespace = namespace
+	if !slices.Contains(imoocPodTypes(), kindWord) {
+		if t.kind, err = f.c.kindNamed(kindWord); err != nil {
+			return nil
+		}
+	}
+	client, err := f.c.dynamic()
+	if err != nil {
+		return nil
+	}
+	// Zero is any version: that of the server's cache is near enough.
+	list, err := t.objects(client).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil
+	}
+	var words []cobra.Completion
+	for i := range list.Items {
+		name := prefix + list.Items[i].GetName()
+		if !slices.Contains(named, name) {
+			words = append(words, cobra.CompletionWithDesc(name, doing(t.kind, &list.Items[i])))
+		}
+	}
+	return words
+}
+
+// doing says in a few words how an object is doing, "" where it does not tell.
+func doing(kind replica.Kind, obj *unstructured.Unstructured) string {
+	o, err := kind.Facts(obj)
+	switch {
+	case err != nil || o.Uncounted:
+		return ""
+	case !o.Deleted.IsZero():
+		return "being deleted"
+	}
+	return fmt.Sprintf("%d/%d ready", o.Ready, o.Desired)
+}
+
+// paths lists the fields of the object named that could be its replica count,
+// the one that is it first.
+func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) found {
+	targets, _ := new(targetFlags).find(f.c, args)
+	finder, err := f.c.finder()
+	if err != nil || len(targets) == 0 {
+		return found{}
+	}
+	t := targets[0]
+	if t.obj == nil {
+		if t.obj, err = t.objects(finder.Dynamic).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+			return found{}
+		}
+	}
+	var words []cobra.Completion
+	known := ""
+	if field, err := finder.Find(ctx, t.kind, t.obj, nil); err == nil {
+		path := field.Path
+		if path == nil {
+			path = t.kind.Path()
+		}
+		if path != nil {
+			known = path.String()
+			words = append(words, cobra.CompletionWithDesc(known, field.Found))
+		}
+	}
+	schema, err := finder.Schema(t.kind)
+	if err != nil {
+		return found{words: words}
+	}
+	for _, candidate := range replica.Candidates(schema, t.obj.Object) {
+		if !candidate.Pattern && candidate.Path != known {
+			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(remarks(candidate), " :")))
+		}
+	}
+	return found{words: words}
+}
+
+func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string, _ string) found {
+	core, err := f.c.core()
+	if err != nil {
+		return found{}
+	}
+	list, err := core.Namespaces().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return found{}
+	}
+	var words []cobra.Completion
+	for _, n := range list.Items {
+		words = append(words, n.Name)
+	}
+	return found{words: words}
+}
+
+func (f completer) contexts(context.Context, *cobra.Command, []string, string) found {
+	config, _ := f.c.flags.ToRawKubeConfigLoader().RawConfig()
+	return found{words: slices.Sorted(maps.Keys(config.Contexts))}
+}
+
+func (f completer) clusters(context.Context, *cobra.Command, []string, string) found {
+	config, _ := f.c.flags.ToRawKubeConfigLoader().RawConfig()
+	return found{words: slices.Sorted(maps.Keys(config.Clusters))}
+}
+
+func (f completer) users(context.Context, *cobra.Command, []string, string) found {
+	config, _ := f.c.flags.ToRawKubeConfigLoader().RawConfig()
+	return found{words: slices.Sorted(maps.Keys(config.AuthInfos))}
+}

@@ -1,0 +1,171 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// completionOptions says where the program is.
+type completionOptions struct {
+	streams genericiooptions.IOStreams
+	// called is the program as it was called, such as by kubectl, which finds it
+	// on PATH.
+	called string
+}
+
+func newCompletionCommand(streams genericiooptions.IOStreams) *cobra.Command {
+	o := &completionOptions{streams: streams, called: os.Args[0]}
+	cmd := &cobra.Command{
+		Use:   "completion (install | uninstall | bash | zsh | fish | powershell)",
+		Short: "Complete the command line of \"kubectl imoocpod\" in your shell",
+		Long: `Complete the command line in your shell: verbs, flags and their values, types,
+names, namespaces, contexts and replica paths.
+
+"install" is for "kubectl imoocpod …". kubectl asks a program on PATH that is
+called ` + completionProgram + `; this puts it there, as a link beside the
+plugin. kubectl's own completion must be set up, see "kubectl completion --help".
+"uninstall" takes the link away.
+
+With the name of a shell, print the script that completes the program where it is
+called without kubectl, as kubectl-imoocpod.`,
+		Example: `  # Complete "kubectl imoocpod …"
+  kubectl imoocpod completion install
+
+  # No longer
+  kubectl imoocpod completion uninstall
+
+  # Complete "kubectl-imoocpod …" in this bash
+  source <(kubectl imoocpod completion bash)`,
+		ValidArgs: []cobra.Completion{
+			"install\tlink " + completionProgram + " beside the plugin", "uninstall\tremove that link",
+			"bash\tprint the script for bash", "zsh\tprint the script for zsh",
+			"fish\tprint the script for fish", "powershell\tprint the script for powershell",
+		},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageErrorf(cmd, "expected one of install, uninstall, bash, zsh, fish and powershell, got %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "install":
+				return o.install()
+			case "uninstall":
+				return o.uninstall()
+			case "bash":
+				return root.GenBashCompletionV2(streams.Out, true)
+			case "zsh":
+				return root.GenZshCompletion(streams.Out)
+			case "fish":
+				return root.GenFishCompletion(streams.Out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(streams.Out)
+			}
+			return usageErrorf(cmd, "unknown shell %q: must be bash, zsh, fish or powershell", args[0])
+		},
+	}
+	return cmd
+}
+
+// install puts the link that kubectl looks for beside the program as it was
+// called, so that both are on PATH. Where that is a link itself, as krew makes
+// it, the new one leads to it and holds when it is set to the next version.
+func (o *completionOptions) install() error {
+	plugin, link, err := o.places()
+	if err != nil {
+		return err
+	}
+	base, deed := filepath.Base(plugin), "created"
+	leadsTo, err := readLink(link)
+	switch {
+	case err != nil:
+		return err
+	case leadsTo == base:
+		deed = "unchanged"
+	case leadsTo != "":
+		deed = "configured"
+		if err := os.Remove(link); err != nil {
+			return fmt.Errorf("replace the old link: %w", err)
+		}
+	}
+	if leadsTo != base {
+		if err := os.Symlink(base, link); err != nil {
+			return fmt.Errorf("%w; make it yourself, in any directory on PATH, as a link to %s", err, plugin)
+		}
+	}
+	if _, err := fmt.Fprintf(o.streams.Out, "%s %s\n", link, deed); err != nil {
+		return err
+	}
+	dir := filepath.Dir(link)
+	if !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
+		_, err = fmt.Fprintf(o.streams.ErrOut, "warning: %s is not on PATH, so kubectl does not find it\n", dir)
+	}
+	return err
+}
+
+func (o *completionOptions) uninstall() error {
+	_, link, err := o.places()
+	if err != nil {
+		return err
+	}
+	leadsTo, err := readLink(link)
+	if err != nil {
+		return err
+	}
+	if leadsTo == "" {
+		_, err = fmt.Fprintf(o.streams.Out, "%s is not there\n", link)
+		return err
+	}
+	if err := os.Remove(link); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.streams.Out, "%s deleted\n", link)
+	return err
+}
+
+// places are the paths of the program as it was called and of the link.
+func (o *completionOptions) places() (plugin, link string, err error) {
+	plugin, err = exec.LookPath(o.called)
+	if err == nil {
+		plugin, err = filepath.Abs(plugin)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("find this program: %w", err)
+	}
+	link = filepath.Join(filepath.Dir(plugin), completionProgram)
+	if runtime.GOOS == "windows" {
+		link += ".exe"
+	}
+	return plugin, link, nil
+}
+
+// readLink tells where the link leads, "" if there is none. What is no link to
+// a version of this program is not to be touched.
+func readLink(link string) (string, error) {
+	info, err := os.Lstat(link)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		to, err := os.Readlink(link)
+		if err != nil || strings.HasPrefix(filepath.Base(to), "kubectl-imoocpod") {
+			return to, err
+		}
+	}
+	return "", fmt.Errorf("%w: %s is there and is not a link to this program", ErrPrecondition, link)
+}

@@ -1,0 +1,311 @@
+package e2e
+
+import (
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// completions asks kubectl, as the script of a shell does, what could come next
+// after "kubectl imoocpod …"; the last word is the one to complete. It returns
+// a line for each word, and one for what the shell is to do with them.
+func completions(t *testing.T, env []string, args ...string) string {
+	t.Helper()
+	return must(t, kubectlWith(t, env, "", append([]string{"__complete", "imoocpod"}, args...)...))
+}
+
+// asKrew lays the plugin out as krew does: the program is stored somewhere, and
+// a link to it is in a directory on PATH. It returns that directory, and the
+// environment to find it by.
+func asKrew(t *testing.T) (dir string, env []string) {
+	t.Helper()
+	home := t.TempDir()
+	store, dir := filepath.Join(home, "store", "v1"), filepath.Join(home, "bin")
+	for _, d := range []string{store, dir} {
+		if err := os.MkdirAll(d, 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored := filepath.Join(store, "kubectl-imoocpod")
+	if err := os.Link(filepath.Join(cluster.pluginDir, "kubectl-imoocpod"), stored); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(stored, filepath.Join(dir, "kubectl-imoocpod")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, []string{"PATH=" + strings.Join([]string{dir, cluster.Bin, os.Getenv("PATH")}, string(os.PathListSeparator))}
+}
+
+// The link that kubectl looks for is put where kubectl finds it, told of, and
+// taken away; what is not ours is left alone.
+func TestCompletionInstall(t *testing.T) {
+	t.Parallel()
+	dir, env := asKrew(t)
+	link := filepath.Join(dir, "kubectl_complete-imoocpod")
+	run := func(args ...string) result {
+		return kubectlWith(t, env, "", append([]string{"imoocpod", "completion"}, args...)...)
+	}
+
+	if out := completions(t, env, "sta"); strings.Contains(out, "status") {
+		t.Errorf("it completes before it is installed: %s", out)
+	}
+	for _, step := range []struct{ verb, want string }{
+		{"uninstall", "is not there"}, {"install", "created"}, {"install", "unchanged"},
+	} {
+		if r := run(step.verb); must(t, r) != link+" "+step.want+"\n" || r.stderr != "" {
+			t.Errorf("%s printed %q and said %q", step.verb, r.stdout, r.stderr)
+		}
+	}
+	if out := completions(t, env, "sta"); out != "status\tShow how ImoocPods and other objects are doing\n:4\n" {
+		t.Errorf("it completes %q", out)
+	}
+	// A link that an older version left is set anew.
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/nowhere/kubectl-imoocpod-v0", link); err != nil {
+		t.Fatal(err)
+	}
+	if out := must(t, run("install")); out != link+" configured\n" || !strings.Contains(completions(t, env, "sta"), "status\t") {
+		t.Errorf("over an old link it printed %q", out)
+	}
+	if out := must(t, run("uninstall")); out != link+" deleted\n" {
+		t.Errorf("it printed %q", out)
+	}
+	if _, err := os.Lstat(link); !os.IsNotExist(err) {
+		t.Errorf("the link is there still: %v", err)
+	}
+
+	// Somebody's own program of that name.
+	if err := os.WriteFile(link, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"install", "uninstall"} {
+		want := "error: precondition not met: " + link + " is there and is not a link to this program\n"
+		if r := run(verb); r.code != 7 || r.stdout != "" || r.stderr != want {
+			t.Errorf("%s over a file: exit code %d, printed %q, said %q", verb, r.code, r.stdout, r.stderr)
+		}
+	}
+	if readFile(t, link) != "#!/bin/sh\n" {
+		t.Error("the file was changed")
+	}
+
+	// Called by its path, from a directory that kubectl does not know.
+	elsewhere := exec.Command(filepath.Join(filepath.Dir(dir), "store", "v1", "kubectl-imoocpod"), "completion", "install")
+	elsewhere.Env = append(environment(), env...)
+	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "v1/kubectl_complete-imoocpod created\nwarning: ") {
+		t.Errorf("off PATH: %v, %s", err, out)
+	}
+}
+
+// A kind whose count is in the elements of a list.
+const (
+	searches = "searches.array.example.com"
+	search   = `{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot set, count: 2}]}}`
+)
+
+// What could come next, as kubectl passes it on.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	imoocpod(t, ns, "create", "food", "--replicas", "2")
+	status := []byte(`{"status":{"readyReplicas":1,"replicas":2,"observedGeneration":1}}`)
+	if _, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), "food", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, ns, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: busybox}]}}`)
+	makeObject(t, ns, searches, search)
+	_, env := asKrew(t)
+	must(t, kubectlWith(t, env, "", "imoocpod", "completion", "install"))
+
+	const noFile, noSpace = ":4", ":6"
+	for _, test := range []struct {
+		words string // the last is completed; "_" stands for an empty one
+		want  string // lines that must come
+		never string // must not come
+	}{
+		{"de", "delete\tDelete |describe\tShow |" + noFile, "create"},
+		{"scale --curr", "--current-replicas\t|" + noFile, "--replicas"},
+		{"status -n " + ns + " foo", "foo\t0/0 ready|food\t1/2 ready|" + noFile, "deploy"},
+		{"status -n " + ns + " --context cluster _", "foo\t0/0 ready|imoocpods\tImoocPod batch|deployments\tDeployment apps|" + noFile, "roles"},
+		{"status -n " + ns + " foo _", noFile, "food"},
+		{"status -n " + ns + " imoocpods foo _", "food\t1/2 ready|" + noFile, "foo\t"},
+		{"scale -n " + ns + " deploy/", "deploy/web|" + noFile, "foo"},
+		{"delete -n " + ns + " imoocpod/foo imo", "imoocpods/\tImoocPod|" + noSpace, "foo"},
+		{"delete -n " + ns + " imoocpod/foo imoocpod/f", "imoocpod/food\t1/2 ready|" + noFile, "foo\t"},
+		{"delete --all -n " + ns + " depl", "deployments\tDeployment apps|" + noFile, "foo"},
+		{"delete -f x -n " + ns + " _", noFile, "foo"},
+		{"create _", "deployments/\tDeployment apps|" + noSpace, "foo"},
+		{"status --namespace " + ns[:2], ns + "|" + noFile, "default"},
+		{"status --namespace=" + ns[:2], ns + "|" + noFile, "default"},
+		{"status --context _", "cluster|" + noFile, "food"},
+		{"status -o js", "json|jsonpath|" + noFile, "yaml"},
+		{"kinds -o _", "wide|json|" + noFile, "yaml"},
+		{"version -o _", "yaml|json|" + noFile, "wide"},
+		{"delete -o _", "name|" + noFile, "wide"},
+		{"scale foo --dry-run=s", "server|" + noFile, "client"},
+		{"delete foo --cascade=o", "orphan|" + noFile, "background"},
+		{"scale foo --replicas _", noFile, "foo"},
+		{"scale -n " + ns + " deploy/web --replicas-path _", ".spec.replicas\t/scale|" + noFile, "minReady"},
+		{"scale -n " + ns + " deploy/missing --replicas-path _", noFile, "spec"},
+		{"scale -n " + ns + " foo --replicas-path _", ".spec.replicas\tshipped|" + noFile, "template"},
+		{"scale -n " + ns + " " + searches + "/it --replicas-path .spec.node", `.spec.nodeSets[?(@.name=="hot set")].count` + "\t(now 2): How many nodes|" + noFile, "version"},
+		{"completion z", "zsh\t|" + noFile, "bash"},
+		// Neither who may not look nor who asks amiss is told of an error.
+		{"status --as nobody -n " + ns + " f", noFile, "foo"},
+		{"status --context nowhere f", noFile, "foo"},
+		{"status nonsense _", noFile, "foo"},
+		{"nonsense _", ":0", "foo"},
+	} {
+		words := strings.Fields(test.words)
+		if last := len(words) - 1; words[last] == "_" {
+			words[last] = ""
+		}
+		// A machine that is busy may not answer in time.
+		var out string
+		want := strings.Split(test.want, "|")
+		eventually(t, "completion of "+test.words+" offers "+test.want, func() bool {
+			out = completions(t, env, words...)
+			for _, line := range want {
+				if !strings.Contains("\n"+out, "\n"+line) {
+					return false
+				}
+			}
+			return true
+		})
+		if strings.Contains(out, test.never) {
+			t.Errorf("completion of %s: %q, want nothing with %s", test.words, out, test.never)
+		}
+	}
+}
+
+// A server that does not answer is not waited for.
+func TestCompletionGivesUp(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	asked := make(chan struct{}, 16)
+	go func() {
+		for {
+			conn, err := silent.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				asked <- struct{}{}
+				_, _ = io.Copy(io.Discard, conn)
+			}()
+		}
+	}()
+	for _, args := range [][]string{{"status", "f"}, {"status", "-n", "d"}, {"scale", "deploy/web", "--replicas-path", ""}} {
+		args = append([]string{args[0], "--server", "http://" + silent.Addr().String(), "--cache-dir", t.TempDir()}, args[1:]...)
+		_, env := asKrew(t)
+		must(t, kubectlWith(t, env, "", "imoocpod", "completion", "install"))
+		if out := completions(t, env, args...); out != ":4\n" {
+			t.Errorf("%v: %q", args, out)
+		}
+		<-asked
+	}
+}
+
+// wordsByRef stands in for the package bash-completion, of which the script
+// that kubectl and cobra generate calls this function.
+const wordsByRef = `
+_get_comp_words_by_ref() { cur=${COMP_WORDS[COMP_CWORD]}; prev=${COMP_WORDS[COMP_CWORD-1]}; words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
+COMP_WORDBREAKS=${COMP_WORDBREAKS//[=:]/}
+bind 'set enable-bracketed-paste off'
+PS1='ready> '
+`
+
+// In a terminal, through the script of kubectl itself: a name is completed,
+// several are listed with how they are doing, and what a shell would take apart
+// is quoted. bash is there wherever these
+// tests can be built; other shells are tried if they are there.
+func TestCompletionInShells(t *testing.T) {
+	t.Parallel()
+	installKinds(t)
+	ns := newNamespace(t)
+	makeObject(t, ns, searches, search)
+	imoocpod(t, ns, "create", "alpha", "--replicas", "0")
+	imoocpod(t, ns, "create", "beta-one", "--replicas", "3")
+	imoocpod(t, ns, "create", "beta-two", "--replicas", "0")
+	_, env := asKrew(t)
+	must(t, kubectlWith(t, env, "", "imoocpod", "completion", "install"))
+
+	for shell, start := range map[string]struct{ args, rc string }{
+		"bash": {"--noprofile --norc -i", wordsByRef + `source <(kubectl completion bash); source <(kubectl-imoocpod completion bash)`},
+		"zsh":  {"-f -i", `autoload -Uz compinit; compinit -D; source <(kubectl completion zsh); source <(kubectl-imoocpod completion zsh); compdef _kubectl-imoocpod kubectl-imoocpod; PS1='ready> '`},
+		"fish": {"--no-config -i", `kubectl completion fish | source; kubectl-imoocpod completion fish | source; function fish_prompt; echo 'ready> '; end`},
+	} {
+		if _, err := exec.LookPath(shell); err != nil && shell != "bash" {
+			t.Logf("%s is not on this machine", shell)
+			continue
+		}
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			rc := writeFile(t, start.rc)
+			s := startScreen(t, 100, 30, append(env, "HOME="+home, "ZDOTDIR="+home, "INPUTRC=/dev/null"), shell, strings.Fields(start.args)...)
+			s.press("source " + rc + "\r")
+			s.shows("\nready>")
+			for _, program := range []string{"kubectl imoocpod", "kubectl-imoocpod"} {
+				line := program + " status -n " + ns + " "
+				s.press(line + "al")
+				s.shows(line + "al")
+				s.completes("\t", line+"alpha")
+				s.press("\x15") // clears the line
+				s.becomes("the line is empty", func(text string) bool { return strings.HasSuffix(text, "ready>") })
+				s.press(line + "bet")
+				s.completes("\t", "beta-")
+				s.completes("\t\t", "0/3 ready")
+				s.shows("beta-two")
+				s.press("\x15clear\r")
+				s.becomes("the screen is empty", func(text string) bool { return text == "ready>" })
+			}
+			s.press("kubectl imoocpod scale --replicas 5 -n " + ns + " searches/it --replicas-path .spec.nod")
+			s.completes("\t", "count")
+			s.press("\r")
+			s.shows("search.array.example.com/it scaled")
+			s.press("exit\r")
+			if code := s.ends(); code != 0 {
+				t.Errorf("%s ended with %d", shell, code)
+			}
+		})
+	}
+}
+
+// completes presses keys until the screen shows some words: the first time, the
+// answer of a busy machine may come too late.
+func (s *screen) completes(keys, words string) {
+	s.t.Helper()
+	eventually(s.t, "the shell completes "+words, func() bool {
+		s.press(keys)
+		before := s.written()
+		eventually(s.t, "the shell has answered", func() bool {
+			return s.written() != before || strings.Contains(s.text(), words)
+		})
+		return strings.Contains(s.text(), words)
+	})
+}

@@ -41,6 +41,25 @@ build: check-go ## Build the plugin into bin/
 	@echo "building $(PLUGIN) (a minute or two for the first time)"
 	@go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-imoocpod
 
+# The name of an image that is built with an engine or deployed.
+IMG ?= ghcr.io/imoocpod/kubectl-imoocpod:$(VERSION)
+ARCH = $(shell go env GOARCH)
+
+.PHONY: image
+image: check-go ## Make the image without a container engine, as an OCI layout in bin/image
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" \
+		-o $(BIN)/linux/kubectl-imoocpod ./cmd/kubectl-imoocpod
+	@go run -C deploy/image . --program $(abspath $(BIN)/linux/kubectl-imoocpod) --arch $(ARCH) \
+		--version $(VERSION) --output $(abspath $(BIN)/image)
+
+.PHONY: docker-build
+docker-build: ## Build the image IMG with docker
+	docker build --build-arg VERSION=$(VERSION) --tag $(IMG) .
+
+.PHONY: docker-push
+docker-push: ## Push the image IMG with docker
+	docker push $(IMG)
+
 .PHONY: generate
 generate: check-go ## Generate the deep copies from the types
 	$(CONTROLLER_GEN) object paths=./pkg/apis/...
@@ -53,11 +72,13 @@ manifests: check-go ## Generate the CRDs from the types
 fmt: check-go ## Format the code
 	$(GOLANGCI_LINT) fmt ./...
 	cd test/cluster && $(GOLANGCI_LINT) fmt ./...
+	cd deploy/image && $(GOLANGCI_LINT) fmt ./...
 
 .PHONY: tidy
 tidy: check-go ## Bring the module files up to date
 	go mod tidy
 	go -C test/cluster mod tidy
+	go -C deploy/image mod tidy
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's programs stay in the cache
@@ -69,6 +90,7 @@ clean: ## Remove what was built here; the control plane's programs stay in the c
 unit: check-go ## Run the unit tests
 	go test $(RACE) ./cmd/... ./deploy/... ./pkg/...
 	go -C test/cluster test $(RACE) ./...
+	go -C deploy/image test ./...
 
 .PHONY: e2e
 e2e: check-go $(CLUSTER) ## Run the end-to-end tests
@@ -84,6 +106,7 @@ verify: lint drift ## Check the code and what is generated from it
 lint: check-go ## Check format and rules
 	$(GOLANGCI_LINT) run ./...
 	cd test/cluster && $(GOLANGCI_LINT) run ./...
+	cd deploy/image && $(GOLANGCI_LINT) run ./...
 
 # Done on a copy, as others may be reading the files.
 .PHONY: drift
@@ -122,7 +145,7 @@ uninstall: build ## Remove the CRDs, unless objects exist
 
 .PHONY: deploy
 deploy: build ## Install the CRDs, and the controller for all namespaces (IMG=…)
-	$(PLUGIN) install --controller --all-namespaces $(if $(IMG),--image $(IMG))
+	$(PLUGIN) install --controller --all-namespaces --image $(IMG)
 
 .PHONY: undeploy
 undeploy: build ## Remove that controller; CRDs and objects stay

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -20,8 +21,11 @@ func TestKustomizationsNameAllFiles(t *testing.T) {
 			return err
 		}
 		data, err := fs.ReadFile(tree, path.Join(dir, "kustomization.yaml"))
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil // a directory of other things
+		}
+		if err != nil {
+			return err
 		}
 		kustomizations++
 		var kustomization struct{ Resources []string }

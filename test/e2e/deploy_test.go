@@ -133,6 +133,29 @@ func manifests(t *testing.T, text string) map[string]*unstructured.Unstructured 
 	}
 }
 
+// form is a way to install the controller.
+type form struct {
+	// where are the flags that say which controller is meant, user those that say
+	// who asks.
+	where, user string
+	// namespace is where it is put.
+	namespace string
+}
+
+// run runs a verb for this controller.
+func (f form) run(t *testing.T, verb string) result {
+	t.Helper()
+	return kubectl(t, "", words("imoocpod "+verb+" "+f.where+" "+f.user)...)
+}
+
+// version asks for the versions.
+func (f form) version(t *testing.T) result {
+	t.Helper()
+	return kubectl(t, "", words("imoocpod version -n "+f.namespace+" "+f.user)...)
+}
+
+const controllerSaid = "deployment.apps/imoocpod-controller"
+
 // A controller is installed, brought up to date and removed, and each says what
 // it did: the one for all namespaces by whoever may do everything, the one for
 // one namespace by whoever administers that.
@@ -140,60 +163,69 @@ func TestInstallController(t *testing.T) {
 	ns := newNamespace(t)
 	imoocpod(t, ns, "create", "foo")
 	must(t, kubectl(t, ns, "create", "rolebinding", "lead", "--clusterrole=admin", "--user=lead"))
-	for _, form := range []struct{ flags, user, namespace string }{
-		{"-A", "", system},
-		{"-n " + ns, "--as lead", ns},
+	for _, f := range []form{
+		{where: "-A", namespace: system},
+		{where: "-n " + ns, user: "--as lead", namespace: ns},
 	} {
-		t.Run(form.flags, func(t *testing.T) {
-			run := func(args string) result { return kubectl(t, "", words("imoocpod "+args+" "+form.flags+" "+form.user)...) }
-			out := must(t, run("install --controller --image example.com/c:v1 --replicas 3"))
-			deployment := "deployment.apps/imoocpod-controller"
-			if !strings.Contains(out, deployment+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
-				t.Errorf("the first install printed %q", out)
-			}
-			must(t, kubectl(t, form.namespace, "rollout", "status", deployment, "--timeout", deadline.String()))
-			got := must(t, kubectl(t, form.namespace, "get", deployment, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
-			if got != "3 example.com/c:v1 3" {
-				t.Errorf("the Deployment has %q", got)
-			}
-			for _, dryRun := range []string{"", " --dry-run=server"} {
-				out = must(t, run("install --controller --image example.com/c:v1 --replicas 3"+dryRun))
-				for line := range strings.Lines(out) {
-					if !strings.Contains(line, " unchanged") || strings.Contains(line, "server dry run") != (dryRun != "") {
-						t.Errorf("install%s of what is there printed %q", dryRun, line)
-					}
-				}
-			}
-
-			// Another version is told of, and replaced.
-			must(t, kubectl(t, form.namespace, "label", "--overwrite", deployment, deploy.LabelVersion+"=v0.0.1"))
-			version := func() result { return kubectl(t, "", words("imoocpod version -n "+form.namespace+" "+form.user)...) }
-			r := version()
-			if !strings.Contains(must(t, r), "Controller Version: v0.0.1 (namespace "+form.namespace+")\n") ||
-				!strings.Contains(r.stderr, "Warning: the controller in namespace "+form.namespace+" is of version v0.0.1, and this program of ") {
-				t.Errorf("version printed %q and said %q", r.stdout, r.stderr)
-			}
-			if out = must(t, run("install --controller")); !strings.Contains(out, deployment+" configured (was v0.0.1, is ") {
-				t.Errorf("install over another version printed %q", out)
-			}
-			if r := version(); r.stderr != "" {
-				t.Errorf("version said %q of the same version", r.stderr)
-			}
-
-			if out = must(t, run("uninstall")); !strings.Contains(out, deployment+" deleted\n") || strings.Contains(out, "namespace/") {
-				t.Errorf("uninstall printed %q", out)
-			}
-			if left := must(t, kubectl(t, form.namespace, "get", "pods,deployments,roles,poddisruptionbudgets,networkpolicies,services", "-o", "name", "-l", deploy.ControllerLabel)); left != "" {
-				t.Errorf("uninstall left %q", left)
-			}
-			if out = must(t, run("uninstall")); !strings.Contains(out, " was not installed\n") {
-				t.Errorf("the second uninstall printed %q", out)
-			}
+		t.Run(f.where, func(t *testing.T) {
+			f.installs(t)
+			f.replacesAnotherVersion(t)
+			f.uninstalls(t)
 		})
-		if form.namespace == system {
+		if f.namespace == system {
 			imoocpod(t, "", "install", "--controller", "-A") // with it come the rights of people
 			defer imoocpod(t, "", "uninstall", "-A")
 		}
 	}
 	getImoocPod(t, ns, "foo")
+}
+
+func (f form) installs(t *testing.T) {
+	t.Helper()
+	out := must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"))
+	if !strings.Contains(out, controllerSaid+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
+		t.Errorf("the first install printed %q", out)
+	}
+	must(t, kubectl(t, f.namespace, "rollout", "status", controllerSaid, "--timeout", deadline.String()))
+	got := must(t, kubectl(t, f.namespace, "get", controllerSaid, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
+	if got != "3 example.com/c:v1 3" {
+		t.Errorf("the Deployment has %q", got)
+	}
+	for dryRun, said := range map[string]string{"": " unchanged\n", " --dry-run=server": " unchanged (server dry run)\n"} {
+		for line := range strings.Lines(must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"+dryRun))) {
+			if !strings.HasSuffix(line, said) {
+				t.Errorf("install%s of what is there printed %q", dryRun, line)
+			}
+		}
+	}
+}
+
+func (f form) replacesAnotherVersion(t *testing.T) {
+	t.Helper()
+	must(t, kubectl(t, f.namespace, "label", "--overwrite", controllerSaid, deploy.LabelVersion+"=v0.0.1"))
+	r := f.version(t)
+	if !strings.Contains(must(t, r), "Controller Version: v0.0.1 (namespace "+f.namespace+")\n") ||
+		!strings.Contains(r.stderr, "Warning: the controller in namespace "+f.namespace+" is of version v0.0.1, and this program of ") {
+		t.Errorf("version printed %q and said %q", r.stdout, r.stderr)
+	}
+	if out := must(t, f.run(t, "install --controller")); !strings.Contains(out, controllerSaid+" configured (was v0.0.1, is ") {
+		t.Errorf("install over another version printed %q", out)
+	}
+	if r := f.version(t); r.stderr != "" {
+		t.Errorf("version said %q of the same version", r.stderr)
+	}
+}
+
+func (f form) uninstalls(t *testing.T) {
+	t.Helper()
+	if out := must(t, f.run(t, "uninstall")); !strings.Contains(out, controllerSaid+" deleted\n") || strings.Contains(out, "namespace/") {
+		t.Errorf("uninstall printed %q", out)
+	}
+	left := must(t, kubectl(t, f.namespace, "get", "pods,deployments,roles,poddisruptionbudgets,networkpolicies,services", "-o", "name", "-l", deploy.ControllerLabel))
+	if left != "" {
+		t.Errorf("uninstall left %q", left)
+	}
+	if out := must(t, f.run(t, "uninstall")); !strings.Contains(out, " was not installed\n") {
+		t.Errorf("the second uninstall printed %q", out)
+	}
 }

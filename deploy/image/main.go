@@ -1,0 +1,139 @@
+// Command image makes a container image of a program, as an OCI image layout,
+// without a container engine: one layer with the one file.
+//
+// It is a module of its own so that none of what it takes reaches the go.mod of
+// the plugin.
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// nobody is a user that has no name and no rights, as in the Dockerfile and in
+// the Deployment.
+const nobody = "65532:65532"
+
+func main() {
+	var program, arch, version, output string
+	flag.StringVar(&program, "program", "", "the Linux `file` to put into the image")
+	flag.StringVar(&arch, "arch", "", "the `architecture` that it is built for")
+	flag.StringVar(&version, "version", "", "the `version` of the program, which is the image's tag too")
+	flag.StringVar(&output, "output", "", "the `directory` of the layout; what it holds is replaced")
+	flag.Parse()
+	if err := run(program, arch, version, output); err != nil {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+}
+
+func run(program, arch, version, output string) error {
+	if program == "" || arch == "" || version == "" || output == "" {
+		return errors.New("--program, --arch, --version and --output are needed")
+	}
+	image, err := build(program, arch, version)
+	if err != nil {
+		return fmt.Errorf("make the image: %w", err)
+	}
+	digest, err := write(image, version, output)
+	if err != nil {
+		return fmt.Errorf("write the image: %w", err)
+	}
+	fmt.Printf("%s: kubectl-imoocpod:%s (linux/%s) %s\n", output, version, arch, digest)
+	return nil
+}
+
+// build makes the image. The same program makes the same image: nothing in it
+// tells when or where it was made.
+func build(program, arch, version string) (v1.Image, error) {
+	layer, err := layerOf(program)
+	if err != nil {
+		return nil, err
+	}
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	if image, err = mutate.AppendLayers(image, layer); err != nil {
+		return nil, err
+	}
+	file, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	file = file.DeepCopy()
+	file.OS, file.Architecture = "linux", arch
+	file.Config = v1.Config{
+		User:       nobody,
+		Entrypoint: []string{"/" + filepath.Base(program)},
+		Labels: map[string]string{
+			"org.opencontainers.image.title":   filepath.Base(program),
+			"org.opencontainers.image.version": version,
+			"org.opencontainers.image.source":  "https://github.com/imoocpod/kubectl-imoocpod",
+		},
+	}
+	return mutate.ConfigFile(image, file)
+}
+
+// layerOf makes a layer of one file, at the root, which everybody may run and
+// nobody may change.
+func layerOf(program string) (v1.Layer, error) {
+	content, err := os.ReadFile(program)
+	if err != nil {
+		return nil, err
+	}
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: path.Base(filepath.ToSlash(program)), Mode: 0o555, Size: int64(len(content))}
+	if err := w.WriteHeader(header); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(content); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(archive.Bytes())), nil
+	}, tarball.WithMediaType(types.OCILayer))
+}
+
+// write writes the image as the only one of a layout.
+func write(image v1.Image, tag, dir string) (v1.Hash, error) {
+	digest, err := image.Digest()
+	if err != nil {
+		return digest, err
+	}
+	if err := removeLayout(dir); err != nil {
+		return digest, err
+	}
+	to, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return digest, err
+	}
+	return digest, to.AppendImage(image, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag}))
+}
+
+// removeLayout removes an earlier layout, and nothing else.
+func removeLayout(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, "oci-layout")); err != nil {
+		return fmt.Errorf("%s is there and is no image layout: %w", dir, err)
+	}
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"archive/tar"
+	"debug/elf"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+)
+
+// The image holds the program and nothing else, runs it as nobody, and the
+// program runs without anything else.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "kubectl-imoocpod")
+	build := exec.Command("go", "build", "-C", "../..", "-trimpath", "-ldflags", "-s -w -X main.version=v1.2.3-test", "-o", program, "./cmd/kubectl-imoocpod")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the program: %v\n%s", err, out)
+	}
+	output := filepath.Join(dir, "image")
+	if err := run(program, runtime.GOARCH, "v1.2.3-test", output); err != nil {
+		t.Fatal(err)
+	}
+	image := read(t, output)
+
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.OS != "linux" || config.Architecture != runtime.GOARCH {
+		t.Errorf("the image is for %s/%s", config.OS, config.Architecture)
+	}
+	c := config.Config
+	if c.User != "65532:65532" || !reflect.DeepEqual(c.Entrypoint, []string{"/kubectl-imoocpod"}) || len(c.Cmd)+len(c.Env) > 0 || c.WorkingDir != "" {
+		t.Errorf("the image runs %q %q as %q in %q with %q", c.Entrypoint, c.Cmd, c.User, c.WorkingDir, c.Env)
+	}
+	if version := c.Labels["org.opencontainers.image.version"]; version != "v1.2.3-test" {
+		t.Errorf("the image says that it is of version %q", version)
+	}
+
+	unpacked := unpack(t, image)
+	file, err := elf.Open(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if libraries, err := file.ImportedLibraries(); err != nil || len(libraries) > 0 {
+		t.Errorf("the program needs %q (%v)", libraries, err)
+	}
+	for _, part := range file.Progs {
+		if part.Type == elf.PT_INTERP {
+			t.Error("the program needs a loader")
+		}
+	}
+	version := exec.Command(unpacked, "version", "--client")
+	version.Env, version.Dir = []string{}, "/"
+	if out, err := version.CombinedOutput(); err != nil || string(out) != "Client Version: v1.2.3-test\n" {
+		t.Errorf("the program of the image printed %q (%v)", out, err)
+	}
+
+	// The same again is the same image, and takes the place of the first.
+	before, err := image.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(program, runtime.GOARCH, "v1.2.3-test", output); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := read(t, output).Digest(); err != nil || after != before {
+		t.Errorf("the image became %s, was %s (%v)", after, before, err)
+	}
+}
+
+// read reads the one image of a layout.
+func read(t *testing.T, dir string) v1.Image {
+	t.Helper()
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(index); err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "v1.2.3-test" {
+		t.Fatalf("the layout holds %+v", manifest.Manifests)
+	}
+	image, err := index.Image(manifest.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// unpack unpacks the one file of an image and returns its path.
+func unpack(t *testing.T, image v1.Image) string {
+	t.Helper()
+	layers, err := image.Layers()
+	if err != nil || len(layers) != 1 {
+		t.Fatalf("the image has %d layers (%v)", len(layers), err)
+	}
+	content, err := layers[0].Uncompressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	archive := tar.NewReader(content)
+	header, err := archive.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header.Name != "kubectl-imoocpod" || header.Mode != 0o555 {
+		t.Errorf("the image holds %s with mode %o", header.Name, header.Mode)
+	}
+	path := filepath.Join(t.TempDir(), "unpacked")
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o555)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, archive); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if header, err := archive.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("the image holds more than the program: %+v (%v)", header, err)
+	}
+	return path
+}
+
+// An image that is made with an engine is run in the same way, and so is the one
+// of the Deployment.
+func TestDockerfileSaysTheSame(t *testing.T) {
+	t.Parallel()
+	for file, patterns := range map[string][]string{
+		"../../Dockerfile":              {`(?m)^FROM scratch$`, `(?m)^USER 65532:65532$`, `(?m)^ENTRYPOINT \["/kubectl-imoocpod"\]$`, `CGO_ENABLED=0`},
+		"../controller/deployment.yaml": {`runAsUser: 65532\n`, `runAsGroup: 65532\n`},
+	} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pattern := range patterns {
+			if !regexp.MustCompile(pattern).Match(content) {
+				t.Errorf("%s has no %s", file, pattern)
+			}
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "program")
+	if err := os.WriteFile(program, []byte("#!"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for says, args := range map[string][4]string{
+		"are needed":         {program, "amd64", "", filepath.Join(dir, "image")},
+		"no such file":       {program + "s", "amd64", "v1", filepath.Join(dir, "image")},
+		"is no image layout": {program, "amd64", "v1", dir},
+	} {
+		if err := run(args[0], args[1], args[2], args[3]); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", args, err, says)
+		}
+	}
+	if _, err := os.Stat(program); err != nil {
+		t.Errorf("a directory that is no layout was removed: %v", err)
+	}
+}

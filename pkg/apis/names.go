@@ -66,3 +66,7 @@ const (
 // it is on every cluster, and nobody with less than the rights of such a loop
 // can take the lease there.
 const LeaseNamespaceForAll = metav1.NamespaceSystem
+
+// MaxNameLength is how long the name of an object may be: it is the value of a
+// label of its pods. Each CRD has a rule that says so.
+const MaxNameLength = 63

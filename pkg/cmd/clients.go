@@ -119,7 +119,7 @@ func (c *clients) kindNamed(word string) (replica.Kind, error) {
 		gvk, err = mapper.KindFor(short.WithVersion(""))
 	}
 	if meta.IsNoMatchError(err) {
-		return replica.Kind{}, fmt.Errorf("the server doesn't have a resource type %q", word)
+		return replica.Kind{}, missingType(word, fmt.Errorf("%s%q", unknownType, word))
 	}
 	if err != nil {
 		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)

@@ -203,7 +203,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 		return nil
 	}
 	t.namespace = namespace
-	if !slices.Contains(imoocPodTypes(), kindWord) {
+	if !slices.Contains(typeWords(replica.ImoocPod()), kindWord) {
 		if t.kind, err = f.c.kindNamed(kindWord); err != nil {
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
@@ -45,11 +46,12 @@ func newCreateCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Com
 		Short: "Create an ImoocPod or another object with replicas",
 		Long: `Create an ImoocPod: a number of identical pods. Or, with TYPE/NAME, the smallest
 object of any type that has that count, and what --set gives it: the server says
-what else it wants.
+what else it wants. The Deployment of an AppService is named like the AppService,
+unless --set .spec.deploymentName=NAME says another.
 
-Without --image each pod sleeps in a small busybox container that meets Pod
-Security's restricted level. With --image the pods run that image and nothing
-else is set, as with "kubectl create deployment". Words after -- are the
+Without --image each pod of an ImoocPod sleeps in a small busybox container that
+meets Pod Security's restricted level. With --image the pods run that image and
+nothing else is set, as with "kubectl create deployment". Words after -- are the
 container's command.`,
 		Example: `  # Three pods that sleep
   kubectl imoocpod create foo --replicas 3
@@ -59,6 +61,11 @@ container's command.`,
 
   # The default pod with another command
   kubectl imoocpod create nap -- sleep 60
+
+  # The other kinds that "run-controller" reconciles
+  kubectl imoocpod create appservice/foo --replicas 2 --image nginx:1.27
+  kubectl imoocpod create helloworld/hi --replicas 3
+  kubectl imoocpod create mydaemonset/agent --image nginx
 
   # An object of any type
   kubectl imoocpod create foos.samplecontroller.k8s.io/bar --replicas 2 --replicas-path .spec.replicas --set .spec.deploymentName=bar
@@ -72,24 +79,24 @@ container's command.`,
 			}
 			if len(args) == 1 && strings.Contains(args[0], "/") {
 				o.typeName, args[0], _ = strings.Cut(args[0], "/")
-				if slices.Contains(imoocPodTypes(), o.typeName) {
-					o.typeName = ""
-					return checkNew(cmd, args)
-				}
 				if o.typeName == "" {
 					return usageErrorf(cmd, "which type? %q has none before the slash", "/"+args[0])
 				}
-				return oneName(cmd, args)
+				if slices.Contains(typeWords(replica.ImoocPod()), o.typeName) {
+					o.typeName = ""
+				}
 			}
-			return checkNew(cmd, args)
+			if len(args) == 1 && o.typeName == "" {
+				if err := checkLength(args[0]); err != nil {
+					return usageErrorf(cmd, "%w", err)
+				}
+			}
+			return oneName(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.counted = args[0], cmd.Flags().Changed("replicas")
-			if o.path.path != nil && (o.typeName == "" || !o.counted) {
+			if o.path.path != nil && !o.counted {
 				return usageErrorf(cmd, "--replicas-path says where --replicas goes in an object of another TYPE")
-			}
-			if o.typeName != "" && (o.image != "" || len(o.command) > 0) {
-				return usageErrorf(cmd, "--image and a command are for ImoocPods; --set gives other types their fields")
 			}
 			if o.image == "" && cmd.Flags().Changed("image") {
 				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
@@ -103,17 +110,8 @@ container's command.`,
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for types that do not say it.")
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "PATH=VALUE: a field to set, read as the type's schema wants it (may be given several times).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "PATH=VALUE: a field to set to a string (may be given several times).")
-	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the pods' container. Without it: busybox.")
+	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the pods' container. Without it the kind's own, such as busybox for an ImoocPod; a MyDaemonSet needs one.")
 	return cmd
-}
-
-// checkNew refuses what cannot be the name of a new ImoocPod. Of the others a
-// server is asked for longer names too, which an older CRD may have let in.
-func checkNew(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 && len(args[0]) > v1alpha1.MaxNameLength {
-		return usageErrorf(cmd, "invalid name %q: it must be no longer than %d characters", args[0], v1alpha1.MaxNameLength)
-	}
-	return oneName(cmd, args)
 }
 
 func (o *createOptions) run(ctx context.Context, c *clients) error {
@@ -125,6 +123,9 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 	kind, finder, err := o.kind(c)
 	if err != nil {
 		return err
+	}
+	if err := o.check(kind); err != nil {
+		return &UsageError{Command: name + " create", Err: err}
 	}
 	namespace, given, err := c.namespace()
 	if err != nil {
@@ -175,7 +176,7 @@ func (o *createOptions) object(ctx context.Context, kind replica.Kind, finder *r
 	obj.SetName(o.name)
 	var err error
 	if kind.Shipped() {
-		obj.Object["spec"], err = o.spec()
+		err = o.putSpec(kind, obj)
 	} else if o.counted {
 		err = o.putCount(ctx, kind, finder, obj)
 	}
@@ -235,18 +236,70 @@ func (o *createOptions) putFields(kind replica.Kind, finder *replica.Finder, obj
 	return nil
 }
 
-// spec is the spec of an ImoocPod.
-func (o *createOptions) spec() (map[string]any, error) {
-	spec := map[string]any{"replicas": int64(o.replicas)}
-	if template := o.template(); template != nil {
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(template)
-		if err != nil {
-			return nil, fmt.Errorf("make the pod template: %w", err)
-		}
-		unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
-		spec["template"] = fields
+// checkLength refuses what is too long for the name of a new object of a kind
+// that this program ships. The other verbs ask a server for longer names too,
+// which an older CRD may have let in.
+func checkLength(objectName string) error {
+	if len(objectName) > apis.MaxNameLength {
+		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", objectName, apis.MaxNameLength)
 	}
-	return spec, nil
+	return nil
+}
+
+// check refuses what a kind has no field for.
+func (o *createOptions) check(kind replica.Kind) error {
+	r := kind.Recipe
+	switch {
+	case kind.Shipped() && o.path.path != nil:
+		return errors.New("--replicas-path says where --replicas goes in an object of another TYPE")
+	case !kind.Shipped() && (o.image != "" || len(o.command) > 0):
+		return errors.New("--image and a command are for the kinds that this program ships; --set gives other types their fields")
+	case o.image != "" && r.TemplatePath == nil && r.ImagePath == nil:
+		return fmt.Errorf("a %s takes no --image: it runs %s", kind.Kind, r.Image)
+	case len(o.command) > 0 && r.TemplatePath == nil:
+		return fmt.Errorf("a %s takes no command: it runs that of its image", kind.Kind)
+	case o.counted && r.Plan == replica.PlanNodes:
+		return fmt.Errorf("a %s takes no --replicas: it runs one pod per node", kind.Kind)
+	case kind.Shipped():
+		return checkLength(o.name)
+	}
+	return nil
+}
+
+// putSpec puts what the flags say into an object of a kind that this program
+// ships. The count is always said, as the tutorials' own CRDs want it.
+func (o *createOptions) putSpec(kind replica.Kind, obj *unstructured.Unstructured) error {
+	if path := kind.Path(); path != nil {
+		if err := path.Put(obj.Object, int64(o.replicas)); err != nil {
+			return err
+		}
+	}
+	r := kind.Recipe
+	var err error
+	if r.DeploymentNamePath != nil {
+		// --set may choose another.
+		err = unstructured.SetNestedField(obj.Object, o.name, r.DeploymentNamePath...)
+	}
+	if err == nil && r.TemplatePath != nil {
+		err = o.putTemplate(obj.Object, r.TemplatePath)
+	} else if err == nil && o.image != "" {
+		err = unstructured.SetNestedField(obj.Object, o.image, r.ImagePath...)
+	}
+	return err
+}
+
+// putTemplate puts the pod template that the flags ask for, if they do.
+func (o *createOptions) putTemplate(obj map[string]any, path []string) error {
+	template := o.template()
+	if template == nil {
+		return nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(template)
+	if err != nil {
+		return fmt.Errorf("make the pod template: %w", err)
+	}
+	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
+	return unstructured.SetNestedMap(obj, fields, path...)
 }
 
 // template is the pod template that the flags ask for, nil for the default.

@@ -106,7 +106,7 @@ func (o *kindsOptions) printJSON(rows []*printer.Kind) error {
 // surveyKind finds out about one kind; nil means that it carries no count.
 func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, namespace string) *printer.Kind {
 	finding := finder.Survey(ctx, kind)
-	if finding.Field == nil && len(finding.Candidates) == 0 && finding.Err == nil {
+	if finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil {
 		return nil
 	}
 	row := &printer.Kind{
@@ -122,9 +122,9 @@ func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, 
 		if finding.Field.Scale {
 			subresource = "scale"
 		}
-		if kind.Shipped() {
-			row.Field = kind.Path().String()
-		}
+	case finding.PerNode:
+		row.Found, row.MayScale = "one per node", new(false)
+		return row
 	default:
 		row.Found = "guess"
 		for _, candidate := range finding.Candidates {

@@ -200,10 +200,32 @@ func (o *scaleOptions) field(ctx context.Context, c *clients, t target) (replica
 	}
 	field, err := finder.Find(ctx, t.kind, t.obj, o.path.path)
 	var unknown *replica.UnknownFieldError
-	if errors.As(err, &unknown) {
+	var none *replica.NoCountError
+	switch {
+	case errors.As(err, &unknown):
 		return field, &ChooseFieldError{verb: "scale", target: t, count: o.count(), Err: unknown}
+	case errors.As(err, &none):
+		return field, perNode(ctx, c, t)
 	}
 	return field, err
+}
+
+// perNode refuses to scale an object that runs one pod per node, and says how
+// many these are.
+func perNode(ctx context.Context, c *clients, t target) error {
+	client, err := c.dynamic()
+	if err != nil {
+		return err
+	}
+	obj, err := t.objects(client).Get(ctx, t.name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	now := ""
+	if n, found, err := unstructured.NestedInt64(obj.Object, t.kind.Recipe.Status.Desired...); err == nil && found {
+		now = fmt.Sprintf(", now %d", n)
+	}
+	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }
 
 // count is the flag that says the count, as it was given.
@@ -248,9 +270,6 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 // show puts the new count into an object that a dry run has not changed.
 func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field replica.Field, done written) error {
 	path := field.Path
-	if t.kind.Shipped() {
-		path = t.kind.Path()
-	}
 	if path == nil {
 		return nil // the field behind /scale is not known
 	}

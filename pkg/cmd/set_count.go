@@ -39,6 +39,11 @@ func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, 
 		var err error
 		if field.Scale {
 			done, err = setScale(ctx, objects, t, field, c)
+			if apierrors.IsNotFound(err) && t.kind.Shipped() && isThere(ctx, objects, t) {
+				// The CRD is not the one that this program installs, and has no /scale.
+				field.Scale = false
+				continue
+			}
 		} else {
 			done, err = patchField(ctx, objects, t, *field.Path, c)
 		}
@@ -73,6 +78,13 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, 
 		return written{}, err
 	}
 	return written{c.replicas, scale.ResourceVersion}, nil
+}
+
+// isThere says whether the object can be read. The server says of an object that
+// is not there and of a subresource that is not there the same.
+func isThere(ctx context.Context, objects dynamic.ResourceInterface, t target) bool {
+	_, err := objects.Get(ctx, t.name, metav1.GetOptions{})
+	return err == nil
 }
 
 // patchField sets the count in the object itself: a look, and a JSON patch that

@@ -85,7 +85,7 @@ func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
 // mean nothing else: a bare NAME, imoocpod/NAME, or imoocpods NAME…. These need
 // no discovery.
 func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
-	types := imoocPodTypes()
+	types := typeWords(replica.ImoocPod())
 	switch {
 	case f.given() || len(args) == 0:
 		return nil, false
@@ -105,9 +105,8 @@ func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
 	return names, true
 }
 
-// imoocPodTypes are the words for the type that need no discovery.
-func imoocPodTypes() []string {
-	kind := replica.ImoocPod()
+// typeWords are the words for a type that this program knows without discovery.
+func typeWords(kind replica.Kind) []string {
 	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
 }
 
@@ -180,9 +179,17 @@ func separate(err error) []error {
 	return []error{err}
 }
 
-// explainTypes says how several ImoocPods are named to a person who gave bare
-// words of which the first is no type.
+// unknownType is how the builder begins to say that a word is no type.
+const unknownType = "the server doesn't have a resource type "
+
+// explainTypes says what to install for a type that is missing, and how several
+// ImoocPods are named to a person who gave bare words of which the first is no type.
 func explainTypes(errs []error, args []string) []error {
+	for i, err := range errs {
+		if word, is := strings.CutPrefix(err.Error(), unknownType); is {
+			errs[i] = missingType(strings.Trim(word, `"`), err)
+		}
+	}
 	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs
 	}
@@ -191,9 +198,20 @@ func explainTypes(errs []error, args []string) []error {
 		hint = fmt.Sprintf("of several words the first is a type: name several ImoocPods as imoocpod/%s imoocpod/%s", args[0], args[1])
 	}
 	for i, err := range errs {
-		if strings.HasPrefix(err.Error(), "the server doesn't have a resource type") {
+		if strings.HasPrefix(err.Error(), unknownType) {
 			errs[i] = fmt.Errorf("%w; %s", err, hint)
 		}
 	}
 	return errs
+}
+
+// missingType says what to install where the server does not have a type that
+// this program ships.
+func missingType(word string, err error) error {
+	for _, kind := range replica.Shipped() {
+		if slices.Contains(typeWords(kind), word) {
+			return &NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
+		}
+	}
+	return err
 }

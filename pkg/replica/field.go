@@ -21,8 +21,8 @@ const PathAnnotation = "imoocpod.dev/replicas-path"
 type Field struct {
 	// Scale says that the count is set through the /scale subresource.
 	Scale bool
-	// Path is the field in the object. Behind /scale it is known only where the
-	// CRD can be read.
+	// Path is the field in the object. Behind /scale of kinds that are not shipped
+	// it is known only where the CRD can be read.
 	Path *Path
 	// Found says how the field was found, in words for a person.
 	Found string
@@ -52,6 +52,16 @@ func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("%s has no /scale, and nothing says which field is its replica count", e.Kind.CRD())
 }
 
+// NoCountError says that the objects of a kind have as many pods as there are
+// nodes for them, so that nobody sets a count.
+type NoCountError struct {
+	Kind Kind
+}
+
+func (e *NoCountError) Error() string {
+	return fmt.Sprintf("%s has no replica count: it runs one pod per node", e.Kind.CRD())
+}
+
 // Finder finds the replica fields of kinds.
 type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
@@ -60,13 +70,18 @@ type Finder struct {
 
 // Find finds the replica field of an object's kind: a path that was given, the
 // kind's own if the program ships it, /scale if it is served, the annotation of
-// its CRD. Where none of these says it, the error is an UnknownFieldError.
+// its CRD. Where none of these says it, the error is an UnknownFieldError, and a
+// NoCountError where there is none to be found. That a shipped kind has /scale is
+// not asked: a CRD of somebody else's may be without.
 func (f *Finder) Find(ctx context.Context, kind Kind, obj *unstructured.Unstructured, given *Path) (Field, error) {
 	if given != nil {
 		return Field{Path: given, Found: "--replicas-path"}, nil
 	}
+	if kind.Recipe.Plan == PlanNodes {
+		return Field{}, &NoCountError{Kind: kind}
+	}
 	if kind.Shipped() {
-		return Field{Scale: true, Found: "shipped"}, nil
+		return Field{Scale: true, Path: kind.Path(), Found: "shipped"}, nil
 	}
 	served, err := f.scaleServed(kind)
 	if err != nil {

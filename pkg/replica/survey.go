@@ -18,6 +18,8 @@ type Finding struct {
 	Field *Field
 	// Candidates are the fields that could be meant, if nothing says it.
 	Candidates []Candidate
+	// PerNode says that the kind has no count, but a pod on every node.
+	PerNode bool
 	// Err is why nothing could be found out.
 	Err error
 }
@@ -60,9 +62,12 @@ func mapping(gv schema.GroupVersion, r metav1.APIResource) *meta.RESTMapping {
 func (f *Finder) Survey(ctx context.Context, kind Kind) Finding {
 	field, err := f.Find(ctx, kind, nil, nil)
 	var unknown *UnknownFieldError
+	var none *NoCountError
 	switch {
 	case errors.As(err, &unknown):
 		return Finding{Kind: kind, Candidates: unknown.Candidates}
+	case errors.As(err, &none):
+		return Finding{Kind: kind, PerNode: true}
 	case err != nil:
 		return Finding{Kind: kind, Err: err}
 	}

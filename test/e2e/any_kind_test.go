@@ -437,8 +437,15 @@ func TestKinds(t *testing.T) {
 	if got, _ := find("Store", "ambiguous.example.com"); got.Found != "guess" || len(got.Candidates) != 3 {
 		t.Errorf("got %+v", got)
 	}
-	if got, _ := find("ImoocPod", "batch.tutorial.kubebuilder.io"); got.Field != ".spec.replicas" || !got.Reconciled {
-		t.Errorf("got %+v", got)
+	for _, want := range [][4]string{
+		{"ImoocPod", "batch.tutorial.kubebuilder.io", ".spec.replicas", "shipped"},
+		{"AppService", "appcontroller.k8s.io", ".spec.replicas", "shipped"},
+		{"HelloWorld", "test.jiaozi.com", ".spec.size", "shipped"},
+		{"MyDaemonSet", "apps.zhongmingmao.io", "", "one per node"},
+	} {
+		if got, _ := find(want[0], want[1]); got.Field != want[2] || got.Found != want[3] || !got.Reconciled {
+			t.Errorf("%s is listed as %+v", want[0], got)
+		}
 	}
 	if got, _ := find("Deployment", "apps"); got.Field != ".spec.replicas" || got.Found != "/scale" {
 		t.Errorf("got %+v", got)

@@ -2,8 +2,13 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // The heads of manifests of the kinds beside ImoocPod.
@@ -91,5 +96,116 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 	r := kubectl(t, ns, "patch", "mydaemonset", "agent", "--type", "merge", "-p", `{"spec":null}`)
 	if r.code == 0 || !strings.Contains(r.stderr, "image is required") {
 		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+}
+
+// create makes of each kind what its flags say, and refuses flags for what the
+// kind does not have, before anything is sent.
+func TestCreateShippedKinds(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	for args, want := range map[string][2]string{
+		"appservice/a": {"appservice.appcontroller.k8s.io/a created\n", `{"deploymentName":"a","image":"nginx","replicas":1}`},
+		"appservices/b --replicas 0 --image web:1 --set-string .spec.deploymentName=front": {"appservice.appcontroller.k8s.io/b created\n", `{"deploymentName":"front","image":"web:1","replicas":0}`},
+		"helloworld/hi --replicas 3":      {"helloworld.test.jiaozi.com/hi created\n", `{"size":3}`},
+		"helloworlds.test.jiaozi.com/one": {"helloworld.test.jiaozi.com/one created\n", `{"size":1}`},
+		"mydaemonset/agent --image web:1": {"mydaemonset.apps.zhongmingmao.io/agent created\n", `{"image":"web:1"}`},
+	} {
+		if out := imoocpod(t, ns, append([]string{"create"}, words(args)...)...); out != want[0] {
+			t.Errorf("create %s printed %q, want %q", args, out, want[0])
+		}
+		if spec := must(t, kubectl(t, ns, "get", words(args)[0], "-o", "jsonpath={.spec}")); spec != want[1] {
+			t.Errorf("create %s made the spec %s, want %s", args, spec, want[1])
+		}
+	}
+	before := shippedVersions(t, ns)
+	var refusals []refusal
+	for args, says := range map[string]string{
+		"helloworld/no --image web":                          "a HelloWorld takes no --image: it runs nginx",
+		"helloworld/no -- sleep 60":                          "a HelloWorld takes no command",
+		"mydaemonset/no --image web --replicas 2":            "a MyDaemonSet takes no --replicas: it runs one pod per node",
+		"appservice/no --replicas 2 --replicas-path .spec.a": "--replicas-path says where --replicas goes in an object of another TYPE",
+		"appservice/" + strings.Repeat("a", 64):              "it must be no longer than 63 characters",
+		"appservice/no --replicas -1":                        "must be a whole number from 0",
+	} {
+		refusals = append(refusals, refusal{args: "create " + args, code: exitUsage, says: []string{says}})
+	}
+	refusals = append(refusals,
+		refusal{args: "create mydaemonset/no", code: exitError, says: []string{`The MyDaemonSet "no" is invalid: spec.image: Required value: image is required`}},
+		refusal{args: "create appservice/no --set-string .spec.deploymentName=A", code: exitError, says: []string{"must be the name of a Deployment"}},
+		refusal{args: "create appservice/a", code: exitPrecondition, says: []string{"already exists"}})
+	t.Run("refused", func(t *testing.T) { mustRefuse(t, ns, refusals) })
+	if after := shippedVersions(t, ns); !maps.Equal(before, after) {
+		t.Errorf("after what was refused there are %v, before %v", after, before)
+	}
+}
+
+// shippedVersions are the resourceVersions of the objects of the kinds beside
+// ImoocPod.
+func shippedVersions(t *testing.T, namespace string) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	for _, kind := range replica.Shipped()[1:] {
+		list, err := cluster.dynamic.Resource(kind.Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, obj := range list.Items {
+			versions[kind.String()+"/"+obj.GetName()] = obj.GetResourceVersion()
+		}
+	}
+	return versions
+}
+
+// A count is set where the kind has it, in one request; where pods follow nodes,
+// none is.
+func TestScaleShippedKinds(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "appservice/foo")
+	imoocpod(t, ns, "create", "helloworld/hi")
+	imoocpod(t, ns, "create", "mydaemonset/agent", "--image", "nginx")
+	const said = "appservice.appcontroller.k8s.io/foo scaled\nhelloworld.test.jiaozi.com/hi scaled\n"
+	r := kubectl(t, ns, "imoocpod", "scale", "appservice/foo", "helloworld/hi", "--replicas", "3")
+	if must(t, r) != said || r.stderr != "" {
+		t.Errorf("printed %q, said %q", r.stdout, r.stderr)
+	}
+	for object, path := range map[string]string{"appservice/foo": ".spec.replicas", "helloworld/hi": ".spec.size"} {
+		if n := must(t, kubectl(t, ns, "get", object, "-o", "jsonpath={"+path+"}")); n != "3" {
+			t.Errorf("%s has a count of %s, want 3", object, n)
+		}
+	}
+	imoocpod(t, ns, "scale", "helloworld/hi", "--current-replicas", "3", "--by", "-2")
+	if n := imoocpod(t, ns, "scale", "helloworld/hi", "--replicas", "5", "--dry-run=client", "-o", "jsonpath={.spec.size}"); n != "5" {
+		t.Errorf("the dry run shows a count of %s, want 5", n)
+	}
+	if n := must(t, kubectl(t, ns, "get", "helloworld/hi", "-o", "jsonpath={.spec.size}")); n != "1" {
+		t.Errorf("the count is %s, want 1", n)
+	}
+	for _, r := range audited(t, ns, func(r request) bool { return r.Verb == "patch" && strings.HasPrefix(r.UserAgent, "kubectl-imoocpod") }) {
+		if r.Object.Subresource != "scale" {
+			t.Errorf("scale sent %+v", r)
+		}
+	}
+
+	before := shippedVersions(t, ns)
+	const refused = "error: mydaemonset.apps.zhongmingmao.io/agent cannot be scaled: it runs one pod per node"
+	for _, rest := range []string{"\n", ", now 7\n"} {
+		if rest != "\n" {
+			must(t, kubectl(t, ns, "patch", "mydaemonset", "agent", "--subresource", "status", "--type", "merge", "-p", `{"status":{"desiredNumberScheduled":7}}`))
+			before = shippedVersions(t, ns)
+		}
+		for _, flags := range []string{"--replicas 3", "--by +1", "--replicas 3 --dry-run=client"} {
+			r := kubectl(t, ns, append([]string{"imoocpod", "scale", "mydaemonset/agent"}, words(flags)...)...)
+			if r.code != exitError || r.stdout != "" || r.stderr != refused+rest {
+				t.Errorf("%s: exit code %d, printed %q, said %q, want %q", flags, r.code, r.stdout, r.stderr, refused+rest)
+			}
+		}
+	}
+	if r := kubectl(t, ns, "imoocpod", "scale", "mydaemonset/no", "helloworld/no", "--replicas", "1"); r.code != exitNotFound || strings.Count(r.stderr, "NotFound") != 2 {
+		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	}
+	if after := shippedVersions(t, ns); !maps.Equal(before, after) {
+		t.Errorf("after what was refused there are %v, before %v", after, before)
 	}
 }

@@ -32,10 +32,6 @@ type ImoocPod struct {
 	Status ImoocPodStatus `json:"status,omitempty"`
 }
 
-// MaxNameLength is how long the name of an ImoocPod may be; the rule on
-// ImoocPod says why.
-const MaxNameLength = 63
-
 // ImoocPodSpec says how many pods of which form are wanted.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.template) || has(self.template.spec) && size(self.template.spec.containers) > 0",message="a pod template needs a spec with at least one container",fieldPath=".template.spec",reason="FieldValueRequired"
@@ -49,8 +45,8 @@ type ImoocPodSpec struct {
 
 	// The pod that each replica is made from. Where it is absent, a pod that
 	// sleeps is used: image busybox, command "sleep 3600", as the user nobody,
-	// with no capabilities and no service account token. Only pods made after a
-	// change of the template follow it.
+	// with no capabilities and no service account token. After a change the pods
+	// are replaced, a quarter of them at a time.
 	// +kubebuilder:default={spec: {restartPolicy: Always, terminationGracePeriodSeconds: 1, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, runAsUser: 65534, seccompProfile: {type: RuntimeDefault}}, containers: {{name: busybox, image: busybox, command: {sleep, "3600"}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: {ALL}}}}}}}
 	// +optional
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`

@@ -1,0 +1,138 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// restartOptions says whose pods to replace.
+type restartOptions struct {
+	streams genericiooptions.IOStreams
+	print   *genericclioptions.PrintFlags
+	dryRun  dryRun
+
+	targets      targetFlags
+	args         []string
+	fieldManager string
+}
+
+func newRestartCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &restartOptions{streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: replica.FieldManager}
+	cmd := &cobra.Command{
+		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none]",
+		Short: "Replace the pods, a few at a time",
+		Long: `Replace the pods of an ImoocPod (NAME) or of another resource (TYPE/NAME, or what
+else kubectl takes) in a rolling way: the annotation that "kubectl rollout restart"
+sets is put into the pod template, and the controller does the rest.
+
+This works for all kinds that "run-controller" reconciles, for Deployments,
+StatefulSets and DaemonSets, and for custom resources with a pod template at
+.spec.template. Of the others nothing is changed.`,
+		Example: `  # Restart an ImoocPod
+  kubectl imoocpod restart foo
+
+  # Restart a Deployment, and everything of a label
+  kubectl imoocpod restart deployment/web
+  kubectl imoocpod restart appservices -l tier=front`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			o.args = args
+			return o.targets.check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), c)
+		},
+	}
+	o.print.AddFlags(cmd)
+	o.dryRun.addFlag(cmd)
+	o.targets.addFlags(cmd)
+	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
+	return cmd
+}
+
+func (o *restartOptions) run(ctx context.Context, c *clients) error {
+	o.dryRun.complete(o.print)
+	printer, err := o.print.ToPrinter()
+	if err != nil {
+		return &UsageError{Command: name + " restart", Err: err}
+	}
+	targets, errs := o.targets.find(c, o.args)
+	if len(targets)+len(errs) == 0 {
+		return errors.New("no objects passed to restart")
+	}
+	// One bad object does not stop the others.
+	for _, t := range targets {
+		if err := o.restart(ctx, c, t, printer); err != nil {
+			errs = append(errs, explain(t.kind, err))
+		}
+	}
+	return together(errs)
+}
+
+// restart restarts one object, and says so.
+func (o *restartOptions) restart(ctx context.Context, c *clients, t target, printer printers.ResourcePrinter) error {
+	client, err := c.dynamic()
+	if err != nil {
+		return err
+	}
+	objects := t.objects(client)
+	obj := t.obj
+	if obj == nil {
+		if obj, err = objects.Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+			return err
+		}
+	}
+	path, err := restartPath(c, t.kind, obj)
+	if err != nil {
+		return fmt.Errorf("%s cannot be restarted: %w", t, err)
+	}
+	patch, err := replica.Restart(obj, path, time.Now())
+	if err != nil {
+		return fmt.Errorf("%s cannot be restarted: %w", t, err)
+	}
+	if !o.dryRun.client() {
+		if obj, err = o.patch(ctx, objects, t, patch); err != nil {
+			return err
+		}
+	}
+	return printer.PrintObj(obj, o.streams.Out)
+}
+
+// restartPath finds the annotations to change. Only for kinds that say nothing
+// of themselves the schema is read.
+func restartPath(c *clients, kind replica.Kind, obj *unstructured.Unstructured) ([]string, error) {
+	var schema map[string]any
+	if !kind.Reconciled() && !kind.BuiltIn() {
+		finder, err := c.finder()
+		if err != nil {
+			return nil, err
+		}
+		if schema, err = finder.Schema(kind); err != nil {
+			return nil, err
+		}
+	}
+	return replica.RestartPath(kind, obj, schema)
+}
+
+func (o *restartOptions) patch(ctx context.Context, objects dynamic.ResourceInterface, t target, patch map[string]any) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("make the patch: %w", err)
+	}
+	return objects.Patch(ctx, t.name, types.MergePatchType, data, metav1.PatchOptions{
+		FieldManager: o.fieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
+	})
+}

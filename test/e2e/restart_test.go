@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// brigadeCRD has a pod template that keeps annotations in its version v2, and one
+// that does not in v1.
+const brigadeCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: brigades.template.example.com}
+spec:
+  group: template.example.com
+  names: {kind: Brigade, plural: brigades, singular: brigade}
+  scope: Namespaced
+  versions:
+  - name: v2
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {template: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}
+  - name: v1
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {template: {type: object, properties: {metadata: {type: object}, spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}}}
+`
+
+const somePod = "{metadata: {labels: {app: web}, annotations: {note: mine}}, spec: {containers: [{name: main, image: web}]}}"
+
+// No loop runs here: what is asked for is all that changes.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	apply(t, "", brigadeCRD)
+	must(t, kubectl(t, "", "wait", "--for=condition=Established", "crd/brigades.template.example.com"))
+	imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	imoocpod(t, ns, "create", "appservice/foo", "--replicas", "0")
+	imoocpod(t, ns, "create", "helloworld/foo", "--replicas", "0")
+	imoocpod(t, ns, "create", "mydaemonset/foo", "--image", "web")
+	const selector = "selector: {matchLabels: {app: web}}"
+	web := "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {tier: front}}, spec: {replicas: 0, " + selector + ", template: " + somePod + "}}"
+	apply(t, ns, web)
+	apply(t, ns, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: paused}, spec: {replicas: 0, paused: true, "+selector+", template: "+somePod+"}}")
+	apply(t, ns, "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: few}, spec: {replicas: 0, "+selector+", template: "+somePod+"}}")
+	apply(t, ns, "{apiVersion: template.example.com/v2, kind: Brigade, metadata: {name: open}, spec: {template: "+somePod+"}}")
+	apply(t, ns, "{apiVersion: template.example.com/v2, kind: Brigade, metadata: {name: none}, spec: {template: {size: 1}}}")
+
+	const inTemplate, onObject = "spec.template.metadata.annotations", "metadata.annotations"
+	for _, step := range []struct{ args, object, says, path string }{
+		{"foo", "imoocpods.batch.tutorial.kubebuilder.io/foo", "imoocpod.batch.tutorial.kubebuilder.io/foo restarted\n", inTemplate},
+		{"appservice/foo", "appservice/foo", "appservice.appcontroller.k8s.io/foo restarted\n", onObject},
+		{"helloworld foo", "helloworld/foo", "helloworld.test.jiaozi.com/foo restarted\n", onObject},
+		{"mydaemonsets --all", "mydaemonset/foo", "mydaemonset.apps.zhongmingmao.io/foo restarted\n", onObject},
+		{"deployments -l tier=front", "deployment/web", "deployment.apps/web restarted\n", inTemplate},
+		{"brigade/open -o name", "brigade/open", "brigade.template.example.com/open\n", inTemplate},
+		{"-f " + writeFile(t, web) + " --dry-run=server", "deployment/web", "deployment.apps/web restarted (server dry run)\n", ""},
+		{"deployment/web --dry-run", "deployment/web", "deployment.apps/web restarted (dry run)\n", ""},
+	} {
+		type_, name, _ := strings.Cut(step.object, "/")
+		read := func() *unstructured.Unstructured {
+			return parse(t, must(t, kubectl(t, ns, "get", type_, name, "-o", "yaml")))
+		}
+		before := read()
+		// The annotation tells the second; a restart in the same one is refused.
+		var r result
+		eventually(t, "the second has passed", func() bool {
+			r = kubectl(t, ns, append([]string{"imoocpod", "restart"}, words(step.args)...)...)
+			return !strings.Contains(r.stderr, "within this second")
+		})
+		if must(t, r) != step.says || r.stderr != "" {
+			t.Errorf("restart %s printed %q, said %q, want %q", step.args, r.stdout, r.stderr, step.says)
+		}
+		if step.path == "" {
+			if after := read(); after.GetResourceVersion() != before.GetResourceVersion() {
+				t.Errorf("restart %s changed %s", step.args, step.object)
+			}
+			continue
+		}
+		path := strings.Split(step.path, ".")
+		after := read()
+		annotations, _, _ := unstructured.NestedStringMap(after.Object, path...)
+		if _, err := time.Parse(time.RFC3339, annotations["kubectl.kubernetes.io/restartedAt"]); err != nil {
+			t.Errorf("%s has the annotations %v: %v", step.object, annotations, err)
+		}
+		delete(annotations, "kubectl.kubernetes.io/restartedAt")
+		was, _, _ := unstructured.NestedStringMap(before.Object, path...)
+		if !maps.Equal(annotations, was) {
+			t.Errorf("%s has the other annotations %v, had %v", step.object, annotations, was)
+		}
+	}
+	eventually(t, "the second has passed", func() bool {
+		return kubectl(t, ns, "imoocpod", "restart", "deployment/web", "--field-manager", "somebody").code == 0
+	})
+	managers := must(t, kubectl(t, ns, "get", "deployment", "web", "-o", "jsonpath={.metadata.managedFields[*].manager}", "--show-managed-fields"))
+	if !strings.Contains(managers, "somebody") {
+		t.Errorf("the field managers are %q, want somebody among them", managers)
+	}
+
+	mustRefuseRestart := func(code int, says string, args ...string) {
+		t.Helper()
+		r := kubectl(t, ns, append([]string{"imoocpod", "restart"}, args...)...)
+		if r.code != code || r.stdout != "" || !strings.Contains(r.stderr, says) {
+			t.Errorf("restart %v: exit code %d, printed %q, said %q, want %q", args, r.code, r.stdout, r.stderr, says)
+		}
+	}
+	mustRefuseRestart(exitError, "error: deployment.apps/paused cannot be restarted: it is paused (run \"kubectl rollout resume\" first)\n", "deployment/paused")
+	mustRefuseRestart(exitError, "error: replicaset.apps/few cannot be restarted: its controller does not replace the pods that it has\n", "replicaset/few")
+	mustRefuseRestart(exitError, "error: brigade.template.example.com/none cannot be restarted: it has no pod template at .spec.template\n", "brigade/none")
+	mustRefuseRestart(exitError, "error: brigade.template.example.com/open cannot be restarted: its schema keeps no annotations in .spec.template\n", "brigades.v1.template.example.com/open")
+	mustRefuseRestart(exitNotFound, `imoocpods.batch.tutorial.kubebuilder.io "no" not found`, "no")
+	mustRefuseRestart(exitUsage, "which one? give the NAME of an ImoocPod, or TYPE/NAME")
+	mustRefuseRestart(exitError, "no objects passed to restart", "deployments", "-l", "tier=none")
+}

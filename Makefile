@@ -130,7 +130,7 @@ DURATION ?= 15m
 chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (15m)
 	@$(CLUSTER) build >/dev/null
 	@# Verbose, for the summary at the end; of what went well nothing else is shown.
-	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -unlabel -long 2>&1 | \
+	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
 		grep --line-buffered -vE '^ *(=== |--- PASS)|event\.go|reflector\.go'
 
 ##@ Use the current context

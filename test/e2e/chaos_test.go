@@ -21,7 +21,6 @@ import (
 
 var (
 	chaosDuration = flag.Duration("chaos", 3*time.Minute, "for how long new random runs are begun")
-	chaosUnlabel  = flag.Bool("unlabel", false, "take identity labels away in random runs too: one run in some hundreds still fails, see docs/reliability.md")
 	chaosSeed     = flag.Uint64("seed", 0, "run only the random run of this seed")
 )
 
@@ -190,9 +189,6 @@ func (c *chaos) act() {
 			return c.patch(pod, `{"status":{"phase":"Failed","reason":"Evicted"}}`, "status")
 		})
 	case 7:
-		if !*chaosUnlabel {
-			return
-		}
 		c.onSomePod(func(pod *corev1.Pod) error {
 			return c.patch(pod, `{"metadata":{"labels":{"`+apis.LabelOwner+`":null}}}`)
 		})

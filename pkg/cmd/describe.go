@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
@@ -59,33 +58,18 @@ func (o *describeOptions) run(ctx context.Context, c *clients) error {
 }
 
 func (o *describeOptions) describe(ctx context.Context, c *clients, t target) error {
-	evidence, t, err := look(ctx, c, t)
-	if err != nil {
-		return err
-	}
-	report := status.NewReport(evidence)
-	core, err := c.core()
-	if err != nil {
-		return err
-	}
-	events, err := eventsOf(ctx, core.Events(t.namespace), t.obj.GetUID())
-	if err != nil {
-		return err
-	}
-	podEvents, err := eventsOf(ctx, core.Events(t.namespace), unready(report)...)
+	evidence, t, err := lookAtAll(ctx, c, t)
 	if err != nil {
 		return err
 	}
 	d := printer.Description{
-		Report:      report,
+		Report:      status.NewReport(evidence),
 		APIVersion:  t.obj.GetAPIVersion(),
 		Kind:        t.obj.GetKind(),
 		Labels:      t.obj.GetLabels(),
 		Annotations: t.obj.GetAnnotations(),
-		Events:      events,
-		PodEvents:   podEvents,
 	}
-	if t.kind.Shipped() {
+	if t.kind.Recipe.Plan == replica.PlanPods {
 		if d.Template, err = replica.Template(t.kind, t.obj); err != nil {
 			return err
 		}
@@ -94,19 +78,4 @@ func (o *describeOptions) describe(ctx context.Context, c *clients, t target) er
 		d.Status = t.obj.Object["status"]
 	}
 	return printer.Describe(o.streams.Out, d, time.Now())
-}
-
-// unreadyShown is of how many pods that are not ready the events are shown: what
-// ails one mostly ails all.
-const unreadyShown = 5
-
-// unready gives the UIDs of the first pods of a report that are not ready.
-func unready(r status.Report) []types.UID {
-	var uids []types.UID
-	for _, pod := range r.Pods {
-		if !pod.Ready && len(uids) < unreadyShown {
-			uids = append(uids, pod.UID)
-		}
-	}
-	return uids
 }

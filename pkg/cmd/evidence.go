@@ -5,14 +5,20 @@ import (
 	"slices"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -24,9 +30,9 @@ const (
 	nodesLookedAt = 5
 )
 
-// look reads a target, unless that was done, and all that a report on it is
-// made from. What cannot matter is not read: of an object that is ready, no
-// events.
+// look reads a target, unless that was done, and what a report on it is made
+// from. What cannot matter is not read: of an object that is ready, nothing
+// but itself and what stands below it.
 func look(ctx context.Context, c *clients, t target) (status.Evidence, target, error) {
 	client, err := c.dynamic()
 	if err != nil {
@@ -46,35 +52,121 @@ func look(ctx context.Context, c *clients, t target) (status.Evidence, target, e
 		return e, t, err
 	}
 	if r := status.NewReport(e); r.Verdict != status.Ready {
-		err = lookCloser(ctx, c, r, &e)
+		err = lookCloser(ctx, c, &e)
 	}
 	return e, t, err
 }
 
-// lookCloser reads what may tell why an object is not ready.
-func lookCloser(ctx context.Context, c *clients, r status.Report, e *status.Evidence) error {
+// lookAtAll is look for who wants to see all that there is, ready or not.
+func lookAtAll(ctx context.Context, c *clients, t target) (status.Evidence, target, error) {
+	e, t, err := look(ctx, c, t)
+	if err != nil {
+		return e, t, err
+	}
+	if status.NewReport(e).Verdict == status.Ready {
+		err = lookCloser(ctx, c, &e)
+	}
+	return e, t, firstError(err, lookAround(ctx, c, &e))
+}
+
+// lookCloser reads what may tell why an object is not ready: events, the nodes
+// of its pods, and whether somebody reconciles it.
+func lookCloser(ctx context.Context, c *clients, e *status.Evidence) error {
 	core, err := c.core()
 	if err != nil {
 		return err
 	}
-	whose := []types.UID{e.Object.UID}
-	for _, child := range e.Children {
-		whose = append(whose, child.UID)
-	}
-	for _, pod := range r.Pods {
+	report := status.NewReport(*e)
+	whose := aboves(report.Tree)
+	for _, pod := range report.Pods {
 		if !pod.Ready {
 			whose = append(whose, pod.UID)
 		}
 	}
-	if e.Events, err = eventsOf(ctx, core.Events(e.Object.Namespace), whose...); err != nil {
-		return unlessForbidden(ctx, "events", err)
+	e.Events, err = eventsOf(ctx, core.Events(e.Object.Namespace), whose)
+	if err = unlessForbidden("events", e, err); err != nil {
+		return err
 	}
-	return lookAtNodes(ctx, core.Nodes(), status.NewReport(*e), e)
+	if err := lookAtNodes(ctx, core.Nodes(), e); err != nil || e.Object.Foreign {
+		return err
+	}
+	client, err := c.dynamic()
+	if err != nil {
+		return err
+	}
+	return lookForLoops(ctx, client, e)
+}
+
+// aboves are the UIDs of a tree but those of pods.
+func aboves(n status.Node) []types.UID {
+	if n.Kind == "Pod" {
+		return nil
+	}
+	uids := []types.UID{n.UID}
+	for _, child := range n.Children {
+		uids = append(uids, aboves(child)...)
+	}
+	return uids
+}
+
+// lookAround reads who will put the number of pods back, and who guards the
+// pods.
+func lookAround(ctx context.Context, c *clients, e *status.Evidence) error {
+	client, err := c.dynamic()
+	if err != nil {
+		return err
+	}
+	namespace := e.Object.Namespace
+	e.Autoscalers, err = listAs[autoscalingv2.HorizontalPodAutoscaler](ctx, client, autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), namespace, "")
+	if err = unlessForbidden("horizontalpodautoscalers", e, err); err != nil {
+		return err
+	}
+	e.Budgets, err = listAs[policyv1.PodDisruptionBudget](ctx, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace, "")
+	return unlessForbidden("poddisruptionbudgets", e, err)
+}
+
+// lookForLoops finds the run-controllers that may cover an object: those of its
+// namespace, and those of all.
+func lookForLoops(ctx context.Context, client dynamic.Interface, e *status.Evidence) error {
+	loops := []status.Loop{}
+	for _, namespace := range slices.Compact([]string{e.Object.Namespace, apis.LeaseNamespaceForAll}) {
+		leases, err := listAs[coordinationv1.Lease](ctx, client, coordinationv1.SchemeGroupVersion.WithResource("leases"), namespace, apis.LabelController+"="+apis.RunController)
+		if err != nil {
+			return unlessForbidden("leases in "+namespace, e, err)
+		}
+		for i := range leases {
+			loops = append(loops, status.LoopOf(&leases[i]))
+		}
+	}
+	e.Loops = loops
+	return nil
+}
+
+// listAs lists objects of a namespace as values of their type.
+func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace, selector string) ([]T, error) {
+	var all []T
+	opts := metav1.ListOptions{LabelSelector: selector, Limit: page}
+	for {
+		list, err := client.Resource(resource).Namespace(namespace).List(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			var one T
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &one); err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+		if opts.Continue = list.GetContinue(); opts.Continue == "" {
+			return all, nil
+		}
+	}
 }
 
 // eventsOf lists the events of some objects: of a few each by itself, of more
 // those of the namespace.
-func eventsOf(ctx context.Context, client corev1client.EventInterface, uids ...types.UID) ([]corev1.Event, error) {
+func eventsOf(ctx context.Context, client corev1client.EventInterface, uids []types.UID) ([]corev1.Event, error) {
 	var all []corev1.Event
 	if len(uids) <= fewObjects {
 		for _, uid := range uids {
@@ -110,10 +202,10 @@ func eventsOf(ctx context.Context, client corev1client.EventInterface, uids ...t
 
 // lookAtNodes reads the nodes of pods that are not ready and do not tell why,
 // or do not go.
-func lookAtNodes(ctx context.Context, nodes corev1client.NodeInterface, r status.Report, e *status.Evidence) error {
+func lookAtNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Evidence) error {
 	unexplained := []status.Code{"", status.CodeTerminating, status.CodeContainersNotReady, status.CodeNodeLost}
 	e.Nodes = map[string]*corev1.Node{}
-	for _, pod := range r.Pods {
+	for _, pod := range status.NewReport(*e).Pods {
 		if _, known := e.Nodes[pod.Node]; known || pod.Ready || pod.Node == "" || !slices.Contains(unexplained, pod.Code) {
 			continue
 		}
@@ -127,18 +219,26 @@ func lookAtNodes(ctx context.Context, nodes corev1client.NodeInterface, r status
 		case apierrors.IsNotFound(err):
 			e.Nodes[pod.Node] = nil
 		default:
-			return unlessForbidden(ctx, "nodes", err)
+			return unlessForbidden("nodes", e, err)
 		}
 	}
 	return nil
 }
 
-// unlessForbidden lets pass that something may not be read: a report is made
-// without it.
-func unlessForbidden(ctx context.Context, what string, err error) error {
+// unlessForbidden notes what may not be read, and lets it pass: a report is
+// made without it.
+func unlessForbidden(what string, e *status.Evidence, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	klog.FromContext(ctx).V(1).Info("What may not be read is left out", "what", what, "err", err)
+	e.Unread = append(e.Unread, what)
 	return nil
+}
+
+// firstError is the first of two errors, if there is one.
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
 }

@@ -237,6 +237,9 @@ func (o *statusOptions) report(ctx context.Context, c *clients, t target) (statu
 		return status.NewReport(status.Evidence{Object: facts, Now: time.Now()}), nil
 	}
 	evidence, _, err := look(ctx, c, t)
+	if err == nil && o.named() && !o.watch {
+		err = lookAround(ctx, c, &evidence)
+	}
 	if err != nil {
 		return status.Report{}, err
 	}

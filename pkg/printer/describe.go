@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -25,9 +23,6 @@ type Description struct {
 	// of any other object.
 	Template     *corev1.PodTemplateSpec
 	Spec, Status any
-	Events       []corev1.Event
-	// PodEvents are those of some of the pods that are not ready.
-	PodEvents []corev1.Event
 }
 
 // Describe writes a description in the layout of kubectl describe.
@@ -50,22 +45,69 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	if r.Hint != "" {
 		rows = append(rows, []string{"Hint:", r.Hint})
 	}
+	rows = append(rows, reconcilerRows(r.Reconciler, now)...)
+	rows = append(rows, listed("Reverted By:", r.Reverts, func(v status.Revert) string { return v.Message })...)
+	rows = append(rows, listed("Budgets:", r.Budgets, status.Budget.String)...)
+	if len(r.Unread) > 0 {
+		rows = append(rows, []string{"Not Read:", strings.Join(r.Unread, ", ") + " (forbidden)"})
+	}
 	rows = append(rows,
 		[]string{"Replicas:", fmt.Sprintf("%d desired | %d current | %d ready", r.Replicas.Desired, r.Replicas.Current, r.Replicas.Ready)},
 		[]string{"Pods Status:", phases(r.Pods)},
 	)
 	p.table(rows)
+	if len(r.Problems) > 0 {
+		p.section("Problems:", problemRows(r, now))
+	}
 	p.template(d.Template)
 	p.content("Spec", d.Spec, "")
 	p.content("Status", d.Status, "")
 	p.section("Conditions:", conditionRows(r.Conditions, now))
 	p.tree(r.Pods)
 	p.section("Pods:", podRows(r.Pods, now))
-	p.section("Events:", eventRows(d.Events, now))
-	if len(d.PodEvents) > 0 {
-		p.section("Events of pods that are not ready:", podEventRows(d.PodEvents, now))
+	own, podEvents := events(r.Events)
+	p.section("Events:", eventRows(own, now))
+	if len(podEvents) > 0 {
+		p.section("Events of pods that are not ready:", podEventRows(podEvents, now))
 	}
 	return p.err
+}
+
+// reconcilerRows say who works on the object, and who wrote its status last.
+func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
+	var rows [][]string
+	if w := r.Status; w != nil {
+		rows = append(rows, []string{"Status By:", fmt.Sprintf("%s, %s ago", w.Manager, age(w.Time.Time, now))})
+	}
+	return append(rows, listed("Controller:", r.Loops, func(l status.LoopSeen) string {
+		who := oneLine(l.Who + ": " + l.Scope)
+		if !l.Live {
+			who += fmt.Sprintf(" (last heard of %s ago)", age(l.Renewed.Time, now))
+		}
+		return who
+	})...)
+}
+
+// listed are the rows of a title and the lines under it, none without a line.
+func listed[T any](title string, items []T, line func(T) string) [][]string {
+	var rows [][]string
+	for _, item := range items {
+		rows = append(rows, []string{title, line(item)})
+		title = ""
+	}
+	return rows
+}
+
+// events parts those of pods from those of what is above them.
+func events(all []status.Event) (own, pods []status.Event) {
+	for _, e := range all {
+		if strings.HasPrefix(e.Object, "Pod/") {
+			pods = append(pods, e)
+		} else {
+			own = append(own, e)
+		}
+	}
+	return own, pods
 }
 
 // pairs shows a map as kubectl describe does: one key=value a line, sorted.
@@ -160,38 +202,27 @@ func (t *text) tree(pods []status.Pod) {
 	}
 }
 
-func eventRows(events []corev1.Event, now time.Time) [][]string {
-	slices.SortStableFunc(events, func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
+func eventRows(events []status.Event, now time.Time) [][]string {
 	rows := [][]string{{"Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {
-		seen := age(lastSeen(e), now)
+		seen := age(e.Last.Time, now)
 		if e.Count > 1 {
-			seen = fmt.Sprintf("%s (x%d over %s)", seen, e.Count, age(e.FirstTimestamp.Time, now))
+			seen = fmt.Sprintf("%s (x%d over %s)", seen, e.Count, age(e.First.Time, now))
 		}
-		rows = append(rows, []string{e.Type, e.Reason, seen, cmp.Or(e.Source.Component, e.ReportingController), e.Message})
+		rows = append(rows, []string{e.Type, e.Reason, seen, e.Source, e.Message})
 	}
 	return rows
 }
 
 // podEventRows are those of events, with the names of the pods before them.
-func podEventRows(events []corev1.Event, now time.Time) [][]string {
-	rows := eventRows(events, now) // sorts them
+func podEventRows(events []status.Event, now time.Time) [][]string {
+	rows := eventRows(events, now)
 	for i := range rows {
 		what := "Pod"
 		if i > 0 {
-			what = events[i-1].InvolvedObject.Name
+			what = strings.TrimPrefix(events[i-1].Object, "Pod/")
 		}
 		rows[i] = slices.Insert(rows[i], 0, what)
 	}
 	return rows
-}
-
-// lastSeen is when an event last happened, whichever of its times is set.
-func lastSeen(e corev1.Event) time.Time {
-	for _, t := range []metav1.Time{e.LastTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
-		if !t.IsZero() {
-			return t.Time
-		}
-	}
-	return time.Time{}
 }

@@ -68,7 +68,11 @@ func ready() status.Report {
 func failed() status.Report {
 	r := ready()
 	r.Metadata.Name, r.Metadata.ObservedGeneration = "a-longer-name", 2
-	r.Verdict, r.Reason = status.Failed, "QuotaExceeded: exceeded quota: few"
+	r.Verdict, r.ReasonCode, r.Reason = status.Failed, status.CodeQuotaExceeded, "no more pods can be created: exceeded quota: few"
+	r.Problems = []status.Problem{
+		{Code: status.CodeQuotaExceeded, Fatal: true, Message: r.Reason, Since: metav1.NewTime(ago(time.Minute))},
+		{Code: status.CodeImagePullFailed, Fatal: true, Message: "container web cannot pull its image web:v2: no such\nimage", Since: metav1.NewTime(ago(2 * time.Minute)), Pods: []string{"foo-01234567-1", "foo-01234567-2"}, Of: 4},
+	}
 	r.Replicas = status.Replicas{Desired: 10, Current: 2, Ready: 1}
 	r.Conditions = append(r.Conditions, metav1.Condition{
 		Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "QuotaExceeded", Message: "exceeded quota: few", LastTransitionTime: metav1.NewTime(ago(time.Minute)),
@@ -91,9 +95,21 @@ func unseen() status.Report {
 	return r
 }
 
+// guarded is an object whose number others set, with one problem.
+func guarded() status.Report {
+	r := ready()
+	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, status.CodeProbeFailed, "1 of 2 pods are ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
+	r.Replicas = status.Replicas{Desired: 2, Current: 2, Ready: 1, Updated: new(int32(1))}
+	r.Problems = []status.Problem{{Code: status.CodeProbeFailed, Message: "container web is not ready: Readiness probe failed", Pods: []string{"foo-01234567-1"}, Of: 2}}
+	r.Reverts = []status.Revert{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its number of pods between 1 and 10"}}
+	r.Budgets = []status.Budget{{Name: "most", MinAvailable: "2"}}
+	r.Unread = []string{"events", "nodes"}
+	return r
+}
+
 func TestReport(t *testing.T) {
 	t.Parallel()
-	for name, report := range map[string]status.Report{"report-ready": ready(), "report-failed": failed(), "report-unseen": unseen()} {
+	for name, report := range map[string]status.Report{"report-ready": ready(), "report-failed": failed(), "report-unseen": unseen(), "report-guarded": guarded()} {
 		var w strings.Builder
 		if err := Report(&w, report, now); err != nil {
 			t.Fatal(err)
@@ -134,27 +150,37 @@ func TestTableOfChanges(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
-	event := func(kind, reason, message string, count int32, first, last time.Duration) corev1.Event {
-		return corev1.Event{
-			Type: kind, Reason: reason, Message: message, Count: count, Source: corev1.EventSource{Component: "kubectl-imoocpod"},
-			FirstTimestamp: metav1.NewTime(ago(first)), LastTimestamp: metav1.NewTime(ago(last)),
+	event := func(object, kind, reason, message string, count int32, first, last time.Duration) status.Event {
+		return status.Event{
+			Object: object, Type: kind, Reason: reason, Message: message, Count: count, Source: "kubectl-imoocpod",
+			First: metav1.NewTime(ago(first)), Last: metav1.NewTime(ago(last)),
 		}
 	}
+	report := failed()
+	report.Hint = "kubectl describe quota -n default"
+	report.Events = []status.Event{
+		event("ImoocPod/foo", "Normal", "SuccessfulCreate", "Created 2 pods", 1, 2*time.Hour, 2*time.Hour),
+		event("ImoocPod/foo", "Warning", "FailedCreate", "exceeded quota: few\n", 4, time.Hour, time.Minute),
+		event("Pod/foo-2d5dfdbb-1", "Warning", "FailedMount", "secret \"key\" not found", 7, time.Hour, time.Minute),
+		{Object: "ReplicaSet/foo-1", Type: "Normal", Reason: "New", Count: 1, Source: "another", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", Last: metav1.NewTime(ago(time.Second))},
+	}
+	report.Reconciler = status.Reconciler{
+		Status: &status.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
+		Loops: []status.LoopSeen{
+			{Who: "alice on laptop (process 4711)", Scope: "all kinds in all namespaces", Live: true},
+			{Who: "bob on desk (process 12)", Scope: "all kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
+		},
+	}
+	report.Reverts = []status.Revert{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its number of pods between 1 and 10"}}
+	report.Budgets = []status.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
+	report.Unread = []string{"nodes"}
 	template := v1alpha1.DefaultTemplate()
 	template.Labels = map[string]string{"tier": "back", "a": "b"}
 	template.Spec.Containers[0].Args = []string{"--now"}
 	full := Description{
-		Report: failed(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod",
+		Report: report, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod",
 		Labels: map[string]string{"team": "blue", "app": "shop"}, Annotations: map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"}, Template: template,
-		Events: []corev1.Event{
-			event("Warning", "FailedCreate", "exceeded quota: few\n", 4, time.Hour, time.Minute),
-			event("Normal", "SuccessfulCreate", "Created 2 pods", 1, 2*time.Hour, 2*time.Hour),
-			{Type: "Normal", Reason: "New", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", ReportingController: "another", EventTime: metav1.NewMicroTime(ago(time.Second))},
-		},
 	}
-	ill := event("Warning", "FailedMount", "secret \"key\" not found", 7, time.Hour, time.Minute)
-	ill.InvolvedObject.Name = "foo-2d5dfdbb-1"
-	full.PodEvents = []corev1.Event{ill}
 	bare := Description{Report: unseen(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
 	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
 		var w strings.Builder

@@ -16,23 +16,54 @@ import (
 )
 
 // Report writes what there is to know of one object: the verdict, the counts,
-// the pods, the conditions.
+// the problems, who stands in the way of a change, the pods, the conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
 	p.line("%s/%s: %s: %s", r.Metadata.Type, r.Metadata.Name, r.Verdict, oneLine(r.Reason))
 	if r.Hint != "" {
 		p.line("hint: %s", r.Hint)
 	}
-	p.line("desired %d, current %d, ready %d", r.Replicas.Desired, r.Replicas.Current, r.Replicas.Ready)
-	if len(r.Pods) > 0 {
-		p.line("")
-		p.table(podRows(r.Pods, now))
+	if len(r.Unread) > 0 && r.Verdict != status.Ready {
+		p.line("note: %s may not be read by you, and could say more", strings.Join(r.Unread, ", "))
 	}
-	if len(r.Conditions) > 0 {
-		p.line("")
-		p.table(conditionRows(r.Conditions, now))
+	for _, revert := range r.Reverts {
+		p.line("note: %s", oneLine(revert.Message))
+	}
+	for _, b := range r.Budgets {
+		p.line("note: PodDisruptionBudget/%s", b)
+	}
+	p.line("%s", counts(r.Replicas))
+	tables := [][][]string{problemRows(r, now), podRows(r.Pods, now), conditionRows(r.Conditions, now)}
+	if len(r.Problems) == 1 && r.ReasonCode == r.Problems[0].Code {
+		tables[0] = nil // it was said
+	}
+	for _, rows := range tables {
+		if len(rows) > 1 {
+			p.line("")
+			p.table(rows)
+		}
 	}
 	return p.err
+}
+
+func counts(c status.Replicas) string {
+	line := fmt.Sprintf("desired %d, current %d, ready %d", c.Desired, c.Current, c.Ready)
+	if c.Updated != nil && *c.Updated != c.Desired {
+		line += fmt.Sprintf(", updated %d", *c.Updated)
+	}
+	return line
+}
+
+func problemRows(r status.Report, now time.Time) [][]string {
+	rows := [][]string{{"PROBLEM", "SINCE", "PODS", "MESSAGE"}}
+	for _, p := range r.Problems {
+		pods := ""
+		if len(p.Pods) > 0 {
+			pods = fmt.Sprintf("%d of %d", len(p.Pods), p.Of)
+		}
+		rows = append(rows, []string{string(p.Code), age(p.Since.Time, now), orNone(pods), p.Message})
+	}
+	return rows
 }
 
 func podRows(pods []status.Pod, now time.Time) [][]string {

@@ -26,18 +26,44 @@ func updatedFields() []string { return []string{"updatedReplicas", "updatedNumbe
 // TellsReady says whether a kind's status, as its schema has it, tells how many
 // pods are ready: then it is none where the field is absent.
 func TellsReady(schema map[string]any) bool {
-	status := fields(schema, "properties", "status", "properties")
-	return slices.ContainsFunc(readyFields(), func(name string) bool { return status[name] != nil })
+	status := fields(schema, "properties", "status")
+	status = fields(resolved(schema, status), "properties")
+	return slices.ContainsFunc(readyFields(), func(name string) bool { return fields(status, name)["type"] == "integer" })
+}
+
+// Expect adds to the facts of an object what the schema of its kind says of its
+// status, where the object itself says nothing: that its controller tells which
+// generation it saw, or writes conditions, or counts the pods that are ready.
+// Where /status is not served, a status may be anybody's.
+func (k Kind) Expect(o *status.Object, schema map[string]any, statusServed bool) {
+	declared := fields(resolved(schema, fields(schema, "properties", "status")), "properties")
+	if !statusServed || len(declared) == 0 {
+		return
+	}
+	switch {
+	case !o.Untracked:
+	case declared["observedGeneration"] != nil:
+		o.Untracked = false
+	default:
+		// Built-in kinds without the one have conditions for single occasions.
+		o.Conditioned = declared["conditions"] != nil && !k.BuiltIn()
+	}
+	o.Uncounted = o.Uncounted && !TellsReady(schema)
 }
 
 // Facts reads from an object what a verdict is made of.
 func (k Kind) Facts(obj *unstructured.Unstructured) (status.Object, error) {
 	o := status.Object{
 		Type:       k.String(),
+		Resource:   k.CRD(),
+		APIVersion: k.Resource.GroupVersion().String(),
 		Kind:       k.Kind,
 		Namespace:  obj.GetNamespace(),
 		Name:       obj.GetName(),
 		UID:        obj.GetUID(),
+		Labels:     obj.GetLabels(),
+		Controller: metav1.GetControllerOfNoCopy(obj),
+		Managers:   obj.GetManagedFields(),
 		Created:    obj.GetCreationTimestamp().Time,
 		Finalizers: obj.GetFinalizers(),
 		Generation: obj.GetGeneration(),

@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 func TestDesired(t *testing.T) {
@@ -194,5 +196,53 @@ func TestTellsReady(t *testing.T) {
 	}
 	if TellsReady(status("replicas")) || TellsReady(nil) || TellsReady(map[string]any{}) {
 		t.Error("a status that tells nothing was taken for one that does")
+	}
+}
+
+// What a schema declares and an object lacks has not been written yet.
+func TestExpect(t *testing.T) {
+	t.Parallel()
+	custom := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
+	builtIn := Kind{Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, Kind: "Job", Singular: "job"}
+	declares := func(names ...string) map[string]any {
+		properties := map[string]any{}
+		for _, name := range names {
+			properties[name] = map[string]any{"type": "integer"}
+		}
+		return map[string]any{"properties": map[string]any{"status": map[string]any{"properties": properties}}}
+	}
+	referring := map[string]any{
+		"properties": map[string]any{"status": map[string]any{"allOf": []any{map[string]any{"$ref": "#/components/schemas/LampStatus"}}}},
+		partsKey:     map[string]any{"LampStatus": map[string]any{"properties": map[string]any{"observedGeneration": map[string]any{"type": "integer"}}}},
+	}
+	words := declares("ready")
+	fields(words, "properties", "status", "properties", "ready")["type"] = "string"
+	type expected struct{ untracked, conditioned, uncounted bool }
+	nothing := expected{true, false, true}
+	for name, test := range map[string]struct {
+		kind   Kind
+		schema map[string]any
+		served bool
+		want   expected
+	}{
+		"a generation":                    {custom, declares("observedGeneration", "conditions"), true, expected{false, false, true}},
+		"a generation, in a part":         {custom, referring, true, expected{false, false, true}},
+		"conditions":                      {custom, declares("conditions"), true, expected{true, true, true}},
+		"conditions of a built-in kind":   {builtIn, declares("conditions"), true, nothing},
+		"a count":                         {custom, declares("readyReplicas"), true, expected{true, false, false}},
+		"words for a person":              {custom, words, true, nothing},
+		"nothing":                         {custom, declares(), true, nothing},
+		"all, but anybody may write them": {custom, declares("observedGeneration", "conditions", "readyReplicas"), false, nothing},
+		"no schema":                       {custom, nil, true, nothing},
+	} {
+		o := status.Object{Untracked: true, Uncounted: true}
+		test.kind.Expect(&o, test.schema, test.served)
+		if got := (expected{o.Untracked, o.Conditioned, o.Uncounted}); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+	told := status.Object{}
+	if custom.Expect(&told, declares("conditions"), true); told.Conditioned {
+		t.Error("an object that tells its generation is expected to have conditions, too")
 	}
 }

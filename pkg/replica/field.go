@@ -115,13 +115,16 @@ func (f *Finder) Find(ctx context.Context, kind Kind, obj *unstructured.Unstruct
 }
 
 // scaleServed says whether the server serves /scale for a kind.
-func (f *Finder) scaleServed(kind Kind) (bool, error) {
+func (f *Finder) scaleServed(kind Kind) (bool, error) { return f.Serves(kind, "scale") }
+
+// Serves says whether the server serves a subresource of a kind.
+func (f *Finder) Serves(kind Kind, subresource string) (bool, error) {
 	list, err := f.Discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
 	if err != nil {
-		return false, fmt.Errorf("find out whether %s has /scale: %w", kind.CRD(), err)
+		return false, fmt.Errorf("find out whether %s has /%s: %w", kind.CRD(), subresource, err)
 	}
 	for _, r := range list.APIResources {
-		if r.Name == kind.Resource.Resource+"/scale" {
+		if r.Name == kind.Resource.Resource+"/"+subresource {
 			return true, nil
 		}
 	}

@@ -28,6 +28,8 @@ const (
 	CodePodsOutdated Code = "PodsOutdated"
 	// CodePodsStarting: the pods are there and not all of them are ready.
 	CodePodsStarting Code = "PodsStarting"
+	// CodeStatusBehind: the status does not say what there is.
+	CodeStatusBehind Code = "StatusBehind"
 	// CodeConditionFalse: the counts are right, and a condition of the object says
 	// that it is not ready.
 	CodeConditionFalse Code = "ConditionFalse"

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -26,6 +28,14 @@ type Evidence struct {
 	// Nodes are those that were asked for, by name: nil where there is no such
 	// node.
 	Nodes map[string]*corev1.Node
+	// Loops are the run-controllers that were found by their leases. Nil: they were
+	// not looked for, or not all of their leases may be read.
+	Loops []Loop
+	// Autoscalers and Budgets are those of the namespace.
+	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
+	Budgets     []policyv1.PodDisruptionBudget
+	// Unread names what this user may not read, such as "events".
+	Unread []string
 	// Now is when all this was read.
 	Now time.Time
 }
@@ -117,8 +127,12 @@ func eventsOf(events []corev1.Event, uid types.UID) []corev1.Event {
 			found = append(found, e)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
-	return found
+	return sorted(found)
+}
+
+// sorted puts events in the order in which they last happened.
+func sorted(events []corev1.Event) []corev1.Event {
+	return slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
 }
 
 // lastSeen is when an event last happened, whichever of its times is set.

@@ -10,12 +10,18 @@ import (
 
 // Object is what a verdict reads of a replica resource.
 type Object struct {
-	// Type is the singular with its group, as kubectl prints it; Kind is the kind
-	// in its manifest.
-	Type, Kind      string
-	Namespace, Name string
-	UID             types.UID
-	Created         time.Time
+	// Type is the singular with its group, as kubectl prints it; Resource is the
+	// plural with its group. APIVersion and Kind are those of its manifest.
+	Type, Resource   string
+	APIVersion, Kind string
+	Namespace, Name  string
+	UID              types.UID
+	Labels           map[string]string
+	Created          time.Time
+	// Controller refers to the object that controls this one, if one does.
+	Controller *metav1.OwnerReference
+	// Managers are those who wrote its fields.
+	Managers []metav1.ManagedFieldsEntry
 	// Deleted is when the object was told to go; zero where it was not.
 	Deleted    time.Time
 	Finalizers []string

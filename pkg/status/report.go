@@ -33,6 +33,19 @@ type Report struct {
 	Conditions []metav1.Condition `json:"conditions"`
 	// Pods are those that the object owns, in the order of their slots.
 	Pods []Pod `json:"pods"`
+	// Tree shows how they belong to the object.
+	Tree Node `json:"tree"`
+	// Reverts are those who will put the number of pods back, Budgets those that
+	// guard the pods; absent where there are none, or where they were not read.
+	Reverts []Revert `json:"reverts,omitempty"`
+	Budgets []Budget `json:"budgets,omitempty"`
+	// Reconciler is what is known of who reconciles the object.
+	Reconciler Reconciler `json:"reconciler"`
+	// Events are the last ones of the object, of what stands between and of some
+	// pods that are not ready, as far as they were read, the latest last.
+	Events []Event `json:"events,omitempty"`
+	// Unread names what may say more and may not be read by this user.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // Metadata names an object.
@@ -98,13 +111,16 @@ func NewReport(e Evidence) Report {
 	if r.Conditions == nil {
 		r.Conditions = []metav1.Condition{}
 	}
-	findings := objectFindings(e, family.own(e.Children))
+	between := family.own(e.Children)
+	findings := objectFindings(e, between)
+	controllers := map[types.UID]types.UID{}
 	for _, pod := range owned {
 		model := newPod(pod)
-		between, _ := family.pathTo(pod)
-		for _, child := range between {
+		path, _ := family.pathTo(pod)
+		for _, child := range path {
 			model.Through = append(model.Through, child.Kind+"/"+child.Name)
 		}
+		controllers[pod.UID] = metav1.GetControllerOfNoCopy(pod).UID
 		if f, found := podFinding(pod, e); found {
 			model.Code = f.code
 			if f.code != CodePodEnded { // the word for its status says as much
@@ -115,10 +131,37 @@ func NewReport(e Evidence) Report {
 		r.Pods = append(r.Pods, model)
 	}
 	slices.SortFunc(r.Pods, func(a, b Pod) int { return compareNames(a.Name, b.Name) })
+	r.Tree = family.tree(o, between, r.Pods, controllers)
 	r.Problems = fold(findings, len(owned))
-	verdict := judge(o, r.Problems)
+	r.Reverts, r.Budgets = reverts(e), budgets(e.Budgets, owned)
+	r.Reconciler = newReconciler(e)
+	r.Events = relevant(e.Events, r.Pods)
+	r.Unread = e.Unread
+	verdict := judge(e, r)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	return r
+}
+
+// unreadyShown is of how many pods that are not ready the events are shown: what
+// ails one mostly ails all.
+const unreadyShown = 5
+
+// relevant picks the events to show: all but those of more pods than are shown.
+func relevant(events []corev1.Event, pods []Pod) []Event {
+	hidden := map[types.UID]bool{}
+	shown := 0
+	for _, pod := range pods {
+		if hidden[pod.UID] = pod.Ready || shown == unreadyShown; !hidden[pod.UID] {
+			shown++
+		}
+	}
+	var all []Event
+	for _, e := range sorted(events) {
+		if !hidden[e.InvolvedObject.UID] {
+			all = append(all, newEvent(e))
+		}
+	}
+	return all
 }
 
 // Gone is the report of the same object after it was deleted.

@@ -38,42 +38,75 @@ type ruling struct {
 	hint    string
 }
 
-// judge gives the verdict on an object and its problems, the gravest first.
-func judge(o Object, problems []Problem) ruling {
+// judge gives the verdict on an object. All else of its report is there.
+func judge(e Evidence, r Report) ruling {
+	o := e.Object
 	if !o.Deleted.IsZero() {
-		return judgeDeleting(problems)
+		return judgeDeleting(r.Problems)
 	}
-	if r, unseen := judgeUnseen(o); unseen {
-		return r
+	if verdict, unseen := judgeUnseen(e, r.Reconciler); unseen {
+		return verdict
 	}
+	verdict := judgeCounts(e, r)
+	if r.Reconciler.silent(e) && verdict.verdict == Progressing {
+		verdict.verdict, verdict.code = NotReconciled, CodeNoController
+		verdict.reason += "; " + r.Reconciler.story(e)
+		verdict.hint = r.Reconciler.howToReconcile(e)
+	}
+	return verdict
+}
+
+// judgeCounts is judge for an object that its controller has seen.
+func judgeCounts(e Evidence, r Report) ruling {
+	o, problems := e.Object, r.Problems
 	counts := readyCount(o)
-	settled := o.Ready == o.Desired && o.Current == o.Desired && (o.Updated == nil || *o.Updated >= o.Desired)
+	told := o.Ready == o.Desired && o.Current == o.Desired && (o.Updated == nil || *o.Updated >= o.Desired)
+	settled := told && !behind(e, r)
 	// What ails a pod does not matter where enough others are ready; what the
 	// object itself reports does.
 	if len(problems) > 0 && problems[0].Fatal && (!settled || len(problems[0].Pods) == 0) {
 		return ruling{Failed, problems[0].Code, problems[0].String(), problems[0].Hint}
 	}
-	r := ruling{verdict: Progressing, code: CodePodsStarting, reason: counts}
+	v := ruling{verdict: Progressing, code: CodePodsStarting, reason: counts}
+	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
 	switch {
 	case o.NoCount && o.Current == 0:
 		return ruling{verdict: NotReconciled, code: CodeNoPods, reason: "it has no pods, and nothing says how many are wanted"}
-	case settled:
-		if c := meta.FindStatusCondition(o.Conditions, readyCondition); c != nil && c.Status != metav1.ConditionTrue {
-			return ruling{verdict: Progressing, code: CodeConditionFalse, reason: fmt.Sprintf("%s, but its condition Ready is %s: %s", counts, c.Status, conditionWords(*c))}
-		}
-		return ruling{verdict: Ready, code: CodeReady, reason: counts}
 	case o.Current > o.Desired:
-		r.code, r.reason = CodePodsSurplus, fmt.Sprintf("%d pods are there, %d too many", o.Current, o.Current-o.Desired)
+		v.code, v.reason = CodePodsSurplus, fmt.Sprintf("%d pods are there, %d too many", o.Current, o.Current-o.Desired)
 	case o.Current < o.Desired:
-		r.code, r.reason = CodePodsMissing, fmt.Sprintf("%s, %d not yet made", counts, o.Desired-o.Current)
+		v.code, v.reason = CodePodsMissing, fmt.Sprintf("%s, %d not yet made", counts, o.Desired-o.Current)
 	case o.Updated != nil && *o.Updated < o.Desired:
-		r.code, r.reason = CodePodsOutdated, fmt.Sprintf("%s, %d not yet replaced", counts, o.Desired-*o.Updated)
+		v.code, v.reason = CodePodsOutdated, fmt.Sprintf("%s, %d not yet replaced", counts, o.Desired-*o.Updated)
+	case settled && ready != nil && ready.Status != metav1.ConditionTrue:
+		v.code, v.reason = CodeConditionFalse, fmt.Sprintf("%s, but its condition Ready is %s: %s", counts, ready.Status, conditionWords(*ready))
+		return v
+	case told && !settled:
+		v.code, v.reason = CodeStatusBehind, fmt.Sprintf("its status says that %d pods are ready, and %d are", o.Ready, r.readyPods())
+	case settled:
+		return ruling{verdict: Ready, code: CodeReady, reason: counts}
 	}
 	if len(problems) > 0 {
-		r.code, r.hint = problems[0].Code, problems[0].Hint
-		r.reason += "; " + problems[0].String()
+		v.code, v.hint = problems[0].Code, problems[0].Hint
+		v.reason += "; " + problems[0].String()
 	}
-	return r
+	return v
+}
+
+// behind says whether pods were counted, and fewer are ready than the status
+// says. Of other programs' kinds nobody knows what they count.
+func behind(e Evidence, r Report) bool {
+	return e.Pods != nil && !e.Object.Foreign && r.readyPods() < int(e.Object.Ready)
+}
+
+func (r Report) readyPods() int {
+	n := 0
+	for _, pod := range r.Pods {
+		if pod.Ready {
+			n++
+		}
+	}
+	return n
 }
 
 // judgeDeleting is judge for an object that is being deleted.
@@ -92,27 +125,25 @@ func judgeDeleting(problems []Problem) ruling {
 }
 
 // judgeUnseen says whether no controller has seen the object as it is now.
-func judgeUnseen(o Object) (ruling, bool) {
+func judgeUnseen(e Evidence, by Reconciler) (ruling, bool) {
+	o := e.Object
+	v := ruling{verdict: NotReconciled, code: CodeGenerationNotSeen, hint: by.howToReconcile(e)}
+	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
 	switch {
 	case !o.Untracked && o.ObservedGeneration == 0,
 		o.Untracked && o.Conditioned && len(o.Conditions) == 0:
-		return ruling{NotReconciled, CodeNeverSeen, "no controller has seen it yet", howToReconcile(o)}, true
+		v.code, v.reason = CodeNeverSeen, "no controller has seen it yet"
 	case !o.Untracked && o.ObservedGeneration < o.Generation:
-		return ruling{NotReconciled, CodeGenerationNotSeen, fmt.Sprintf("generation %d, controller saw %d", o.Generation, o.ObservedGeneration), howToReconcile(o)}, true
+		v.reason = fmt.Sprintf("generation %d, controller saw %d", o.Generation, o.ObservedGeneration)
+	case o.Untracked && ready != nil && ready.ObservedGeneration > 0 && ready.ObservedGeneration < o.Generation:
+		v.reason = fmt.Sprintf("generation %d, controller saw %d", o.Generation, ready.ObservedGeneration)
+	default:
+		return ruling{}, false
 	}
-	c := meta.FindStatusCondition(o.Conditions, readyCondition)
-	if o.Untracked && c != nil && c.ObservedGeneration > 0 && c.ObservedGeneration < o.Generation {
-		return ruling{NotReconciled, CodeGenerationNotSeen, fmt.Sprintf("generation %d, controller saw %d", o.Generation, c.ObservedGeneration), howToReconcile(o)}, true
+	if by.Status != nil {
+		v.reason += "; " + by.story(e)
 	}
-	return ruling{}, false
-}
-
-// howToReconcile is the hint for an object that waits for its controller.
-func howToReconcile(o Object) string {
-	if o.Foreign {
-		return ""
-	}
-	return "kubectl imoocpod run-controller -n " + o.Namespace
+	return v, true
 }
 
 func readyCount(o Object) string {

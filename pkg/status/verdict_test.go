@@ -81,11 +81,11 @@ func TestVerdict(t *testing.T) {
 		},
 		"a kind that tells by its conditions, and has none": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 2, Desired: 3, Current: 3, Ready: 3},
-			NotReconciled, "no controller has seen it yet", "",
+			NotReconciled, "no controller has seen it yet", "is the controller of lamps.x installed, and does it run?",
 		},
 		"a condition of an older generation": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 3)},
-			NotReconciled, "generation 4, controller saw 3", "",
+			NotReconciled, "generation 4, controller saw 3", "is the controller of lamps.x installed, and does it run?",
 		},
 		"a condition says that it is ready": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0)},
@@ -102,7 +102,7 @@ func TestVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.object.Namespace = "ns"
+			test.object.Namespace, test.object.Resource = "ns", "lamps.x"
 			r := NewReport(Evidence{Object: test.object, Now: lookedAt()})
 			verdict, reason, hint := r.Verdict, r.Reason, r.Hint
 			if verdict != test.verdict || reason != test.reason || hint != test.hint {

@@ -1,0 +1,121 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Reconciler is what is known of who reconciles an object.
+type Reconciler struct {
+	// Loops are the run-controllers that cover the object, those that live first.
+	// Absent: they were not looked for.
+	Loops []LoopSeen `json:"loops,omitempty"`
+	// Status is the last write of the object's status, Spec that of all else.
+	Status *Write `json:"status,omitempty"`
+	Spec   *Write `json:"spec,omitempty"`
+}
+
+// LoopSeen is a run-controller as a report has it.
+type LoopSeen struct {
+	// Who says who runs it, where and since when.
+	Who string `json:"who"`
+	// Scope says what it reconciles.
+	Scope   string      `json:"scope"`
+	Live    bool        `json:"live"`
+	Renewed metav1.Time `json:"renewed,omitzero"`
+}
+
+// Write is a write of some of an object's fields, as managedFields records it.
+type Write struct {
+	Manager   string      `json:"manager"`
+	Operation string      `json:"operation"`
+	Time      metav1.Time `json:"time,omitzero"`
+}
+
+// recently is how long ago a status may have been written for its writer to be
+// taken for alive, whatever the leases say.
+const recently = time.Minute
+
+// newReconciler says who reconciles an object.
+func newReconciler(e Evidence) Reconciler {
+	o := e.Object
+	r := Reconciler{Status: lastWrite(o.Managers, "status"), Spec: lastWrite(o.Managers, "", "scale")}
+	for _, loop := range e.Loops {
+		if loop.Scope.Covers(o.Namespace, o.Resource, o.Labels) {
+			r.Loops = append(r.Loops, LoopSeen{
+				Who: loop.String(), Scope: loop.Scope.String(), Live: loop.Live(e.Now), Renewed: metav1.NewTime(loop.Renewed),
+			})
+		}
+	}
+	slices.SortStableFunc(r.Loops, func(a, b LoopSeen) int {
+		if a.Live != b.Live {
+			if a.Live {
+				return -1
+			}
+			return 1
+		}
+		return b.Renewed.Compare(a.Renewed.Time)
+	})
+	return r
+}
+
+// lastWrite is the last write through any of some subresources, the object itself
+// being "".
+func lastWrite(managers []metav1.ManagedFieldsEntry, subresources ...string) *Write {
+	var last *Write
+	for _, m := range managers {
+		if !slices.Contains(subresources, m.Subresource) || m.Time == nil || last != nil && !last.Time.Time.Before(m.Time.Time) {
+			continue
+		}
+		last = &Write{Manager: m.Manager, Operation: string(m.Operation), Time: *m.Time}
+	}
+	return last
+}
+
+// liveLoop is the run-controller that works on the object.
+func (r Reconciler) liveLoop() (LoopSeen, bool) {
+	if len(r.Loops) > 0 && r.Loops[0].Live {
+		return r.Loops[0], true
+	}
+	return LoopSeen{}, false
+}
+
+// silent says whether nobody reconciles an object that a run-controller should:
+// none lives, and none has written the status just now.
+func (r Reconciler) silent(e Evidence) bool {
+	if _, lives := r.liveLoop(); lives || e.Object.Foreign || e.Loops == nil {
+		return false
+	}
+	return r.Status == nil || e.Now.Sub(r.Status.Time.Time) > recently
+}
+
+// story tells who wrote the status last, and who lives.
+func (r Reconciler) story(e Evidence) string {
+	told := "nobody has written its status"
+	if w := r.Status; w != nil {
+		told = fmt.Sprintf("its status was last written by %s %s ago", w.Manager, duration.HumanDuration(e.Now.Sub(w.Time.Time)))
+	}
+	if e.Object.Foreign || e.Loops == nil {
+		return told
+	}
+	if loop, lives := r.liveLoop(); lives {
+		return told + ", and a controller runs: " + loop.Who
+	}
+	return told + ", and no controller runs for it"
+}
+
+// howToReconcile is the hint for an object that waits for its controller.
+func (r Reconciler) howToReconcile(e Evidence) string {
+	o := e.Object
+	if o.Foreign {
+		return "is the controller of " + o.Resource + " installed, and does it run?"
+	}
+	if loop, lives := r.liveLoop(); lives {
+		return "see what the controller says: " + loop.Who
+	}
+	return "kubectl imoocpod run-controller" + inNamespace(o.Namespace)
+}

@@ -1,0 +1,92 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Of an object that a run-controller should reconcile, it is said whether one
+// does; of any object, who wrote its status last.
+func TestNobodyReconciles(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) time.Time { return lookedAt().Add(-d) }
+	loop := func(renewed time.Duration, scope Scope) Loop {
+		return Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Scope: scope, Renewed: ago(renewed), For: 15 * time.Second}
+	}
+	written := func(by string, d time.Duration) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{
+			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: new(metav1.NewTime(ago(time.Second)))},
+			{Manager: "older", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: new(metav1.NewTime(ago(d + time.Hour)))},
+			{Manager: by, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: new(metav1.NewTime(ago(d)))},
+		}
+	}
+	here, elsewhere := Scope{Namespace: "shop"}, Scope{Namespace: "other"}
+	unseen := Object{Generation: 1, Desired: 3}
+	behind := Object{Generation: 4, ObservedGeneration: 3, Desired: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	short := Object{Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 1, Ready: 1, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	ready := Object{Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	fresh := short
+	fresh.Managers = written("kubectl-imoocpod", time.Second)
+	foreign := Object{Foreign: true, Resource: "lamps.example.com", Generation: 4, ObservedGeneration: 3, Managers: written("lamp-operator", 3*time.Hour)}
+	const run = "kubectl imoocpod run-controller -n shop"
+	for name, test := range map[string]struct {
+		object       Object
+		loops        []Loop
+		verdict      Verdict
+		code         Code
+		reason, hint string
+	}{
+		"never seen, and nobody there": {unseen, []Loop{}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
+		"never seen, a loop elsewhere": {unseen, []Loop{loop(0, elsewhere)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
+		"never seen, but a loop lives": {unseen, []Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", "see what the controller says: alice on laptop (process 4711)"},
+		"a change not seen": {behind, []Loop{loop(time.Hour, here)}, NotReconciled, CodeGenerationNotSeen,
+			"generation 4, controller saw 3; its status was last written by kubectl-imoocpod 5m ago, and no controller runs for it", run},
+		"a change not seen, and leases not read": {behind, nil, NotReconciled, CodeGenerationNotSeen,
+			"generation 4, controller saw 3; its status was last written by kubectl-imoocpod 5m ago", run},
+		"left in the middle": {short, []Loop{}, NotReconciled, CodeNoController,
+			"1 of 3 pods are ready, 2 not yet made; its status was last written by kubectl-imoocpod 5m ago, and no controller runs for it", run},
+		"at work":                        {short, []Loop{loop(0, Scope{})}, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
+		"at work without a lease":        {fresh, []Loop{}, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
+		"in the middle, leases not read": {short, nil, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
+		"ready, whoever runs":            {ready, []Loop{}, Ready, CodeReady, "3 of 3 pods are ready", ""},
+		"another program's, not seen": {foreign, nil, NotReconciled, CodeGenerationNotSeen,
+			"generation 4, controller saw 3; its status was last written by lamp-operator 3h ago", "is the controller of lamps.example.com installed, and does it run?"},
+	} {
+		test.object.Namespace = "shop"
+		r := NewReport(Evidence{Object: test.object, Loops: test.loops, Now: lookedAt()})
+		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason || r.Hint != test.hint {
+			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
+		}
+	}
+	r := NewReport(Evidence{Object: behind, Loops: []Loop{loop(time.Hour, Scope{}), loop(time.Second, Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
+	if len(r.Loops) != 2 || !r.Loops[0].Live || r.Loops[1].Live || !strings.HasPrefix(r.Loops[0].Who, "alice on laptop") || r.Loops[0].Scope != "all kinds in all namespaces" ||
+		r.Status.Manager != "kubectl-imoocpod" || r.Spec.Manager != "kubectl" || r.Spec.Operation != "Apply" {
+		t.Errorf("it is reconciled by %+v", r)
+	}
+}
+
+// Where fewer pods are ready than the status says, the status is not believed.
+func TestStatusBehind(t *testing.T) {
+	t.Parallel()
+	o := Object{UID: "owner", Generation: 1, ObservedGeneration: 1, Desired: 2, Current: 2, Ready: 2}
+	e := recorded(t, "image-pull")
+	e.Object = o
+	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != CodeImagePullFailed {
+		t.Errorf("with broken pods, it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
+	}
+	e.Pods = e.Pods[:0]
+	if r := NewReport(e); r.Verdict != Progressing || r.ReasonCode != CodeStatusBehind || r.Reason != "its status says that 2 pods are ready, and 0 are" {
+		t.Errorf("without pods, it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
+	}
+	e.Object.Foreign = true
+	if r := NewReport(e); r.Verdict != Ready {
+		t.Errorf("another program's object is %s: %s", r.Verdict, r.Reason)
+	}
+	e.Object.Foreign, e.Pods = false, nil
+	if r := NewReport(e); r.Verdict != Ready {
+		t.Errorf("with its pods not read, it is %s: %s", r.Verdict, r.Reason)
+	}
+}

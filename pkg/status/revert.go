@@ -1,0 +1,107 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Revert is somebody who will put the number of pods back that a person
+// changes.
+type Revert struct {
+	// By names it, such as "HorizontalPodAutoscaler/web".
+	By string `json:"by"`
+	// Message says what it does, in one line.
+	Message string `json:"message"`
+	// Min and Max are the bounds of an autoscaler.
+	Min *int32 `json:"min,omitempty"`
+	Max *int32 `json:"max,omitempty"`
+}
+
+// Budget is a PodDisruptionBudget over pods of the object.
+type Budget struct {
+	Name string `json:"name"`
+	// MinAvailable or MaxUnavailable is what it asks for, a number or a percentage.
+	MinAvailable   string `json:"minAvailable,omitempty"`
+	MaxUnavailable string `json:"maxUnavailable,omitempty"`
+	// Healthy of Pods are healthy, Needed must be, and so many disruptions are
+	// Allowed now.
+	Healthy int32 `json:"healthy"`
+	Needed  int32 `json:"needed"`
+	Pods    int32 `json:"pods"`
+	Allowed int32 `json:"allowed"`
+}
+
+// String says what the budget asks for and allows: "web: at least 2,
+// disruptions allowed now: 0".
+func (b Budget) String() string {
+	asks := "at least " + b.MinAvailable
+	if b.MaxUnavailable != "" {
+		asks = "at most " + b.MaxUnavailable + " unavailable"
+	}
+	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
+}
+
+// reverts finds who will put the number of pods back.
+func reverts(e Evidence) []Revert {
+	var all []Revert
+	if ref := e.Object.Controller; ref != nil {
+		by := ref.Kind + "/" + ref.Name
+		all = append(all, Revert{By: by, Message: fmt.Sprintf("%s controls it, and may set its number of pods", by)})
+	}
+	for i := range e.Autoscalers {
+		h := &e.Autoscalers[i]
+		if !scales(h, e.Object) {
+			continue
+		}
+		low := int32(1)
+		if h.Spec.MinReplicas != nil {
+			low = *h.Spec.MinReplicas
+		}
+		r := Revert{By: "HorizontalPodAutoscaler/" + h.Name, Min: &low, Max: &h.Spec.MaxReplicas}
+		r.Message = fmt.Sprintf("%s keeps its number of pods between %d and %d", r.By, low, h.Spec.MaxReplicas)
+		if ref := metav1.GetControllerOfNoCopy(h); ref != nil {
+			r.Message += fmt.Sprintf(", for %s/%s", ref.Kind, ref.Name)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// scales says whether an autoscaler is the object's.
+func scales(h *autoscalingv2.HorizontalPodAutoscaler, o Object) bool {
+	target := h.Spec.ScaleTargetRef
+	gv, err := schema.ParseGroupVersion(target.APIVersion)
+	own, ownErr := schema.ParseGroupVersion(o.APIVersion)
+	return err == nil && ownErr == nil && gv.Group == own.Group && target.Kind == o.Kind && target.Name == o.Name
+}
+
+// budgets finds the budgets over an object's pods.
+func budgets(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
+	var found []Budget
+	for i := range all {
+		b := &all[i]
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil || !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return selector.Matches(labels.Set(pod.Labels)) }) {
+			continue
+		}
+		budget := Budget{
+			Name: b.Name, Healthy: b.Status.CurrentHealthy, Needed: b.Status.DesiredHealthy,
+			Pods: b.Status.ExpectedPods, Allowed: b.Status.DisruptionsAllowed,
+		}
+		if b.Spec.MinAvailable != nil {
+			budget.MinAvailable = b.Spec.MinAvailable.String()
+		}
+		if b.Spec.MaxUnavailable != nil {
+			budget.MaxUnavailable = b.Spec.MaxUnavailable.String()
+		}
+		found = append(found, budget)
+	}
+	return found
+}

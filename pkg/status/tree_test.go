@@ -1,0 +1,48 @@
+package status
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The tree has what stands between, without what is empty and wants nothing.
+func TestTree(t *testing.T) {
+	t.Parallel()
+	pods := []corev1.Pod{ownedPod("web-2-b", "new"), ownedPod("web-2-a", "new"), ownedPod("own", "it")}
+	for i := range pods {
+		pods[i].UID = types.UID(pods[i].Name)
+	}
+	r := NewReport(Evidence{
+		Object: Object{UID: "it", Kind: "AppService", Name: "shop", Desired: 2, Ready: 1},
+		Children: []Child{
+			{Kind: "Deployment", Name: "web", UID: "deployment", Controller: "it", Desired: new(int32(2)), Ready: new(int32(1))},
+			{Kind: "ReplicaSet", Name: "web-2", UID: "new", Controller: "deployment", Desired: new(int32(2)), Ready: new(int32(1))},
+			{Kind: "ReplicaSet", Name: "web-1", UID: "old", Controller: "deployment", Desired: new(int32(0)), Ready: new(int32(0))},
+			{Kind: "ReplicaSet", Name: "alien", UID: "alien", Controller: "another", Desired: new(int32(2))},
+		},
+		Pods: pods,
+		Now:  lookedAt(),
+	})
+	var lines []string
+	var walk func(n Node, indent string)
+	walk = func(n Node, indent string) {
+		line := indent + n.Kind + "/" + n.Name
+		if n.Desired != nil {
+			line += " " + string('0'+*n.Ready) + "/" + string('0'+*n.Desired)
+		}
+		lines = append(lines, line)
+		for _, child := range n.Children {
+			walk(child, indent+" ")
+		}
+	}
+	walk(r.Tree, "")
+	if want := []string{"AppService/shop 1/2", " Deployment/web 1/2", "  ReplicaSet/web-2 1/2", "   Pod/web-2-a", "   Pod/web-2-b", " Pod/own"}; !slices.Equal(lines, want) {
+		t.Errorf("the tree is %q, want %q", lines, want)
+	}
+	if want := []string{"Deployment/web", "ReplicaSet/web-2"}; !slices.Equal(r.Pods[1].Through, want) {
+		t.Errorf("%s is there through %q, want %q", r.Pods[1].Name, r.Pods[1].Through, want)
+	}
+}

@@ -22,6 +22,7 @@ const (
 	exitDone         = 0
 	exitError        = 1
 	exitUsage        = 2
+	exitFailed       = 3
 	exitTimeout      = 4
 	exitNotFound     = 6
 	exitPrecondition = 7
@@ -52,7 +53,7 @@ func report(w io.Writer, err error, interrupted bool) int {
 
 // precedence is the order in which the codes of several errors win.
 func precedence() []int {
-	return []int{exitInterrupted, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitTimeout}
+	return []int{exitInterrupted, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitTimeout}
 }
 
 func reportOne(w io.Writer, err error, interrupted bool) int {
@@ -72,6 +73,8 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, cmd.ErrFailed):
+		return exitFailed
 	case errors.Is(err, cmd.ErrTimeout):
 		return exitTimeout
 	case errors.Is(err, cmd.ErrGone), apierrors.IsNotFound(err):

@@ -44,6 +44,10 @@ func TestReport(t *testing.T) {
 			&cmd.UsageError{Command: "kubectl imoocpod scale", Err: errors.New("--replicas is required")}, false, exitUsage,
 			"error: --replicas is required\nSee 'kubectl imoocpod scale --help' for usage.\n",
 		},
+		"failed for good, and another timed out": {
+			cmd.Errors{fmt.Errorf("foo: %w: no", cmd.ErrTimeout), fmt.Errorf("bar: %w: quota", cmd.ErrFailed)}, false, exitFailed,
+			"error: foo: timed out: no\nerror: bar: failed: quota\n",
+		},
 		"timed out": {
 			fmt.Errorf("wait for foo: %w; last seen: nothing", cmd.ErrTimeout), false, exitTimeout,
 			"error: wait for foo: timed out; last seen: nothing\n",

@@ -30,6 +30,8 @@ func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
 // The errors that have an exit code of their own; they are wrapped with what
 // happened to which object.
 var (
+	// ErrFailed: the object will not become ready without help.
+	ErrFailed = errors.New("failed")
 	// ErrTimeout: what was waited for did not come in time.
 	ErrTimeout = errors.New("timed out")
 	// ErrPrecondition: the object is not as the command line said it must be.

@@ -3,6 +3,9 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,12 +31,18 @@ type runControllerOptions struct {
 	allNamespaces bool
 	workers       int
 	lease         leaseOptions
+	once, dryRun  bool
+	timeout       time.Duration
+	output        string // of a dry run
+
+	several bool // namespaces
+	plans   plans
 }
 
 func newRunControllerCommand(c *clients, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &runControllerOptions{streams: streams, version: version, workers: defaultWorkers}
 	cmd := &cobra.Command{
-		Use:   "run-controller [--namespace=NAMESPACE | --all-namespaces] [--workers=COUNT]",
+		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller here, in the foreground, until Ctrl-C",
 		Long: `Run the controller here, in the foreground, against the current context. It makes
 and removes the pods of ImoocPods until Ctrl-C; the objects and their pods stay.
@@ -41,19 +50,36 @@ It may be stopped or killed at any moment: the next one goes on where it was.
 
 A lease lets one loop work at a time in a namespace, or in all of them. A second
 one says who has it, and waits. It is given up at Ctrl-C, and taken over at once
-from a loop that was killed on this machine.`,
+from a loop that was killed on this machine.
+
+With --once it ends when every object has what it asks for (exit code 0), when
+those that have not will not get it without help (3), or after --timeout (4).
+With --dry-run it prints what it would do, and writes nothing: no pod, no
+status, no event, no lease.
+
+With -n and several namespaces each has a loop and a lease of its own. One in
+which rights are missing is tried again later and does not stop the others.`,
 		Example: `  # Reconcile the ImoocPods of the current namespace
   kubectl imoocpod run-controller
 
   # Reconcile those of all namespaces
   kubectl imoocpod run-controller -A
 
+  # Reconcile those of two namespaces
+  kubectl imoocpod run-controller -n team-a,team-b
+
+  # In a script: until all is as wanted, or fail after five minutes
+  kubectl imoocpod run-controller --once --timeout 5m
+
+  # Show what would be done, and do nothing
+  kubectl imoocpod run-controller --dry-run
+
   # Fail, with exit code 7, if another loop does so already
   kubectl imoocpod run-controller --if-held=exit`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.workers < 1 {
-				return usageErrorf(cmd, "--workers must be 1 or more, not %d", o.workers)
+			if err := o.check(cmd); err != nil {
+				return err
 			}
 			return o.run(cmd.Context(), c)
 		},
@@ -61,44 +87,94 @@ from a loop that was killed on this machine.`,
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
 	cmd.Flags().IntVar(&o.workers, "workers", o.workers, "How many objects are reconciled at the same time.")
 	o.lease.addFlags(cmd)
+	o.addOnceFlags(cmd)
 	return cmd
 }
 
+// check refuses what cannot be meant.
+func (o *runControllerOptions) check(cmd *cobra.Command) error {
+	switch {
+	case o.workers < 1:
+		return usageErrorf(cmd, "--workers must be 1 or more, not %d", o.workers)
+	case o.once && o.dryRun:
+		return usageErrorf(cmd, "--once and --dry-run cannot be used together: a dry run looks once anyway")
+	case o.timeout != 0 && !o.ends():
+		return usageErrorf(cmd, "--timeout needs --once or --dry-run: without, the loop ends at Ctrl-C")
+	case o.timeout < 0:
+		return usageErrorf(cmd, "--timeout must not be negative")
+	case o.output != "" && !o.dryRun:
+		return usageErrorf(cmd, "--output needs --dry-run")
+	case o.output != "" && o.output != "json":
+		return usageErrorf(cmd, "--output must be \"json\", not %q", o.output)
+	}
+	return nil
+}
+
 func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
-	namespace, _, err := c.namespace()
+	namespaces, err := o.namespaces(c)
 	if err != nil {
-		return err
-	}
-	where := "namespace " + namespace
-	if o.allNamespaces {
-		namespace, where = metav1.NamespaceAll, "all namespaces"
-	}
-	core, err := c.core()
-	if err != nil {
-		return err
-	}
-	kind := replica.ImoocPod()
-	if err := o.announce(c, where, kind); err != nil {
-		return err
-	}
-	if err := checkNamespace(ctx, core, namespace); err != nil {
 		return err
 	}
 	config, err := c.config()
 	if err != nil {
 		return err
 	}
-	o.out = &lines{to: o.streams.Out}
-	err = o.lease.hold(ctx, config, controller.ThisProcess(o.version, status.Scope{Namespace: namespace}), o.out.say,
-		func(ctx context.Context, config *rest.Config) error { return o.reconcile(ctx, config, namespace) })
-	if ctx.Err() == nil {
+	o.out, o.several = &lines{to: o.streams.Out}, len(namespaces) > 1
+	if err := o.announce(c, config.Host, namespaces); err != nil {
 		return err
 	}
-	return nil // Ctrl-C is how it is meant to end
+	whole := ctx
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, ErrTimeout)
+		defer cancel()
+	}
+	err = o.inEach(ctx, namespaces, func(ctx context.Context, namespace string) error {
+		return o.runIn(ctx, config, namespace)
+	})
+	switch {
+	case whole.Err() != nil && !o.ends():
+		return nil // Ctrl-C is how it is meant to end
+	case err == nil && ctx.Err() != nil:
+		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
+	}
+	if err == nil && o.dryRun {
+		return o.printPlans()
+	}
+	return err
 }
 
-// reconcile runs a loop until the context ends.
-func (o *runControllerOptions) reconcile(ctx context.Context, config *rest.Config, namespace string) error {
+// namespaces lists where to reconcile: the empty one stands for all.
+func (o *runControllerOptions) namespaces(c *clients) ([]string, error) {
+	named, _, err := c.namespace()
+	if err != nil || o.allNamespaces {
+		return []string{metav1.NamespaceAll}, err
+	}
+	list := strings.Split(named, ",")
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// runIn reconciles in a namespace, or in all.
+func (o *runControllerOptions) runIn(ctx context.Context, config *rest.Config, namespace string) error {
+	core, err := coreFor(config)
+	if err != nil {
+		return err
+	}
+	if err := checkNamespace(ctx, core, namespace); err != nil {
+		return err
+	}
+	if o.dryRun {
+		return o.work(ctx, readOnly(config), namespace)
+	}
+	self := controller.ThisProcess(o.version, status.Scope{Namespace: namespace})
+	return o.lease.hold(ctx, config, self, o.sayOf(namespace), func(ctx context.Context, config *rest.Config) error {
+		return o.work(ctx, config, namespace)
+	})
+}
+
+// work runs a loop until the context ends, or until there is nothing to do.
+func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, namespace string) error {
 	dynamic, err := dynamicFor(config)
 	if err != nil {
 		return err
@@ -110,15 +186,30 @@ func (o *runControllerOptions) reconcile(ctx context.Context, config *rest.Confi
 	loop, err := controller.New(controller.Options{
 		Dynamic:   dynamic,
 		Core:      core,
-		Kinds:     []replica.Kind{replica.ImoocPod()},
+		Kinds:     o.kinds(),
 		Namespace: namespace,
+		Qualified: o.several,
 		Workers:   o.workers,
+		DryRun:    o.dryRun,
 		Out:       o.out,
 	})
 	if err != nil {
 		return err
 	}
+	if o.ends() {
+		return o.settle(ctx, loop)
+	}
 	return loop.Run(ctx)
+}
+
+func (o *runControllerOptions) kinds() []replica.Kind { return []replica.Kind{replica.ImoocPod()} }
+
+// sayOf takes lines about a namespace.
+func (o *runControllerOptions) sayOf(namespace string) func(string, ...any) {
+	if !o.several {
+		return o.out.say
+	}
+	return func(format string, args ...any) { o.out.say("namespace "+namespace+": "+format, args...) }
 }
 
 // checkNamespace says when a namespace is not there: nothing would ever happen
@@ -135,10 +226,9 @@ func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, name
 }
 
 // announce says at once what the loop will act on.
-func (o *runControllerOptions) announce(c *clients, where string, kind replica.Kind) error {
-	config, err := c.config()
-	if err != nil {
-		return err
+func (o *runControllerOptions) announce(c *clients, server string, namespaces []string) error {
+	if o.dryRun {
+		return nil // what is printed are the plans
 	}
 	raw, err := c.kubeconfig()
 	if err != nil {
@@ -148,6 +238,17 @@ func (o *runControllerOptions) announce(c *clients, where string, kind replica.K
 	if given := *c.flags.Context; given != "" {
 		current = given
 	}
-	_, err = fmt.Fprintf(o.streams.Out, "Reconciling %s in %s of context %q at %s. Stop with Ctrl-C.\n", kind.CRD(), where, current, config.Host)
-	return err
+	where := "all namespaces"
+	switch {
+	case len(namespaces) > 1:
+		where = "namespaces " + strings.Join(namespaces, ", ")
+	case namespaces[0] != metav1.NamespaceAll:
+		where = "namespace " + namespaces[0]
+	}
+	var kinds []string
+	for _, kind := range o.kinds() {
+		kinds = append(kinds, kind.CRD())
+	}
+	o.out.say("Reconciling %s in %s of context %q at %s. Stop with Ctrl-C.", strings.Join(kinds, ", "), where, current, server)
+	return nil
 }

@@ -16,9 +16,17 @@ import (
 
 // say writes a line for the person who watches the loop.
 func (c *Controller) say(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if c.qualified && c.namespace != metav1.NamespaceAll {
+		line = "namespace " + c.namespace + ": " + line
+	}
+	c.line(line)
+}
+
+func (c *Controller) line(line string) {
 	c.outMu.Lock()
 	defer c.outMu.Unlock()
-	fmt.Fprintf(c.out, format+"\n", args...) //nolint:errcheck // a closed terminal must not stop the loop
+	fmt.Fprintln(c.out, line) //nolint:errcheck // a closed terminal must not stop the loop
 }
 
 // announce writes a line about one object, unless it was the last one already.
@@ -28,10 +36,10 @@ func (c *Controller) announce(k key, format string, args ...any) {
 		return
 	}
 	name := k.name
-	if c.namespace == metav1.NamespaceAll {
+	if c.qualified {
 		name = k.namespace + "/" + k.name
 	}
-	c.say("%s: %s", name, line)
+	c.line(name + ": " + line)
 }
 
 // announcePlan says what is about to be done: "1 → 3 pods: creating 2".

@@ -38,10 +38,14 @@ type Options struct {
 	Kinds []replica.Kind
 	// Namespace is the one to work in; empty means all.
 	Namespace string
+	// Qualified makes lines name the namespace too, as those of all namespaces do.
+	Qualified bool
 	// Workers is how many objects are reconciled at the same time.
 	Workers int
 	// Out receives a line for each thing that is done.
 	Out io.Writer
+	// DryRun makes the loop look and plan, and write nothing at all.
+	DryRun bool
 	// Clock tells the time; nil means the machine's.
 	Clock clock.PassiveClock
 }
@@ -51,15 +55,18 @@ type Controller struct {
 	core      corev1client.CoreV1Interface
 	namespace string
 	workers   int
+	qualified bool
+	dryRun    bool
 	clock     clock.PassiveClock
 
-	queue  workqueue.TypedRateLimitingInterface[key]
-	pods   cache.SharedIndexInformer
-	owners map[string]*owners
-	memory *memory
-	sweeps chan struct{} // holds at most one call for a sweep
-	events record.EventRecorder
-	link   link
+	queue     workqueue.TypedRateLimitingInterface[key]
+	pods      cache.SharedIndexInformer
+	owners    map[string]*owners
+	memory    *memory
+	standings *standings
+	sweeps    chan struct{} // holds at most one call for a sweep
+	events    record.EventRecorder
+	link      link
 
 	outMu sync.Mutex
 	out   io.Writer
@@ -87,13 +94,16 @@ func New(opts Options) (*Controller, error) {
 		core:      opts.Core,
 		namespace: opts.Namespace,
 		workers:   opts.Workers,
+		qualified: opts.Qualified || opts.Namespace == metav1.NamespaceAll,
+		dryRun:    opts.DryRun,
 		clock:     opts.Clock,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry)),
-		owners: map[string]*owners{},
-		memory: newMemory(),
-		sweeps: make(chan struct{}, 1),
-		out:    opts.Out,
+		owners:    map[string]*owners{},
+		memory:    newMemory(),
+		standings: newStandings(),
+		sweeps:    make(chan struct{}, 1),
+		out:       opts.Out,
 	}
 	c.link.say, c.link.down = c.say, map[string]bool{}
 	pods, err := c.podInformer()
@@ -124,7 +134,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	// Events of the last writes are still to be sent when the loop stops.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.core.Events("")})
+	if !c.dryRun {
+		broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.core.Events("")})
+	}
 	c.events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: replica.FieldManager})
 
 	if _, err := c.pods.AddEventHandler(c.podEvents()); err != nil {
@@ -137,7 +149,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer stop(nil)
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
-	running.Go(func() { c.sweepWhenAsked(ctx) })
+	if !c.dryRun {
+		running.Go(func() { c.sweepWhenAsked(ctx) })
+	}
 	for _, o := range c.owners {
 		running.Go(func() {
 			if err := c.follow(ctx, o); err != nil {
@@ -193,6 +207,7 @@ func (c *Controller) handle(ctx context.Context, k key) {
 		if !errors.Is(err, errConflict) {
 			c.announce(k, "%v; trying again", err)
 		}
+		c.standings.set(k, c.clock.Now(), Standing{Why: err.Error()})
 		if c.queue.NumRequeues(k) == troubleAfter {
 			c.tellTrouble(k, err)
 		}

@@ -46,11 +46,17 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 	if err != nil {
 		return err
 	}
-	if _, err := informer.AddEventHandler(c.ownerEvents(o)); err != nil {
+	handled, err := informer.AddEventHandler(c.ownerEvents(o))
+	if err != nil {
 		return err
 	}
-	o.setStore(informer.GetStore())
-	defer o.setStore(nil)
+	o.setStore(informer.GetStore(), handled.HasSynced)
+	defer o.setStore(nil, nil)
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
+			c.standings.poke()
+		}
+	}()
 	informer.RunWithContext(ctx)
 	return nil
 }
@@ -72,6 +78,8 @@ func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) 
 				c.say("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", o.kind.CRD())
 			}
 			missing = true
+			o.setMissing()
+			c.standings.poke()
 		case first && forbidden(err):
 			return false, fmt.Errorf("list %s: %w", o.kind.CRD(), err)
 		case !troubled:

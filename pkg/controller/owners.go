@@ -20,6 +20,10 @@ type owners struct {
 
 	mu    sync.RWMutex
 	store cache.Store
+	// synced says whether all objects that there were have been put into the queue;
+	// missing, that the CRD is not installed, so there are none.
+	synced  func() bool
+	missing bool
 }
 
 // trimOwner drops what no plan reads and what is most of a small object.
@@ -30,10 +34,24 @@ func trimOwner(obj any) (any, error) {
 	return obj, nil
 }
 
-func (o *owners) setStore(s cache.Store) {
+func (o *owners) setStore(s cache.Store, synced func() bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.store = s
+	o.store, o.synced, o.missing = s, synced, false
+}
+
+func (o *owners) setMissing() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.missing = true
+}
+
+// cached returns the cache, nil if there is none, and says whether it holds all
+// that there is.
+func (o *owners) cached() (store cache.Store, synced bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.store, o.missing || (o.synced != nil && o.synced())
 }
 
 func (o *owners) getStore() cache.Store {

@@ -25,13 +25,14 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	owners := c.owners[k.kind]
 	obj := owners.get(k.namespace, k.name)
 	// Also for an object that is not in the cache: it may be yet to come.
-	if obj == nil || obj.GetDeletionTimestamp() == nil {
+	if !c.dryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
 		if err := c.checkVanished(ctx, k); err != nil {
 			return 0, err
 		}
 	}
 	if obj == nil {
 		c.memory.forget(k)
+		c.standings.forget(k)
 		return 0, nil
 	}
 	// What is wrong with one object must not stop the loop for the others.
@@ -68,6 +69,10 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 			return 0, err
 		}
 		p = decide(view)
+	}
+	if c.dryRun {
+		c.stand(k, view, p)
+		return 0, nil
 	}
 	return c.carryOut(ctx, k, owners, obj, rec, view, p)
 }
@@ -169,5 +174,6 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 		c.queue.Add(k) // plan the rest, or what the refusal means
 	}
 	c.announceState(k, p)
+	c.stand(k, view, p)
 	return p.Recheck, nil
 }

@@ -1,0 +1,104 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// refusedAgain is how long a namespace in which rights are missing is left
+// alone until it is tried again.
+const refusedAgain = 30 * time.Second
+
+// inEach runs in each of some namespaces at the same time. A loop that is to go
+// on leaves out the namespaces in which it may not work, and tries them again,
+// as long as there is one in which it may; any other error ends all. One that
+// ends by itself does what it can, and returns the errors of all.
+func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
+	if len(namespaces) == 1 {
+		return run(ctx, namespaces[0])
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	all := &outcomes{refused: map[string]error{}}
+	var running sync.WaitGroup
+	for _, namespace := range namespaces {
+		running.Go(func() {
+			for said := ""; ; {
+				err := run(ctx, namespace)
+				if !refusedThere(err) || o.ends() {
+					if all.add(err); err != nil && !o.ends() {
+						end()
+					}
+					return
+				}
+				if all.refuse(namespace, err) == len(namespaces) {
+					end()
+					return
+				}
+				if said != err.Error() {
+					said = err.Error()
+					o.sayOf(namespace)("%v; going on without it, and trying again every %s", err, refusedAgain)
+				}
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(refusedAgain):
+					all.accept(namespace)
+				}
+			}
+		})
+	}
+	running.Wait()
+	return all.together(len(namespaces))
+}
+
+// refusedThere says whether an error is about one namespace alone.
+func refusedThere(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
+}
+
+// outcomes are those of several namespaces.
+type outcomes struct {
+	mu      sync.Mutex
+	refused map[string]error
+	errs    []error
+}
+
+func (o *outcomes) add(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if several := Errors(nil); errors.As(err, &several) {
+		o.errs = append(o.errs, several...)
+		return
+	}
+	o.errs = append(o.errs, err)
+}
+
+// refuse notes a namespace as refused, and returns how many are.
+func (o *outcomes) refuse(namespace string, err error) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refused[namespace] = err
+	return len(o.refused)
+}
+
+func (o *outcomes) accept(namespace string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.refused, namespace)
+}
+
+// together is the error of all: those of refused namespaces count only if there
+// was no other.
+func (o *outcomes) together(namespaces int) error {
+	if len(o.refused) == namespaces {
+		for _, err := range o.refused {
+			o.errs = append(o.errs, err)
+		}
+	}
+	return together(o.errs)
+}

@@ -1,0 +1,58 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+)
+
+// Planned is what the loop would do for an object, as a dry run tells it.
+type Planned struct {
+	// Pods is how many there are, without those that are ending or have ended;
+	// Desired how many are wanted.
+	Pods    int   `json:"pods"`
+	Desired int32 `json:"desired"`
+	// Create lists the names of the pods to be made.
+	Create []string         `json:"create"`
+	Delete []PlannedPodGone `json:"delete"`
+	// WriteStatus says that the status would be written.
+	WriteStatus bool `json:"writeStatus"`
+}
+
+// PlannedPodGone is a pod to be deleted, and why in a word.
+type PlannedPodGone struct {
+	Name string   `json:"name"`
+	Why  plan.Why `json:"why"`
+}
+
+// planned makes the names of what a plan is about.
+func planned(v plan.View, p plan.Plan) *Planned {
+	told := &Planned{Pods: plan.Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
+		Create: []string{}, Delete: []PlannedPodGone{}}
+	for _, c := range p.Create {
+		told.Create = append(told.Create, plan.PodName(v.Owner.Name, v.Owner.UID, c.Bypasses, c.Slot))
+	}
+	for _, d := range p.Delete {
+		told.Delete = append(told.Delete, PlannedPodGone{d.Name, d.Why})
+	}
+	return told
+}
+
+// String tells it in a line, such as "1 → 2 pods: create a-1; write the status".
+func (p Planned) String() string {
+	var deeds []string
+	if len(p.Create) > 0 {
+		deeds = append(deeds, "create "+strings.Join(p.Create, ", "))
+	}
+	for _, d := range p.Delete {
+		deeds = append(deeds, fmt.Sprintf("delete %s (%s)", d.Name, d.Why))
+	}
+	if p.WriteStatus {
+		deeds = append(deeds, "write the status")
+	}
+	if len(deeds) == 0 {
+		return "nothing to do"
+	}
+	return fmt.Sprintf("%d → %d pods: %s", p.Pods, p.Desired, strings.Join(deeds, "; "))
+}

@@ -1,0 +1,161 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+)
+
+// failedFor is how long an object must be failed to be taken for that: what it
+// waits for may be given up by another object of the same loop.
+const failedFor = 10 * time.Second
+
+// Standing is how far the loop is with an object: what its last look came to.
+type Standing struct {
+	// Kind is plural.group.
+	Kind, Namespace, Name string
+	// Converged says that the object has what it asks for, Failed that it will
+	// not get it without help. Why says what is missing.
+	Converged, Failed bool
+	Why               string
+	// Planned is what the loop would do, in a dry run only.
+	Planned *Planned
+
+	since time.Time // Failed
+}
+
+// standings are those of all objects.
+type standings struct {
+	mu      sync.Mutex
+	of      map[key]Standing
+	changed chan struct{} // holds one at the most: there is something new
+}
+
+func newStandings() *standings {
+	return &standings{of: map[key]Standing{}, changed: make(chan struct{}, 1)}
+}
+
+// poke says that something is new.
+func (s *standings) poke() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (s *standings) set(k key, now time.Time, standing Standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	standing.Kind, standing.Namespace, standing.Name = k.kind, k.namespace, k.name
+	standing.since = now
+	if before := s.of[k]; before.Failed && standing.Failed {
+		standing.since = before.since
+	}
+	s.of[k] = standing
+	s.poke()
+}
+
+func (s *standings) get(k key) (Standing, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	standing, known := s.of[k]
+	return standing, known
+}
+
+func (s *standings) forget(k key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, k)
+	s.poke()
+}
+
+// stand notes how far the loop is with an object, after a plan for it. An
+// object that is being deleted has all that it will get.
+func (c *Controller) stand(k key, v plan.View, p plan.Plan) {
+	standing := Standing{Converged: v.Owner.Deleting}
+	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
+	if ready != nil {
+		standing.Converged = ready.Status == metav1.ConditionTrue && !p.WritesPods()
+		standing.Why = ready.Message
+	}
+	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {
+		standing.Failed, standing.Why = true, failure.Reason+": "+failure.Message
+	}
+	if c.dryRun {
+		standing.Planned = planned(v, p)
+	}
+	c.standings.set(k, c.clock.Now(), standing)
+}
+
+// Settle waits until every object that there is has been looked at and either
+// has what it asks for or has failed; in a dry run, until all have been looked
+// at. It returns the standings of all, in the order of their names; where the
+// context ended before, the cause of that too.
+func (c *Controller) Settle(ctx context.Context) ([]Standing, error) {
+	for {
+		all, settled, wait := c.takeStock()
+		if settled {
+			return all, nil
+		}
+		var due <-chan time.Time
+		if wait > 0 {
+			timer := time.NewTimer(wait)
+			defer timer.Stop()
+			due = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			return all, context.Cause(ctx)
+		case <-c.standings.changed:
+		case <-due:
+		}
+	}
+}
+
+// takeStock lists the standings, and says whether they are settled; wait is when to
+// look again without a change, zero for not.
+func (c *Controller) takeStock() (all []Standing, settled bool, wait time.Duration) {
+	settled = true
+	for _, o := range c.owners {
+		store, synced := o.cached()
+		settled = settled && synced
+		if store == nil {
+			continue
+		}
+		for _, obj := range store.List() {
+			u, ok := obj.(*unstructured.Unstructured)
+			if !ok {
+				continue
+			}
+			k := key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}
+			s, known := c.standings.get(k)
+			if !known {
+				s = Standing{Kind: k.kind, Namespace: k.namespace, Name: k.name, Why: "not yet looked at"}
+			}
+			all = append(all, s)
+			switch left := s.since.Add(failedFor).Sub(c.clock.Now()); {
+			case !known:
+				settled = false
+			case c.dryRun, s.Converged:
+			case s.Failed && left <= 0:
+			case s.Failed:
+				settled, wait = false, max(wait, left)
+			default:
+				settled = false
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Standing) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return all, settled, wait
+}

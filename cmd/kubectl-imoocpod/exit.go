@@ -24,6 +24,7 @@ const (
 	exitUsage        = 2
 	exitFailed       = 3
 	exitTimeout      = 4
+	exitReverted     = 5
 	exitNotFound     = 6
 	exitPrecondition = 7
 	exitForbidden    = 8
@@ -53,7 +54,7 @@ func report(w io.Writer, err error, interrupted bool) int {
 
 // precedence is the order in which the codes of several errors win.
 func precedence() []int {
-	return []int{exitInterrupted, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitTimeout}
+	return []int{exitInterrupted, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitReverted, exitTimeout}
 }
 
 func reportOne(w io.Writer, err error, interrupted bool) int {
@@ -75,16 +76,24 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, cmd.ErrFailed):
 		return exitFailed
-	case errors.Is(err, cmd.ErrTimeout):
+	case errors.Is(err, cmd.ErrReverted):
+		return exitReverted
+	case errors.Is(err, cmd.ErrTimeout), noAnswer(err):
 		return exitTimeout
 	case errors.Is(err, cmd.ErrGone), apierrors.IsNotFound(err):
 		return exitNotFound
-	case errors.Is(err, cmd.ErrPrecondition), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+	case errors.Is(err, cmd.ErrPrecondition), errors.Is(err, cmd.ErrRefused), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return exitPrecondition
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return exitForbidden
 	}
 	return exitError
+}
+
+// noAnswer says whether the time for a request was over before its answer came.
+func noAnswer(err error) bool {
+	var failed *url.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()
 }
 
 // message says an error as kubectl says it (k8s.io/kubectl/pkg/cmd/util,
@@ -100,6 +109,8 @@ func message(err error) string {
 		return serverMessage(err, status.Status())
 	case errors.As(err, &failed):
 		return connectionMessage(failed)
+	case noAnswer(err):
+		return "error: the server did not answer in time: " + err.Error()
 	}
 	return "error: " + err.Error()
 }

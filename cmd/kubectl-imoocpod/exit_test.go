@@ -52,6 +52,22 @@ func TestReport(t *testing.T) {
 			fmt.Errorf("wait for foo: %w; last seen: nothing", cmd.ErrTimeout), false, exitTimeout,
 			"error: wait for foo: timed out; last seen: nothing\n",
 		},
+		"failed": {
+			fmt.Errorf("foo has %w: no such image", cmd.ErrFailed), false, exitFailed,
+			"error: foo has failed: no such image\n",
+		},
+		"reverted": {
+			fmt.Errorf("%w: foo was scaled to 3, and another set it to 2", cmd.ErrReverted), false, exitReverted,
+			"error: reverted: foo was scaled to 3, and another set it to 2\n",
+		},
+		"refused": {
+			fmt.Errorf("%w: it would delete 2 objects", cmd.ErrRefused), false, exitPrecondition,
+			"error: refused: it would delete 2 objects\n",
+		},
+		"no answer in time": {
+			asked(context.DeadlineExceeded), false, exitTimeout,
+			"Unable to connect to the server 127.0.0.1:6443: context deadline exceeded\n",
+		},
 		"precondition": {
 			fmt.Errorf("%w: expected 1, was 2", cmd.ErrPrecondition), false, exitPrecondition,
 			"error: precondition not met: expected 1, was 2\n",
@@ -126,5 +142,37 @@ func TestReport(t *testing.T) {
 				t.Errorf("said %q, want %q", w.String(), test.message)
 			}
 		})
+	}
+}
+
+// Of the outcomes of several objects the gravest is told to the shell, in
+// whatever order they came.
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	imoocpods := schema.GroupResource{Group: "g", Resource: "imoocpods"}
+	// In the order in which they win.
+	outcomes := []struct {
+		code int
+		err  error
+	}{
+		{exitInterrupted, context.Canceled},
+		{exitForbidden, apierrors.NewForbidden(imoocpods, "a", errors.New("no"))},
+		{exitUsage, &cmd.UsageError{Command: "c", Err: errors.New("no")}},
+		{exitError, errors.New("no")},
+		{exitNotFound, cmd.ErrGone},
+		{exitPrecondition, cmd.ErrPrecondition},
+		{exitFailed, cmd.ErrFailed},
+		{exitReverted, cmd.ErrReverted},
+		{exitTimeout, cmd.ErrTimeout},
+	}
+	for i, first := range outcomes {
+		for _, second := range outcomes[i:] {
+			for _, several := range []cmd.Errors{{first.err, second.err}, {second.err, first.err}} {
+				var w strings.Builder
+				if code := report(&w, several, true); code != first.code {
+					t.Errorf("of %v the exit code is %d, want %d", several, code, first.code)
+				}
+			}
+		}
 	}
 }

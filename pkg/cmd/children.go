@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
@@ -30,11 +31,7 @@ func family(ctx context.Context, c *clients, t target, e *status.Evidence) error
 	if err != nil {
 		return err
 	}
-	direct := t.kind.Recipe.Plan == replica.PlanPods || t.kind.Recipe.Plan == replica.PlanNodes
-	selected := metav1.ListOptions{Limit: page}
-	if direct {
-		selected.LabelSelector = apis.LabelOwner + "=" + string(e.Object.UID)
-	}
+	selected := metav1.ListOptions{Limit: page, LabelSelector: podSelector(t.kind, e.Object.UID)}
 	e.Pods = []corev1.Pod{}
 	for {
 		pods, err := core.Pods(t.namespace).List(ctx, selected)
@@ -46,10 +43,19 @@ func family(ctx context.Context, c *clients, t target, e *status.Evidence) error
 			break
 		}
 	}
-	if direct {
+	if selected.LabelSelector != "" {
 		return nil
 	}
 	return between(ctx, c, t, e)
+}
+
+// podSelector selects the pods of an object that this program makes itself. The
+// pods of others are found among all.
+func podSelector(kind replica.Kind, uid types.UID) string {
+	if kind.Recipe.Plan == replica.PlanPods || kind.Recipe.Plan == replica.PlanNodes {
+		return apis.LabelOwner + "=" + string(uid)
+	}
+	return ""
 }
 
 // between follows the controller references of pods upwards, a level of kinds

@@ -37,12 +37,15 @@ type createOptions struct {
 	command  []string
 	// set and setString are PATH=VALUE, the one typed by the schema.
 	set, setString []string
+
+	wait   bool
+	limits waitFlags
 }
 
 func newCreateCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &createOptions{streams: streams, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
 	cmd := &cobra.Command{
-		Use:   "create (NAME | TYPE/NAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [-- COMMAND [args...]]",
+		Use:   "create (NAME | TYPE/NAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
 		Long: `Create an ImoocPod: a number of identical pods. Or, with TYPE/NAME, the smallest
 object of any type that has that count, and what --set gives it: the server says
@@ -52,9 +55,17 @@ unless --set .spec.deploymentName=NAME says another.
 Without --image each pod of an ImoocPod sleeps in a small busybox container that
 meets Pod Security's restricted level. With --image the pods run that image and
 nothing else is set, as with "kubectl create deployment". Words after -- are the
-container's command.`,
+container's command.
+
+With --wait the command waits until the object is ready. It ends with code 3 when
+that will not be without help (see --fail-after), 4 when the time is over. With
+-o json it then prints one document to a line: the object, and after that a status
+report for every change.`,
 		Example: `  # Three pods that sleep
   kubectl imoocpod create foo --replicas 3
+
+  # Three pods, and back when they are ready
+  kubectl imoocpod create foo --replicas 3 --wait --timeout 2m
 
   # Two pods with an image of one's own
   kubectl imoocpod create web --replicas 2 --image nginx
@@ -101,6 +112,9 @@ container's command.`,
 			if o.image == "" && cmd.Flags().Changed("image") {
 				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
 			}
+			if err := o.limits.checkWait(cmd, o.wait); err != nil {
+				return err
+			}
 			return o.run(cmd.Context(), c)
 		},
 	}
@@ -111,6 +125,8 @@ container's command.`,
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "PATH=VALUE: a field to set, read as the type's schema wants it (may be given several times).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "PATH=VALUE: a field to set to a string (may be given several times).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the pods' container. Without it the kind's own, such as busybox for an ImoocPod; a MyDaemonSet needs one.")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the object is ready.")
+	o.limits.addWaitFlags(cmd)
 	return cmd
 }
 
@@ -138,12 +154,13 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 	if !kind.Clusterwide && (given || !o.dryRun.client()) {
 		obj.SetNamespace(namespace)
 	}
+	t := target{kind: kind, namespace: namespace, name: o.name, path: o.path.path}
 	if !o.dryRun.client() {
 		client, err := c.dynamic()
 		if err != nil {
 			return err
 		}
-		objects := target{kind: kind, namespace: namespace}.objects(client)
+		objects := t.objects(client)
 		obj, err = objects.Create(ctx, obj, metav1.CreateOptions{
 			FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
@@ -151,7 +168,14 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 			return explain(kind, err)
 		}
 	}
-	return printer.PrintObj(obj, o.streams.Out)
+	if !o.wait || o.dryRun != "none" {
+		return printer.PrintObj(obj, o.streams.Out)
+	}
+	if err := printLine(printer, *o.print.OutputFormat, obj, o.streams.Out); err != nil {
+		return err
+	}
+	created := awaited{target: t, goals: []goal{ready()}, uid: obj.GetUID(), since: obj.GetResourceVersion()}
+	return together(awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, []awaited{created}))
 }
 
 // kind is the kind to create. An ImoocPod needs no discovery, and no finder

@@ -9,12 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 )
-
-// forever is how long kubectl waits where no time-out is given.
-const forever = 168 * time.Hour
 
 // deleteOptions says what to delete and what becomes of its pods.
 type deleteOptions struct {
@@ -95,29 +93,30 @@ func (o *deleteOptions) run(ctx context.Context, c *clients, policy metav1.Delet
 		return err
 	}
 	// All are asked to go before any is waited for: they go together.
-	var going []target
+	var going []awaited
 	for _, t := range targets {
 		asked, err := o.delete(ctx, t, t.objects(client), policy)
 		if err != nil {
 			errs = append(errs, explain(t.kind, err))
 		}
 		if asked != nil {
-			going = append(going, *asked)
+			going = append(going, awaited{target: t, goals: []goal{gone()}, uid: asked.GetUID()})
 		}
 	}
 	if o.wait {
-		for _, t := range going {
-			if err := o.awaitGone(ctx, t, t.objects(client)); err != nil {
-				errs = append(errs, err)
+		for _, err := range awaitAll(ctx, c, o.streams, "", waitFlags{timeout: o.timeout}, going) {
+			if apierrors.IsForbidden(err) {
+				err = fmt.Errorf("%w; it is being deleted, and --wait=false would not have waited", err)
 			}
+			errs = append(errs, err)
 		}
 	}
 	return together(errs)
 }
 
 // delete asks the server to delete one object, and says so. It returns the
-// object as it was, nil if there was none and that is no error.
-func (o *deleteOptions) delete(ctx context.Context, t target, objects dynamic.ResourceInterface, policy metav1.DeletionPropagation) (*target, error) {
+// object as it was, if it was read, and nil if there was none and that is no error.
+func (o *deleteOptions) delete(ctx context.Context, t target, objects dynamic.ResourceInterface, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	if o.wait && t.obj == nil {
 		present, err := objects.Get(ctx, t.name, metav1.GetOptions{})
 		if o.ignoreNotFound && apierrors.IsNotFound(err) && !notServed(err) {
@@ -135,19 +134,7 @@ func (o *deleteOptions) delete(ctx context.Context, t target, objects dynamic.Re
 	if err != nil {
 		return nil, err
 	}
-	return &t, o.print(t)
-}
-
-func (o *deleteOptions) awaitGone(ctx context.Context, t target, objects dynamic.ResourceInterface) error {
-	timeout := o.timeout
-	if timeout == 0 {
-		timeout = forever
-	}
-	err := awaitGone(ctx, objects, t.obj, timeout)
-	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("%w; it is being deleted, and --wait=false would not have waited", err)
-	}
-	return err
+	return t.obj, o.print(t)
 }
 
 func (o *deleteOptions) print(t target) error {

@@ -34,6 +34,10 @@ var (
 	ErrFailed = errors.New("failed")
 	// ErrTimeout: what was waited for did not come in time.
 	ErrTimeout = errors.New("timed out")
+	// ErrReverted: another undid the change.
+	ErrReverted = errors.New("reverted")
+	// ErrRefused: it would do more than was said to be meant.
+	ErrRefused = errors.New("refused")
 	// ErrPrecondition: the object is not as the command line said it must be.
 	ErrPrecondition = errors.New("precondition not met")
 	// ErrGone: the object was deleted while it was waited for.

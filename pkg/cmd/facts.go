@@ -49,7 +49,7 @@ func expect(finder *replica.Finder, kind replica.Kind, o *status.Object) error {
 
 // wanted finds the desired count where it lives.
 func wanted(ctx context.Context, finder *replica.Finder, client dynamic.Interface, t target, o *status.Object) error {
-	field, err := finder.Find(ctx, t.kind, t.obj, nil)
+	field, err := finder.Find(ctx, t.kind, t.obj, t.path)
 	var unknown *replica.UnknownFieldError
 	switch {
 	case errors.As(err, &unknown):

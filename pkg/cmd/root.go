@@ -71,6 +71,7 @@ in the foreground against the current context.`,
 		newRestartCommand(c, streams),
 		newStatusCommand(c, streams),
 		newDescribeCommand(c, streams),
+		newWaitCommand(c, streams),
 		newDeleteCommand(c, streams),
 		newKindsCommand(c, streams))
 	add("cluster",

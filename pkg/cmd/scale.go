@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // noCurrent is the value of --current-replicas that asks for nothing.
@@ -32,7 +30,7 @@ type scaleOptions struct {
 	args    []string
 	path    pathFlag
 	change  change
-	timeout time.Duration
+	limits  waitFlags
 }
 
 func newScaleCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
@@ -53,8 +51,11 @@ zero: computed from the present count, set only if the object still has it, and
 computed again if it has not. What would lead below zero is refused.
 
 With --current-replicas or --resource-version the change is made only if the
-object still is as given. With --timeout the command waits until the controller
-has seen the change and all pods are ready.`,
+object still is as given.
+
+With --timeout the command waits until the controller has seen the change and all
+pods are ready. It ends with code 3 when they will not become ready without help
+(see --fail-after), 4 when the time is over, 5 when another sets another count.`,
 		Example: `  # Scale an ImoocPod to three
   kubectl imoocpod scale foo --replicas 3
 
@@ -85,8 +86,11 @@ has seen the change and all pods are ready.`,
 				return usageErrorf(cmd, "--replicas is required: how many are wanted? (or --by: how many more?)")
 			case o.change.resourceVersion != "" && !isResourceVersion(o.change.resourceVersion):
 				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.resourceVersion)
-			case o.timeout < 0:
-				return usageErrorf(cmd, "--timeout must be 0 (do not wait) or more, not %s", o.timeout)
+			case o.limits.timeout < 0:
+				return usageErrorf(cmd, "--timeout must be 0 (do not wait) or more, not %s", o.limits.timeout)
+			}
+			if err := o.limits.check(cmd, o.limits.timeout > 0); err != nil {
+				return err
 			}
 			return o.run(cmd.Context(), c)
 		},
@@ -99,7 +103,8 @@ has seen the change and all pods are ready.`,
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for kinds that do not say it. May select one element of a list by a key.")
 	cmd.Flags().Var(count{&o.change.current, noCurrent}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.change.resourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
+	cmd.Flags().DurationVar(&o.limits.timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
+	o.limits.addFlags(cmd)
 	return cmd
 }
 
@@ -118,69 +123,54 @@ func (o *scaleOptions) run(ctx context.Context, c *clients) error {
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to scale")
 	}
-	// One bad object does not stop the others.
+	// One bad object does not stop the others. All are written before any is
+	// waited for: they become ready together.
+	var all []awaited
 	for _, t := range targets {
-		if err := o.scale(ctx, c, t, printer); err != nil {
+		w, err := o.scale(ctx, c, t, printer)
+		if err != nil {
 			errs = append(errs, explain(t.kind, err))
+			continue
 		}
+		all = append(all, w)
+	}
+	if o.limits.timeout > 0 && o.dryRun == "none" {
+		errs = append(errs, awaitAll(ctx, c, o.streams, "", o.limits, all)...)
 	}
 	return together(errs)
 }
 
-// scale scales one object, and says so.
-func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer printers.ResourcePrinter) error {
+// scale scales one object, and says so. It returns what there is to wait for.
+func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer printers.ResourcePrinter) (awaited, error) {
 	client, err := c.dynamic()
 	if err != nil {
-		return err
+		return awaited{}, err
 	}
 	objects := t.objects(client)
 	field, err := o.field(ctx, c, t)
 	if err != nil {
-		return err
+		return awaited{}, err
 	}
 	var done written
 	if !o.dryRun.client() {
 		if done, err = setCount(ctx, objects, t, field, o.change); err != nil {
-			return err
+			return awaited{}, err
 		}
 	}
 	obj, err := o.result(ctx, objects, t, field, done)
 	if err != nil {
-		return err
+		return awaited{}, err
 	}
 	if err := printer.PrintObj(obj, o.streams.Out); err != nil {
-		return err
+		return awaited{}, err
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.kind.Shipped() && o.path.path == nil {
 		if _, err := fmt.Fprintf(o.streams.ErrOut, "%s: the count is %s\n", t, named); err != nil {
-			return err
+			return awaited{}, err
 		}
 	}
-	if o.timeout == 0 || o.dryRun != "none" {
-		return nil
-	}
-	told, err := tellsReady(c, t.kind)
-	if err != nil {
-		return err
-	}
-	return awaitReady(ctx, t, objects, done, o.timeout, told)
-}
-
-// tellsReady says whether a kind's status tells how many pods are ready. A
-// built-in kind's does, and leaves the field out where there are none.
-func tellsReady(c *clients, kind replica.Kind) (bool, error) {
-	if kind.Shipped() || kind.BuiltIn() {
-		return true, nil
-	}
-	finder, err := c.finder()
-	if err != nil {
-		return false, err
-	}
-	schema, err := finder.Schema(kind)
-	if err != nil {
-		return false, err
-	}
-	return replica.TellsReady(schema), nil
+	t.path = o.path.path
+	return awaited{target: t, goals: []goal{scaled(field, done)}, uid: done.uid, since: done.resourceVersion}, nil
 }
 
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.
@@ -247,11 +237,7 @@ func isResourceVersion(word string) bool {
 func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, done written) (*unstructured.Unstructured, error) {
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
-		obj := &unstructured.Unstructured{}
-		obj.SetGroupVersionKind(t.kind.GroupVersionKind())
-		obj.SetNamespace(t.namespace)
-		obj.SetName(t.name)
-		return obj, nil
+		return nameOnly(t), nil
 	}
 	obj, err := objects.Get(ctx, t.name, metav1.GetOptions{})
 	if err != nil {
@@ -287,39 +273,4 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field repl
 		}
 	}
 	return path.Put(obj.Object, int64(n))
-}
-
-// awaitReady waits until the controller has seen an object as it is at this
-// resourceVersion or later, and has made it ready. Of a kind that has not told
-// how many pods are ready, there is only what kubectl waits for: how many there
-// are.
-func awaitReady(ctx context.Context, t target, objects dynamic.ResourceInterface, since written, timeout time.Duration, told bool) error {
-	reason := "nothing"
-	err := awaitObject(ctx, objects, t.name, timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		if obj == nil {
-			return false, fmt.Errorf("%s was %w while it was waited for", t, ErrGone)
-		}
-		if !atLeast(obj, since.resourceVersion) {
-			return false, nil
-		}
-		facts, err := t.kind.Facts(obj)
-		if err != nil {
-			return false, err
-		}
-		facts.Desired = since.replicas
-		if facts.Uncounted && !told {
-			if scale, err := replica.GetScale(ctx, objects, t.name); err == nil {
-				facts.Current = scale.Status.Replicas
-			}
-			facts.Ready = facts.Current
-		}
-		facts.Uncounted = false
-		report := status.NewReport(status.Evidence{Object: facts, Now: time.Now()})
-		reason = fmt.Sprintf("%s: %s", report.Verdict, report.Reason)
-		return report.Verdict == status.Ready, nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait for %s to be ready: %w", t, withReason(err, reason))
-	}
-	return nil
 }

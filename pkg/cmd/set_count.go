@@ -25,10 +25,10 @@ type change struct {
 	dryRun          []string
 }
 
-// written is what a change came to: the count, and the resourceVersion that the
-// object has with it.
+// written is what a change came to: the count, and the object that has it.
 type written struct {
 	replicas        int32
+	uid             types.UID
 	resourceVersion string
 }
 
@@ -77,7 +77,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, 
 	if err != nil {
 		return written{}, err
 	}
-	return written{c.replicas, scale.ResourceVersion}, nil
+	return written{c.replicas, scale.UID, scale.ResourceVersion}, nil
 }
 
 // isThere says whether the object can be read. The server says of an object that
@@ -117,7 +117,7 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target
 	if err != nil {
 		return written{}, err
 	}
-	return written{c.replicas, changed.GetResourceVersion()}, nil
+	return written{c.replicas, changed.GetUID(), changed.GetResourceVersion()}, nil
 }
 
 // absent says whether the count behind /scale is not set: then the server cannot

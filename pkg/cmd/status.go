@@ -295,7 +295,7 @@ func (o *statusOptions) follow(ctx context.Context, c *clients, t target, object
 		return nil
 	}
 	first := true
-	return follow(ctx, objects, selected, observer{
+	return follow(ctx, objects, selected, "", observer{
 		listed: func(found []unstructured.Unstructured) (bool, error) {
 			if first && len(found) == 0 {
 				if t.name != "" {

@@ -22,6 +22,8 @@ type target struct {
 	namespace, name string
 	// obj is the object as it was read to find it; nil where nothing was read.
 	obj *unstructured.Unstructured
+	// path is the field of the count, where the command line names it.
+	path *replica.Path
 }
 
 // String names the target as kubectl does.
@@ -108,6 +110,38 @@ func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
 // typeWords are the words for a type that this program knows without discovery.
 func typeWords(kind replica.Kind) []string {
 	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
+}
+
+// name resolves arguments that name objects, without asking whether there are
+// such: nothing where they do not.
+func (f *targetFlags) name(c *clients, args []string) ([]target, []error) {
+	if _, ok := f.imoocPods(args); ok || f.given() || len(args) == 0 {
+		return nil, nil
+	}
+	namespace, _, err := c.namespace()
+	if err != nil {
+		return nil, []error{err}
+	}
+	var found []target
+	var errs []error
+	named := func(word, name string) {
+		kind, err := c.kindNamed(word)
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		found = append(found, target{kind: kind, namespace: namespace, name: name})
+	}
+	for i, arg := range args {
+		word, name, slash := strings.Cut(arg, "/")
+		switch {
+		case slash:
+			named(word, name)
+		case i > 0:
+			named(args[0], arg)
+		}
+	}
+	return found, errs
 }
 
 // find resolves arguments and flags to objects. Some may be found although

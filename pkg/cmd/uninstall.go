@@ -186,7 +186,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 		}
 		found[kind.CRD()] = list.Items
 		if n := len(list.Items); n > 0 && !o.deleteObjects {
-			refusals = append(refusals, fmt.Errorf("refused: removing %s would delete the %d object%s of it, in all namespaces; say --delete-objects if that is meant", kind.CRD(), n, plural(n)))
+			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete the %d object%s of it, in all namespaces; say --delete-objects if that is meant", ErrRefused, kind.CRD(), n, plural(n)))
 		}
 	}
 	if len(refusals) > 0 {

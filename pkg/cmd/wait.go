@@ -1,155 +1,155 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// awaitObject asks done of an object, nil when it is not there, now and after
-// every change, until it says yes or the timeout has passed (ErrTimeout).
-func awaitObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
-	defer cancel()
-	err := follow(ctx, objects, named(name), observer{
-		listed: func(found []unstructured.Unstructured) (bool, error) {
-			if len(found) == 0 {
-				return done(nil)
-			}
-			return done(&found[0])
-		},
-		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
-			if gone {
-				return done(nil)
-			}
-			return done(obj)
-		},
-	})
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+// aWeek is what kubectl takes a negative time-out for.
+const aWeek = 168 * time.Hour
+
+// waitOptions says what to wait for.
+type waitOptions struct {
+	streams genericiooptions.IOStreams
+	print   *genericclioptions.PrintFlags
+
+	targets targetFlags
+	args    []string
+	goals   []string
+	limits  waitFlags
 }
 
-// awaitGone waits until this very object, not one of its name, is gone.
-func awaitGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
-	seen := "it is there"
-	err := awaitObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		if obj == nil || obj.GetUID() != gone.GetUID() {
-			return true, nil
-		}
-		if held := obj.GetFinalizers(); len(held) > 0 {
-			seen = "it is held by the finalizers " + strings.Join(held, ", ")
-		}
-		return false, nil
-	})
+func newWaitCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &waitOptions{streams: streams, print: genericclioptions.NewPrintFlags("condition met"), goals: []string{"ready"}, limits: waitFlags{timeout: 30 * time.Second}}
+	cmd := &cobra.Command{
+		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=ready|create|delete|condition=NAME[=VALUE]|jsonpath=EXPRESSION[=VALUE]] [--timeout=duration]",
+		Short: "Wait until objects are ready, or as is said",
+		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME, or what else kubectl
+takes) are ready: all of them, at the same time. Or for what "kubectl wait" waits
+for. A condition counts only if it is of the object as it is now.
+
+It ends with code 3 when an object will not become ready without help (see
+--fail-after), 4 when the time is over, 6 when there is no such object, or not any
+more. With --for=create there need not be one yet.`,
+		Example: `  # Until an ImoocPod is ready, for two minutes
+  kubectl imoocpod wait foo --timeout 2m
+
+  # Until all Deployments are
+  kubectl imoocpod wait deployment --all --timeout 5m
+
+  # Until somebody has made it, and it is ready
+  kubectl imoocpod wait foo --for=create --for=ready
+
+  # Until it is gone
+  kubectl imoocpod wait foo --for=delete
+
+  # Until a field has a value
+  kubectl imoocpod wait foo --for=jsonpath='{.status.readyReplicas}'=3`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			o.args = args
+			return o.targets.check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// What is not there yet is waited for first.
+			slices.SortStableFunc(o.goals, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
+			var goals []func() goal
+			for _, word := range o.goals {
+				g, err := parseGoal(word)
+				if err != nil {
+					return usageErrorf(cmd, "--for: %w", err)
+				}
+				goals = append(goals, g)
+			}
+			if err := o.limits.check(cmd, true); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), c, goals)
+		},
+	}
+	o.print.AddFlags(cmd)
+	o.targets.addFlags(cmd)
+	cmd.Flags().BoolVarP(&o.targets.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
+	cmd.Flags().StringArrayVar(&o.goals, "for", o.goals, "What to wait for: ready, create, delete, condition=NAME[=VALUE] (true, if none is given; case does not matter) or jsonpath=EXPRESSION[=VALUE]. May be given several times: one after the other, create first.")
+	cmd.Flags().DurationVar(&o.limits.timeout, "timeout", o.limits.timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
+	o.limits.addFlags(cmd)
+	return cmd
+}
+
+// waitsFor says whether one of the goals is this one.
+func (o *waitOptions) waitsFor(goal string) bool {
+	return slices.ContainsFunc(o.goals, func(word string) bool { return strings.EqualFold(word, goal) })
+}
+
+func (o *waitOptions) run(ctx context.Context, c *clients, goals []func() goal) error {
+	printer, err := o.print.ToPrinter()
 	if err != nil {
-		kind := gone.GroupVersionKind()
-		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), withReason(err, seen))
+		return &UsageError{Command: name + " wait", Err: err}
 	}
-	return nil
-}
-
-// observer is told what there is, and says when it has seen enough.
-type observer struct {
-	// listed is told of all the objects that there are: at first, and again
-	// after a time in which changes may have been missed.
-	listed func([]unstructured.Unstructured) (done bool, err error)
-	// changed is told of each change since.
-	changed func(obj *unstructured.Unstructured, gone bool) (done bool, err error)
-}
-
-// follow tells an observer of the objects that are selected until it has seen
-// enough, the context ends, or the server refuses. Lost connections are taken
-// up again.
-func follow(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, o observer) error {
-	for {
-		list, err := objects.List(ctx, selected)
-		if err != nil {
-			return err
-		}
-		if done, err := o.listed(list.Items); done || err != nil {
-			return err
-		}
-		err = followChanges(ctx, objects, selected, list.GetResourceVersion(), o)
-		if !apierrors.IsGone(err) && !apierrors.IsResourceExpired(err) {
-			return err
-		}
+	targets, errs := o.find(c)
+	if len(targets)+len(errs) == 0 {
+		return errors.New("no matching resources found")
 	}
-}
-
-func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, resourceVersion string, o observer) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
-		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
-			w, err := objects.Watch(ctx, opts)
-			if refused(err) {
-				// The watcher would log it and try for ever.
-				stop(err)
-				return nil, io.EOF
+	switch {
+	case o.limits.timeout < 0:
+		o.limits.timeout = aWeek
+	case o.limits.timeout == 0:
+		o.limits.once = true
+	}
+	var all []awaited
+	for _, t := range targets {
+		w := awaited{target: t, reached: func(s sight) error {
+			obj := s.obj
+			if obj == nil {
+				obj = nameOnly(t)
 			}
-			return w, err
-		},
-	})
-	if err != nil {
-		stop(nil)
-		return fmt.Errorf("watch: %w", err)
-	}
-	defer func() { stop(nil); <-watcher.Done() }()
-	for event := range watcher.ResultChan() {
-		if event.Type == watch.Error {
-			return apierrors.FromObject(event.Object)
+			return printer.PrintObj(obj, o.streams.Out)
+		}}
+		for _, g := range goals {
+			w.goals = append(w.goals, g())
 		}
-		obj, ok := event.Object.(*unstructured.Unstructured)
-		if !ok {
-			continue
-		}
-		if done, err := o.changed(obj, event.Type == watch.Deleted); done || err != nil {
-			return err
-		}
+		all = append(all, w)
 	}
-	if err := context.Cause(ctx); err != nil {
-		return err
+	return together(append(errs, awaitAll(ctx, c, o.streams, "", o.limits, all)...))
+}
+
+// order puts create before all others.
+func order(goal string) int {
+	if strings.EqualFold(goal, "create") {
+		return 0
 	}
-	return errors.New("the server ended the watch")
+	return 1
 }
 
-// refused says whether a watch will not come about by trying again.
-func refused(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) ||
-		apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
-}
-
-// named selects the one object of a name.
-func named(name string) metav1.ListOptions {
-	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
-}
-
-// atLeast says whether an object is as new as a resourceVersion: a list may
-// come from a server's cache that lags behind the write it follows.
-func atLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
-	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
-	return err != nil || c >= 0 // versions that cannot be compared prove nothing
-}
-
-// withReason adds to a time-out what was last seen.
-func withReason(err error, reason string) error {
-	if errors.Is(err, ErrTimeout) {
-		return fmt.Errorf("%w; last seen: %s", err, reason)
+// find names the targets. What may not be there is not asked for.
+func (o *waitOptions) find(c *clients) ([]target, []error) {
+	if !o.waitsFor("create") && !o.waitsFor("delete") {
+		return o.targets.find(c, o.args)
 	}
-	return err
+	targets, errs := o.targets.name(c, o.args)
+	if len(targets)+len(errs) == 0 {
+		targets, errs = o.targets.find(c, o.args)
+	}
+	if o.waitsFor("delete") {
+		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !notServed(err) })
+	}
+	return targets, errs
+}
+
+// nameOnly is an object of which the name alone is known.
+func nameOnly(t target) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(t.kind.GroupVersionKind())
+	obj.SetNamespace(t.namespace)
+	obj.SetName(t.name)
+	return obj
 }

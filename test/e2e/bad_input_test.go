@@ -23,7 +23,9 @@ import (
 const (
 	exitError        = 1
 	exitUsage        = 2
+	exitFailed       = 3
 	exitTimeout      = 4
+	exitReverted     = 5
 	exitNotFound     = 6
 	exitPrecondition = 7
 	exitForbidden    = 8
@@ -189,6 +191,7 @@ func TestBadInput(t *testing.T) {
 			forbidden("delete foo", "get", "imoocpods"),
 			forbidden("delete foo --wait=false", "delete", "imoocpods"),
 			forbidden("install", "get", "customresourcedefinitions"),
+			{args: "status foo --request-timeout 1ns", code: exitTimeout, says: []string{"the server", "context deadline exceeded"}},
 			forbidden("uninstall --crds", "list", "imoocpods"),
 			forbidden("uninstall --crds --delete-objects", "list", "imoocpods"),
 			loopForbidden,

@@ -47,11 +47,11 @@ func TestDeleteFlags(t *testing.T) {
 		t.Errorf("--wait=false printed %q, want %q", out, deleted)
 	}
 	r := kubectl(t, ns, "imoocpod", "delete", "foo", "--timeout", "1s")
-	const held = "error: wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be gone: timed out; last seen: it is held by the finalizers example.com/hold\n"
-	if r.code != exitTimeout || r.stdout != deleted || r.stderr != held {
+	const held = "error: wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be gone: timed out; last seen: progressing: it is being deleted; its deletion is held up by the finalizer example.com/hold\nhint: "
+	if r.code != exitTimeout || r.stdout != deleted || !strings.Contains(r.stderr, held) {
 		t.Errorf("--timeout: exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
 	}
-	matches(t, "status foo", imoocpod(t, ns, "status", "foo"), `imoocpod.batch.tutorial.kubebuilder.io/foo: progressing: it is being deleted\n(?s:.*)`)
+	matches(t, "status foo", imoocpod(t, ns, "status", "foo"), `imoocpod.batch.tutorial.kubebuilder.io/foo: progressing: it is being deleted; its deletion is held up by the finalizer example.com/hold\n(?s:.*)`)
 
 	// Who may delete and may not look is told so at once, and not left waiting.
 	blind := newUser(t, ns, "delete", "get")

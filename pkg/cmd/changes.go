@@ -1,0 +1,252 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// leastRest is how long the looks at one target are apart at least: what
+// changes all the time is looked at only so often. A look that took long is
+// followed by a longer rest, so that no server does nothing else.
+const leastRest = 200 * time.Millisecond
+
+// backstop is when a target is looked at again though nothing is known to have
+// changed: a pod that does not end, or a node that is silent, is no event.
+const backstop = 15 * time.Second
+
+// watch tells see of a target, now, after every change of it or below it, and
+// after the time that see asks for, until see is done, the context ends, or the
+// server refuses.
+func (a *awaiter) watch(ctx context.Context, w awaited, g goal, see func(sight) (done bool, again time.Duration, err error)) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	client, err := a.clients.dynamic()
+	if err != nil {
+		return err
+	}
+	changes := changes{news: make(chan struct{}, 1)}
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop(nil)
+	running.Go(func() { stop(changes.ofObject(ctx, w.target.objects(client), w)) })
+
+	var again <-chan time.Time
+	looked := false
+	for below := g.below; ; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changes.news:
+		case <-again:
+		}
+		obj := changes.newest()
+		if below && obj != nil {
+			below = false
+			running.Go(func() { changes.below(ctx, client, w.target, obj) })
+		}
+		begun := time.Now()
+		s, err := a.look(ctx, w, g, obj)
+		var done bool
+		next := pause
+		if err == nil {
+			looked = true
+			done, next, err = see(s)
+		}
+		if done || err != nil && !(looked && passing(err)) {
+			return causeOf(ctx, err)
+		}
+		again = time.After(cmp.Or(next, backstop))
+		select {
+		case <-time.After(max(leastRest, 4*time.Since(begun))):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// causeOf is the reason for which a context ended where that is what made an
+// error of a request.
+func causeOf(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cause)) {
+		return cause
+	}
+	return err
+}
+
+// look makes the model of a target whose object has been seen.
+func (a *awaiter) look(ctx context.Context, w awaited, g goal, obj *unstructured.Unstructured) (sight, error) {
+	t := w.target
+	t.obj = obj
+	s := sight{target: t, at: time.Now()}
+	var err error
+	switch {
+	case obj == nil:
+		s.report = none(t)
+	case g.below:
+		var e status.Evidence
+		if e, s.target, err = look(ctx, a.clients, t); err == nil {
+			s.report = status.NewReport(e)
+			if w.counts {
+				err = a.countOnly(ctx, &s)
+			}
+		}
+		if !apierrors.IsForbidden(err) || !t.kind.Shipped() {
+			break
+		}
+		fallthrough // its status tells as much without the pods, if less of why
+	default:
+		var o status.Object
+		if o, err = t.kind.Facts(obj); err == nil {
+			s.report = status.NewReport(status.Evidence{Object: o, Now: s.at})
+		}
+	}
+	return s, err
+}
+
+// countOnly judges an object that has no pods of its own by the count of its
+// /scale.
+func (a *awaiter) countOnly(ctx context.Context, s *sight) error {
+	if len(s.report.Pods) > 0 || s.report.Verdict == status.Ready {
+		return nil
+	}
+	client, err := a.clients.dynamic()
+	if err != nil {
+		return err
+	}
+	scale, err := replica.GetScale(ctx, s.objects(client), s.name)
+	if err != nil {
+		return nil //nolint:nilerr // there is no such count
+	}
+	o, err := facts(ctx, a.clients, client, s.target)
+	if err != nil {
+		return err
+	}
+	o.Current, o.Ready, o.Uncounted = scale.Status.Replicas, scale.Status.Replicas, false
+	s.report = status.NewReport(status.Evidence{Object: o, Now: s.at})
+	return nil
+}
+
+// tellsReady says whether a kind's status tells how many pods are ready. A
+// built-in kind's does, and leaves the field out where there are none.
+func tellsReady(c *clients, kind replica.Kind) (bool, error) {
+	if kind.Shipped() || kind.BuiltIn() {
+		return true, nil
+	}
+	finder, err := c.finder()
+	if err != nil {
+		return false, err
+	}
+	schema, err := finder.Schema(kind)
+	if err != nil {
+		return false, err
+	}
+	return replica.TellsReady(schema), nil
+}
+
+// changes collects what watches tell about one target.
+type changes struct {
+	// news is told that there is something to look at.
+	news chan struct{}
+
+	mu sync.Mutex
+	// obj is the object as it was last seen; nil, there is none.
+	obj *unstructured.Unstructured
+}
+
+func (c *changes) poke() {
+	select {
+	case c.news <- struct{}{}:
+	default: // it has been told already
+	}
+}
+
+func (c *changes) newest() *unstructured.Unstructured {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.obj
+}
+
+func (c *changes) saw(obj *unstructured.Unstructured) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.obj = obj
+	c.poke()
+}
+
+// ofObject watches the object. Another of its name is not it, and versions
+// before that which the wait begins with are not looked at.
+func (c *changes) ofObject(ctx context.Context, objects dynamic.ResourceInterface, w awaited) error {
+	uid := w.uid
+	saw := func(obj *unstructured.Unstructured) (bool, error) {
+		switch {
+		case obj == nil:
+			c.saw(nil)
+		case uid != "" && obj.GetUID() != uid:
+			c.saw(nil)
+		case w.since == "" || atLeast(obj, w.since):
+			uid = obj.GetUID()
+			c.saw(obj)
+		}
+		return false, nil
+	}
+	return follow(ctx, objects, named(w.target.name), w.since, observer{
+		listed: func(found []unstructured.Unstructured) (bool, error) {
+			if len(found) == 0 {
+				return saw(nil)
+			}
+			return saw(&found[0])
+		},
+		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+			if gone {
+				return saw(nil)
+			}
+			return saw(obj)
+		},
+	})
+}
+
+// below watches the pods among which those of an object are. Who may not see
+// them waits without.
+func (c *changes) below(ctx context.Context, client dynamic.Interface, t target, obj *unstructured.Unstructured) {
+	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.namespace)
+	selected := metav1.ListOptions{LabelSelector: podSelector(t.kind, obj.GetUID())}
+	for ctx.Err() == nil {
+		// One is enough to know from which version on to watch.
+		first := selected
+		first.Limit = 1
+		list, err := pods.List(ctx, first)
+		if err != nil {
+			return
+		}
+		c.poke()
+		err = followChanges(ctx, pods, selected, list.GetResourceVersion(), observer{
+			changed: func(*unstructured.Unstructured, bool) (bool, error) {
+				c.poke()
+				return false, nil
+			},
+		})
+		if !expired(err) {
+			return
+		}
+	}
+}
+
+// none is the report of what is not there.
+func none(t target) status.Report {
+	return status.Report{
+		Metadata: status.Metadata{Type: t.kind.String(), Namespace: t.namespace, Name: t.name},
+		Verdict:  status.Deleted, ReasonCode: status.CodeDeleted, Reason: "there is none",
+	}
+}

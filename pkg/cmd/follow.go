@@ -1,0 +1,207 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/klog/v2"
+)
+
+// awaitObject asks done of an object, nil when it is not there, now and after
+// every change, until it says yes or the timeout has passed (ErrTimeout).
+func awaitObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
+	defer cancel()
+	err := follow(ctx, objects, named(name), "", observer{
+		listed: func(found []unstructured.Unstructured) (bool, error) {
+			if len(found) == 0 {
+				return done(nil)
+			}
+			return done(&found[0])
+		},
+		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+			if gone {
+				return done(nil)
+			}
+			return done(obj)
+		},
+	})
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// awaitGone waits until this very object, not one of its name, is gone.
+func awaitGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
+	seen := "it is there"
+	err := awaitObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj == nil || obj.GetUID() != gone.GetUID() {
+			return true, nil
+		}
+		if held := obj.GetFinalizers(); len(held) > 0 {
+			seen = "it is held by the finalizers " + strings.Join(held, ", ")
+		}
+		return false, nil
+	})
+	if err != nil {
+		kind := gone.GroupVersionKind()
+		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), withReason(err, seen))
+	}
+	return nil
+}
+
+// observer is told what there is, and says when it has seen enough.
+type observer struct {
+	// listed is told of all the objects that there are: at first, and again
+	// after a time in which changes may have been missed.
+	listed func([]unstructured.Unstructured) (done bool, err error)
+	// changed is told of each change since.
+	changed func(obj *unstructured.Unstructured, gone bool) (done bool, err error)
+}
+
+// follow tells an observer of the objects that are selected until it has seen
+// enough, the context ends, or the server refuses. Lost connections are taken
+// up again. What it begins with is at least as new as a resourceVersion, if one
+// is given.
+func follow(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, o observer) error {
+	for first := true; ; first = false {
+		list, err := listSince(ctx, objects, selected, since)
+		for !first && passing(err) {
+			if err := sleep(ctx, pause); err != nil {
+				return err
+			}
+			list, err = objects.List(ctx, selected)
+		}
+		if err != nil {
+			return err
+		}
+		if done, err := o.listed(list.Items); done || err != nil {
+			return err
+		}
+		err = followChanges(ctx, objects, selected, list.GetResourceVersion(), o)
+		if !expired(err) {
+			return err
+		}
+	}
+}
+
+// pause is how long a server that did not answer as it should is left alone.
+const pause = time.Second
+
+// passing says of an error that it may well be over soon: the server is away,
+// or has too much to do.
+func passing(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
+	}
+	var failed *url.Error
+	return errors.As(err, &failed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// sleep waits, and returns why the context ended if it did.
+func sleep(ctx context.Context, while time.Duration) error {
+	select {
+	case <-time.After(while):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// listSince lists what is at least as new as a resourceVersion, which spares
+// the server a read from its storage. A server that has not come so far yet, or
+// does not know the version any more, is asked for what there is now.
+func listSince(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string) (*unstructured.UnstructuredList, error) {
+	if since != "" {
+		notOlder := selected
+		notOlder.ResourceVersion, notOlder.ResourceVersionMatch = since, metav1.ResourceVersionMatchNotOlderThan
+		list, err := objects.List(ctx, notOlder)
+		if err == nil || !apierrors.IsTimeout(err) && !expired(err) {
+			return list, err
+		}
+	}
+	return objects.List(ctx, selected)
+}
+
+// expired says that a server does not have a version, or a watch of it, any more.
+func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
+
+func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, resourceVersion string, o observer) error {
+	// What the watcher would log is told by what the wait comes to.
+	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
+	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
+			w, err := objects.Watch(ctx, opts)
+			if refused(err) {
+				// The watcher would log it and try for ever.
+				stop(err)
+				return nil, io.EOF
+			}
+			return w, err
+		},
+	})
+	if err != nil {
+		stop(nil)
+		return fmt.Errorf("watch: %w", err)
+	}
+	defer func() { stop(nil); <-watcher.Done() }()
+	for event := range watcher.ResultChan() {
+		if event.Type == watch.Error {
+			return apierrors.FromObject(event.Object)
+		}
+		obj, ok := event.Object.(*unstructured.Unstructured)
+		if !ok {
+			continue
+		}
+		if done, err := o.changed(obj, event.Type == watch.Deleted); done || err != nil {
+			return err
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.New("the server ended the watch")
+}
+
+// refused says whether a watch will not come about by trying again.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || expired(err)
+}
+
+// named selects the one object of a name.
+func named(name string) metav1.ListOptions {
+	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
+}
+
+// atLeast says whether an object is as new as a resourceVersion: a list may
+// come from a server's cache that lags behind the write it follows.
+func atLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
+	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
+	return err != nil || c >= 0 // versions that cannot be compared prove nothing
+}
+
+// withReason adds to a time-out what was last seen.
+func withReason(err error, reason string) error {
+	if errors.Is(err, ErrTimeout) {
+		return fmt.Errorf("%w; last seen: %s", err, reason)
+	}
+	return err
+}

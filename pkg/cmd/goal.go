@@ -1,0 +1,234 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// goal is what is waited for.
+type goal struct {
+	// what completes "wait for foo …", such as "to be ready", and done "2 of 3
+	// objects are …".
+	what, done string
+	// below says that what stands below the object decides on it, too.
+	below bool
+	// fails says that an object which has failed will not come to it.
+	fails bool
+	// met says of a sight whether it is what is waited for. An error ends the
+	// wait: it will not come any more.
+	met func(ctx context.Context, s sight) (bool, error)
+}
+
+// ready is the goal that the verdict on an object is "ready".
+func ready() goal {
+	return goal{what: "to be ready", done: "ready", below: true, fails: true, met: present(func(_ context.Context, s sight) (bool, error) {
+		return s.report.Verdict == status.Ready, nil
+	})}
+}
+
+// scaled is the goal that an object has the count that was written into a field
+// of it, and is ready. Another count is another's doing.
+func scaled(field replica.Field, done written) goal {
+	g := ready()
+	g.met = present(func(_ context.Context, s sight) (bool, error) {
+		now, manager := int64(s.report.Replicas.Desired), ""
+		path := field.Path
+		if path == nil {
+			path = s.kind.Path()
+		}
+		if path != nil {
+			n, found, err := path.Get(s.obj.Object)
+			if err != nil {
+				return false, err
+			}
+			if manager, _ = path.Manager(s.obj); found {
+				now = n
+			}
+		}
+		if now != int64(done.replicas) {
+			return false, reverted(s.target, done.replicas, now, manager)
+		}
+		return s.report.Verdict == status.Ready, nil
+	})
+	return g
+}
+
+// reverted says who set another count than was written.
+func reverted(t target, wrote int32, now int64, manager string) error {
+	who := "another"
+	if manager != "" {
+		who = fmt.Sprintf("the field manager %q", manager)
+	}
+	return fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d", ErrReverted, t, wrote, who, now)
+}
+
+// gone is the goal that an object is not there any more.
+func gone() goal {
+	return goal{what: "to be gone", done: "gone", met: func(_ context.Context, s sight) (bool, error) { return s.obj == nil, nil }}
+}
+
+// created is the goal that there is such an object.
+func created() goal {
+	return goal{what: "to be created", done: "there", met: func(_ context.Context, s sight) (bool, error) { return s.obj != nil, nil }}
+}
+
+// present makes of a question about an object one that ends the wait when there
+// is no object.
+func present(met func(context.Context, sight) (bool, error)) func(context.Context, sight) (bool, error) {
+	seen := false
+	return func(ctx context.Context, s sight) (bool, error) {
+		switch {
+		case s.obj != nil:
+			seen = true
+			return met(ctx, s)
+		case seen:
+			return false, fmt.Errorf("%s was %w while it was waited for", s.target, ErrGone)
+		}
+		return false, apierrors.NewNotFound(s.kind.Resource.GroupResource(), s.name)
+	}
+}
+
+// parseGoal reads a --for as "kubectl wait" takes it, and ready. What it returns
+// makes the goal anew for each object.
+func parseGoal(word string) (func() goal, error) {
+	lower := strings.ToLower(word)
+	if condition, is := strings.CutPrefix(word, "condition="); is {
+		name, value, given := strings.Cut(condition, "=")
+		if !given {
+			value = "true"
+		}
+		return func() goal { return conditionIs(name, value) }, nil
+	}
+	if expression, is := strings.CutPrefix(word, "jsonpath="); is {
+		return parsePathGoal(expression)
+	}
+	for name, g := range map[string]func() goal{"ready": ready, "delete": gone, "create": created} {
+		if lower == name {
+			return g, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is nothing to wait for: must be ready, create, delete, condition=NAME[=VALUE] or jsonpath=EXPRESSION[=VALUE]", word)
+}
+
+// conditionIs is the goal that a condition of an object has a value, and is not
+// older than the object's last change.
+func conditionIs(name, value string) goal {
+	what := "to have the condition " + name
+	if !strings.EqualFold(value, "true") {
+		what += "=" + value
+	}
+	return goal{what: what, done: "so", met: present(func(_ context.Context, s sight) (bool, error) {
+		list, _, err := unstructured.NestedSlice(s.obj.Object, "status", "conditions")
+		if err != nil {
+			return false, err
+		}
+		for _, c := range list {
+			c, _ := c.(map[string]any)
+			if kind, _ := c["type"].(string); strings.EqualFold(kind, name) {
+				now, _ := c["status"].(string)
+				return strings.EqualFold(now, value) && !stale(s.obj, c), nil
+			}
+		}
+		return false, nil
+	})}
+}
+
+// stale says whether a condition, or the status that it is in, is of an older
+// generation than the object.
+func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
+	seen, found := condition["observedGeneration"].(int64)
+	if !found {
+		var err error
+		if seen, found, err = unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); err != nil {
+			return false
+		}
+	}
+	return found && seen < obj.GetGeneration()
+}
+
+// parsePathGoal reads EXPRESSION[=VALUE]: the goal that what the JSONPath
+// expression finds in an object has the value, or is there at all.
+func parsePathGoal(word string) (func() goal, error) {
+	expression, value := cutValue(word)
+	relaxed := strings.Trim(strings.TrimSpace(expression), "'\"")
+	if !strings.HasPrefix(relaxed, "{") {
+		relaxed = "{." + strings.TrimPrefix(relaxed, ".") + "}"
+	}
+	// The parser of such a path keeps state: each object gets its own.
+	parse := func() (*jsonpath.JSONPath, error) {
+		path := jsonpath.New("wait").AllowMissingKeys(true)
+		return path, path.Parse(relaxed)
+	}
+	if _, err := parse(); err != nil {
+		return nil, fmt.Errorf("jsonpath=%s: %w", expression, err)
+	}
+	if relaxed == "{.}" {
+		return nil, errors.New("jsonpath= wants an expression, such as {.status.readyReplicas}")
+	}
+	if value != nil && *value == "" {
+		return nil, errors.New("jsonpath has to have a value after the equal sign, as in jsonpath={.status.readyReplicas}=3")
+	}
+	return func() goal {
+		path, err := parse()
+		what := "to have " + relaxed
+		if value != nil {
+			what += "=" + *value
+		}
+		return goal{what: what, done: "so", met: present(func(_ context.Context, s sight) (bool, error) {
+			if err != nil {
+				return false, err
+			}
+			results, err := path.FindResults(s.obj.Object)
+			if err != nil {
+				return false, err
+			}
+			return holds(results, value)
+		})}
+	}, nil
+}
+
+// cutValue cuts EXPRESSION=VALUE at the equal sign that is not one of two, as
+// in a filter. No value is nil.
+func cutValue(word string) (expression string, value *string) {
+	for i := 0; i < len(word); i++ {
+		if word[i] != '=' {
+			continue
+		}
+		if i+1 < len(word) && word[i+1] == '=' {
+			i++
+			continue
+		}
+		v := strings.Trim(word[i+1:], "'\"")
+		return word[:i], &v
+	}
+	return word, nil
+}
+
+// holds says whether what a JSONPath expression found is the one value, or one
+// value at all.
+func holds(results [][]reflect.Value, value *string) (bool, error) {
+	switch {
+	case len(results) == 0 || len(results[0]) == 0:
+		return false, nil
+	case len(results) > 1 || len(results[0]) > 1:
+		return false, errors.New("the jsonpath expression matches more than one value")
+	case value == nil:
+		return true, nil
+	}
+	found := results[0][0].Interface()
+	switch found.(type) {
+	case map[string]any, []any:
+		return false, errors.New("the jsonpath expression leads to an object or a list, which has no value to compare")
+	}
+	return strings.TrimSpace(fmt.Sprint(found)) == strings.TrimSpace(*value), nil
+}

@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+)
+
+// progress shows on a stream how far a wait has come: on a terminal a bar that
+// is drawn over, elsewhere a line when something has changed, at most one a
+// second.
+type progress struct {
+	w io.Writer
+	// columns is the width of the terminal; 0, it is none.
+	columns int
+
+	mu    sync.Mutex
+	state printer.Progress
+	timer *time.Timer
+	over  bool
+}
+
+func newProgress(w io.Writer, goal string) *progress {
+	p := &progress{w: w, state: printer.Progress{Goal: goal}}
+	if file, is := w.(*os.File); is {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil { //nolint:gosec // a file descriptor is small
+			p.columns = columns
+		}
+	}
+	return p
+}
+
+// show takes in an object as it was seen.
+func (p *progress) show(s sight) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state.See(s.report, s.done, s.at)
+	if p.columns > 0 {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", p.state.Bar(s.at, p.columns)) //nolint:errcheck // it is no less done if it is not shown
+		return
+	}
+	p.tell()
+}
+
+// tell prints the line that is due, or sees to it that it is printed when it is.
+func (p *progress) tell() {
+	line, again := p.state.Line(time.Now())
+	if line != "" {
+		fmt.Fprintln(p.w, line) //nolint:errcheck // likewise
+	}
+	if again == 0 || p.timer != nil {
+		return
+	}
+	p.timer = time.AfterFunc(again, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.timer = nil
+		if !p.over {
+			p.tell()
+		}
+	})
+}
+
+// end says that nothing more comes. The bar goes: what came of it is said by
+// others.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	if p.columns > 0 {
+		fmt.Fprint(p.w, "\r\x1b[K") //nolint:errcheck // likewise
+	}
+}

@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// waitFlags are those that all commands have that wait: how long they do.
+type waitFlags struct {
+	// timeout is the deadline, from the begin of the wait; zero is none.
+	timeout   time.Duration
+	failAfter time.Duration
+	failFast  bool
+	// once is to look once, and not to wait.
+	once bool
+}
+
+// failAfter is how long an object may have failed before a wait for it does.
+// What a kubelet did in vain it does again after 10 and then after 20 seconds:
+// so it was tried twice.
+const failAfter = 20 * time.Second
+
+// addFlags adds the flags beside --timeout, whose zero verbs take differently.
+func (f *waitFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.failAfter, "fail-after", failAfter, "How long an object that will not become ready without help (its image cannot be pulled, its pods crash, a quota is full, …) is waited for all the same, in case that help comes. Then the exit code is 3.")
+	cmd.Flags().BoolVar(&f.failFast, "fail-fast", true, "If false, wait for such an object until the time is over.")
+}
+
+// check refuses what cannot be meant. waits says that the command waits at all.
+func (f *waitFlags) check(cmd *cobra.Command, waits bool) error {
+	if f.failAfter < 0 {
+		return usageErrorf(cmd, "--fail-after must be 0 (at once) or more, not %s", f.failAfter)
+	}
+	for _, flag := range []string{"fail-after", "fail-fast"} {
+		if !waits && cmd.Flags().Changed(flag) {
+			return usageErrorf(cmd, "--%s is for a command that waits, and this one does not", flag)
+		}
+	}
+	return nil
+}
+
+// addWaitFlags adds the flags beside a --wait.
+func (f *waitFlags) addWaitFlags(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "The length of time to wait before giving up, zero means as long as it takes.")
+	f.addFlags(cmd)
+}
+
+// checkWait is check for a command with a --wait.
+func (f *waitFlags) checkWait(cmd *cobra.Command, waits bool) error {
+	switch {
+	case f.timeout < 0:
+		return usageErrorf(cmd, "--timeout must be 0 (as long as it takes) or more, not %s", f.timeout)
+	case !waits && cmd.Flags().Changed("timeout"):
+		return usageErrorf(cmd, "--timeout is for --wait")
+	}
+	return f.check(cmd, waits)
+}

@@ -1,0 +1,48 @@
+package printer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// A story of two objects, with the time in seconds: what is told on the way, and
+// what a terminal shows.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	p := Progress{Goal: "ready"}
+	var b strings.Builder
+	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return begun.Add(time.Duration(seconds * float64(time.Second))) }
+	show := func(seconds float64) {
+		line, again := p.Line(at(seconds))
+		fmt.Fprintf(&b, "%4.1fs  %s (again in %s)\n       %s\n", seconds, line, again, p.Bar(at(seconds), 0))
+	}
+	see := func(seconds float64, name string, verdict status.Verdict, desired, current, ready int32, done bool) {
+		p.See(status.Report{
+			Metadata: status.Metadata{Type: "imoocpod", Name: name}, Verdict: verdict,
+			Reason:   fmt.Sprintf("%d of %d pods are ready", ready, desired),
+			Replicas: status.Replicas{Desired: desired, Current: current, Ready: ready},
+		}, done, at(seconds))
+		show(seconds)
+	}
+	see(0, "up", status.NotReconciled, 8, 0, 0, false)
+	see(0.2, "up", status.Progressing, 8, 2, 1, false)
+	show(1)
+	show(1.1) // nothing is new
+	see(2, "up", status.Progressing, 8, 8, 4, false)
+	see(2.5, "down", status.Progressing, 1, 5, 1, false)
+	see(3, "down", status.Progressing, 1, 3, 1, false)
+	see(4, "up", status.Failed, 8, 8, 6, false)
+	see(5, "down", status.Ready, 1, 1, 1, true)
+	see(9, "up", status.Ready, 8, 8, 8, true)
+	fmt.Fprintf(&b, "       %s\n", p.Bar(at(9), 60))
+
+	gone := Progress{Goal: "gone"}
+	gone.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Progressing, Reason: "it is being deleted"}, false, at(0))
+	fmt.Fprintf(&b, "       %s\n", gone.Bar(at(9), 60))
+	golden(t, "progress", b.String())
+}

@@ -1,0 +1,30 @@
+package status
+
+import "time"
+
+// Patience decides when a wait for an object that will not become ready without
+// help is over. Its zero value fails at once; a copy is a new one.
+type Patience struct {
+	// For is how long an object may have failed, without a break, in case that
+	// help comes or it was a passing thing after all.
+	For time.Duration
+	// Endless patience fails never.
+	Endless bool
+
+	failed time.Time
+}
+
+// Look says of an object as it was seen at a time whether the patience with it
+// is over, and otherwise when it is to be looked at again, even if nothing
+// changes: zero where that makes no difference.
+func (p *Patience) Look(r Report, now time.Time) (over bool, again time.Duration) {
+	if p.Endless || r.Verdict != Failed {
+		p.failed = time.Time{}
+		return false, 0
+	}
+	if p.failed.IsZero() {
+		p.failed = now
+	}
+	left := p.For - now.Sub(p.failed)
+	return left <= 0, max(left, 0)
+}

@@ -58,6 +58,7 @@ func addCompletion(root *cobra.Command, c *clients) {
 		"user":          bounded(f.users),
 		"replicas-path": bounded(f.paths),
 		"dry-run":       oneOf("none", "client", "server"),
+		"color":         oneOf("auto", "always", "never"),
 		"cascade":       oneOf("background", "foreground", "orphan"),
 	}
 	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir"}

@@ -9,13 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // surveyors is how many kinds are asked about at the same time.
@@ -131,7 +130,8 @@ func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, 
 			row.Candidates = append(row.Candidates, candidate.Path)
 		}
 	}
-	row.MayScale = mayPatch(ctx, finder.Dynamic, kind, namespace, subresource)
+	right := status.Right{Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource, Clusterwide: kind.Clusterwide}
+	row.MayScale = may(ctx, finder.Dynamic, right, namespace)
 	return row
 }
 
@@ -147,30 +147,4 @@ func countOf(ctx context.Context, objects dynamic.ResourceInterface) *int64 {
 		n += *more
 	}
 	return &n
-}
-
-// mayPatch asks the server whether this user may change the count of a kind,
-// nil if it does not say.
-func mayPatch(ctx context.Context, client dynamic.Interface, kind replica.Kind, namespace, subresource string) *bool {
-	attributes := map[string]any{
-		"verb": "patch", "group": kind.Resource.Group, "version": kind.Resource.Version,
-		"resource": kind.Resource.Resource, "subresource": subresource,
-	}
-	if !kind.Clusterwide {
-		attributes["namespace"] = namespace
-	}
-	review := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-		"spec": map[string]any{"resourceAttributes": attributes},
-	}}
-	reviews := client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"})
-	answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
-	if err != nil {
-		return nil
-	}
-	allowed, found, err := unstructured.NestedBool(answer.Object, "status", "allowed")
-	if err != nil || !found {
-		return nil
-	}
-	return &allowed
 }

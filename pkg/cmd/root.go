@@ -77,7 +77,8 @@ in the foreground against the current context.`,
 	add("cluster",
 		newInstallCommand(c, version, streams),
 		newUninstallCommand(c, streams),
-		newRunControllerCommand(c, version, streams))
+		newRunControllerCommand(c, version, streams),
+		newCheckCommand(c, version, streams))
 	add("", newCompletionCommand(streams), newVersionCommand(c, version, streams), newOptionsCommand(streams))
 	addCompletion(root, c)
 	return root

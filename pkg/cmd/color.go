@@ -1,0 +1,56 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+)
+
+// color is --color: auto, always or never.
+type color string
+
+func (c *color) addFlag(cmd *cobra.Command) {
+	*c = "auto"
+	cmd.Flags().Var(c, "color", `Whether to use colors. Must be "auto" (on a terminal, unless NO_COLOR is set), "always" or "never".`)
+}
+
+// Set takes a value from the command line.
+func (c *color) Set(value string) error {
+	switch value {
+	case "auto", "always", "never":
+		*c = color(value)
+		return nil
+	}
+	return errors.New(`must be "auto", "always" or "never"`)
+}
+
+// String returns the value.
+func (c *color) String() string { return string(*c) }
+
+// Type names the kind of value in help texts.
+func (c *color) Type() string { return "string" }
+
+// style is how to write to out: in colour if that is asked for or of use
+// (https://no-color.org), in ASCII where the locale has nothing else.
+func (c *color) style(out io.Writer) printer.Style {
+	dumb := os.Getenv("TERM") == "dumb"
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
+	codeset := strings.ToLower(strings.ReplaceAll(locale, "-", ""))
+	return printer.Style{
+		Color: *c == "always" || *c == "auto" && isTerminal(out) && !dumb && os.Getenv("NO_COLOR") == "",
+		ASCII: dumb || locale != "" && !strings.Contains(codeset, "utf8"),
+	}
+}
+
+// isTerminal says whether somebody may be looking.
+func isTerminal(out io.Writer) bool {
+	file, is := out.(*os.File)
+	return is && term.IsTerminal(int(file.Fd())) //nolint:gosec // a file descriptor is a small number
+}

@@ -1,0 +1,35 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// Checks writes a line for each check, and below it the commands that would put
+// in place what is not.
+func Checks(w io.Writer, checks []status.Check, style Style) error {
+	width := 0
+	for _, c := range checks {
+		width = max(width, len(c.Name))
+	}
+	for _, c := range checks {
+		sign := style.paint(green, style.sign("✔", "ok  "))
+		switch c.State {
+		case status.CheckFailed:
+			sign = style.paint(red, style.sign("✖", "FAIL"))
+		case status.CheckUnknown:
+			sign = style.paint(yellow, style.sign("?", "?   "))
+		}
+		if _, err := fmt.Fprintf(w, "%s %-*s  %s\n", sign, width, c.Name, c.Message); err != nil {
+			return err
+		}
+		for _, command := range c.Fix {
+			if _, err := fmt.Fprintf(w, "    %s\n", style.paint(cyan, command)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+)
+
+// Check is one thing that must be in place for the program to work on a cluster.
+type Check struct {
+	// Name says what was looked at, in a few words.
+	Name string `json:"name"`
+	// State is how it was found.
+	State CheckState `json:"state"`
+	// Message says what was found.
+	Message string `json:"message"`
+	// Fix are commands that would put it in place; whoever runs them may need more
+	// rights.
+	Fix []string `json:"fix,omitempty"`
+}
+
+// CheckState is how a check came out.
+type CheckState string
+
+const (
+	// CheckPassed: it is in place.
+	CheckPassed CheckState = "passed"
+	// CheckFailed: it is not.
+	CheckFailed CheckState = "failed"
+	// CheckUnknown: it could not be looked at, mostly for want of rights.
+	CheckUnknown CheckState = "unknown"
+)
+
+// oldestServer is the first version in which the rules of the CRDs (CEL) are
+// not a beta that may be off: an older one would let through what they refuse.
+const oldestServer = "1.29"
+
+const install = "kubectl imoocpod install"
+
+// CheckServer looks at the version that a server tells of itself.
+func CheckServer(version, host string) Check {
+	c := Check{Name: "server", State: CheckPassed, Message: version + " at " + host}
+	v, err := utilversion.ParseGeneric(version)
+	if err != nil {
+		c.State, c.Message = CheckUnknown, fmt.Sprintf("its version %q cannot be read", version)
+	} else if v.LessThan(utilversion.MustParseGeneric(oldestServer)) {
+		c.State, c.Message = CheckFailed, fmt.Sprintf("%s is too old: %s or newer is needed", c.Message, oldestServer)
+	}
+	return c
+}
+
+// CheckCRD holds a CRD of the server, nil if it is not there, against the one
+// that the program carries.
+func CheckCRD(name string, want, have map[string]any) Check {
+	c := Check{Name: "CRD " + name, State: CheckFailed, Fix: []string{install}}
+	switch {
+	case have == nil:
+		c.Message = "is not installed"
+	case fieldOf(have, "metadata", "deletionTimestamp") != nil:
+		c.Message = "is being deleted, with all its objects"
+	case !isEstablished(have):
+		c.Message = "is installed, and the server does not serve it: see its conditions"
+		c.Fix = []string{"kubectl describe crd " + name}
+	case !sameJSON(fieldOf(want, "spec", "versions"), fieldOf(have, "spec", "versions")):
+		c.Message = "is not the one of this version"
+	default:
+		c = Check{Name: c.Name, State: CheckPassed, Message: "is installed, as this version has it"}
+	}
+	return c
+}
+
+func fieldOf(obj map[string]any, path ...string) any {
+	for _, name := range path[:len(path)-1] {
+		obj, _ = obj[name].(map[string]any)
+	}
+	return obj[path[len(path)-1]]
+}
+
+func isEstablished(crd map[string]any) bool {
+	conditions, _ := fieldOf(crd, "status", "conditions").([]any)
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+// sameJSON compares values of which one was read from YAML, so that its numbers
+// are of another type.
+func sameJSON(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// Right is what somebody may do, or not.
+type Right struct {
+	Verb, Group, Resource, Subresource string
+	// Name is the one object that it is about; empty: all.
+	Name string
+	// Clusterwide says that the resource is in no namespace.
+	Clusterwide bool
+}
+
+// String says the right as "kubectl auth can-i" takes it.
+func (r Right) String() string { return r.Verb + " " + r.resource() }
+
+func (r Right) resource() string {
+	s := r.Resource
+	if r.Group != "" {
+		s += "." + r.Group
+	}
+	if r.Subresource != "" {
+		s += "/" + r.Subresource
+	}
+	return s
+}
+
+// CheckRights says whether somebody may do what a verb of the program does, in
+// a namespace or, if that is empty, in all. Missing are the rights that the
+// server refuses, asked says that it could be asked.
+func CheckRights(verb string, missing []Right, asked bool, user, namespace string) Check {
+	c := Check{Name: "rights to " + verb, State: CheckPassed, Message: user + " has them"}
+	switch {
+	case !asked:
+		c.State, c.Message = CheckUnknown, "the server does not say"
+	case len(missing) > 0:
+		words := make([]string, len(missing))
+		for i, right := range missing {
+			words[i] = right.String()
+		}
+		const most = 4
+		if more := len(words) - most; more > 1 {
+			words = append(words[:most], fmt.Sprintf("and %d more", more))
+		}
+		c.State, c.Message = CheckFailed, user+" may not "+strings.Join(words, ", ")
+		c.Fix = grant(verb, missing, user, namespace)
+	}
+	return c
+}
+
+// grant gives the commands that give somebody rights: a role for each verb, as
+// kubectl makes one of all verbs with all resources, and a binding to each.
+func grant(what string, missing []Right, user, namespace string) []string {
+	where, role, to := " -n "+namespace, "role", " --user="+user
+	if namespace == "" || slices.ContainsFunc(missing, func(r Right) bool { return r.Clusterwide }) {
+		where, role = "", "clusterrole"
+	}
+	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
+		to = " --serviceaccount=" + account
+	}
+	verbsOf := map[string][]string{}
+	for _, r := range missing {
+		verbsOf[r.resource()] = append(verbsOf[r.resource()], r.Verb)
+	}
+	resourcesOf := map[string][]string{}
+	for resource, verbs := range verbsOf {
+		slices.Sort(verbs)
+		key := strings.Join(verbs, ",")
+		resourcesOf[key] = append(resourcesOf[key], resource)
+	}
+	var commands []string
+	for i, verbs := range sortedKeys(resourcesOf) {
+		name := "imoocpod-" + what
+		if i > 0 {
+			name += fmt.Sprintf("-%d", i+1)
+		}
+		slices.Sort(resourcesOf[verbs])
+		commands = append(commands,
+			fmt.Sprintf("kubectl create %s %s --verb=%s --resource=%s%s", role, name, verbs, strings.Join(resourcesOf[verbs], ","), where),
+			fmt.Sprintf("kubectl create %sbinding %s --%s=%s%s%s", role, name, role, name, to, where))
+	}
+	return commands
+}
+
+func sortedKeys(m map[string][]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// CheckLoops says which loops run, of those whose leases could be read, and
+// whether they reconcile the kinds (plural.group) in a namespace or, if that is
+// empty, in all. version is this program's own.
+func CheckLoops(loops []Loop, kinds []string, namespace, version string, now time.Time) []Check {
+	var checks []Check
+	var last Loop
+	wanted := Scope{Namespace: namespace}
+	orphans := slices.Clone(kinds)
+	for _, l := range loops {
+		if !l.Scope.Overlaps(wanted) {
+			continue
+		}
+		if !l.Live(now) {
+			if l.Holder != "" && l.Renewed.After(last.Renewed) {
+				last = l
+			}
+			continue
+		}
+		orphans = slices.DeleteFunc(orphans, func(kind string) bool {
+			// One that works for some objects is not missing, nor one that is at
+			// work in a single namespace where all are meant.
+			return l.Scope.Overlaps(Scope{Namespace: namespace, Kinds: []string{kind}}) && (namespace != "" || l.Scope.Namespace == "")
+		})
+		c := Check{Name: "loop", State: CheckPassed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
+		if l.Version != "" && l.Version != version {
+			c.State, c.Message = CheckFailed, fmt.Sprintf("%s; it is of version %s and this program of %s: stop it, and start this one", c.Message, l.Version, version)
+			c.Fix = []string{runLoop(l.Scope.Namespace)}
+		}
+		checks = append(checks, c)
+	}
+	if len(orphans) == 0 {
+		return checks
+	}
+	c := Check{Name: "loop", State: CheckFailed, Message: "none reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace), Fix: []string{runLoop(namespace)}}
+	if len(orphans) == len(kinds) {
+		c.Message = "none runs for " + where(namespace)
+	}
+	if !last.Renewed.IsZero() {
+		c.Message += fmt.Sprintf("; the last was %s, not heard of since %s", last, last.Renewed.UTC().Format("15:04:05 MST"))
+	}
+	return append(checks, c)
+}
+
+func runLoop(namespace string) string {
+	if namespace == "" {
+		return "kubectl imoocpod run-controller -A"
+	}
+	return "kubectl imoocpod run-controller -n " + namespace
+}
+
+func where(namespace string) string {
+	if namespace == "" {
+		return "all namespaces"
+	}
+	return "namespace " + namespace
+}
+
+// CheckDeployed compares the version of a controller that is deployed in a
+// namespace with the program's own.
+func CheckDeployed(namespace, has, version string) Check {
+	c := Check{Name: "controller in " + namespace, State: CheckPassed, Message: "is deployed, of version " + has}
+	switch {
+	case has == "":
+		c.State, c.Message = CheckUnknown, "is deployed, and does not tell its version"
+	case has != version:
+		c.State, c.Message = CheckFailed, fmt.Sprintf("is deployed, of version %s, and this program is of %s", has, version)
+		c.Fix = []string{install + " --controller -n " + namespace}
+	}
+	return c
+}
+
+// CheckHeldUp says which objects get no pods because something refuses them.
+func CheckHeldUp(reports []Report) []Check {
+	var checks []Check
+	for _, r := range reports {
+		for _, p := range r.Problems {
+			if !slices.Contains([]Code{CodeQuotaExceeded, CodeAdmissionRefused, CodeNameTaken, CodeCreateFailed}, p.Code) {
+				continue
+			}
+			c := Check{Name: "pods", State: CheckFailed, Message: fmt.Sprintf("of %s/%s in namespace %s are held up: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
+			c.Fix = []string{fmt.Sprintf("kubectl imoocpod describe %s/%s -n %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace)}
+			if p.Code == CodeQuotaExceeded {
+				c.Fix = []string{"kubectl describe quota -n " + r.Metadata.Namespace}
+			}
+			checks = append(checks, c)
+		}
+	}
+	if len(checks) == 0 {
+		checks = []Check{{Name: "pods", State: CheckPassed, Message: "none is held up by a quota or by admission"}}
+	}
+	return checks
+}

@@ -1,0 +1,161 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestCheckServer(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]CheckState{
+		"v1.36.3": CheckPassed, "v1.29.0": CheckPassed, "v1.29.0-gke.1": CheckPassed, "v1.28.15": CheckFailed, "main": CheckUnknown,
+	} {
+		if c := CheckServer(version, "https://server"); c.State != want {
+			t.Errorf("%s: %+v, want %s", version, c, want)
+		}
+	}
+}
+
+func TestCheckCRD(t *testing.T) {
+	t.Parallel()
+	crd := func(minimum any, established string, metadata map[string]any) map[string]any {
+		return map[string]any{
+			"metadata": metadata,
+			"spec": map[string]any{
+				"versions": []any{map[string]any{"name": "v1", "minimum": minimum}},
+				"scope":    "Namespaced",
+			},
+			"status": map[string]any{"conditions": []any{
+				map[string]any{"type": "NamesAccepted", "status": "True"}, map[string]any{"type": "Established", "status": established},
+			}},
+		}
+	}
+	want := crd(float64(0), "", nil)
+	for name, test := range map[string]struct {
+		have  map[string]any
+		state CheckState
+		words string
+	}{
+		"there":           {crd(int64(0), "True", nil), CheckPassed, "as this version has it"},
+		"missing":         {nil, CheckFailed, "is not installed"},
+		"not served":      {crd(int64(0), "False", nil), CheckFailed, "does not serve it"},
+		"another version": {crd(int64(1), "True", nil), CheckFailed, "is not the one of this version"},
+		"going":           {crd(int64(0), "True", map[string]any{"deletionTimestamp": "now"}), CheckFailed, "is being deleted"},
+	} {
+		c := CheckCRD("it", want, test.have)
+		if c.State != test.state || !strings.Contains(c.Message, test.words) || (c.State == CheckFailed) != (len(c.Fix) == 1) {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+func TestCheckRights(t *testing.T) {
+	t.Parallel()
+	pods := func(verb string) Right { return Right{Verb: verb, Resource: "pods"} }
+	scale := Right{Verb: "patch", Group: "g", Resource: "things", Subresource: "scale"}
+	for name, test := range map[string]struct {
+		got     Check
+		state   CheckState
+		message string
+		fix     string
+	}{
+		"none missing":     {CheckRights("scale", nil, true, "alice", "a"), CheckPassed, "alice has them", ""},
+		"nothing answered": {CheckRights("scale", nil, false, "alice", "a"), CheckUnknown, "the server does not say", ""},
+		"in a namespace": {CheckRights("scale", []Right{scale}, true, "alice", "a"), CheckFailed, "alice may not patch things.g/scale",
+			"kubectl create role imoocpod-scale --verb=patch --resource=things.g/scale -n a\n" +
+				"kubectl create rolebinding imoocpod-scale --role=imoocpod-scale --user=alice -n a"},
+		"different verbs": {CheckRights("status", []Right{pods("list"), pods("get"), scale}, true, "system:serviceaccount:ci:bot", "a"),
+			CheckFailed, "system:serviceaccount:ci:bot may not list pods, get pods, patch things.g/scale",
+			"kubectl create role imoocpod-status --verb=get,list --resource=pods -n a\n" +
+				"kubectl create rolebinding imoocpod-status --role=imoocpod-status --serviceaccount=ci:bot -n a\n" +
+				"kubectl create role imoocpod-status-2 --verb=patch --resource=things.g/scale -n a\n" +
+				"kubectl create rolebinding imoocpod-status-2 --role=imoocpod-status-2 --serviceaccount=ci:bot -n a"},
+		"everywhere, and many": {CheckRights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e"), pods("f")}, true, "alice", ""),
+			CheckFailed, "alice may not a pods, b pods, c pods, d pods, and 2 more",
+			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e,f --resource=pods\n" +
+				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
+		"of what is in no namespace": {CheckRights("install", []Right{{Verb: "get", Resource: "nodes", Clusterwide: true}}, true, "alice", "a"),
+			CheckFailed, "alice may not get nodes",
+			"kubectl create clusterrole imoocpod-install --verb=get --resource=nodes\n" +
+				"kubectl create clusterrolebinding imoocpod-install --clusterrole=imoocpod-install --user=alice"},
+	} {
+		if c := test.got; c.State != test.state || c.Message != test.message || strings.Join(c.Fix, "\n") != test.fix {
+			t.Errorf("%s: %s %q\n%s", name, c.State, c.Message, strings.Join(c.Fix, "\n"))
+		}
+	}
+}
+
+func TestCheckLoops(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	loop := func(scope Scope, version string, ago time.Duration) Loop {
+		return Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Version: version, Scope: scope, Since: now.Add(-time.Hour), Renewed: now.Add(-ago), For: 15 * time.Second}
+	}
+	const alice = "alice on laptop (process 4711), since 2026-01-02 14:04:05 UTC"
+	kinds := []string{"x.g", "y.g"}
+	for name, test := range map[string]struct {
+		loops     []Loop
+		namespace string
+		want      string
+	}{
+		"none": {nil, "a", "failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
+		"one":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "a", "passed all kinds in namespace a: " + alice + " []"},
+		"two": {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0), loop(Scope{}, "v1", 0)}, "a",
+			"passed all kinds in namespace a: " + alice + " []\npassed all kinds in all namespaces: " + alice + " []"},
+		"elsewhere":             {[]Loop{loop(Scope{Namespace: "b"}, "v1", 0)}, "a", "failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
+		"dead":                  {[]Loop{loop(Scope{}, "v1", time.Minute)}, "a", "failed none runs for namespace a; the last was " + alice + ", not heard of since 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
+		"for one kind":          {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"x.g"}}, "v1", 0)}, "a", "passed x.g in namespace a: " + alice + " []\nfailed none reconciles y.g in namespace a [kubectl imoocpod run-controller -n a]"},
+		"for one namespace":     {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed all kinds in namespace a: " + alice + " []\nfailed none runs for all namespaces [kubectl imoocpod run-controller -A]"},
+		"of another version":    {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed all kinds in all namespaces: " + alice + "; it is of version v0 and this program of v1: stop it, and start this one [kubectl imoocpod run-controller -A]"},
+		"of an unknown version": {[]Loop{loop(Scope{}, "", 0)}, "a", "passed all kinds in all namespaces: " + alice + " []"},
+	} {
+		var lines []string
+		for _, c := range CheckLoops(test.loops, kinds, test.namespace, "v1", now) {
+			lines = append(lines, string(c.State)+" "+c.Message+" ["+strings.Join(c.Fix, "; ")+"]")
+		}
+		if got := strings.Join(lines, "\n"); got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
+		}
+	}
+	if len(kinds) != 2 || kinds[0] != "x.g" {
+		t.Error("the kinds were changed")
+	}
+}
+
+func TestCheckDeployed(t *testing.T) {
+	t.Parallel()
+	for has, want := range map[string]CheckState{"v1": CheckPassed, "v0": CheckFailed, "": CheckUnknown} {
+		if c := CheckDeployed("a", has, "v1"); c.State != want {
+			t.Errorf("%q: %+v", has, c)
+		}
+	}
+}
+
+func TestCheckHeldUp(t *testing.T) {
+	t.Parallel()
+	report := func(reason, message string) Report {
+		return NewReport(Evidence{Object: Object{
+			Type: "thing.g", Namespace: "a", Name: "foo", ObservedGeneration: 1, Desired: 2,
+			Conditions: []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: reason, Message: message}},
+		}})
+	}
+	quota := report("QuotaExceeded", "exceeded quota: few")
+	if quota.Problems[0].Code != CodeQuotaExceeded {
+		t.Fatalf("the problem is %+v", quota.Problems)
+	}
+	checks := CheckHeldUp([]Report{NewReport(Evidence{}), quota})
+	if len(checks) != 1 || checks[0].State != CheckFailed || !strings.Contains(checks[0].Message, "thing.g/foo in namespace a") ||
+		strings.Join(checks[0].Fix, "") != "kubectl describe quota -n a" {
+		t.Errorf("a quota: %+v", checks)
+	}
+	checks = CheckHeldUp([]Report{report("AdmissionRefused", "no")})
+	if len(checks) != 1 || strings.Join(checks[0].Fix, "") != "kubectl imoocpod describe thing.g/foo -n a" {
+		t.Errorf("admission: %+v", checks)
+	}
+	if checks := CheckHeldUp(nil); len(checks) != 1 || checks[0].State != CheckPassed {
+		t.Errorf("nothing: %+v", checks)
+	}
+}

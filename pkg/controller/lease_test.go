@@ -43,8 +43,14 @@ func TestFence(t *testing.T) {
 				l.renewedAt(start.Round(0))
 			}
 			passed := false
-			fence := l.Fence(sent(func(*http.Request) (*http.Response, error) { passed = true; return nil, nil }))
-			_, err := fence.RoundTrip(&http.Request{Method: test.method})
+			fence := l.Fence(sent(func(*http.Request) (*http.Response, error) {
+				passed = true
+				return &http.Response{Body: http.NoBody}, nil
+			}))
+			resp, err := fence.RoundTrip(&http.Request{Method: test.method})
+			if err == nil {
+				_ = resp.Body.Close()
+			}
 			if passed != test.passes || (err == nil) != test.passes || (err != nil && !errors.Is(err, errLeaseNotHeld)) {
 				t.Errorf("passed: %v, error: %v", passed, err)
 			}

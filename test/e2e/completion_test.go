@@ -213,7 +213,7 @@ func TestCompletionGivesUp(t *testing.T) {
 				return
 			}
 			go func() {
-				defer conn.Close()
+				defer func() { _ = conn.Close() }()
 				asked <- struct{}{}
 				_, _ = io.Copy(io.Discard, conn)
 			}()

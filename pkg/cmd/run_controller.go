@@ -45,7 +45,8 @@ func newRunControllerCommand(c *clients, version string, streams genericiooption
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller here, in the foreground, until Ctrl-C",
 		Long: `Run the controller here, in the foreground, against the current context. It makes
-and removes the pods of ImoocPods until Ctrl-C; the objects and their pods stay.
+and removes the pods and Deployments of ImoocPods, AppServices and HelloWorlds
+until Ctrl-C; the objects and their pods stay.
 It may be stopped or killed at any moment: the next one goes on where it was.
 
 A lease lets one loop work at a time in a namespace, or in all of them. A second
@@ -202,7 +203,10 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 	return loop.Run(ctx)
 }
 
-func (o *runControllerOptions) kinds() []replica.Kind { return []replica.Kind{replica.ImoocPod()} }
+// kinds are those that the loop reconciles.
+func (o *runControllerOptions) kinds() []replica.Kind {
+	return []replica.Kind{replica.ImoocPod(), replica.AppService(), replica.HelloWorld()}
+}
 
 // sayOf takes lines about a namespace.
 func (o *runControllerOptions) sayOf(namespace string) func(string, ...any) {
@@ -247,7 +251,7 @@ func (o *runControllerOptions) announce(c *clients, server string, namespaces []
 	}
 	var kinds []string
 	for _, kind := range o.kinds() {
-		kinds = append(kinds, kind.CRD())
+		kinds = append(kinds, kind.Kind+"s")
 	}
 	o.out.say("Reconciling %s in %s of context %q at %s. Stop with Ctrl-C.", strings.Join(kinds, ", "), where, current, server)
 	return nil

@@ -44,7 +44,7 @@ func (c *Controller) announce(k key, format string, args ...any) {
 
 // announcePlan says what is about to be done: "1 → 3 pods: creating 2".
 func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
-	if !p.WritesPods() {
+	if !p.Writes() {
 		return
 	}
 	var deeds []string
@@ -53,15 +53,25 @@ func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
 			deeds = append(deeds, fmt.Sprintf(what, n))
 		}
 	}
+	if p.Apply != nil {
+		deeds = append(deeds, "writing deployment "+p.Apply.Name)
+	}
+	for _, d := range p.Remove {
+		deeds = append(deeds, "deleting deployment "+d.Name)
+	}
 	why := map[plan.Why]int{}
 	for _, d := range p.Delete {
 		why[d.Why]++
+	}
+	before := plan.Active(v.Pods)
+	if p.Apply != nil || len(p.Remove) > 0 {
+		before = int(p.Status.Current)
 	}
 	deed(len(p.Create), "creating %d")
 	deed(why[plan.Surplus], "deleting %d")
 	deed(why[plan.Outdated], "replacing %d")
 	deed(why[plan.Finished], "removing %d that ended")
-	c.announce(k, "%d → %d pods: %s", plan.Active(v.Pods), p.Status.Desired, strings.Join(deeds, ", "))
+	c.announce(k, "%d → %d pods: %s", before, p.Status.Desired, strings.Join(deeds, ", "))
 }
 
 // announceState says that an object has what it asks for, or why not.
@@ -86,8 +96,23 @@ func (c *Controller) tellTrouble(k key, err error) {
 
 // tell records events on the object: creations and deletions in aggregate once
 // a plan has been done in full, refusals with the server's own words.
-func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructured, rec *notes, out *outcome, done bool) {
+func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructured, rec *notes, p plan.Plan, out *outcome, done bool) {
 	on := eventReference(kind, obj)
+	if p.NameTaken != "" && p.NameTaken != rec.nameTaken {
+		c.events.Event(on, corev1.EventTypeWarning, "FailedCreate", p.NameTaken)
+		c.announce(k, "%s", p.NameTaken)
+	}
+	rec.nameTaken = p.NameTaken
+	if out.applied != nil {
+		reason, what := "SuccessfulCreate", "Created"
+		if p.Apply.UID != "" {
+			reason, what = "SuccessfulUpdate", "Updated"
+		}
+		c.events.Eventf(on, corev1.EventTypeNormal, reason, "%s deployment %s", what, p.Apply.Name)
+	}
+	for _, name := range out.removed {
+		c.events.Eventf(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted deployment %s", name)
+	}
 	rec.created += out.created
 	rec.deleted += out.deleted
 	for _, r := range out.refused {

@@ -31,7 +31,7 @@ import (
 
 // Options says what a Controller works on and with.
 type Options struct {
-	// Dynamic serves the custom resources, Core the pods and events.
+	// Dynamic serves the custom resources and Deployments, Core the pods and events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
 	// Kinds are the kinds to reconcile.
@@ -53,20 +53,23 @@ type Options struct {
 // Controller reconciles the objects of some kinds.
 type Controller struct {
 	core      corev1client.CoreV1Interface
+	dynamic   dynamic.Interface
 	namespace string
 	workers   int
 	qualified bool
 	dryRun    bool
 	clock     clock.PassiveClock
 
-	queue     workqueue.TypedRateLimitingInterface[key]
-	pods      cache.SharedIndexInformer
-	owners    map[string]*owners
-	memory    *memory
-	standings *standings
-	sweeps    chan struct{} // holds at most one call for a sweep
-	events    record.EventRecorder
-	link      link
+	queue workqueue.TypedRateLimitingInterface[key]
+	pods  cache.SharedIndexInformer
+	// deployments are those of the namespaces that the loop works in.
+	deployments *supply
+	owners      map[string]*owners
+	memory      *memory
+	standings   *standings
+	sweeps      chan struct{} // holds at most one call for a sweep
+	events      record.EventRecorder
+	link        link
 
 	outMu sync.Mutex
 	out   io.Writer
@@ -92,6 +95,7 @@ const (
 func New(opts Options) (*Controller, error) {
 	c := &Controller{
 		core:      opts.Core,
+		dynamic:   opts.Dynamic,
 		namespace: opts.Namespace,
 		workers:   opts.Workers,
 		qualified: opts.Qualified || opts.Namespace == metav1.NamespaceAll,
@@ -111,6 +115,9 @@ func New(opts Options) (*Controller, error) {
 		return nil, fmt.Errorf("watch pods: %w", err)
 	}
 	c.pods = pods
+	if err := c.addSupplies(); err != nil {
+		return nil, fmt.Errorf("watch what plans need: %w", err)
+	}
 	if c.clock == nil {
 		c.clock = clock.RealClock{}
 	}
@@ -152,6 +159,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !c.dryRun {
 		running.Go(func() { c.sweepWhenAsked(ctx) })
 	}
+	running.Go(func() { c.keep(ctx, c.deployments) })
 	for _, o := range c.owners {
 		running.Go(func() {
 			if err := c.follow(ctx, o); err != nil {
@@ -225,6 +233,15 @@ func (c *Controller) kindOf(ref *metav1.OwnerReference) *replica.Kind {
 		if ref.Kind == o.kind.Kind && ref.APIVersion == o.kind.Resource.GroupVersion().String() {
 			return &o.kind
 		}
+	}
+	return nil
+}
+
+// podKindOf is kindOf for the controller reference of a pod: nil also where the
+// objects of the kind have no pods of their own.
+func (c *Controller) podKindOf(ref *metav1.OwnerReference) *replica.Kind {
+	if kind := c.kindOf(ref); kind != nil && kind.Recipe.Plan != replica.PlanDeployment {
+		return kind
 	}
 	return nil
 }

@@ -35,6 +35,11 @@ type outcome struct {
 	mu               sync.Mutex
 	created, deleted int
 	podsWritten      string
+	// applied is the Deployment that was written, nil if none was; removed lists
+	// the names of those that were deleted.
+	applied           *plan.Applied
+	deploymentWritten string
+	removed           []string
 	// ending says that the namespace is going away, so there is nothing to retry.
 	ending bool
 	// failures are errors that did not stop the others.
@@ -86,6 +91,12 @@ func (o *outcome) refuse(slot plan.Slot, reason, message string) {
 	o.refused = append(o.refused, refusal{slot, reason, message})
 }
 
+func (o *outcome) remove(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.removed = append(o.removed, name)
+}
+
 // work is one object's plan on its way to the server.
 type work struct {
 	c         *Controller
@@ -101,7 +112,7 @@ type work struct {
 	current func() bool
 }
 
-// execute deletes and creates the plan's pods. It returns when all calls that
+// execute deletes and creates the plan's pods and Deployments. It returns when all calls that
 // it began have been answered; done says that nothing of the plan was left out.
 func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 	o = &outcome{}
@@ -119,11 +130,16 @@ func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 	created, createErr := slide(ctx, w.plan.Create, proceed(), func(ctx context.Context, creation plan.Creation) error {
 		return w.create(ctx, creation, o)
 	})
-	if o.ending = errors.Is(createErr, errEnding); o.ending || errors.Is(createErr, errRefused) {
-		createErr = nil
+	removed, removeErr := slide(ctx, w.plan.Remove, proceed(), func(ctx context.Context, d plan.Deployment) error {
+		return w.remove(ctx, d, o)
+	})
+	applyErr := w.apply(ctx, o)
+	if o.ending = errors.Is(createErr, errEnding) || errors.Is(applyErr, errEnding); o.ending || errors.Is(createErr, errRefused) {
+		createErr, applyErr = nil, nil
 	}
-	done = deleted == len(w.plan.Delete) && created == len(w.plan.Create)
-	return o, done, errors.Join(append(o.failures, deleteErr, createErr)...)
+	done = deleted == len(w.plan.Delete) && created == len(w.plan.Create) && removed == len(w.plan.Remove) &&
+		(w.plan.Apply == nil || o.applied != nil)
+	return o, done, errors.Join(append(o.failures, deleteErr, createErr, removeErr, applyErr)...)
 }
 
 // delete deletes one pod, and only that one: the UID is a precondition, so a

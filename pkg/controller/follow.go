@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // crdInterval is how often the loop looks for a CRD that is not installed. A
@@ -23,6 +25,9 @@ func (c *Controller) follow(ctx context.Context, o *owners) error {
 	for first := true; ctx.Err() == nil; first = false {
 		if err := c.awaitInstalled(ctx, o, first); err != nil {
 			return err
+		}
+		if s := c.supplyOf(o.kind); s != nil {
+			s.await(ctx)
 		}
 		if err := c.followInstalled(ctx, o); err != nil {
 			return fmt.Errorf("watch %s: %w", o.kind.CRD(), err)
@@ -42,7 +47,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 			return objects.List(ctx, opts)
 		},
 		watch: objects.Watch,
-	}, o.client, &unstructured.Unstructured{}, trimOwner, nil, removed)
+	}, o.client, &unstructured.Unstructured{}, trimOwner, ownerIndexers(o.kind), removed)
 	if err != nil {
 		return err
 	}
@@ -50,7 +55,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 	if err != nil {
 		return err
 	}
-	o.setStore(informer.GetStore(), handled.HasSynced)
+	o.setStore(informer.GetIndexer(), handled.HasSynced)
 	defer o.setStore(nil, nil)
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
@@ -118,11 +123,17 @@ func (c *Controller) ownerEvents(o *owners) cache.ResourceEventHandler {
 func (c *Controller) podEvents() cache.ResourceEventHandler {
 	enqueue := func(obj any, changed, gone bool) {
 		r, ok := untombed(obj).(*podRecord)
-		if !ok || r.controller() == nil || c.kindOf(r.controller()) == nil {
+		if !ok || r.controller() == nil {
 			return
 		}
-		ref := r.controller()
-		k := key{kind: c.kindOf(ref).CRD(), namespace: r.Namespace, name: ref.Name}
+		kind := c.podKindOf(r.controller())
+		if kind == nil {
+			if changed {
+				c.enqueueNamers(r)
+			}
+			return
+		}
+		k := key{kind: kind.CRD(), namespace: r.Namespace, name: r.controller().Name}
 		if gone {
 			c.memory.gone(k, r)
 		}
@@ -135,13 +146,29 @@ func (c *Controller) podEvents() cache.ResourceEventHandler {
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*podRecord)
 			after, ok2 := obj.(*podRecord)
-			changed := !ok || !ok2 || after.differs(before)
+			changed := !ok || !ok2 || after.differs(*before)
 			enqueue(obj, changed, false)
 			if changed && ok && ok2 && before.ownerUID() != after.ownerUID() {
 				enqueue(old, true, false) // released: its slot is to be looked at
 			}
 		},
 		DeleteFunc: func(obj any) { enqueue(obj, true, true) },
+	}
+}
+
+// enqueueNamers puts the object whose Deployment has a pod into the queue, if
+// its kind tells the names of the pods. Nothing else of them is read.
+func (c *Controller) enqueueNamers(r *podRecord) {
+	if r.deployment == "" {
+		return
+	}
+	for _, o := range c.owners {
+		if len(o.kind.Recipe.Status.PodNames) == 0 || o.kind.Recipe.Plan != replica.PlanDeployment {
+			continue
+		}
+		for _, obj := range o.find(byUID, string(r.label)) {
+			c.queue.Add(key{kind: o.kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()})
+		}
 	}
 }
 

@@ -22,13 +22,15 @@ type key struct {
 type notes struct {
 	uid  types.UID
 	plan plan.Memory
-	// podsWritten and ownerWritten are the highest resourceVersions that this
-	// loop's own writes were answered with.
-	podsWritten, ownerWritten string
+	// podsWritten, deploymentWritten and ownerWritten are the highest
+	// resourceVersions that this loop's own writes were answered with.
+	podsWritten, deploymentWritten, ownerWritten string
 	// created and deleted count the pods since the last event that told of them.
 	created, deleted int
 	// failing is for how many plans in a row the server failed over a create.
 	failing int
+	// nameTaken is the last word on who has the name of the Deployment.
+	nameTaken string
 	// said is the last line that was announced.
 	said string
 }

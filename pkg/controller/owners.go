@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,11 +20,54 @@ type owners struct {
 	client dynamic.NamespaceableResourceInterface
 
 	mu    sync.RWMutex
-	store cache.Store
+	store cache.Indexer
 	// synced says whether all objects that there were have been put into the queue;
 	// missing, that the CRD is not installed, so there are none.
 	synced  func() bool
 	missing bool
+}
+
+// The indexes of a kind's objects: by their UIDs, and by the Deployments that
+// they want, as namespace/name.
+const (
+	byUID        = "uid"
+	byDeployment = "deployment"
+)
+
+func ownerIndexers(kind replica.Kind) cache.Indexers {
+	index := func(value func(*unstructured.Unstructured) string) cache.IndexFunc {
+		return func(obj any) ([]string, error) {
+			u, ok := obj.(*unstructured.Unstructured)
+			if !ok {
+				return nil, fmt.Errorf("index an object of %s: unexpected %T", kind.CRD(), obj)
+			}
+			return []string{value(u)}, nil
+		}
+	}
+	indexers := cache.Indexers{byUID: index(func(u *unstructured.Unstructured) string { return string(u.GetUID()) })}
+	if kind.Recipe.Plan == replica.PlanDeployment {
+		indexers[byDeployment] = index(func(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + deploymentName(kind, u) })
+	}
+	return indexers
+}
+
+// find returns the objects that an index has under a value.
+func (o *owners) find(index, value string) []*unstructured.Unstructured {
+	store := o.getStore()
+	if store == nil {
+		return nil
+	}
+	found, err := store.ByIndex(index, value)
+	if err != nil {
+		return nil // the kind has no such index
+	}
+	objects := make([]*unstructured.Unstructured, 0, len(found))
+	for _, obj := range found {
+		if u, ok := obj.(*unstructured.Unstructured); ok {
+			objects = append(objects, u)
+		}
+	}
+	return objects
 }
 
 // trimOwner drops what no plan reads and what is most of a small object.
@@ -34,7 +78,7 @@ func trimOwner(obj any) (any, error) {
 	return obj, nil
 }
 
-func (o *owners) setStore(s cache.Store, synced func() bool) {
+func (o *owners) setStore(s cache.Indexer, synced func() bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.store, o.synced, o.missing = s, synced, false
@@ -54,7 +98,7 @@ func (o *owners) cached() (store cache.Store, synced bool) {
 	return o.store, o.missing || (o.synced != nil && o.synced())
 }
 
-func (o *owners) getStore() cache.Store {
+func (o *owners) getStore() cache.Indexer {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.store
@@ -100,6 +144,11 @@ func ownerView(kind replica.Kind, obj *unstructured.Unstructured) (plan.Owner, e
 		v.Problem = err.Error()
 	}
 	v.Template = template
+	if kind.Recipe.Plan == replica.PlanDeployment {
+		if v.Wanted, err = wantedDeployment(kind, obj); err != nil {
+			v.Problem = err.Error()
+		}
+	}
 	v.Status, err = decodeStatus(kind.Recipe.Status, obj)
 	return v, err
 }

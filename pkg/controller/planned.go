@@ -16,6 +16,9 @@ type Planned struct {
 	// Create lists the names of the pods to be made.
 	Create []string         `json:"create"`
 	Delete []PlannedPodGone `json:"delete"`
+	// Apply names the Deployment to be written, Remove those to be deleted.
+	Apply  string   `json:"apply,omitempty"`
+	Remove []string `json:"remove,omitempty"`
 	// WriteStatus says that the status would be written.
 	WriteStatus bool `json:"writeStatus"`
 }
@@ -30,6 +33,12 @@ type PlannedPodGone struct {
 func planned(v plan.View, p plan.Plan) *Planned {
 	told := &Planned{Pods: plan.Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
 		Create: []string{}, Delete: []PlannedPodGone{}}
+	if p.Apply != nil {
+		told.Apply = p.Apply.Name
+	}
+	for _, d := range p.Remove {
+		told.Remove = append(told.Remove, d.Name)
+	}
 	for _, c := range p.Create {
 		told.Create = append(told.Create, plan.PodName(v.Owner.Name, v.Owner.UID, c.Bypasses, c.Slot))
 	}
@@ -47,6 +56,12 @@ func (p Planned) String() string {
 	}
 	for _, d := range p.Delete {
 		deeds = append(deeds, fmt.Sprintf("delete %s (%s)", d.Name, d.Why))
+	}
+	if p.Apply != "" {
+		deeds = append(deeds, "write deployment "+p.Apply)
+	}
+	for _, name := range p.Remove {
+		deeds = append(deeds, "delete deployment "+name)
 	}
 	if p.WriteStatus {
 		deeds = append(deeds, "write the status")

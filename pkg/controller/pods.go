@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,10 +28,18 @@ type podRecord struct {
 	ready      bool
 	readySince time.Time
 	bypasses   types.UID
+	// label is the UID in the identity label, and deployment the name of the
+	// Deployment that has the pod through a ReplicaSet; "": none has.
+	label      types.UID
+	deployment string
 }
 
-// byOwner is the name of the index of pods by their controller's UID.
-const byOwner = "owner"
+// The indexes of pods: by their controller's UID, and, of those of Deployments,
+// by the UID in the identity label.
+const (
+	byOwner = "owner"
+	byLabel = "label"
+)
 
 // podInformer watches the pods that carry the loop's identity label.
 func (c *Controller) podInformer() (cache.SharedIndexInformer, error) {
@@ -45,7 +55,7 @@ func (c *Controller) podInformer() (cache.SharedIndexInformer, error) {
 			return pods.Watch(ctx, opts)
 		},
 		listed: c.askSweep,
-	}, c.core, &corev1.Pod{}, trimPod, cache.Indexers{byOwner: indexByOwner}, nil)
+	}, c.core, &corev1.Pod{}, trimPod, cache.Indexers{byOwner: indexByOwner, byLabel: indexByLabel}, nil)
 }
 
 // trimPod makes the record of a pod before it is stored.
@@ -66,9 +76,13 @@ func trimPod(obj any) (any, error) {
 		},
 		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		bypasses: types.UID(pod.Labels[apis.LabelBypasses]),
+		label:    types.UID(pod.Labels[apis.LabelOwner]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
+		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
+			r.deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
+		}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
@@ -87,7 +101,10 @@ func (r *podRecord) controller() *metav1.OwnerReference {
 }
 
 // differs says whether a plan could tell the two records apart.
-func (r *podRecord) differs(old *podRecord) bool {
+func (r podRecord) differs(old podRecord) bool {
+	if r.deployment != "" && r.deployment == old.deployment {
+		r.ready, old.ready = false, false // that is the Deployment's to tell
+	}
 	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready ||
 		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.ownerUID() != old.ownerUID()
 }
@@ -100,14 +117,25 @@ func (r *podRecord) ownerUID() types.UID {
 }
 
 func indexByOwner(obj any) ([]string, error) {
-	r, ok := obj.(*podRecord)
+	o, ok := obj.(metav1.Object)
 	if !ok {
-		return nil, fmt.Errorf("index a pod by its owner: unexpected %T", obj)
+		return nil, fmt.Errorf("index an object by its owner: unexpected %T", obj)
 	}
-	if uid := r.ownerUID(); uid != "" {
-		return []string{string(uid)}, nil
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return []string{string(ref.UID)}, nil
 	}
 	return nil, nil
+}
+
+func indexByLabel(obj any) ([]string, error) {
+	r, ok := obj.(*podRecord)
+	if !ok {
+		return nil, fmt.Errorf("index a pod by its label: unexpected %T", obj)
+	}
+	if r.deployment == "" {
+		return nil, nil
+	}
+	return []string{string(r.label)}, nil
 }
 
 // podView is what the plan reads of a pod.
@@ -120,6 +148,7 @@ func (r *podRecord) podView(owner string, uid types.UID) plan.Pod {
 		Finished:   r.finished,
 		Ready:      r.ready,
 		ReadySince: r.readySince,
+		Deployment: r.deployment,
 	}
 	if r.DeletionTimestamp != nil {
 		p.Terminating = true

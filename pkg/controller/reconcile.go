@@ -55,17 +55,17 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	}
 	decide := planOf(owners.kind)
 	p := decide(view)
-	if p.WritesPods() {
-		// A cached owner may be old by any stretch of time. Pods are written
+	if p.Writes() {
+		// A cached owner may be old by any stretch of time. Things are written
 		// only for an owner that is there now, as it is now.
 		obj, err = owners.client.Namespace(k.namespace).Get(ctx, k.name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) || (err == nil && obj.GetUID() != rec.uid) {
 			return 0, nil // its event is under way
 		}
 		if err != nil {
-			return 0, fmt.Errorf("read %s again before its pods are written: %w", k.name, err)
+			return 0, fmt.Errorf("read %s again before anything is written for it: %w", k.name, err)
 		}
-		if view.Owner, err = ownerView(owners.kind, obj); err != nil {
+		if view, err = c.look(owners, obj, rec); err != nil {
 			return 0, err
 		}
 		p = decide(view)
@@ -78,13 +78,21 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 }
 
 // planOf is the plan by which a kind is reconciled.
-func planOf(replica.Kind) func(plan.View) plan.Plan { return plan.Pods }
+func planOf(kind replica.Kind) func(plan.View) plan.Plan {
+	if kind.Recipe.Plan == replica.PlanDeployment {
+		return plan.Deployments
+	}
+	return plan.Pods
+}
 
 // cachesBehind says whether a cache has yet to see this loop's own writes.
 // While it has, every event of the object wakes it up.
 func (c *Controller) cachesBehind(k key, o *owners, rec *notes) bool {
 	c.memory.setWaiting(k, true) // before the look: no event may come between
 	if behind(c.pods.GetStore(), rec.podsWritten) {
+		return true
+	}
+	if rec.deploymentWritten != "" && behind(c.deployments.informer.GetStore(), rec.deploymentWritten) {
 		return true
 	}
 	if store := o.getStore(); store != nil && behind(store, rec.ownerWritten) {
@@ -101,7 +109,14 @@ func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes)
 	if v.Owner, err = ownerView(o.kind, obj); err != nil {
 		return v, err
 	}
-	pods, err := c.pods.GetIndexer().ByIndex(byOwner, string(obj.GetUID()))
+	index := byOwner
+	if o.kind.Recipe.Plan == replica.PlanDeployment {
+		index = byLabel
+		if v.Deployments, err = c.deploymentsOf(obj.GetNamespace(), obj.GetUID(), v.Owner.Wanted.Name); err != nil {
+			return v, err
+		}
+	}
+	pods, err := c.pods.GetIndexer().ByIndex(index, string(obj.GetUID()))
 	if err != nil {
 		return v, fmt.Errorf("find the pods of %s: %w", obj.GetName(), err)
 	}
@@ -151,8 +166,12 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	rec.plan = p.Memory
 	rec.plan.Written = wrote
 	rec.podsWritten = later(out.podsWritten, rec.podsWritten)
+	rec.deploymentWritten = later(out.deploymentWritten, rec.deploymentWritten)
+	if out.applied != nil {
+		rec.plan.Applied = out.applied
+	}
 	switch {
-	case out.created > 0:
+	case out.created > 0 || out.applied != nil:
 		rec.plan, rec.failing = rec.plan.Accepted(), 0
 	case out.failing:
 		rec.failing++
@@ -163,7 +182,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 		})
 	}
 	c.memory.setRefused(k, len(rec.plan.Refusals) > 0)
-	c.tell(k, o.kind, obj, rec, out, done)
+	c.tell(k, o.kind, obj, rec, p, out, done)
 	if err != nil && errors.Is(statusErr, errConflict) {
 		statusErr = nil // the other error is the one to speak of
 	}

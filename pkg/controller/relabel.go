@@ -122,7 +122,7 @@ func (c *Controller) sweep(ctx context.Context) error {
 		for i := range page.Items {
 			pod := &page.Items[i]
 			ref := metav1.GetControllerOfNoCopy(pod)
-			if ref == nil || c.kindOf(ref) == nil {
+			if ref == nil || c.podKindOf(ref) == nil {
 				continue
 			}
 			if _, err := c.relabel(ctx, pod, *ref); err != nil && !apierrors.IsNotFound(err) {

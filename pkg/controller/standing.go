@@ -84,7 +84,7 @@ func (c *Controller) stand(k key, v plan.View, p plan.Plan) {
 	standing := Standing{Converged: v.Owner.Deleting}
 	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
 	if ready != nil {
-		standing.Converged = ready.Status == metav1.ConditionTrue && !p.WritesPods()
+		standing.Converged = ready.Status == metav1.ConditionTrue && !p.Writes()
 		standing.Why = ready.Message
 	}
 	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {

@@ -62,9 +62,15 @@ type innerLoop struct {
 
 var errKilled = errors.New("the loop was killed")
 
-// startInner starts a loop in this process, with interceptors between it and
-// the server.
+// startInner starts a loop for ImoocPods in this process, with interceptors
+// between it and the server.
 func startInner(t *testing.T, namespace string, clk clock.PassiveClock, interceptors ...interceptor) *innerLoop {
+	t.Helper()
+	return startInnerFor(t, namespace, []replica.Kind{replica.ImoocPod()}, clk, interceptors...)
+}
+
+// startInnerFor is startInner for any kinds.
+func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clock.PassiveClock, interceptors ...interceptor) *innerLoop {
 	t.Helper()
 	l := &innerLoop{done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -92,7 +98,7 @@ func startInner(t *testing.T, namespace string, clk clock.PassiveClock, intercep
 		t.Fatal(err)
 	}
 	l.Controller, err = controller.New(controller.Options{
-		Dynamic: custom, Core: core, Kinds: []replica.Kind{replica.ImoocPod()},
+		Dynamic: custom, Core: core, Kinds: kinds,
 		Namespace: namespace, Workers: 2, Out: l, Clock: clk,
 	})
 	if err != nil {

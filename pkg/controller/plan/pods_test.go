@@ -117,7 +117,7 @@ func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
 		v := view(3, words)
 		v.Owner.Deleting = true
 		p := Pods(v)
-		if p.WritesPods() || p.WriteStatus || p.Recheck != 0 {
+		if p.Writes() || p.WriteStatus || p.Recheck != 0 {
 			t.Errorf("pods %q: planned %q, status %v, recheck %v; want nothing", words, deeds(p), p.WriteStatus, p.Recheck)
 		}
 	}

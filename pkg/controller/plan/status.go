@@ -112,7 +112,7 @@ func (p *Plan) podsStatus(v View, s slots) {
 			}
 		}
 	}
-	found.Available = found.Ready
+	found.Updated, found.Available = found.Current, found.Ready
 	slices.Sort(found.PodNames)
 	p.decideStatus(v, found, readyCondition(found), progressingCondition(v, found, *p, ending), failureCondition(p.Memory, v.Owner.Problem))
 }

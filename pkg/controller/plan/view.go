@@ -11,13 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// View is all that a plan may know: one owner, the pods that it controls, what
-// the loop remembers of it, and the time.
+// View is all that a plan may know: one owner, its pods and what else its plan
+// looks at, what the loop remembers of it, and the time.
 type View struct {
-	Owner  Owner
-	Pods   []Pod
-	Memory Memory
-	Now    time.Time
+	Owner Owner
+	// Pods are those that the owner controls, or, where it has a Deployment, those
+	// that carry its label.
+	Pods []Pod
+	// Deployments are those that the owner controls and that of the name it wants.
+	Deployments []Deployment
+	Memory      Memory
+	Now         time.Time
 }
 
 // Owner is the object that is reconciled.
@@ -32,12 +36,14 @@ type Owner struct {
 	// Template is what its pods are made from; nil: Problem says why none can be.
 	Template *corev1.PodTemplateSpec
 	Problem  string
+	// Wanted is the Deployment that it wants, if it has its pods through one.
+	Wanted Wanted
 	// Status is what the server has stored, and Shows what it has a place for.
 	Status Status
 	Shows  Fields
 }
 
-// Pod is one pod whose controller reference names the owner.
+// Pod is one pod of an owner.
 type Pod struct {
 	Name string
 	UID  types.UID
@@ -57,6 +63,9 @@ type Pod struct {
 	Ready bool
 	// ReadySince is when Ready last changed.
 	ReadySince time.Time
+	// Deployment is the name of the one that has the pod; "" for a pod that the
+	// owner controls itself.
+	Deployment string
 }
 
 // lostAfter is how long past its grace period a pod must be for it to be given
@@ -99,6 +108,8 @@ type Memory struct {
 	Refusals map[Slot]Refusal
 	// Written is what this loop last wrote into the status; nil: nothing yet.
 	Written *Written
+	// Applied is the Deployment that this loop last wrote; nil: none yet.
+	Applied *Applied
 }
 
 // Written is a status as it was written, and as the server then had it stored.
@@ -130,6 +141,12 @@ type Plan struct {
 	Create []Creation
 	// Delete lists the pods to delete, by UID.
 	Delete []Deletion
+	// Apply is the Deployment to write; nil: none.
+	Apply *Application
+	// Remove lists the Deployments to delete, by UID.
+	Remove []Deployment
+	// NameTaken says whose the Deployment of the wanted name is; "": nobody else's.
+	NameTaken string
 	// Status is what the owner's status should say.
 	Status Status
 	// WriteStatus says that Status is to be written now.
@@ -166,8 +183,10 @@ const (
 	Outdated Why = "outdated"
 )
 
-// WritesPods says whether executing the plan creates or deletes pods.
-func (p Plan) WritesPods() bool { return len(p.Create)+len(p.Delete) > 0 }
+// Writes says whether executing the plan writes anything but the status.
+func (p Plan) Writes() bool {
+	return len(p.Create)+len(p.Delete)+len(p.Remove) > 0 || p.Apply != nil
+}
 
 // Active counts the pods that run or are about to: not finished, not on their
 // way out.

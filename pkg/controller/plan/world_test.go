@@ -228,7 +228,7 @@ func (w *world) mustConverge() {
 		w.writeStatus(p)
 		p = Pods(w.view())
 	}
-	if p.WritesPods() || p.WriteStatus || p.Recheck != 0 {
+	if p.Writes() || p.WriteStatus || p.Recheck != 0 {
 		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(p), p.WriteStatus, p.Recheck)
 	}
 	filled := map[Slot]bool{}

@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// wantedFields are those of a Deployment as an owner wants it.
+func wantedFields(replicas int64, image string) map[string]any {
+	return map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{"owner": "foo"}},
+		"spec": map[string]any{
+			"replicas": replicas,
+			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "app", "image": image}}}},
+		},
+	}
+}
+
+// liveFields are the same with the server's defaults and other people's fields.
+func liveFields(replicas int64, image string) map[string]any {
+	return map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{"owner": "foo", "other": "x"}, "annotations": map[string]any{"revision": "1"}},
+		"spec": map[string]any{
+			"replicas":             replicas,
+			"revisionHistoryLimit": int64(10),
+			"template": map[string]any{"spec": map[string]any{"containers": []any{
+				map[string]any{"name": "sidecar", "image": "proxy"},
+				map[string]any{"name": "app", "image": image, "imagePullPolicy": "Always", "resources": map[string]any{}},
+			}}},
+		},
+	}
+}
+
+// deployment is foo's Deployment web, all of whose pods are available.
+func deployment(replicas int32, image string) Deployment {
+	return Deployment{
+		Name: "web", UID: "d", ResourceVersion: "7", Controller: uid, Whose: "controlled by AppService foo",
+		Generation: 3, ObservedGeneration: 3, Fields: liveFields(int64(replicas), image),
+		Current: replicas, Updated: replicas, Ready: replicas, Available: replicas,
+	}
+}
+
+func with(d Deployment, change func(*Deployment)) Deployment {
+	change(&d)
+	return d
+}
+
+func deploymentView(desired int32, deployments ...Deployment) View {
+	v := view(desired, "")
+	v.Owner.Wanted = Wanted{Name: "web", Fields: wantedFields(int64(desired), "nginx")}
+	v.Owner.Shows = Fields{Current: true, Available: true, PodNames: true}
+	v.Deployments = deployments
+	return v
+}
+
+// deploymentDeeds is a plan in words: "apply:d remove:old".
+func deploymentDeeds(p Plan) string {
+	var words []string
+	if p.Apply != nil {
+		words = append(words, "apply:"+string(p.Apply.UID)+p.Apply.ResourceVersion)
+	}
+	for _, d := range p.Remove {
+		words = append(words, "remove:"+d.Name)
+	}
+	return strings.Join(words, " ")
+}
+
+func TestDeployments(t *testing.T) {
+	old := with(deployment(3, "nginx"), func(d *Deployment) { d.Name, d.UID = "old", "o" })
+	foreign := with(deployment(3, "nginx"), func(d *Deployment) { d.Controller, d.Whose = "somebody", "controlled by Other x" })
+	failed := func(d *Deployment) {
+		d.Available, d.Ready = 1, 1
+		d.Failure = &metav1.Condition{Reason: "ProgressDeadlineExceeded", Message: "too slow"}
+	}
+	for _, test := range []struct {
+		name                     string
+		desired                  int32
+		deployments              []Deployment
+		want                     string
+		ready                    metav1.ConditionStatus
+		progressing, why, failed string
+	}{
+		{"from nothing", 3, nil, "apply:", "False", "True", "WritingDeployment", ""},
+		{"as it is wanted", 3, []Deployment{deployment(3, "nginx")}, "", "True", "False", "Converged", ""},
+		{"nothing wanted", 0, []Deployment{deployment(0, "nginx")}, "", "True", "False", "Converged", ""},
+		{"scaled by somebody", 3, []Deployment{deployment(5, "nginx")}, "apply:d7", "False", "True", "WritingDeployment", ""},
+		{"its image is another", 3, []Deployment{deployment(3, "busybox")}, "apply:d7", "False", "True", "WritingDeployment", ""},
+		{"its label is gone", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Fields["metadata"] = nil })}, "apply:d7", "False", "True", "WritingDeployment", ""},
+		{"its container is gone", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) {
+			d.Fields["spec"].(map[string]any)["template"] = map[string]any{}
+		})}, "apply:d7", "False", "True", "WritingDeployment", ""},
+		{"somebody else's", 3, []Deployment{foreign}, "", "False", "False", "NameTaken", "NameTaken"},
+		{"nobody's", 3, []Deployment{with(foreign, func(d *Deployment) { d.Controller = "" })}, "", "False", "False", "NameTaken", "NameTaken"},
+		{"ending", 3, []Deployment{with(deployment(5, "nginx"), func(d *Deployment) { d.Terminating = true })}, "", "False", "True", "DeploymentEnding", ""},
+		{"not yet seen by its controller", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.ObservedGeneration-- })}, "", "False", "True", "DeploymentWritten", ""},
+		{"rolling", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Updated = 1 })}, "", "False", "True", "RollingOut", ""},
+		{"a pod too many", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Current = 4 })}, "", "False", "True", "DeletingPods", ""},
+		{"starting", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Available, d.Ready = 1, 2 })}, "", "False", "True", "PodsStarting", ""},
+		{"does not get on", 3, []Deployment{with(deployment(3, "nginx"), failed)}, "", "False", "False", "ProgressDeadlineExceeded", "ProgressDeadlineExceeded"},
+		{"renamed", 3, []Deployment{old}, "apply:", "False", "True", "WritingDeployment", ""},
+		{"renamed, the new one starts", 3, []Deployment{old, with(deployment(3, "nginx"), func(d *Deployment) { d.Available = 2 })}, "", "False", "True", "PodsStarting", ""},
+		{"renamed, the new one is available", 3, []Deployment{old, deployment(3, "nginx")}, "remove:old", "True", "True", "RemovingDeployment", ""},
+		{"renamed, the old one is going", 3, []Deployment{with(old, func(d *Deployment) { d.Terminating = true }), deployment(3, "nginx")}, "", "True", "False", "Converged", ""},
+		{"renamed to a name that is taken", 3, []Deployment{old, foreign}, "", "False", "False", "NameTaken", "NameTaken"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := Deployments(deploymentView(test.desired, test.deployments...))
+			if got := deploymentDeeds(p); got != test.want {
+				t.Errorf("planned %q, want %q", got, test.want)
+			}
+			ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
+			progressing := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing)
+			failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure)
+			if ready.Status != test.ready {
+				t.Errorf("Ready is %+v, want %s", ready, test.ready)
+			}
+			if string(progressing.Status) != test.progressing || progressing.Reason != test.why {
+				t.Errorf("Progressing is %+v, want %s, %s", progressing, test.progressing, test.why)
+			}
+			if got := failure.Reason; (failure.Status == metav1.ConditionTrue) != (test.failed != "") || (test.failed != "" && got != test.failed) {
+				t.Errorf("ReplicaFailure is %+v, want %q", failure, test.failed)
+			}
+		})
+	}
+}
+
+// Where the server makes something else of what is written, that is not written
+// again and again; a change by somebody is.
+func TestDeploymentIsNotWrittenForEver(t *testing.T) {
+	v := deploymentView(3, deployment(3, "docker.io/nginx")) // as some admission would have it
+	p := Deployments(v)
+	if p.Apply == nil {
+		t.Fatal("another image is no drift")
+	}
+	v.Memory.Applied = &Applied{Wanted: p.Apply.Wanted, UID: "d", Stored: v.Deployments[0].Fields}
+	if p := Deployments(v); p.Apply != nil || p.Recheck != 0 {
+		t.Errorf("what was just written is written again (%q, recheck %v)", deploymentDeeds(p), p.Recheck)
+	}
+	v.Deployments = []Deployment{deployment(3, "busybox")}
+	if p := Deployments(v); p.Apply == nil {
+		t.Error("a change by somebody is no drift")
+	}
+	v = deploymentView(2, deployment(3, "docker.io/nginx"))
+	v.Memory.Applied = &Applied{Wanted: Wanted{Name: "web", Fields: wantedFields(3, "nginx")}, UID: "d", Stored: v.Deployments[0].Fields}
+	if p := Deployments(v); p.Apply == nil {
+		t.Error("a change of the owner is not written")
+	}
+}
+
+func TestRefusedDeploymentWaits(t *testing.T) {
+	v := deploymentView(3)
+	v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: "QuotaExceeded", Message: "no", Generation: 1, At: noon})
+	p := Deployments(v)
+	if p.Apply != nil || p.Recheck != time.Second {
+		t.Errorf("planned %q, recheck %v; want to wait a second", deploymentDeeds(p), p.Recheck)
+	}
+	v.Now = noon.Add(time.Second)
+	if p := Deployments(v); p.Apply == nil {
+		t.Error("it is not tried again")
+	}
+	v.Deployments = []Deployment{deployment(3, "nginx")}
+	if p := Deployments(v); len(p.Memory.Refusals) > 0 {
+		t.Error("the refusal is remembered although the Deployment is there")
+	}
+}
+
+func TestDeploymentOfAnOwnerThatIsBeingDeleted(t *testing.T) {
+	for _, d := range []Deployment{deployment(3, "nginx"), deployment(5, "busybox"), with(deployment(3, "nginx"), func(d *Deployment) { d.Name = "old" })} {
+		v := deploymentView(3, d)
+		v.Owner.Deleting = true
+		if p := Deployments(v); p.Writes() || p.WriteStatus {
+			t.Errorf("planned %q, status %v; want nothing", deploymentDeeds(p), p.WriteStatus)
+		}
+	}
+}
+
+// The names of the pods are those of its own Deployments' pods, sorted, without
+// those that are ending or have ended.
+func TestNamesOfPods(t *testing.T) {
+	v := deploymentView(3, deployment(3, "nginx"))
+	for i, of := range []string{"web", "web", "stranger", "web", "web"} {
+		v.Pods = append(v.Pods, Pod{Name: fmt.Sprintf("%s-%d", of, 9-i), UID: types.UID(fmt.Sprint(i)), Deployment: of, Terminating: i == 3, Finished: i == 4})
+	}
+	if got := Deployments(v).Status.PodNames; fmt.Sprint(got) != "[web-8 web-9]" {
+		t.Errorf("the names are %v", got)
+	}
+}

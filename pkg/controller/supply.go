@@ -1,0 +1,117 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// supply is the cache of something other than pods that the plans of some kinds
+// look at. It is filled when there is an object of such a kind to plan for, and
+// no such object is planned for before: of a cache that is still empty a plan
+// would believe that there is nothing.
+type supply struct {
+	resource string
+	plan     replica.Plan
+	// may asks the server whether it may be listed.
+	may      func(context.Context) error
+	informer cache.SharedIndexInformer
+
+	once   sync.Once
+	needed chan struct{}
+	filled chan struct{}
+}
+
+func newSupply(resource string, plan replica.Plan, informer cache.SharedIndexInformer, may func(context.Context) error) *supply {
+	return &supply{
+		resource: resource, plan: plan, informer: informer, may: may,
+		needed: make(chan struct{}), filled: make(chan struct{}),
+	}
+}
+
+// await returns when the supply is there, or the context ends.
+func (s *supply) await(ctx context.Context) {
+	s.once.Do(func() { close(s.needed) })
+	select {
+	case <-s.filled:
+	case <-ctx.Done():
+	}
+}
+
+// keep fills a supply from when it is first needed until the context ends.
+// Missing rights are waited out; the kinds that need no such supply go on.
+func (c *Controller) keep(ctx context.Context, s *supply) {
+	select {
+	case <-s.needed:
+	case <-ctx.Done():
+		return
+	}
+	said := false
+	err := wait.PollUntilContextCancel(ctx, crdInterval, true, func(ctx context.Context) (bool, error) {
+		err := s.may(ctx)
+		switch {
+		case err == nil && said:
+			c.say("%s can be listed now", s.resource)
+		case err != nil && ctx.Err() == nil && !said:
+			c.say("cannot list %s: %v; not reconciled until that is possible: %s", s.resource, err, strings.Join(c.kindsBy(s.plan), ", "))
+			said = true
+			for _, o := range c.owners {
+				if o.kind.Recipe.Plan == s.plan {
+					o.setMissing()
+				}
+			}
+			c.standings.poke()
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		return // the context has ended
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { s.informer.RunWithContext(ctx) })
+	if cache.WaitForCacheSync(ctx.Done(), s.informer.HasSynced) {
+		close(s.filled)
+	}
+}
+
+// kindsBy lists the kinds that are reconciled by a plan.
+func (c *Controller) kindsBy(plan replica.Plan) []string {
+	var names []string
+	for _, o := range c.owners {
+		if o.kind.Recipe.Plan == plan {
+			names = append(names, o.kind.CRD())
+		}
+	}
+	return names
+}
+
+// addSupplies makes the caches that the plans of the kinds need.
+func (c *Controller) addSupplies() error {
+	informer, err := c.deploymentInformer()
+	if err != nil {
+		return err
+	}
+	if _, err := informer.AddEventHandler(c.deploymentEvents()); err != nil {
+		return err
+	}
+	c.deployments = newSupply("deployments", replica.PlanDeployment, informer, func(ctx context.Context) error {
+		_, err := c.dynamic.Resource(deploymentResource()).Namespace(c.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		return err
+	})
+	return nil
+}
+
+// supplyOf is what the plan of a kind needs beside pods, nil if nothing.
+func (c *Controller) supplyOf(kind replica.Kind) *supply {
+	if kind.Recipe.Plan == replica.PlanDeployment {
+		return c.deployments
+	}
+	return nil
+}

@@ -1,0 +1,366 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+func patchDeployment(t *testing.T, namespace, name, patch string, subresources ...string) {
+	t.Helper()
+	if _, err := deploymentsIn(namespace).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func replicasOf(deployment *unstructured.Unstructured) int64 {
+	n, _, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas")
+	return n
+}
+
+// An object that has its pods through a Deployment: made, scaled, tampered with,
+// restarted, and removed; and then nothing happens any more.
+func TestDeploymentPlan(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind       replica.Kind
+		spec       map[string]any
+		deployment string
+	}{
+		{replica.AppService(), map[string]any{"deploymentName": "web", "replicas": int64(2)}, "web"},
+		{replica.HelloWorld(), map[string]any{"size": int64(2)}, "foo"},
+	} {
+		t.Run(test.kind.Kind, func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			l := startInnerFor(t, ns, []replica.Kind{test.kind, replica.ImoocPod()}, nil)
+			foo := newOwner(t, ns, test.kind, "foo", test.spec)
+			foo.ready("two pods")
+			deployment := foo.deployment(test.deployment)
+			if !foo.owns(deployment) || replicasOf(deployment) != 2 {
+				t.Fatalf("the Deployment is %s", toJSON(t, deployment.Object))
+			}
+			for _, pod := range foo.livePods() {
+				if pod.Labels[apis.LabelOwner] != string(foo.get().GetUID()) || pod.Labels[test.kind.Recipe.NameLabel] != "foo" {
+					t.Errorf("a pod has the labels %v", pod.Labels)
+				}
+			}
+			for _, n := range []int{4, 1, 0, 2} {
+				foo.scale(n)
+				foo.ready(fmt.Sprint(n, " pods"))
+				if got := foo.count(test.kind.Recipe.Status.Available); got != n || len(foo.livePods()) != n {
+					t.Errorf("%d pods are available of %d that are there, want %d", got, len(foo.livePods()), n)
+				}
+			}
+
+			// What is not ours stays, what is comes back.
+			patchDeployment(t, ns, test.deployment, `{"metadata":{"annotations":{"mine":"yes"}},"spec":{"revisionHistoryLimit":3}}`)
+			patchDeployment(t, ns, test.deployment, `{"spec":{"replicas":5,"template":{"spec":{"containers":[{"name":"app","image":"other"}]}}}}`)
+			eventually(t, "the Deployment is as foo wants it again", func() bool {
+				d := foo.deployment(test.deployment)
+				containers, _, _ := unstructured.NestedSlice(d.Object, "spec", "template", "spec", "containers")
+				history, _, _ := unstructured.NestedInt64(d.Object, "spec", "revisionHistoryLimit")
+				return replicasOf(d) == 2 && len(containers) == 1 && below(containers[0], "image") == "nginx" &&
+					d.GetAnnotations()["mine"] == "yes" && history == 3
+			})
+			foo.ready("as before")
+			patchDeployment(t, ns, test.deployment, `{"metadata":{"labels":{"imoocpod.dev/owner-uid":null}}}`)
+			eventually(t, "its label is back", func() bool {
+				return foo.deployment(test.deployment).GetLabels()[apis.LabelOwner] != ""
+			})
+			must(t, kubectl(t, ns, "delete", "deployment", test.deployment))
+			foo.ready("a Deployment instead of the one that was deleted")
+			eventually(t, "the Deployment is another", func() bool {
+				d := foo.deployment(test.deployment)
+				return d != nil && d.GetUID() != deployment.GetUID()
+			})
+			foo.ready("the new Deployment is available")
+
+			// A restart, which the kind has no template to say in.
+			before := foo.livePods()
+			foo.patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
+			eventually(t, "the pods are others", func() bool {
+				now := foo.livePods()
+				return len(now) == 2 && !slices.ContainsFunc(now, func(p corev1.Pod) bool {
+					return p.Annotations[apis.AnnotationRestartedAt] == "" || slices.ContainsFunc(before, func(b corev1.Pod) bool { return b.UID == p.UID })
+				})
+			})
+			foo.ready("restarted")
+			if path := test.kind.Recipe.Status.PodNames; len(path) > 0 {
+				eventually(t, "the names of the pods are told", func() bool {
+					var names []string
+					for _, pod := range foo.livePods() {
+						names = append(names, pod.Name)
+					}
+					slices.Sort(names)
+					told, _, _ := unstructured.NestedStringSlice(foo.get().Object, path...)
+					return reflect.DeepEqual(told, names)
+				})
+			}
+
+			// I3, also under events that change nothing.
+			looks, writes := converges(t, ns, l)
+			foo.patch(`{"metadata":{"annotations":{"a":"b"}}}`)
+			patchDeployment(t, ns, test.deployment, `{"metadata":{"labels":{"a":"b"}}}`)
+			patchDeployment(t, ns, test.deployment, `{"status":{"collisionCount":1}}`, "status")
+			patchPodStatus(t, ns, foo.livePods()[0].Name, map[string]any{"message": "a heartbeat"})
+			staysQuiet(t, ns, l, looks, writes)
+
+			must(t, kubectl(t, ns, "delete", test.kind.String(), "foo", "--cascade=foreground"))
+			eventually(t, "the Deployment and its pods are gone", func() bool {
+				return foo.deployment(test.deployment) == nil && len(foo.livePods()) == 0
+			})
+		})
+	}
+}
+
+// converges waits until a loop has had nothing to do for a second, and returns
+// how often it has looked and written so far.
+func converges(t *testing.T, namespace string, l *innerLoop) (looks int64, writes int) {
+	t.Helper()
+	since := time.Now()
+	eventually(t, "the loop has nothing to do", func() bool {
+		if now := l.Reconciles(); now != looks {
+			looks, since = now, time.Now()
+		}
+		return time.Since(since) > time.Second
+	})
+	return looks, len(audited(t, namespace, byThis(t)))
+}
+
+// staysQuiet fails the test if the loop looks at anything or writes it.
+func staysQuiet(t *testing.T, namespace string, l *innerLoop, looks int64, writes int) {
+	t.Helper()
+	watchPods(t, namespace).quiet(t, quietFor)
+	if now := l.Reconciles(); now != looks {
+		t.Errorf("%d reconciles of a converged system", now-looks)
+	}
+	if now := audited(t, namespace, byThis(t)); len(now) != writes {
+		t.Errorf("%d writes of a converged system: %+v", len(now)-writes, now[writes:])
+	}
+}
+
+// A Deployment that is somebody else's is told of and not touched, also where
+// it comes between the loop's look and its write; when it is gone, work goes on.
+func TestDeploymentOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"before", "between look and write"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			var foreign *unstructured.Unstructured
+			create := func() {
+				foreign = makeObject(t, ns, "deployments.apps", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web},
+					spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: busybox}]}}}}`)
+			}
+			var once sync.Once
+			between := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/deployments/web") {
+					once.Do(create)
+				}
+				return next.RoundTrip(r)
+			}
+			if when == "before" {
+				once.Do(create)
+			}
+			startInnerFor(t, ns, []replica.Kind{replica.AppService()}, nil, between)
+			foo := newOwner(t, ns, replica.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
+			eventually(t, "the condition says whose it is", func() bool {
+				c := foo.condition(apis.ConditionReplicaFailure)
+				return c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, "controlled by nobody")
+			})
+			eventually(t, "an event tells of it", func() bool {
+				return strings.Contains(events(t, ns, foo.get().GetUID()), "Warning FailedCreate: deployment web is wanted")
+			})
+			now := foo.deployment("web")
+			if now.GetUID() != foreign.GetUID() || now.GetGeneration() != foreign.GetGeneration() || len(now.GetOwnerReferences()) > 0 ||
+				!reflect.DeepEqual(now.GetLabels(), foreign.GetLabels()) {
+				t.Errorf("the Deployment of somebody else was touched: %s", toJSON(t, now.Object))
+			}
+			for _, entry := range now.GetManagedFields() {
+				if entry.Manager == replica.FieldManager {
+					t.Error("the Deployment of somebody else has a field of ours")
+				}
+			}
+			must(t, kubectl(t, ns, "delete", "deployment", "web"))
+			foo.ready("the name is free")
+			if !foo.owns(foo.deployment("web")) {
+				t.Error("the Deployment is not foo's")
+			}
+
+			// Somebody takes it away from foo: it is not foo's any more.
+			patchDeployment(t, ns, "web", `{"metadata":{"ownerReferences":null}}`)
+			eventually(t, "the orphan is told of", func() bool { return foo.condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
+			orphan := foo.deployment("web")
+			foo.scale(3)
+			eventually(t, "the scale is seen", func() bool { return foo.condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
+			if now := foo.deployment("web"); now.GetGeneration() != orphan.GetGeneration() || len(now.GetOwnerReferences()) > 0 {
+				t.Error("the orphan was touched")
+			}
+		})
+	}
+}
+
+// Under a new name the Deployment of the old one goes, but not before the new
+// one is available.
+func TestDeploymentIsRenamed(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	startInnerFor(t, ns, []replica.Kind{replica.AppService()}, nil)
+	foo := newOwner(t, ns, replica.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
+	foo.ready("two pods")
+	quota(t, ns, "3") // one pod more than there are
+	foo.patch(`{"spec":{"deploymentName":"api"}}`)
+	eventually(t, "the new Deployment lacks a pod, and foo says why", func() bool {
+		c := foo.condition(apis.ConditionReplicaFailure)
+		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, "exceeded quota")
+	})
+	if old := foo.deployment("web"); old == nil || old.GetDeletionTimestamp() != nil {
+		t.Error("the old Deployment went before the new one was available")
+	}
+	quota(t, ns, "20")
+	foo.ready("the new Deployment is there")
+	eventually(t, "the old one is gone", func() bool { return foo.deployment("web") == nil && len(foo.livePods()) == 2 })
+}
+
+// For every write of a story and every way in which it can go wrong, a new loop
+// ends with the one Deployment that was asked for last.
+func TestEveryCrashPointOfADeployment(t *testing.T) {
+	t.Parallel()
+	story := func(t *testing.T, k int64, way string) int64 {
+		ns := newNamespace(t)
+		var writes atomic.Int64
+		d := newDriver(t, ns, nil)
+		var start func()
+		start = func() {
+			var l *innerLoop
+			l = startInnerFor(t, ns, []replica.Kind{replica.AppService()}, nil, crashAt(k, way, &writes, func() {
+				l.kill()
+				d.after(start)
+			}))
+		}
+		foo := newOwner(t, ns, replica.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(0)})
+		start()
+		foo.scale(2)
+		foo.ready("two pods")
+		foo.patch(`{"spec":{"deploymentName":"api","image":"other"}}`)
+		eventually(t, "there is one Deployment, as wanted", func() bool {
+			list, err := deploymentsIn(ns).List(t.Context(), metav1.ListOptions{})
+			return err == nil && len(list.Items) == 1 && list.Items[0].GetName() == "api" && replicasOf(&list.Items[0]) == 2
+		})
+		foo.ready("renamed")
+		foo.scale(0)
+		foo.ready("no pods")
+		d.close()
+		return writes.Load()
+	}
+	total := story(t, 0, "")
+	for k := int64(1); k <= total+1; k++ {
+		for _, way := range []string{beforeWrite, afterWrite, replyLost} {
+			t.Run(fmt.Sprintf("%s-%d", way, k), func(t *testing.T) {
+				t.Parallel()
+				story(t, k, way)
+			})
+		}
+	}
+}
+
+// widget is a fifth kind: a declaration, and nothing in the engine knows it.
+func widget() replica.Kind {
+	return replica.Kind{
+		Resource:     schema.GroupVersionResource{Group: "fifth.example.com", Version: "v1", Resource: "widgets"},
+		Kind:         "Widget",
+		Singular:     "widget",
+		ReplicasPath: []string{"spec", "size"},
+		Recipe: replica.Recipe{
+			Plan:         replica.PlanDeployment,
+			TemplatePath: []string{"spec", "pod"},
+			Status:       replica.StatusPaths{Selector: []string{"status", "selector"}, PodNames: []string{"status", "nodes"}},
+		},
+	}
+}
+
+// widgetCRD has the status of the tutorial's HelloWorld: names, which must be
+// there, and a place for nothing else.
+const widgetCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.fifth.example.com}
+spec:
+  group: fifth.example.com
+  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [size]
+            properties: {size: {type: integer, format: int32}, pod: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+          status:
+            type: object
+            required: [nodes]
+            properties: {nodes: {type: array, items: {type: string}}}
+`
+
+// A kind takes a declaration and no change of the engine; and where its CRD has
+// no place for what the loop finds, that is not written again and again.
+func TestFifthKind(t *testing.T) {
+	t.Parallel()
+	installKind(t, widget(), widgetCRD)
+	ns := newNamespace(t)
+	l := startInnerFor(t, ns, []replica.Kind{widget()}, nil)
+	foo := newOwner(t, ns, widget(), "foo", map[string]any{"size": int64(0), "pod": map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{"of": "foo"}},
+		"spec":     map[string]any{"containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
+	}})
+	names := func() []string {
+		list, _, _ := unstructured.NestedStringSlice(foo.get().Object, "status", "nodes")
+		return list
+	}
+	eventually(t, "the list of names is there and empty", func() bool {
+		list, found, err := unstructured.NestedSlice(foo.get().Object, "status", "nodes")
+		return err == nil && found && list != nil && len(list) == 0
+	})
+	foo.scale(3)
+	eventually(t, "three names are told", func() bool { return len(names()) == 3 && len(foo.livePods()) == 3 })
+	if pod := foo.livePods()[0]; pod.Labels["of"] != "foo" || pod.Spec.Containers[0].Image != "busybox" {
+		t.Errorf("a pod has the labels %v and the image %s", pod.Labels, pod.Spec.Containers[0].Image)
+	}
+	must(t, kubectl(t, ns, "delete", "pod", names()[0], "--wait=false"))
+	eventually(t, "the names are those of the pods again", func() bool {
+		var live []string
+		for _, pod := range foo.livePods() {
+			live = append(live, pod.Name)
+		}
+		slices.Sort(live)
+		return len(live) == 3 && reflect.DeepEqual(names(), live)
+	})
+	looks, writes := converges(t, ns, l)
+	foo.patch(`{"metadata":{"annotations":{"a":"b"}}}`)
+	staysQuiet(t, ns, l, looks, writes)
+	if status := foo.get().Object["status"]; len(status.(map[string]any)) != 1 {
+		t.Errorf("the status is %v", status)
+	}
+}

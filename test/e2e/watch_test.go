@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +37,8 @@ type witness struct {
 	wrong []string
 	// changed is closed, and made anew, with every event.
 	changed chan struct{}
+	// look, where it is set, is called at every event.
+	look func()
 }
 
 // watchPods starts a witness. When the test ends, anything wrong that it saw
@@ -105,8 +108,42 @@ func (w *witness) saw(obj any, gone bool) {
 			w.imps[imp.Name] = imp
 		}
 	}
+	if w.look != nil {
+		w.look()
+	}
 	close(w.changed)
 	w.changed = make(chan struct{})
+}
+
+// fewestHealthy counts from now on how many pods are ready and not about to go.
+// What it returns says how few there were at any moment.
+func (w *witness) fewestHealthy() func() int {
+	fewest := math.MaxInt
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.look = func() {
+		healthy := 0
+		for _, pod := range w.pods {
+			if pod.DeletionTimestamp == nil && isReadyPod(pod) {
+				healthy++
+			}
+		}
+		fewest = min(fewest, healthy)
+	}
+	return func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return fewest
+	}
+}
+
+func isReadyPod(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
 }
 
 func (w *witness) sawPod(pod *corev1.Pod, gone bool) {

@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// newNode makes a node that kwok plays, and takes it away when the test ends.
+// Other tests' pods do not come to a node with a taint.
+func newNode(t *testing.T, name string, labels map[string]string, taints ...corev1.Taint) {
+	t.Helper()
+	room := corev1.ResourceList{"cpu": resource.MustParse("100"), "memory": resource.MustParse("1Ti"), "pods": resource.MustParse("500")}
+	_, err := cluster.core.Nodes().Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}},
+		Spec:       corev1.NodeSpec{Taints: taints},
+		Status:     corev1.NodeStatus{Capacity: room, Allocatable: room},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { deleteNode(t, name) })
+	eventually(t, "the node "+name+" is ready", func() bool {
+		node, err := cluster.core.Nodes().Get(t.Context(), name, metav1.GetOptions{})
+		return err == nil && isReadyNode(node) && len(node.Spec.Taints) == len(taints)
+	})
+}
+
+func isReadyNode(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// awaitBudget waits until the PodDisruptionBudget foo of so many pods allows n
+// evictions. The disruption controller hears of a new CRD every half minute, and
+// waits longer and longer before it tries again, unless the budget changes.
+func awaitBudget(t *testing.T, namespace string, pods, n int32) {
+	t.Helper()
+	var status policyv1.PodDisruptionBudgetStatus
+	tries := 0
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second/2, deadline, true, func(ctx context.Context) (bool, error) {
+		tries++
+		change := fmt.Appendf(nil, `{"metadata":{"annotations":{"e2e/tries":"%d"}}}`, tries)
+		var found policyv1.PodDisruptionBudget
+		err := cluster.core.RESTClient().Patch(types.MergePatchType).AbsPath("/apis/policy/v1/namespaces/" + namespace + "/poddisruptionbudgets/foo").Body(change).Do(ctx).Into(&found)
+		status = found.Status
+		return status.ExpectedPods == pods && status.DisruptionsAllowed == n, err
+	})
+	if err != nil {
+		t.Fatalf("waited in vain until the budget of %d pods allows %d evictions: %v; it is %+v", pods, n, err, status)
+	}
+}
+
+func evict(t *testing.T, namespace, pod string) error {
+	t.Helper()
+	return cluster.core.Pods(namespace).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod}})
+}
+
+// A budget in parts of the whole needs to know how many pods there should be,
+// which the disruption controller reads from /scale.
+func TestDisruptionBudget(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	apply(t, ns, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: foo}, spec: {maxUnavailable: 25%, selector: {matchLabels: {app: foo}}}}")
+	d.create(4, map[string]any{
+		"metadata": map[string]any{"finalizers": []any{holder}}, // an evicted pod stays for a while
+		"spec":     map[string]any{"containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
+	})
+	startLoop(t, ns)
+	w.settles(t, "foo", 4)
+	awaitBudget(t, ns, 4, 1)
+	pods := w.owned("foo")
+	if err := evict(t, ns, pods[0].Name); err != nil {
+		t.Fatalf("the first eviction: %v", err)
+	}
+	awaitBudget(t, ns, 4, 0)
+	if err := evict(t, ns, pods[1].Name); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget") {
+		t.Errorf("the eviction beyond the budget: %v", err)
+	}
+	patch := []byte(`{"metadata":{"finalizers":null}}`)
+	for _, pod := range pods {
+		if _, err := cluster.core.Pods(ns).Patch(t.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.until(t, "the evicted pod is gone", func() bool { return w.pods[pods[0].UID] == nil })
+	w.settles(t, "foo", 4)
+	awaitBudget(t, ns, 4, 1)
+}
+
+// kubectl drain moves the pods of a node to another without ever taking more
+// than the budget allows.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	pool := map[string]string{"e2e/pool": ns}
+	taint := corev1.Taint{Key: "e2e/pool", Value: ns, Effect: corev1.TaintEffectNoSchedule}
+	first, second := ns+"-first", ns+"-second"
+	newNode(t, first, pool, taint)
+	apply(t, ns, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: foo}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: foo}}}}")
+	apply(t, ns, object("foo", `
+spec:
+  replicas: 3
+  template:
+    spec:
+      terminationGracePeriodSeconds: 1
+      nodeSelector: {e2e/pool: `+ns+`}
+      tolerations: [{key: e2e/pool, operator: Exists}]
+      containers: [{name: main, image: web}]`))
+	startLoop(t, ns)
+	w.settles(t, "foo", 3)
+	newNode(t, second, pool, taint)
+	awaitBudget(t, ns, 3, 1)
+	fewest := w.fewestHealthy()
+
+	must(t, kubectl(t, "", "drain", first, "--timeout=2m"))
+	w.settles(t, "foo", 3)
+	if n := fewest(); n < 2 {
+		t.Errorf("at one moment %d pods were healthy, the budget wants 2", n)
+	}
+	for _, pod := range w.owned("foo") {
+		if pod.Spec.NodeName != second {
+			t.Errorf("%s is on %s, want %s", pod.Name, pod.Spec.NodeName, second)
+		}
+	}
+}
+
+// An autoscaler changes the count through /scale. There are no metrics here, so
+// it only enforces its least and its most.
+func TestAutoscaler(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	startLoop(t, ns)
+	autoscale := func(apiVersion, kind string, least, most int) {
+		t.Helper()
+		apply(t, ns, fmt.Sprintf("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s}, spec: {minReplicas: %d, maxReplicas: %d, scaleTargetRef: {apiVersion: %s, kind: %s, name: foo}}}",
+			strings.ToLower(kind), least, most, apiVersion, kind))
+	}
+	// Neither says how many: the default of the schema is what the autoscaler reads.
+	apply(t, ns, object("foo", ""))
+	apply(t, ns, manifest(appService, "foo", "spec: {deploymentName: web}"))
+	w.settles(t, "foo", 1)
+	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 3, 5)
+	autoscale("appcontroller.k8s.io/v1alpha1", "AppService", 2, 2)
+	w.settles(t, "foo", 3)
+	eventually(t, "the autoscaler has scaled the AppService", func() bool {
+		return must(t, kubectl(t, ns, "get", "appservice", "foo", "-o", "jsonpath={.spec.replicas}")) == "2"
+	})
+	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 1, 2)
+	w.settles(t, "foo", 2)
+}
+
+// deleteNode takes a node away, if it is there.
+func deleteNode(t *testing.T, name string) {
+	t.Helper()
+	// A test that has ended has no context of its own any more.
+	err := cluster.core.Nodes().Delete(context.Background(), name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}

@@ -27,7 +27,7 @@ func (o *leaseOptions) addFlags(cmd *cobra.Command) {
 
 // hold waits for the lease and works while it is held, with a config whose
 // clients write only then.
-func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self status.Loop, say func(string, ...any),
+func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self status.Loop, metrics *controller.Metrics, say func(string, ...any),
 	work func(context.Context, *rest.Config) error) error {
 	if !o.elect {
 		return work(ctx, config)
@@ -36,7 +36,7 @@ func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self statu
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	lease := &controller.Lease{Client: client, Self: self, ExitIfHeld: o.ifHeld == "exit", Say: say}
+	lease := &controller.Lease{Client: client, Self: self, ExitIfHeld: o.ifHeld == "exit", Say: say, Metrics: metrics}
 	fenced := rest.CopyConfig(config)
 	fenced.Wrap(lease.Fence)
 	err = lease.Hold(ctx, func(ctx context.Context) error { return work(ctx, fenced) })

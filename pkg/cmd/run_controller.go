@@ -31,12 +31,16 @@ type runControllerOptions struct {
 	allNamespaces bool
 	workers       int
 	lease         leaseOptions
+	serve         serveOptions
+	limit         limitOptions
 	once, dryRun  bool
 	timeout       time.Duration
 	output        string // of a dry run
 
 	several bool // namespaces
 	plans   plans
+	metrics *controller.Metrics
+	health  health
 }
 
 func newRunControllerCommand(c *clients, version string, streams genericiooptions.IOStreams) *cobra.Command {
@@ -89,6 +93,8 @@ which rights are missing is tried again later and does not stop the others.`,
 	cmd.Flags().IntVar(&o.workers, "workers", o.workers, "How many objects are reconciled at the same time.")
 	o.lease.addFlags(cmd)
 	o.addOnceFlags(cmd)
+	o.serve.addFlags(cmd)
+	o.limit.addFlags(cmd)
 	return cmd
 }
 
@@ -108,7 +114,10 @@ func (o *runControllerOptions) check(cmd *cobra.Command) error {
 	case o.output != "" && o.output != "json":
 		return usageErrorf(cmd, "--output must be \"json\", not %q", o.output)
 	}
-	return nil
+	if err := o.limit.check(cmd); err != nil {
+		return err
+	}
+	return o.serve.check(cmd)
 }
 
 func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
@@ -124,6 +133,13 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	if err := o.announce(c, config.Host, namespaces); err != nil {
 		return err
 	}
+	o.metrics = controller.NewMetrics(o.version)
+	stop, err := o.serve.serve(ctx, config, o.metrics, &o.health, o.out.say)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	config.Wrap(o.metrics.Count)
 	whole := ctx
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
@@ -168,14 +184,16 @@ func (o *runControllerOptions) runIn(ctx context.Context, config *rest.Config, n
 	if o.dryRun {
 		return o.work(ctx, readOnly(config), namespace)
 	}
+	o.health.waits(namespace, "waiting for the lease")
 	self := controller.ThisProcess(o.version, status.Scope{Namespace: namespace})
-	return o.lease.hold(ctx, config, self, o.sayOf(namespace), func(ctx context.Context, config *rest.Config) error {
+	return o.lease.hold(ctx, config, self, o.metrics, o.sayOf(namespace), func(ctx context.Context, config *rest.Config) error {
 		return o.work(ctx, config, namespace)
 	})
 }
 
 // work runs a loop until the context ends, or until there is nothing to do.
 func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, namespace string) error {
+	config = o.limit.apply(config)
 	dynamic, err := dynamicFor(config)
 	if err != nil {
 		return err
@@ -192,11 +210,14 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 		Qualified: o.several,
 		Workers:   o.workers,
 		DryRun:    o.dryRun,
+		Metrics:   o.metrics,
 		Out:       o.out,
 	})
 	if err != nil {
 		return err
 	}
+	o.health.works(namespace, loop)
+	defer o.health.waits(namespace, "waiting for the lease")
 	if o.ends() {
 		return o.settle(ctx, loop)
 	}

@@ -46,6 +46,8 @@ type Options struct {
 	Out io.Writer
 	// DryRun makes the loop look and plan, and write nothing at all.
 	DryRun bool
+	// Metrics count what the loop does; nil means that nobody asks.
+	Metrics *Metrics
 	// Clock tells the time; nil means the machine's.
 	Clock clock.PassiveClock
 }
@@ -74,7 +76,8 @@ type Controller struct {
 	outMu sync.Mutex
 	out   io.Writer
 
-	looks atomic.Int64
+	looks   atomic.Int64
+	metrics *Metrics
 }
 
 // Reconciles is how many times an object was looked at. A converged system
@@ -93,7 +96,12 @@ const (
 
 // New makes a Controller; Run starts it.
 func New(opts Options) (*Controller, error) {
+	metrics := opts.Metrics
+	if metrics == nil {
+		metrics = NewMetrics("")
+	}
 	c := &Controller{
+		metrics:   metrics,
 		core:      opts.Core,
 		dynamic:   opts.Dynamic,
 		namespace: opts.Namespace,
@@ -101,11 +109,12 @@ func New(opts Options) (*Controller, error) {
 		qualified: opts.Qualified || opts.Namespace == metav1.NamespaceAll,
 		dryRun:    opts.DryRun,
 		clock:     opts.Clock,
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry)),
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
+			workqueue.TypedRateLimitingQueueConfig[key]{Name: queueName(opts.Namespace), MetricsProvider: metrics}),
 		owners:    map[string]*owners{},
 		memory:    newMemory(),
-		standings: newStandings(),
+		standings: newStandings(metrics.converging),
 		sweeps:    make(chan struct{}, 1),
 		out:       opts.Out,
 	}
@@ -122,12 +131,31 @@ func New(opts Options) (*Controller, error) {
 		c.clock = clock.RealClock{}
 	}
 	for _, kind := range opts.Kinds {
+		metrics.know(kind.CRD())
 		c.owners[kind.CRD()] = &owners{
 			kind:   kind,
 			client: opts.Dynamic.Resource(kind.Resource),
 		}
 	}
 	return c, nil
+}
+
+// queueName is the queue's in the metrics.
+func queueName(namespace string) string {
+	if namespace == metav1.NamespaceAll {
+		return replica.FieldManager
+	}
+	return replica.FieldManager + "/" + namespace
+}
+
+// Synced says whether all that there was at the start has been read.
+func (c *Controller) Synced() bool {
+	for _, o := range c.owners {
+		if _, synced := o.cached(); !synced {
+			return false
+		}
+	}
+	return c.pods.HasSynced()
 }
 
 // Run reconciles until the context ends, and returns when the writes under way
@@ -206,6 +234,7 @@ func (c *Controller) handle(ctx context.Context, k key) {
 	c.looks.Add(1)
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name))
 	again, err := c.reconcile(ctx, k)
+	c.metrics.reconciled(k.kind, err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return

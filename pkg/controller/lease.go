@@ -46,6 +46,8 @@ type Lease struct {
 	ExitIfHeld bool
 	// Say takes a line for the person who watches the loop.
 	Say func(format string, args ...any)
+	// Metrics tell whether the lease is held.
+	Metrics *Metrics
 	// Clock tells the time, with jumps; nil means the machine's.
 	Clock clock.PassiveClock
 
@@ -70,6 +72,7 @@ var (
 // up when the work is done. Hold returns what the work does, nil if it was
 // stopped while it waited, and an error at once where rights are missing.
 func (l *Lease) Hold(ctx context.Context, work func(context.Context) error) error {
+	l.tell(false)
 	for first := true; ; first = false {
 		err := l.term(ctx, first, work)
 		if ctx.Err() != nil || !errors.Is(err, errLeaseLost) {
@@ -175,6 +178,7 @@ func (l *Lease) renewedAt(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewed = sent
+	l.tell(true)
 }
 
 // drop ends the right to write, and says whether there was one.
@@ -183,7 +187,15 @@ func (l *Lease) drop() bool {
 	defer l.mu.Unlock()
 	held := !l.renewed.IsZero()
 	l.renewed = time.Time{}
+	l.tell(false)
 	return held
+}
+
+func (l *Lease) tell(held bool) {
+	if l.Metrics != nil {
+		namespace, name := l.Self.Scope.Lease()
+		l.Metrics.lead(namespace+"/"+name, held)
+	}
 }
 
 func (l *Lease) now() time.Time {

@@ -44,6 +44,7 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	}()
 	rec := c.memory.of(k, obj.GetUID())
 	if c.cachesBehind(k, owners, rec) {
+		c.metrics.cacheWaits.WithLabelValues(k.kind).Inc()
 		return cacheTimeout, nil
 	}
 	if c.memory.lifted(k) {
@@ -161,7 +162,9 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	} else {
 		statusDone <- nil
 	}
+	c.metrics.planned(k.kind, p)
 	out, done, err := w.execute(ctx)
+	c.metrics.wrote(k.kind, out)
 	statusErr := <-statusDone
 	rec.plan = p.Memory
 	rec.plan.Written = wrote

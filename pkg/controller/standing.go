@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,6 +32,7 @@ type Standing struct {
 	Planned *Planned
 
 	since time.Time // Failed
+	began time.Time // not Converged
 }
 
 // standings are those of all objects.
@@ -38,10 +40,11 @@ type standings struct {
 	mu      sync.Mutex
 	of      map[key]Standing
 	changed chan struct{} // holds one at the most: there is something new
+	took    *prometheus.HistogramVec
 }
 
-func newStandings() *standings {
-	return &standings{of: map[key]Standing{}, changed: make(chan struct{}, 1)}
+func newStandings(took *prometheus.HistogramVec) *standings {
+	return &standings{of: map[key]Standing{}, changed: make(chan struct{}, 1), took: took}
 }
 
 // poke says that something is new.
@@ -57,8 +60,17 @@ func (s *standings) set(k key, now time.Time, standing Standing) {
 	defer s.mu.Unlock()
 	standing.Kind, standing.Namespace, standing.Name = k.kind, k.namespace, k.name
 	standing.since = now
-	if before := s.of[k]; before.Failed && standing.Failed {
+	before := s.of[k]
+	if before.Failed && standing.Failed {
 		standing.since = before.since
+	}
+	switch {
+	case standing.Converged && !before.began.IsZero():
+		s.took.WithLabelValues(k.kind).Observe(now.Sub(before.began).Seconds())
+	case !standing.Converged && before.began.IsZero():
+		standing.began = now
+	case !standing.Converged:
+		standing.began = before.began
 	}
 	s.of[k] = standing
 	s.poke()

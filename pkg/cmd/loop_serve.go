@@ -1,0 +1,208 @@
+package cmd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+)
+
+// serveOptions say where metrics and health can be asked for.
+type serveOptions struct {
+	metrics, health   string
+	secure            bool
+	certFile, keyFile string
+}
+
+func (o *serveOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.metrics, "metrics-bind-address", "", `Where to serve /metrics, such as ":8080"; empty or "0" means nowhere. Without a host only this machine can reach it (loopback); "0.0.0.0:8080" is for all.`)
+	cmd.Flags().StringVar(&o.health, "health-probe-bind-address", "", `Where to serve /healthz and /readyz, such as ":8081"; likewise.`)
+	cmd.Flags().BoolVar(&o.secure, "metrics-secure", false, "Serve metrics by TLS, to those alone whose token the API server knows (TokenReview) and who may get the path /metrics (SubjectAccessReview).")
+	cmd.Flags().StringVar(&o.certFile, "metrics-cert-file", "", "With --metrics-secure: the certificate to serve with, read again when it changes. Empty means one that is made at the start.")
+	cmd.Flags().StringVar(&o.keyFile, "metrics-key-file", "", "With --metrics-secure: the private key of --metrics-cert-file.")
+}
+
+func (o *serveOptions) check(cmd *cobra.Command) error {
+	for _, address := range []string{o.metrics, o.health} {
+		if _, _, err := net.SplitHostPort(address); served(address) && err != nil {
+			return usageErrorf(cmd, "%q is no address to serve on: %w", address, err)
+		}
+	}
+	switch {
+	case o.secure && !served(o.metrics):
+		return usageErrorf(cmd, "--metrics-secure needs --metrics-bind-address")
+	case (o.certFile != "" || o.keyFile != "") && !o.secure:
+		return usageErrorf(cmd, "--metrics-cert-file and --metrics-key-file need --metrics-secure")
+	case (o.certFile == "") != (o.keyFile == ""):
+		return usageErrorf(cmd, "--metrics-cert-file and --metrics-key-file need each other")
+	}
+	return nil
+}
+
+func served(address string) bool { return address != "" && address != "0" }
+
+// serve starts what was asked for; stop ends it.
+func (o *serveOptions) serve(ctx context.Context, config *rest.Config, metrics *controller.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
+	var servers []*http.Server
+	stop = func() {
+		for _, s := range servers {
+			_ = s.Close() // nothing is lost: who asks, asks again
+		}
+	}
+	start := func(address, what string, handler http.Handler, security *tls.Config) error {
+		if !served(address) {
+			return nil
+		}
+		listener, err := listen(ctx, address)
+		if err != nil {
+			return fmt.Errorf("serve %s: %w", what, err)
+		}
+		scheme := "http"
+		if security != nil {
+			scheme = "https"
+			listener = tls.NewListener(listener, security)
+		}
+		server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+		servers = append(servers, server)
+		go func() {
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				say("%s are not served any more: %v", what, err)
+			}
+		}()
+		say("Serving %s at %s://%s", what, scheme, listener.Addr())
+		return nil
+	}
+	pages := http.NewServeMux()
+	pages.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	var metricsHandler http.Handler = pages
+	var security *tls.Config
+	if o.secure {
+		if metricsHandler, err = reviewed(config, pages); err != nil {
+			return stop, err
+		}
+		if security, err = o.certificate(); err != nil {
+			return stop, err
+		}
+	}
+	if err := start(o.metrics, "metrics", metricsHandler, security); err != nil {
+		return stop, err
+	}
+	return stop, start(o.health, "health", h.pages(), nil)
+}
+
+// listen listens on loopback, unless the address has a host.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address
+	}
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+}
+
+// certificate is what the metrics are served with.
+func (o *serveOptions) certificate() (*tls.Config, error) {
+	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+		return &pair, err
+	}
+	if o.certFile == "" {
+		host, _, err := net.SplitHostPort(o.metrics)
+		if err != nil {
+			return nil, err
+		}
+		if host == "" {
+			host = "localhost"
+		}
+		certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.IPv4(127, 0, 0, 1)}, []string{"localhost"})
+		if err != nil {
+			return nil, fmt.Errorf("make a certificate: %w", err)
+		}
+		pair, err := tls.X509KeyPair(certificate, key)
+		if err != nil {
+			return nil, fmt.Errorf("make a certificate: %w", err)
+		}
+		load = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
+	}
+	if _, err := load(nil); err != nil {
+		return nil, fmt.Errorf("read the certificate: %w", err)
+	}
+	return &tls.Config{GetCertificate: load, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+}
+
+// health is what the probes ask for. A loop that waits for its lease is ready
+// to take over; one that works is ready once it has read what there is.
+type health struct {
+	mu    sync.Mutex
+	loops map[string]func() (ready bool, words string) // by namespace
+}
+
+func (h *health) set(namespace string, state func() (bool, string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.loops == nil {
+		h.loops = map[string]func() (bool, string){}
+	}
+	h.loops[namespace] = state
+}
+
+// waits says that a loop does not work, and why.
+func (h *health) waits(namespace, why string) {
+	h.set(namespace, func() (bool, string) { return true, why })
+}
+
+// works says that a loop works, and how far it is.
+func (h *health) works(namespace string, loop *controller.Controller) {
+	h.set(namespace, func() (bool, string) {
+		if !loop.Synced() {
+			return false, "the lease is held; the caches are being filled"
+		}
+		return true, "the lease is held; the caches are filled"
+	})
+}
+
+// ready says whether all loops are, with a line for each.
+func (h *health) ready() (ok bool, lines []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ok = true
+	for namespace, state := range h.loops {
+		ready, words := state()
+		sign := "+"
+		if !ready {
+			ok, sign = false, "-"
+		}
+		if namespace == "" {
+			namespace = "all namespaces"
+		}
+		lines = append(lines, fmt.Sprintf("[%s]%s: %s", sign, namespace, words))
+	}
+	slices.Sort(lines)
+	return ok, lines
+}
+
+func (h *health) pages() http.Handler {
+	pages := http.NewServeMux()
+	pages.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok") //nolint:errcheck // who asked has gone
+	})
+	pages.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		ok, lines := h.ready()
+		if !ok {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		fmt.Fprintln(w, strings.Join(lines, "\n")) //nolint:errcheck // who asked has gone
+	})
+	return pages
+}

@@ -1,0 +1,185 @@
+package controller
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+)
+
+// Metrics counts what the loops of this process do. What client-go's queues
+// and clients do has the names that Kubernetes' own components give it.
+type Metrics struct {
+	*prometheus.Registry
+
+	reconciles, plans, created, deleted, refusals, cacheWaits *prometheus.CounterVec
+	converging                                                *prometheus.HistogramVec
+	leading                                                   *prometheus.GaugeVec
+
+	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+
+	depth, unfinished, longest *prometheus.GaugeVec
+	adds, retries              *prometheus.CounterVec
+	queued, worked             *prometheus.HistogramVec
+}
+
+var _ workqueue.MetricsProvider = (*Metrics)(nil)
+
+// NewMetrics makes metrics that nobody has counted in.
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{Registry: prometheus.NewRegistry()}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		m.MustRegister(c)
+		return c
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+		m.MustRegister(g)
+		return g
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		m.MustRegister(h)
+		return h
+	}
+	m.reconciles = counter("imoocpod_reconciles_total", "Looks at an object, by kind and result: done, error.", "kind", "result")
+	m.plans = counter("imoocpod_plans_total", "Plans by kind and by what they want done: create, delete, status, later, nothing. A plan may want several.", "kind", "action")
+	m.created = counter("imoocpod_pods_created_total", "Pods that were created, by kind of their owner.", "kind")
+	m.deleted = counter("imoocpod_pods_deleted_total", "Pods that were deleted, by kind of their owner.", "kind")
+	m.refusals = counter("imoocpod_refusals_total", "Creates that were refused, by kind of the owner and reason.", "kind", "reason")
+	m.cacheWaits = counter("imoocpod_cache_waits_total", "Looks that were put off because a cache had yet to see the loop's own writes.", "kind")
+	m.converging = histogram("imoocpod_convergence_duration_seconds", "Time from when an object was found not to have what it asks for until it has.",
+		prometheus.ExponentialBuckets(0.05, 2, 15), "kind")
+	m.leading = gauge("leader_election_master_status", "1 while this process holds the lease, 0 while it waits for it.", "name")
+
+	m.requests = counter("rest_client_requests_total", "Number of HTTP requests, partitioned by status code, method, and host.", "code", "method", "host")
+	m.latency = histogram("rest_client_request_duration_seconds", "Request latency in seconds. Broken down by verb, and host.",
+		[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, "verb", "host")
+
+	times := prometheus.ExponentialBuckets(10e-9, 10, 10)
+	m.depth = gauge("workqueue_depth", "Current depth of workqueue", "name")
+	m.adds = counter("workqueue_adds_total", "Total number of adds handled by workqueue", "name")
+	m.queued = histogram("workqueue_queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.", times, "name")
+	m.worked = histogram("workqueue_work_duration_seconds", "How long in seconds processing an item from workqueue takes.", times, "name")
+	m.unfinished = gauge("workqueue_unfinished_work_seconds", "How many seconds of work is in progress that work_duration has not observed. Large values indicate stuck threads.", "name")
+	m.longest = gauge("workqueue_longest_running_processor_seconds", "How many seconds has the longest running processor for workqueue been running.", "name")
+	m.retries = counter("workqueue_retries_total", "Total number of retries handled by workqueue", "name")
+
+	m.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	gauge("imoocpod_build_info", "1, with the version of the program.", "version").WithLabelValues(version).Set(1)
+	return m
+}
+
+// know makes the counts of a kind begin at zero: what is absent is no answer.
+func (m *Metrics) know(kind string) {
+	for _, c := range []*prometheus.CounterVec{m.created, m.deleted, m.cacheWaits} {
+		c.WithLabelValues(kind)
+	}
+	m.converging.WithLabelValues(kind)
+}
+
+// reconciled counts a look at an object.
+func (m *Metrics) reconciled(kind string, err error) {
+	result := "done"
+	if err != nil {
+		result = "error"
+	}
+	m.reconciles.WithLabelValues(kind, result).Inc()
+}
+
+// planned counts what a plan wants.
+func (m *Metrics) planned(kind string, p plan.Plan) {
+	nothing := true
+	for action, wanted := range map[string]bool{
+		"create": len(p.Create) > 0, "delete": len(p.Delete) > 0, "status": p.WriteStatus, "later": p.Recheck > 0,
+	} {
+		if wanted {
+			m.plans.WithLabelValues(kind, action).Inc()
+			nothing = false
+		}
+	}
+	if nothing {
+		m.plans.WithLabelValues(kind, "nothing").Inc()
+	}
+}
+
+// wrote counts what came of a plan.
+func (m *Metrics) wrote(kind string, out *outcome) {
+	m.created.WithLabelValues(kind).Add(float64(out.created))
+	m.deleted.WithLabelValues(kind).Add(float64(out.deleted))
+	for _, r := range out.refused {
+		m.refusals.WithLabelValues(kind, r.reason).Inc()
+	}
+}
+
+// lead notes whether a lease, given as namespace/name, is held.
+func (m *Metrics) lead(lease string, held bool) {
+	value := 0.0
+	if held {
+		value = 1
+	}
+	m.leading.WithLabelValues(lease).Set(value)
+}
+
+// Count counts the requests that pass. A watch counts until it has begun.
+func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper { return counted{m, next} }
+
+type counted struct {
+	metrics *Metrics
+	next    http.RoundTripper
+}
+
+// RoundTrip sends a request and counts it.
+func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	start := time.Now()
+	resp, err := c.next.RoundTrip(r)
+	code := "<error>" // as client-go has it
+	if err == nil {
+		code = strconv.Itoa(resp.StatusCode)
+	}
+	c.metrics.requests.WithLabelValues(code, r.Method, r.URL.Host).Inc()
+	c.metrics.latency.WithLabelValues(r.Method, r.URL.Host).Observe(time.Since(start).Seconds())
+	return resp, err
+}
+
+// NewDepthMetric and its like are what a queue counts in.
+func (m *Metrics) NewDepthMetric(name string) workqueue.GaugeMetric {
+	return m.depth.WithLabelValues(name)
+}
+
+// NewAddsMetric counts what was put into the queue.
+func (m *Metrics) NewAddsMetric(name string) workqueue.CounterMetric {
+	return m.adds.WithLabelValues(name)
+}
+
+// NewLatencyMetric observes how long an item was in the queue.
+func (m *Metrics) NewLatencyMetric(name string) workqueue.HistogramMetric {
+	return m.queued.WithLabelValues(name)
+}
+
+// NewWorkDurationMetric observes how long an item was worked on.
+func (m *Metrics) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
+	return m.worked.WithLabelValues(name)
+}
+
+// NewUnfinishedWorkSecondsMetric tells of work under way.
+func (m *Metrics) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return m.unfinished.WithLabelValues(name)
+}
+
+// NewLongestRunningProcessorSecondsMetric tells of the longest work under way.
+func (m *Metrics) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return m.longest.WithLabelValues(name)
+}
+
+// NewRetriesMetric counts what is tried again.
+func (m *Metrics) NewRetriesMetric(name string) workqueue.CounterMetric {
+	return m.retries.WithLabelValues(name)
+}

@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// served waits until a loop says where it serves something.
+func (l *loop) served(t *testing.T, what string) string {
+	t.Helper()
+	l.says("Serving " + what + " at ")
+	at := regexp.MustCompile("Serving " + what + " at (https?://127.0.0.1:[0-9]+)").FindStringSubmatch(l.output())
+	if at == nil {
+		t.Fatalf("the loop does not serve %s on loopback:\n%s", what, l.output())
+	}
+	return at[1]
+}
+
+// page asks for a page, with a token if there is one.
+func page(t *testing.T, url, token string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the certificate is made at the start
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// Metrics and probes of a loop that works and of one that waits, and the
+// dashboard asks for nothing that there is not.
+func TestMetricsAndHealth(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	serve := []string{"--metrics-bind-address", ":0", "--health-probe-bind-address", ":0"}
+	first := startLoop(t, ns, serve...)
+	first.says("Serving health")
+	quota(t, ns, "4")
+	imoocpod(t, ns, "create", "foo", "--replicas", "3")
+	converged(t, ns, "foo", 3)
+	imoocpod(t, ns, "scale", "foo", "--replicas", "1")
+	converged(t, ns, "foo", 1)
+	imoocpod(t, ns, "create", "bar", "--replicas", "4")
+	eventually(t, "the refusal is reported", func() bool {
+		return condition(getImoocPod(t, ns, "bar"), apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
+	})
+	health := first.served(t, "health")
+	if code, body := page(t, health+"/healthz", ""); code != 200 || body != "ok\n" {
+		t.Errorf("/healthz: %d %s", code, body)
+	}
+	if code, body := page(t, health+"/readyz", ""); code != 200 || body != "[+]"+ns+": the lease is held; the caches are filled\n" {
+		t.Errorf("/readyz: %d %s", code, body)
+	}
+	_, metrics := page(t, first.served(t, "metrics")+"/metrics", "")
+	kind := `{kind="imoocpods.batch.tutorial.kubebuilder.io"}`
+	for _, want := range []string{
+		"imoocpod_pods_deleted_total" + kind + " 2",
+		"imoocpod_convergence_duration_seconds_count" + kind + " 2",
+		`imoocpod_refusals_total{kind="imoocpods.batch.tutorial.kubebuilder.io",reason="QuotaExceeded"} `,
+		`imoocpod_plans_total{action="create",kind="imoocpods.batch.tutorial.kubebuilder.io"} `,
+		`leader_election_master_status{name="` + ns + `/imoocpod-run-controller"} 1`,
+		`workqueue_adds_total{name="kubectl-imoocpod/` + ns + `"} `,
+		`rest_client_requests_total{code="201",host="`, `imoocpod_build_info{version="v`,
+	} {
+		if !strings.Contains(metrics, "\n"+want) {
+			t.Errorf("the metrics do not say %s:\n%s", want, grepLines(metrics, strings.SplitN(want, "{", 2)[0]))
+		}
+	}
+	checkDashboard(t, metrics)
+
+	second := startLoop(t, ns, append(serve, "--metrics-secure")...)
+	if code, body := page(t, second.served(t, "health")+"/readyz", ""); code != 200 || body != "[+]"+ns+": waiting for the lease\n" {
+		t.Errorf("/readyz of one that waits: %d %s", code, body)
+	}
+	secured := second.served(t, "metrics") + "/metrics"
+	if !strings.HasPrefix(secured, "https://") {
+		t.Errorf("the metrics are served at %s", secured)
+	}
+	apply(t, ns, fmt.Sprintf(`
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: scraper}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: scraper-%[1]s}
+rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: scraper-%[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scraper-%[1]s}
+subjects: [{kind: ServiceAccount, name: scraper, namespace: %[1]s}]
+`, ns))
+	token := func(account string) string { return strings.TrimSpace(must(t, kubectl(t, ns, "create", "token", account))) }
+	for name, test := range map[string]struct {
+		token string
+		code  int
+	}{
+		"no token":           {"", 401},
+		"a token of nobody":  {"nonsense", 401},
+		"one without rights": {token("default"), 403},
+		"one with the right": {token("scraper"), 200},
+	} {
+		if code, body := page(t, secured, test.token); code != test.code {
+			t.Errorf("%s: %d %.200s, want %d", name, code, body, test.code)
+		}
+	}
+	must(t, kubectl(t, "", "delete", "clusterrole,clusterrolebinding", "scraper-"+ns))
+}
+
+func grepLines(text, word string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// checkDashboard holds the queries of the dashboard against the metrics.
+func checkDashboard(t *testing.T, metrics string) {
+	t.Helper()
+	content, err := os.ReadFile("../../deploy/grafana/run-controller.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(content, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	// What Prometheus adds to what it scrapes.
+	added := map[string]bool{"instance": true}
+	labels := map[string]string{} // the label part of a metric
+	for _, sample := range regexp.MustCompile(`(?m)^([a-z_]+)(?:\{([^}]*)\})? `).FindAllStringSubmatch(metrics, -1) {
+		labels[sample[1]] = "," + sample[2]
+	}
+	queries := 0
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			queries++
+			name := regexp.MustCompile(`\b(imoocpod|workqueue|rest_client|leader_election|process)_[a-z_]+`).FindString(target.Expr)
+			have, exists := labels[name]
+			if !exists {
+				t.Errorf("%s: there is no metric %q", panel.Title, name)
+				continue
+			}
+			by := regexp.MustCompile(`by \(([^)]*)\)`).FindStringSubmatch(target.Expr)
+			for _, label := range strings.Split(by[1], ", ") {
+				if !added[label] && !strings.Contains(have, ","+label+"=") {
+					t.Errorf("%s: %s has no label %q, but %s", panel.Title, name, label, have)
+				}
+			}
+		}
+	}
+	if queries < 12 {
+		t.Errorf("only %d queries were found", queries)
+	}
+}

@@ -103,8 +103,9 @@ type work struct {
 	kind      replica.Kind
 	namespace string
 	owner     metav1.OwnerReference
-	template  *corev1.PodTemplateSpec
-	plan      plan.Plan
+	// of is the owner as the plan saw it.
+	of   plan.Owner
+	plan plan.Plan
 	// failing is for how many plans in a row the server could say neither yes
 	// nor no to a create.
 	failing int
@@ -172,7 +173,7 @@ func (w *work) delete(ctx context.Context, d plan.Deletion, o *outcome) error {
 func (w *work) create(ctx context.Context, creation plan.Creation, o *outcome) error {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	pod := newPod(w.kind, w.owner, w.template, w.namespace, creation)
+	pod := newPod(w.kind, w.owner, w.of, w.namespace, creation)
 	made, err := w.c.core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{FieldManager: replica.FieldManager})
 	switch {
 	case err == nil:

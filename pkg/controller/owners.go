@@ -144,7 +144,9 @@ func ownerView(kind replica.Kind, obj *unstructured.Unstructured) (plan.Owner, e
 		v.Problem = err.Error()
 	}
 	v.Template = template
-	if kind.Recipe.Plan == replica.PlanDeployment {
+	if kind.Recipe.Plan != replica.PlanDeployment {
+		v.TemplateHash = replica.TemplateHash(kind, obj)
+	} else {
 		if v.Wanted, err = wantedDeployment(kind, obj); err != nil {
 			v.Problem = err.Error()
 		}

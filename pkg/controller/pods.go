@@ -28,6 +28,7 @@ type podRecord struct {
 	ready      bool
 	readySince time.Time
 	bypasses   types.UID
+	template   string
 	// label is the UID in the identity label, and deployment the name of the
 	// Deployment that has the pod through a ReplicaSet; "": none has.
 	label      types.UID
@@ -76,6 +77,7 @@ func trimPod(obj any) (any, error) {
 		},
 		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		bypasses: types.UID(pod.Labels[apis.LabelBypasses]),
+		template: pod.Labels[apis.LabelTemplateHash],
 		label:    types.UID(pod.Labels[apis.LabelOwner]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
@@ -105,7 +107,7 @@ func (r podRecord) differs(old podRecord) bool {
 	if r.deployment != "" && r.deployment == old.deployment {
 		r.ready, old.ready = false, false // that is the Deployment's to tell
 	}
-	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready ||
+	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template ||
 		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.ownerUID() != old.ownerUID()
 }
 
@@ -148,6 +150,7 @@ func (r *podRecord) podView(owner string, uid types.UID) plan.Pod {
 		Finished:   r.finished,
 		Ready:      r.ready,
 		ReadySince: r.readySince,
+		Template:   r.template,
 		Deployment: r.deployment,
 	}
 	if r.DeletionTimestamp != nil {
@@ -160,8 +163,9 @@ func (r *podRecord) podView(owner string, uid types.UID) plan.Pod {
 }
 
 // newPod makes a pod from the owner's template.
-func newPod(kind replica.Kind, owner metav1.OwnerReference, template *corev1.PodTemplateSpec, namespace string, c plan.Creation) *corev1.Pod {
-	return &corev1.Pod{
+func newPod(kind replica.Kind, owner metav1.OwnerReference, of plan.Owner, namespace string, c plan.Creation) *corev1.Pod {
+	template := of.Template
+	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            plan.PodName(owner.Name, owner.UID, c.Bypasses, c.Slot),
 			Namespace:       namespace,
@@ -172,6 +176,10 @@ func newPod(kind replica.Kind, owner metav1.OwnerReference, template *corev1.Pod
 		},
 		Spec: template.Spec,
 	}
+	if of.TemplateHash != "" {
+		pod.Labels[apis.LabelTemplateHash] = of.TemplateHash
+	}
+	return pod
 }
 
 // identity adds the labels by which the loop finds a pod to those of the template.

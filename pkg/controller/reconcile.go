@@ -134,7 +134,7 @@ func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes)
 // goes, is written at the same time.
 func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *notes,
 	view plan.View, p plan.Plan) (time.Duration, error) {
-	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), template: view.Owner.Template, plan: p,
+	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), of: view.Owner, plan: p,
 		failing: rec.failing}
 	w.current = func() bool {
 		cached := o.get(k.namespace, k.name)

@@ -20,6 +20,7 @@ const maxCreates = 10_000
 //     pods than slots, a terminating one counted.
 //   - Surplus pods go, highest slot first, while at least Desired stay.
 //   - What then still stands outside the slots is replaced one by one.
+//   - Pods of an older template are replaced a few at a time (roll).
 //   - Finished pods are deleted after their slot's back-off, which frees the name.
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
@@ -146,7 +147,7 @@ func (m Memory) wait(slot Slot, v View) time.Duration {
 // deletions lists the pods to delete, and how soon a finished one becomes due
 // or a terminating one is lost.
 func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck time.Duration) {
-	var misplaced []Pod
+	var misplaced, filling []Pod
 	filled := fillers(pods, s)
 	moving, ready := false, true
 	for _, pod := range pods {
@@ -165,14 +166,17 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 		case pod.Terminating:
 			moving = true
 		case wanted && filled[pod.Slot] == pod.UID:
+			filling = append(filling, pod)
 			ready = ready && pod.Ready
 		default:
 			misplaced = append(misplaced, pod)
 		}
 	}
+	rolled := roll(v, s, filling)
+	list = append(list, rolled...)
 	slices.SortFunc(misplaced, highestFirst)
 	surplus := len(filled) + len(misplaced) - int(s.count)
-	moving = moving || surplus != 0
+	moving = moving || surplus != 0 || len(rolled) > 0
 	for i, pod := range misplaced {
 		if i < surplus {
 			list = append(list, Deletion{Pod: pod, Why: Surplus})

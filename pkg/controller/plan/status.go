@@ -110,9 +110,12 @@ func (p *Plan) podsStatus(v View, s slots) {
 			if pod.Ready {
 				found.Ready++
 			}
+			if !v.outdated(pod) {
+				found.Updated++
+			}
 		}
 	}
-	found.Updated, found.Available = found.Current, found.Ready
+	found.Available = found.Ready
 	slices.Sort(found.PodNames)
 	p.decideStatus(v, found, readyCondition(found), progressingCondition(v, found, *p, ending), failureCondition(p.Memory, v.Owner.Problem))
 }
@@ -124,7 +127,11 @@ func readyCondition(s Status) metav1.Condition {
 		Reason:  "PodsNotReady",
 		Message: fmt.Sprintf("%d of %d pods are ready", s.Ready, s.Desired),
 	}
-	if s.Ready == s.Desired && s.Current == s.Desired {
+	switch {
+	case s.Ready != s.Desired || s.Current != s.Desired:
+	case s.Updated < s.Desired:
+		c.Reason, c.Message = "PodsOutdated", fmt.Sprintf("%d of %d pods are updated", s.Updated, s.Desired)
+	default:
 		c.Status, c.Reason = metav1.ConditionTrue, "PodsReady"
 	}
 	return c
@@ -133,6 +140,8 @@ func readyCondition(s Status) metav1.Condition {
 func progressingCondition(v View, s Status, p Plan, ending int) metav1.Condition {
 	c := metav1.Condition{Type: apis.ConditionProgressing, Status: metav1.ConditionTrue}
 	switch {
+	case s.Updated < s.Current:
+		c.Reason, c.Message = "RollingOut", fmt.Sprintf("%d of %d pods are updated", s.Updated, s.Desired)
 	case len(p.Create) > 0:
 		c.Reason, c.Message = "CreatingPods", fmt.Sprintf("creating %d pods", len(p.Create))
 	case len(p.Delete) > 0:

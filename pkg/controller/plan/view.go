@@ -36,6 +36,8 @@ type Owner struct {
 	// Template is what its pods are made from; nil: Problem says why none can be.
 	Template *corev1.PodTemplateSpec
 	Problem  string
+	// TemplateHash tells templates apart; "": they are not told apart.
+	TemplateHash string
 	// Wanted is the Deployment that it wants, if it has its pods through one.
 	Wanted Wanted
 	// Status is what the server has stored, and Shows what it has a place for.
@@ -63,6 +65,9 @@ type Pod struct {
 	Ready bool
 	// ReadySince is when Ready last changed.
 	ReadySince time.Time
+	// Template is the hash of the template that the pod was made from; "" if it does
+	// not say.
+	Template string
 	// Deployment is the name of the one that has the pod; "" for a pod that the
 	// owner controls itself.
 	Deployment string
@@ -179,7 +184,8 @@ const (
 	Surplus Why = "surplus"
 	// Finished pods have ended and make room for a new one.
 	Finished Why = "finished"
-	// Outdated pods bear the name of no wanted slot and are replaced one by one.
+	// Outdated pods are made from an older template, or bear the name of no wanted
+	// slot, and are replaced.
 	Outdated Why = "outdated"
 )
 

@@ -60,6 +60,17 @@ func (w *world) live() (n int32) {
 	return n
 }
 
+// available counts the wanted slots that have a ready pod.
+func (w *world) available() int32 {
+	ready := map[Slot]bool{}
+	for _, p := range w.pods {
+		if w.wanted(p) && p.Ready {
+			ready[p.Slot] = true
+		}
+	}
+	return int32(len(ready))
+}
+
 // any returns one of the names that match, "" if none does.
 func (w *world) any(match func(Pod) bool) string {
 	var names []string
@@ -78,7 +89,6 @@ func (w *world) any(match func(Pod) bool) string {
 // execute does what a plan wants, in a random order and perhaps not to its end,
 // and checks the invariants at every step.
 func (w *world) execute(p Plan, upTo int) {
-	activeBefore := Active(w.view().Pods)
 	for i, d := range p.Delete {
 		if i >= upTo {
 			return
@@ -90,8 +100,11 @@ func (w *world) execute(p Plan, upTo int) {
 		if d.Why == Surplus && w.live() <= w.owner.Desired {
 			w.t.Fatalf("I2: deleted %s as surplus with %d live of %d wanted", d.Name, w.live(), w.owner.Desired)
 		}
-		if w.wanted(pod) && !pod.Finished {
-			w.t.Fatalf("deleted %s, whose slot is wanted", d.Name)
+		if w.wanted(pod) && !pod.Finished && (d.Why != Outdated || !w.view().outdated(pod)) {
+			w.t.Fatalf("deleted %s, whose slot is wanted and which is up to date", d.Name)
+		}
+		if w.wanted(pod) && pod.Ready && w.available() <= w.owner.Desired-max(1, w.owner.Desired/4) {
+			w.t.Fatalf("deleted %s, which is ready, with %d of %d slots available", d.Name, w.available(), w.owner.Desired)
 		}
 		if pod.live() {
 			pod.Terminating, pod.Ready = true, false
@@ -100,14 +113,14 @@ func (w *world) execute(p Plan, upTo int) {
 			delete(w.pods, d.Name)
 		}
 	}
-	outdated := 0
+	misplaced := 0
 	for _, d := range p.Delete {
-		if d.Why == Outdated {
-			outdated++
+		if d.Why == Outdated && !w.wanted(d.Pod) {
+			misplaced++
 		}
 	}
-	if outdated > 1 {
-		w.t.Fatalf("replaces %d of %d pods at once", outdated, activeBefore)
+	if misplaced > 1 {
+		w.t.Fatalf("replaces %d misplaced pods at once", misplaced)
 	}
 	for i, c := range p.Create {
 		slot := c.Slot
@@ -119,7 +132,7 @@ func (w *world) execute(p Plan, upTo int) {
 			w.t.Fatalf("created %s, whose name is taken", name)
 		}
 		w.made++
-		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Bypasses: c.Bypasses}
+		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Bypasses: c.Bypasses, Template: w.owner.TemplateHash}
 		if w.live() > w.owner.Desired {
 			w.t.Fatalf("I1: %d live pods for %d slots", w.live(), w.owner.Desired)
 		}
@@ -148,7 +161,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{
 			t:     t,
-			owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: rapid.Int32Range(0, 8).Draw(t, "desired")},
+			owner: Owner{Name: "foo", UID: uid, Generation: 1, TemplateHash: "a", Desired: rapid.Int32Range(0, 8).Draw(t, "desired")},
 			pods:  map[string]Pod{},
 			now:   noon,
 			lost:  map[types.UID]bool{},
@@ -164,10 +177,11 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			p.Finished = rapid.Bool().Draw(t, "finished")
 			p.Terminating = rapid.Bool().Draw(t, "terminating")
 			p.Ready = !p.Finished && !p.Terminating && rapid.Bool().Draw(t, "ready")
+			p.Template = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "template")
 			w.pods[p.Name] = p
 		}
 		for range rapid.IntRange(0, 12).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "kill", "fail", "lose", "settle"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "template", "kill", "fail", "lose", "settle"}).Draw(t, "step") {
 			case "plan":
 				if w.live() > w.owner.Desired {
 					w.planDeletesOnly()
@@ -180,6 +194,8 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 				w.mem = Memory{}
 			case "scale":
 				w.owner.Desired, w.owner.Generation = rapid.Int32Range(0, 8).Draw(t, "desired"), w.owner.Generation+1
+			case "template":
+				w.owner.TemplateHash, w.owner.Generation = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "hash"), w.owner.Generation+1
 			case "kill":
 				delete(w.pods, w.any(func(p Pod) bool { return !w.lost[p.UID] }))
 			case "fail":
@@ -238,6 +254,9 @@ func (w *world) mustConverge() {
 		}
 		if !w.wanted(p) || filled[p.Slot] {
 			w.t.Fatalf("ends with %s, which fills no slot that was free", p.Name)
+		}
+		if w.view().outdated(p) {
+			w.t.Fatalf("ends with %s, which is outdated", p.Name)
 		}
 		filled[p.Slot] = true
 	}

@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// A new template replaces the pods a quarter at a time; a broken one stops after
+// the first quarter and is mended by the next; and the loop may be killed in the
+// middle. There are never more pods than slots.
+func TestRollingReplacement(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	l := startLoop(t, ns)
+	imoocpod(t, ns, "create", "foo", "--replicas", "8")
+	w.settles(t, "foo", 8)
+	foo := w.imp("foo")
+	w.keepsReady(foo.UID, 6)
+	first := w.owned("foo")
+
+	patchFoo(t, ns, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"next"}]}}}}`)
+	w.until(t, "some pods are new", func() bool { return w.imps["foo"].Status.UpdatedReplicas > 0 })
+	l.kill()
+	startLoop(t, ns, "--leader-elect=false")
+	w.until(t, "all pods are new", func() bool { return w.imps["foo"].Status.UpdatedReplicas == 8 })
+	w.settles(t, "foo", 8)
+	for _, pod := range first {
+		if w.pod(pod.UID) != nil {
+			t.Errorf("pod %s is still there", pod.Name)
+		}
+	}
+
+	patchFoo(t, ns, `{"spec":{"template":{"spec":{"nodeSelector":{"no":"node"}}}}}`)
+	w.until(t, "the broken template has its quarter", func() bool { return w.imps["foo"].Status.UpdatedReplicas == 2 })
+	w.quiet(t, quietFor)
+	if s := w.imp("foo").Status; s.UpdatedReplicas != 2 || s.ReadyReplicas != 6 {
+		t.Errorf("a broken template has gone on: %+v", s)
+	}
+	if c := condition(w.imp("foo"), apis.ConditionProgressing); c.Reason != "RollingOut" || c.Message != "2 of 8 pods are updated" {
+		t.Errorf("progressing is %s: %s", c.Reason, c.Message)
+	}
+	made := w.everMade(foo.UID)
+
+	// Back to what the other pods are made from: they stay.
+	patchFoo(t, ns, `{"spec":{"template":{"spec":{"nodeSelector":null}}}}`)
+	w.until(t, "all pods are of one template", func() bool { return w.imps["foo"].Status.UpdatedReplicas == 8 })
+	w.settles(t, "foo", 8)
+	if more := w.everMade(foo.UID) - made; more != 2 {
+		t.Errorf("%d pods were made to undo what had come to 2", more)
+	}
+	if most := w.mostLive(foo.UID); most != 8 {
+		t.Errorf("%d pods were there at once for 8 slots", most)
+	}
+}

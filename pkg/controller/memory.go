@@ -138,7 +138,8 @@ func (m *memory) deleted(pod types.UID, done bool) {
 }
 
 // gone notes that a pod of an object went out of sight. If it was not deleted
-// as far as the loop knows, it is to be looked for.
+// as far as the loop knows, it is to be looked for. One that is ending goes by
+// itself, in sight or not, and its name stays taken until then.
 func (m *memory) gone(k key, r *podRecord) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -147,7 +148,7 @@ func (m *memory) gone(k key, r *podRecord) {
 		delete(m.deletions, r.UID)
 	case d == nil:
 		m.vanished[k] = append(m.vanished[k], r)
-	case d.answered: // deleted, or ending: it goes by itself
+	case d.answered: // deleted, or ending
 		delete(m.deletions, r.UID)
 	default:
 		d.owner, d.seen = k, r

@@ -1,0 +1,77 @@
+package printer
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// line is a line of a screen: pieces of text, each in a colour. The widths that
+// are meant here are columns of a terminal, of which a Chinese character takes
+// two.
+type line []piece
+
+type piece struct{ color, text string }
+
+func plain(text string) line { return line{{"", text}} }
+
+func (l line) width() int {
+	w := 0
+	for _, p := range l {
+		w += ansi.StringWidth(p.text)
+	}
+	return w
+}
+
+// add appends a piece.
+func (l line) add(color, text string) line { return append(l, piece{color, text}) }
+
+// pad appends blanks up to a width.
+func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
+
+// render makes the line a text that is no wider than width, without blanks at
+// its end.
+func (l line) render(width int, style Style) string {
+	for len(l) > 0 && strings.TrimRight(l[len(l)-1].text, " ") == "" {
+		l = l[:len(l)-1]
+	}
+	var b strings.Builder
+	for i, p := range l {
+		text := harmless(p.text)
+		if i == len(l)-1 {
+			text = strings.TrimRight(text, " ")
+		}
+		left := width
+		width -= ansi.StringWidth(text)
+		if width < 0 || width == 0 && i < len(l)-1 {
+			b.WriteString(style.paint(p.color, ansi.Truncate(text+" ", left, style.sign("…", "~"))))
+			break
+		}
+		b.WriteString(style.paint(p.color, text))
+	}
+	return b.String()
+}
+
+// harmless keeps what a server or a container said from moving the cursor or
+// doing worse to a terminal.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// wrapped breaks text into lines of a width, at most so many: the last is cut.
+func wrapped(text string, width, most int) []string {
+	lines := strings.Split(ansi.Wrap(oneLine(text), max(width, 8), ""), "\n")
+	if len(lines) > most {
+		lines = append(lines[:most-1:most-1], strings.Join(lines[most-1:], " "))
+	}
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return lines
+}

@@ -1,0 +1,265 @@
+package printer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// Screen is what a person looks at: one object in full, or several, whatever
+// fits. It has no clock and no terminal: whoever shows it says what time it is
+// and how big the terminal is.
+type Screen struct {
+	// Reports are the objects, in the order in which they are shown.
+	Reports []status.Report
+	// AllPods shows each pod, rather than how many are alike.
+	AllPods bool
+	// Begun is when somebody began to watch, zero: nobody does. ReadyThen is how
+	// many pods were ready then.
+	Begun     time.Time
+	ReadyThen int32
+}
+
+// detail is how much of an object is shown.
+type detail struct {
+	// alike is how many pods of those that are alike are shown by themselves;
+	// negative: all.
+	alike                            int
+	conditions, guards, events, hint bool
+	// reason is how many lines a reason and a hint may take.
+	reason int
+}
+
+// details are from all there is to the least.
+func details() []detail {
+	return []detail{
+		{alike: few, conditions: true, guards: true, events: true, hint: true, reason: 4},
+		{alike: few, guards: true, events: true, hint: true, reason: 4},
+		{alike: few, guards: true, hint: true, reason: 3},
+		{alike: 3, hint: true, reason: 2},
+		{alike: 1, hint: true, reason: 2},
+		{alike: 0, hint: true, reason: 1},
+		{alike: 0, reason: 1},
+	}
+}
+
+// few pods are shown by themselves although they are alike.
+const few = 5
+
+// Frame is the screen as lines, each no wider than width, and no more of them
+// than height. Without a height there is room for all.
+func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
+	f := frame{Screen: s, width: width, style: style, now: now}
+	return f.render(f.fit(height), height)
+}
+
+// frame is a screen that is being drawn.
+type frame struct {
+	Screen
+	width int
+	style Style
+	now   time.Time
+}
+
+// fit finds as much as there is room for.
+func (f frame) fit(height int) []line {
+	var lines []line
+	for _, d := range details() {
+		lines = f.objects(d)
+		if height <= 0 || len(lines) <= height {
+			return lines
+		}
+	}
+	if len(f.Reports) > 1 {
+		return f.list()
+	}
+	return lines
+}
+
+// render makes text of lines, and says how many there is no room for.
+func (f frame) render(lines []line, height int) []string {
+	if height > 0 && len(lines) > height {
+		left := len(lines) - height + 1
+		lines = append(lines[:height-1:height-1], line{{dim, fmt.Sprintf("%s %d more lines", f.style.sign("…", "..."), left)}})
+	}
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.render(f.width, f.style)
+	}
+	return texts
+}
+
+// objects shows each object, with a line between two.
+func (f frame) objects(d detail) []line {
+	var all []line
+	for i, r := range f.Reports {
+		if i > 0 {
+			all = append(all, nil)
+		}
+		all = append(all, f.object(r, d)...)
+	}
+	return all
+}
+
+// list shows each object in a line, those that are ready last.
+func (f frame) list() []line {
+	reports := slices.Clone(f.Reports)
+	slices.SortStableFunc(reports, func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
+	var all []line
+	for _, r := range reports {
+		l := f.verdict(r).add("", fmt.Sprintf(" %d/%d ", r.Replicas.Ready, r.Replicas.Desired))
+		if r.Verdict != status.Ready {
+			l = l.add(dim, oneLine(r.Reason))
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+func urgency(r status.Report) int {
+	return slices.Index([]status.Verdict{status.Failed, status.NotReconciled, status.Progressing, status.Deleted, status.Ready}, r.Verdict)
+}
+
+// look is how a verdict is shown: a sign and a colour.
+func (f frame) look(v status.Verdict) (sign, color string) {
+	switch v {
+	case status.Ready:
+		return f.style.sign("✔", "+"), green
+	case status.Failed:
+		return f.style.sign("✖", "x"), red
+	case status.NotReconciled:
+		return "?", yellow
+	case status.Deleted:
+		return f.style.sign("∅", "-"), dim
+	}
+	return f.style.sign("◌", "o"), yellow
+}
+
+func (f frame) verdict(r status.Report) line {
+	sign, color := f.look(r.Verdict)
+	l := line{{color, sign + " "}, {bold, cmp.Or(r.Tree.Kind, r.Metadata.Type) + "/" + r.Metadata.Name}}
+	if r.Metadata.Namespace != "" {
+		l = l.add(dim, " in "+r.Metadata.Namespace)
+	}
+	return l.add("", ": ").add(color, string(r.Verdict))
+}
+
+// object shows one object.
+func (f frame) object(r status.Report, d detail) []line {
+	all := []line{f.verdict(r)}
+	for _, text := range wrapped(r.Reason, f.width-2, d.reason) {
+		all = append(all, plain("  "+text))
+	}
+	all = append(all, f.bar(r))
+	if r.Hint != "" && d.hint {
+		for i, text := range wrapped("hint: "+r.Hint, f.width-2, d.reason) {
+			if i > 0 {
+				text = "  " + text
+			}
+			all = append(all, line{{cyan, "  " + text}})
+		}
+	}
+	all = append(all, f.tree(r, d)...)
+	if d.guards {
+		all = append(all, f.guards(r)...)
+	}
+	if d.conditions && len(r.Conditions) > 0 {
+		all = append(all, f.conditions(r.Conditions)...)
+	}
+	if d.events && len(r.Events) > 0 {
+		all = append(all, f.events(r.Events)...)
+	}
+	return all
+}
+
+// bar shows how many of the pods are ready, for how long it has been watched,
+// and how many became ready in a second.
+func (f frame) bar(r status.Report) line {
+	c := r.Replicas
+	text := fmt.Sprintf("  %d/%d ready", c.Ready, c.Desired)
+	if c.Current != c.Desired {
+		text += fmt.Sprintf(", %d there", c.Current)
+	}
+	if c.Updated != nil && *c.Updated != c.Desired {
+		text += fmt.Sprintf(", %d updated", *c.Updated)
+	}
+	if !f.Begun.IsZero() {
+		took := f.now.Sub(f.Begun)
+		text += "  " + age(f.Begun, f.now)
+		if gained := c.Ready - f.ReadyThen; gained > 0 && took >= time.Second && len(f.Reports) == 1 {
+			text += fmt.Sprintf("  %.1f/s", float64(gained)/took.Seconds())
+		}
+	}
+	width := min(40, f.width-4-line{{"", text}}.width())
+	if width < 5 {
+		return plain("  " + strings.TrimSpace(text))
+	}
+	filled := width
+	if c.Desired > 0 {
+		filled = min(width, width*int(c.Ready)/int(c.Desired))
+	}
+	_, color := f.look(r.Verdict)
+	full, empty := f.style.sign("━", "#"), f.style.sign("─", "-")
+	return line{{"", "  "}, {color, strings.Repeat(full, filled)}, {dim, strings.Repeat(empty, width-filled)}, {"", text}}
+}
+
+// guards shows who may change the number of pods or keep them from being
+// removed, and what could not be read.
+func (f frame) guards(r status.Report) []line {
+	var texts []string
+	for _, revert := range r.Reverts {
+		texts = append(texts, revert.Message)
+	}
+	for _, b := range r.Budgets {
+		texts = append(texts, "PodDisruptionBudget/"+b.String())
+	}
+	if len(r.Unread) > 0 && r.Verdict != status.Ready {
+		texts = append(texts, strings.Join(r.Unread, ", ")+" may not be read by you, and could say more")
+	}
+	var all []line
+	for _, text := range texts {
+		for i, part := range wrapped("note: "+text, f.width-2, 2) {
+			if i > 0 {
+				part = "  " + part
+			}
+			all = append(all, line{{"", "  " + part}})
+		}
+	}
+	return all
+}
+
+func (f frame) conditions(conditions []metav1.Condition) []line {
+	all := []line{nil}
+	width := 0
+	for _, c := range conditions {
+		width = max(width, line{{"", c.Type}}.width())
+	}
+	for _, c := range conditions {
+		l := line{{"", "  " + c.Type}}.pad(width+4).add("", string(c.Status)).pad(width + 11)
+		l = l.add(dim, age(c.LastTransitionTime.Time, f.now)).pad(width + 17)
+		all = append(all, l.add("", c.Reason+"  ").add(dim, oneLine(c.Message)))
+	}
+	return all
+}
+
+// lastEvents is how many events are shown.
+const lastEvents = 4
+
+func (f frame) events(events []status.Event) []line {
+	all := []line{nil}
+	for _, e := range events[max(0, len(events)-lastEvents):] {
+		color := ""
+		if e.Type != "Normal" {
+			color = yellow
+		}
+		l := line{{dim, "  " + age(e.Last.Time, f.now)}}.pad(8).add(color, e.Reason+" ").add("", e.Object+": ")
+		all = append(all, l.add(dim, oneLine(e.Message)))
+	}
+	return all
+}

@@ -13,7 +13,11 @@ type request struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`
 	URI       string `json:"requestURI"`
-	Object    struct {
+	User      struct {
+		Username string `json:"username"`
+	} `json:"user"`
+	Object struct {
+		Group       string `json:"apiGroup"`
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
 		Namespace   string `json:"namespace"`
@@ -26,6 +30,8 @@ type request struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
 	Stage string `json:"stage"`
+	// Annotations tell, among others, whether it was allowed.
+	Annotations map[string]string `json:"annotations"`
 }
 
 // resource is the resource with its subresource, such as "imoocpods/scale".

@@ -1,0 +1,338 @@
+package e2e
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// deployed is the controller as its manifests have it, run here: with the
+// arguments of the Deployment, as its service account, with its rights.
+type deployed struct {
+	namespace string
+	// kubeconfig is a file that tells who it is; its namespace is the pod's.
+	kubeconfig string
+	client     dynamic.Interface
+	args       []string
+	rules      []rbacv1.PolicyRule
+}
+
+// deployHere applies what the controller of one namespace needs beside its
+// Deployment. edit may change its rules.
+func deployHere(t *testing.T, namespace string, edit func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *deployed {
+	t.Helper()
+	d := &deployed{namespace: namespace}
+	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, Image: "none", Version: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range objs {
+		switch obj.GetKind() {
+		case "Role":
+			d.rules = rulesOf(t, obj)
+			if edit != nil {
+				d.rules = edit(d.rules)
+				setRules(t, obj, d.rules)
+			}
+		case "ServiceAccount", "RoleBinding":
+		case "Deployment":
+			d.args = argsOf(t, obj)
+			continue
+		default:
+			continue
+		}
+		resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
+		if _, err := cluster.dynamic.Resource(resource).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.signIn(t)
+	eventually(t, "the controller has its rights", func() bool {
+		return maps.Equal(d.mayDo(t, namespace), ruleSet(append(d.rules, ofEverybody()...)))
+	})
+	return d
+}
+
+// start starts a copy of the controller.
+func (d *deployed) start(t *testing.T) *loop {
+	t.Helper()
+	return startPlugin(t, append(slices.Clone(d.args), "--kubeconfig", d.kubeconfig)...)
+}
+
+// user is the controller's name to the server.
+func (d *deployed) user() string {
+	return "system:serviceaccount:" + d.namespace + ":" + deploy.ControllerName
+}
+
+func rulesOf(t *testing.T, obj *unstructured.Unstructured) []rbacv1.PolicyRule {
+	t.Helper()
+	var role rbacv1.ClusterRole
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &role); err != nil {
+		t.Fatal(err)
+	}
+	return role.Rules
+}
+
+func setRules(t *testing.T, obj *unstructured.Unstructured, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&rbacv1.ClusterRole{Rules: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj.Object["rules"] = fields["rules"]
+}
+
+func argsOf(t *testing.T, deployment *unstructured.Unstructured) []string {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) != 1 {
+		t.Fatalf("the Deployment has the containers %v (%v)", containers, err)
+	}
+	args, _, err := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return args
+}
+
+// signIn gets a token of the service account, for a kubeconfig and for mayDo.
+func (d *deployed) signIn(t *testing.T) {
+	t.Helper()
+	request, err := cluster.core.ServiceAccounts(d.namespace).CreateToken(t.Context(), deploy.ControllerName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := config.Contexts[config.CurrentContext]
+	config.AuthInfos[current.AuthInfo] = &clientcmdapi.AuthInfo{Token: request.Status.Token}
+	current.Namespace = d.namespace
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.kubeconfig = writeFile(t, string(data))
+	as := rest.AnonymousClientConfig(cluster.config)
+	as.BearerToken = request.Status.Token
+	if d.client, err = dynamic.NewForConfig(as); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mayDo is what the controller may do in a namespace, as the server says.
+func (d *deployed) mayDo(t *testing.T, namespace string) map[string]bool {
+	t.Helper()
+	reviews := d.client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectrulesreviews"})
+	answer, err := reviews.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": map[string]any{"namespace": namespace},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var review authorizationv1.SelfSubjectRulesReview
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, &review); err != nil {
+		t.Fatal(err)
+	}
+	if review.Status.Incomplete {
+		t.Fatalf("the server does not know all rights: %s", review.Status.EvaluationError)
+	}
+	var rules []rbacv1.PolicyRule
+	for _, r := range review.Status.ResourceRules {
+		rules = append(rules, rbacv1.PolicyRule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames})
+	}
+	return ruleSet(rules)
+}
+
+// ofEverybody is what RBAC lets everybody do who is logged in.
+func ofEverybody() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}},
+		{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}},
+	}
+}
+
+func ruleSet(rules []rbacv1.PolicyRule) map[string]bool {
+	set := map[string]bool{}
+	for _, rule := range rules {
+		set[rule.String()] = true
+	}
+	return set
+}
+
+// rights lists what rules allow, such as "patch batch.tutorial.kubebuilder.io/imoocpods/status".
+func rights(rules []rbacv1.PolicyRule) map[string]bool {
+	all := map[string]bool{}
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					all[verb+" "+group+"/"+resource] = true
+				}
+			}
+		}
+	}
+	return all
+}
+
+// asked lists what somebody asked for in a namespace, as rights does: what was
+// allowed, and what was not.
+func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bool) {
+	t.Helper()
+	allowed, refused = map[string]bool{}, map[string]bool{}
+	for _, r := range audited(t, namespace, func(r request) bool { return r.User.Username == user }) {
+		right := r.Verb + " " + r.Object.Group + "/" + r.resource()
+		if r.Annotations["authorization.k8s.io/decision"] == "allow" {
+			allowed[right] = true
+		} else {
+			refused[right] = true
+		}
+	}
+	return allowed, refused
+}
+
+// without makes an edit of rules that takes a right away.
+func without(right string) func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	return func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+		var left []rbacv1.PolicyRule
+		for _, rule := range rules {
+			rule.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool {
+				return rights([]rbacv1.PolicyRule{{Verbs: []string{verb}, APIGroups: rule.APIGroups, Resources: rule.Resources}})[right]
+			})
+			if len(rule.Verbs) > 0 {
+				left = append(left, rule)
+			}
+		}
+		return left
+	}
+}
+
+// As its service account the controller does all that it is for, with rights of
+// which each is used, and asks for no more.
+func TestLeastRights(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	driver := newDriver(t, ns, w)
+	d := deployHere(t, ns, nil) // it has its rights, and no others
+	if other := d.mayDo(t, "default"); !maps.Equal(other, ruleSet(ofEverybody())) {
+		t.Errorf("in another namespace it may do %q", slices.Sorted(maps.Keys(other)))
+	}
+	quota(t, ns, "1")
+	l := d.start(t)
+	driver.create(2)
+	eventually(t, "the refusal is told of by an event, again and again", func() bool {
+		list, err := cluster.core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
+		return err == nil && len(list.Items) > 0 && list.Items[0].Count > 1
+	})
+	quota(t, ns, "20")
+	w.settles(t, "foo", 2)
+	must(t, kubectl(t, ns, "label", "pod", w.owned("foo")[0].Name, apis.LabelOwner+"-"))
+	eventually(t, "the pod has its label again", func() bool {
+		return must(t, kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
+	})
+	driver.scale(1)
+	w.settles(t, "foo", 1)
+	if code := l.stop(); code != 0 {
+		t.Errorf("the loop ended with exit code %d", code)
+	}
+
+	want := rights(d.rules)
+	maps.DeleteFunc(want, func(right string, _ bool) bool { return askedByServer(right) || !reconciled(right) })
+	var allowed, refused map[string]bool
+	eventually(t, "the requests of the loop have been logged, to the end of its watches", func() bool {
+		allowed, refused = asked(t, ns, d.user())
+		return len(allowed) >= len(want)
+	})
+	if !maps.Equal(allowed, want) {
+		t.Errorf("it used the rights %q, and has %q", slices.Sorted(maps.Keys(allowed)), slices.Sorted(maps.Keys(want)))
+	}
+	// What it does without where it may not ask.
+	maps.DeleteFunc(refused, func(right string, _ bool) bool {
+		return right == "get /namespaces" || right == "list coordination.k8s.io/leases"
+	})
+	if len(refused) > 0 {
+		t.Errorf("it asked for %q, which it has no right to", slices.Sorted(maps.Keys(refused)))
+	}
+}
+
+// askedByServer says whether the server itself asks for a right in the course of a
+// request: its admission for references that hold up a deletion, and its apply for
+// an object that is not there yet. TestMissingRights shows that they are needed.
+func askedByServer(right string) bool {
+	return strings.HasSuffix(right, "/finalizers") || right == "create apps/deployments"
+}
+
+func reconciled(right string) bool {
+	return !strings.Contains(right, "appcontroller") && !strings.Contains(right, "jiaozi") && !strings.Contains(right, "zhongmingmao") && !strings.Contains(right, " apps/")
+}
+
+// Each right is needed: without it something is not done, and that is told of.
+func TestMissingRights(t *testing.T) {
+	t.Parallel()
+	scaleDown := func(t *testing.T, ns string) {
+		converged(t, ns, "foo", 2)
+		imoocpod(t, ns, "scale", "foo", "--replicas", "1")
+	}
+	unlabel := func(t *testing.T, ns string) {
+		converged(t, ns, "foo", 2)
+		must(t, kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
+	}
+	const imoocpods = "batch.tutorial.kubebuilder.io/imoocpods"
+	for _, test := range []struct {
+		right string
+		// after is done when there is an object.
+		after func(t *testing.T, ns string)
+		// says are words of the loop.
+		says string
+	}{
+		{"list " + imoocpods, nil, `cannot list resource "imoocpods"`},
+		{"watch " + imoocpods, nil, `cannot watch resource "imoocpods"`},
+		{"get " + imoocpods, nil, `cannot get resource "imoocpods"`},
+		{"patch " + imoocpods + "/status", nil, `cannot patch resource "imoocpods/status"`},
+		{"update " + imoocpods + "/finalizers", nil, "cannot set blockOwnerDeletion"},
+		{"list /pods", nil, `cannot list resource "pods"`},
+		{"watch /pods", nil, `cannot watch resource "pods"`},
+		{"create /pods", nil, `cannot create resource "pods"`},
+		{"delete /pods", scaleDown, `cannot delete resource "pods"`},
+		{"get /pods", unlabel, `cannot get resource "pods"`},
+		{"patch /pods", unlabel, `cannot patch resource "pods"`},
+		{"create /events", nil, "Server rejected event"},
+		{"list /resourcequotas", nil, "Quotas are not watched"},
+		{"watch /resourcequotas", nil, `cannot watch resource "resourcequotas"`},
+		{"get coordination.k8s.io/leases", nil, `cannot get resource "leases"`},
+		{"create coordination.k8s.io/leases", nil, `cannot create resource "leases"`},
+		{"update coordination.k8s.io/leases", nil, `cannot update resource "leases"`},
+	} {
+		t.Run(test.right, func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			imoocpod(t, ns, "create", "foo", "--replicas", "2")
+			d := deployHere(t, ns, without(test.right))
+			d.args = append(d.args, "-v=3")
+			l := d.start(t)
+			if test.after != nil {
+				test.after(t, ns)
+			}
+			l.says(test.says)
+		})
+	}
+}

@@ -17,7 +17,7 @@ func TestRollingReplacement(t *testing.T) {
 	imoocpod(t, ns, "create", "foo", "--replicas", "8")
 	w.settles(t, "foo", 8)
 	foo := w.imp("foo")
-	w.keepsReady(foo.UID, 6)
+	fewest := w.fewestHealthy()
 	first := w.owned("foo")
 
 	patchFoo(t, ns, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"next"}]}}}}`)
@@ -49,6 +49,9 @@ func TestRollingReplacement(t *testing.T) {
 	w.settles(t, "foo", 8)
 	if more := w.everMade(foo.UID) - made; more != 2 {
 		t.Errorf("%d pods were made to undo what had come to 2", more)
+	}
+	if n := fewest(); n < 6 {
+		t.Errorf("at one moment %d pods were ready, of which a quarter of 8 may be missing", n)
 	}
 	if most := w.mostLive(foo.UID); most != 8 {
 		t.Errorf("%d pods were there at once for 8 slots", most)

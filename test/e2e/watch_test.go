@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -34,8 +33,6 @@ type witness struct {
 	most map[types.UID]int
 	// made is how many pods of each owner were ever seen.
 	made map[types.UID]int
-	// least is how many ready pods an owner must have at every moment.
-	least map[types.UID]int
 	// wrong lists what must never be.
 	wrong []string
 	// changed is closed, and made anew, with every event.
@@ -50,7 +47,7 @@ func watchPods(t *testing.T, namespace string) *witness {
 	t.Helper()
 	w := &witness{
 		pods: map[types.UID]*corev1.Pod{}, imps: map[string]*v1alpha1.ImoocPod{},
-		most: map[types.UID]int{}, least: map[types.UID]int{}, made: map[types.UID]int{}, changed: make(chan struct{}),
+		most: map[types.UID]int{}, made: map[types.UID]int{}, changed: make(chan struct{}),
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -183,31 +180,9 @@ func (w *witness) count() {
 		}
 		slots[slot] = uid
 	}
-	w.countReady()
 	for owner, n := range live {
 		w.most[owner] = max(w.most[owner], n)
 	}
-}
-
-// countReady looks for owners with fewer ready pods than they must have.
-func (w *witness) countReady() {
-	ready := map[types.UID]int{}
-	for _, pod := range w.pods {
-		if ref := metav1.GetControllerOf(pod); ref != nil && isReady(pod) {
-			ready[ref.UID]++
-		}
-	}
-	for owner, least := range w.least {
-		if ready[owner] < least {
-			w.wrong = append(w.wrong, fmt.Sprintf("%d pods are ready, which must be %d at the least", ready[owner], least))
-		}
-	}
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 func finished(pod *corev1.Pod) bool {
@@ -332,13 +307,6 @@ func (w *witness) summary() string {
 		s += fmt.Sprintf("\n  imoocpod %s generation %d replicas %d status %+v", name, imp.Generation, *imp.Spec.Replicas, imp.Status)
 	}
 	return s
-}
-
-// keepsReady says that an owner must have n ready pods at every moment from now on.
-func (w *witness) keepsReady(owner types.UID, n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.least[owner] = n
 }
 
 // mostLive is the highest number of live pods of an owner seen at once.

@@ -38,9 +38,9 @@ func ready() goal {
 
 // scaled is the goal that an object has the count that was written into a field
 // of it, and is ready. Another count is another's doing.
-func scaled(field replica.Field, done written) goal {
+func scaled(c *clients, field replica.Field, done written) goal {
 	g := ready()
-	g.met = present(func(_ context.Context, s sight) (bool, error) {
+	g.met = present(func(ctx context.Context, s sight) (bool, error) {
 		now, manager := int64(s.report.Replicas.Desired), ""
 		path := field.Path
 		if path == nil {
@@ -56,20 +56,27 @@ func scaled(field replica.Field, done written) goal {
 			}
 		}
 		if now != int64(done.replicas) {
-			return false, reverted(s.target, done.replicas, now, manager)
+			return false, reverted(ctx, c, s.target, done.replicas, now, manager)
 		}
 		return s.report.Verdict == status.Ready, nil
 	})
 	return g
 }
 
-// reverted says who set another count than was written.
-func reverted(t target, wrote int32, now int64, manager string) error {
+// reverted says who set another count than was written, and who may have had it
+// set.
+func reverted(ctx context.Context, c *clients, t target, wrote int32, now int64, manager string) error {
 	who := "another"
 	if manager != "" {
 		who = fmt.Sprintf("the field manager %q", manager)
 	}
-	return fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d", ErrReverted, t, wrote, who, now)
+	hint := ""
+	if report, err := lookForWarnings(ctx, c, t); err == nil {
+		for _, r := range report.Reverts {
+			hint += "\nhint: " + r.Message
+		}
+	}
+	return fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d%s", ErrReverted, t, wrote, who, now, hint)
 }
 
 // gone is the goal that an object is not there any more.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,8 +14,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // noCurrent is the value of --current-replicas that asks for nothing.
@@ -151,6 +154,10 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 	if err != nil {
 		return awaited{}, err
 	}
+	t.path = o.path.path
+	if o.limits.timeout > 0 || !t.kind.Shipped() {
+		o.warn(ctx, c, t)
+	}
 	var done written
 	if !o.dryRun.client() {
 		if done, err = setCount(ctx, objects, t, field, o.change); err != nil {
@@ -169,8 +176,47 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 			return awaited{}, err
 		}
 	}
-	t.path = o.path.path
-	return awaited{target: t, goals: []goal{scaled(field, done)}, uid: done.uid, since: done.resourceVersion}, nil
+	return awaited{target: t, goals: []goal{scaled(c, field, done)}, uid: done.uid, since: done.resourceVersion}, nil
+}
+
+// warn says what stands against the change before it is made. What cannot be
+// read is no reason not to make it.
+func (o *scaleOptions) warn(ctx context.Context, c *clients, t target) {
+	report, err := lookForWarnings(ctx, c, t)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("No warnings are given", "object", t.String(), "err", err)
+		return
+	}
+	count, err := o.change.from(t, int64(report.Replicas.Desired))
+	if err != nil {
+		return // the change itself will say so
+	}
+	for _, warning := range report.Warnings(count) {
+		fmt.Fprintf(o.streams.ErrOut, "Warning: %s: %s\n", t, warning) //nolint:errcheck // the change is what matters
+	}
+}
+
+// lookForWarnings reads what a change of the count may meet, and no more.
+func lookForWarnings(ctx context.Context, c *clients, t target) (status.Report, error) {
+	client, err := c.dynamic()
+	if err != nil {
+		return status.Report{}, err
+	}
+	if t.obj == nil {
+		if t.obj, err = t.objects(client).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+			return status.Report{}, err
+		}
+	}
+	o, err := facts(ctx, c, client, t)
+	if err != nil {
+		return status.Report{}, err
+	}
+	e := status.Evidence{Object: o, Now: time.Now()}
+	if err := unlessForbidden("pods", &e, family(ctx, c, t, &e)); err != nil {
+		return status.Report{}, err
+	}
+	err = lookAround(ctx, c, &e)
+	return status.NewReport(e), err
 }
 
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.

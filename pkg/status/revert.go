@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -104,4 +105,21 @@ func budgets(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
 		found = append(found, budget)
 	}
 	return found
+}
+
+// Warnings says what stands against giving an object another number of pods:
+// who will put it back, and the budgets over its pods that so few cannot meet.
+// A budget of a share of the pods becomes smaller with them.
+func (r Report) Warnings(count int32) []string {
+	var all []string
+	for _, revert := range r.Reverts {
+		all = append(all, revert.Message)
+	}
+	for _, b := range r.Budgets {
+		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
+		if err == nil && int64(count) < least && count < r.Replicas.Desired {
+			all = append(all, fmt.Sprintf("PodDisruptionBudget/%s wants at least %d of its pods available, and there would be %d", b.Name, least, count))
+		}
+	}
+	return all
 }

@@ -74,3 +74,26 @@ func TestBudgets(t *testing.T) {
 		t.Errorf("the budget is %+v", b)
 	}
 }
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	r := Report{
+		Replicas: Replicas{Desired: 4},
+		Reverts:  []Revert{{By: "Set/web", Message: "Set/web controls it"}},
+		Budgets:  []Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
+	}
+	few := "PodDisruptionBudget/three wants at least 3 of its pods available, and there would be 2"
+	for count, want := range map[int32][]string{
+		5: {"Set/web controls it"},
+		3: {"Set/web controls it"},
+		2: {"Set/web controls it", few},
+	} {
+		if got := r.Warnings(count); !slices.Equal(got, want) {
+			t.Errorf("for %d: %q, want %q", count, got, want)
+		}
+	}
+	r.Replicas.Desired, r.Reverts = 1, nil
+	if got := r.Warnings(2); got != nil {
+		t.Errorf("more pods are a step towards the budget, and it warns %q", got)
+	}
+}

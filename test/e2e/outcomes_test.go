@@ -11,6 +11,7 @@ func TestReverted(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	apply(t, ns, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: auto}, spec: {minReplicas: 2, maxReplicas: 9, scaleTargetRef: {apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, name: foo}}}`)
 	w := startPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
 	w.says(scaledFoo)
 	setReplicas(t, ns, "foo", "rival", 2)
@@ -18,6 +19,37 @@ func TestReverted(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, exitReverted)
 	}
 	w.says(`reverted: imoocpod.batch.tutorial.kubebuilder.io/foo was scaled to 3, and the field manager "rival" set it to 2`)
+	w.says("hint: HorizontalPodAutoscaler/auto keeps its number of pods between 2 and 9")
+}
+
+// Who will put a count back, and who guards the pods, is told before the change,
+// where there is a wait for it or the kind is not this program's.
+func TestScaleWarns(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	makeObject(t, ns, "deployments.apps", workload("Deployment", "web", 3))
+	apply(t, ns, `
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: auto}, spec: {minReplicas: 2, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}}
+---
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: guard}, spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}}
+---
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: other}, spec: {minReplicas: 2, maxReplicas: 9, scaleTargetRef: {apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, name: foo}}}`)
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	eventually(t, "the Deployment has pods", func() bool { return len(statusOf(t, ns, "deployment/web").Pods) == 3 })
+	set := strings.TrimSpace(must(t, kubectl(t, ns, "get", "replicaset", "-o", "jsonpath={.items[0].metadata.name}")))
+	const auto, guard = "Warning: deployment.apps/web: HorizontalPodAutoscaler/auto keeps its number of pods between 2 and 9\n",
+		"Warning: deployment.apps/web: PodDisruptionBudget/guard wants at least 2 of its pods available, and there would be 1\n"
+	for _, test := range []struct{ args, want string }{
+		{"deployment/web --replicas 4 --dry-run=server", auto},
+		{"deployment/web --by=-2 --dry-run=server", auto + guard},
+		{"replicaset/" + set + " --replicas 5 --dry-run=server", "Warning: replicaset.apps/" + set + ": Deployment/web controls it, and may set its number of pods\n"},
+		{"foo --replicas 3", ""},
+		{"foo --replicas 3 --timeout 1s --dry-run=server", "Warning: " + strings.TrimSuffix(scaledFoo, " scaled") + ": HorizontalPodAutoscaler/other keeps its number of pods between 2 and 9\n"},
+	} {
+		if r := kubectl(t, ns, append([]string{"imoocpod", "scale"}, words(test.args)...)...); r.code != 0 || r.stderr != test.want {
+			t.Errorf("scale %s: exit code %d, said %q, want %q", test.args, r.code, r.stderr, test.want)
+		}
+	}
 }
 
 // What would delete the objects of others is refused.

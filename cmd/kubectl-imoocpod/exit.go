@@ -78,7 +78,7 @@ func exitCode(err error) int {
 		return exitFailed
 	case errors.Is(err, cmd.ErrReverted):
 		return exitReverted
-	case errors.Is(err, cmd.ErrTimeout), noAnswer(err):
+	case errors.Is(err, cmd.ErrTimeout), errors.Is(err, cmd.ErrNotReady), noAnswer(err):
 		return exitTimeout
 	case errors.Is(err, cmd.ErrGone), apierrors.IsNotFound(err):
 		return exitNotFound

@@ -5,17 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -34,11 +32,13 @@ type statusOptions struct {
 	targets   targetFlags
 	args      []string
 	watch     bool
+	notReady  bool
+	exitCode  bool
 	noHeaders bool
 }
 
-// named says whether objects or a type were named; otherwise all ImoocPods are
-// meant.
+// named says whether objects or a type were named; otherwise all objects of the
+// kinds that this program ships are meant.
 func (o *statusOptions) named() bool {
 	return len(o.args) > 0 || o.targets.fromFiles()
 }
@@ -46,17 +46,30 @@ func (o *statusOptions) named() bool {
 func newStatusCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &statusOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
-		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--watch] [--output=wide|json|yaml|name|...]",
-		Short: "Show how ImoocPods and other objects are doing",
+		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--exit-code] [--watch] [--output=wide|json|yaml|name|...]",
+		Short: "Show how ImoocPods and other objects are doing, and why",
 		Long: `Show how ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or what else
-kubectl takes) are doing. One object: the verdict, the counts, each pod with what
-keeps it from being ready, and the conditions. Several: a table. Without a name:
-all ImoocPods.`,
+kubectl takes) are doing. One object: the verdict with its reason and what to do,
+the counts, who will put the number back, each pod with what keeps it from being
+ready, and the conditions. Several: a table. Without a name: all objects of the
+kinds that this program ships.
+
+The verdict is "ready" when the controller has seen the object as it is, as many
+pods are ready as are wanted, none is surplus and no failure is reported;
+"failed" when that will not come about without help; "not reconciled" when no
+controller has seen the object as it is now, or none is there to do the rest;
+and "progressing" otherwise.
+
+The exit code is 0 when the objects could be read, whatever the verdicts. With
+--exit-code it is 0 if all are ready, 3 if one has failed, and 4 otherwise.`,
 		Example: `  # One ImoocPod in full
   kubectl imoocpod status foo
 
   # A table of all in the namespace, with the reasons
   kubectl imoocpod status -o wide
+
+  # What is not ready anywhere in the cluster, and why
+  kubectl imoocpod status -A --not-ready
 
   # Anything that has pods
   kubectl imoocpod status deployment/web
@@ -64,8 +77,9 @@ all ImoocPods.`,
   # Follow what changes
   kubectl imoocpod status -w
 
-  # The verdict alone, for a script
-  kubectl imoocpod status foo -o jsonpath='{.verdict}'`,
+  # For a script: the reason as a word, and the verdict as an exit code
+  kubectl imoocpod status foo -o jsonpath='{.reasonCode}'
+  kubectl imoocpod status foo --exit-code -o name`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			o.args = args
 			if !o.named() {
@@ -76,6 +90,9 @@ all ImoocPods.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := labels.Parse(o.targets.selector); err != nil {
 				return usageErrorf(cmd, "invalid --selector: %w", err)
+			}
+			if o.watch && o.exitCode {
+				return usageErrorf(cmd, "--exit-code is the verdict at one time: it cannot be used with --watch")
 			}
 			write, err := o.writer()
 			if err != nil {
@@ -89,13 +106,15 @@ all ImoocPods.`,
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, follow their changes, a line each.")
 	o.targets.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.targets.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
+	cmd.Flags().BoolVar(&o.notReady, "not-ready", false, "Show only the objects that are not ready, with the reasons.")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "End with the exit code 0 if all objects are ready, 3 if one has failed, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
 	return cmd
 }
 
 // writer prints reports in the format that the flags ask for.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	table := &printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders}
+	table := &printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady}
 	switch format := *o.print.OutputFormat; format {
 	case "wide":
 		table.Wide = true
@@ -159,19 +178,65 @@ func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Write
 	if len(targets)+len(errs) == 0 {
 		return o.sayNone(c)
 	}
-	var reports []status.Report
-	for _, t := range targets {
-		r, err := o.report(ctx, c, t)
-		if err != nil {
-			errs = append(errs, explain(t.kind, err))
-			continue
+	reports, failed := o.reports(ctx, c, targets)
+	errs = append(errs, failed...)
+	if o.notReady {
+		reports = slices.DeleteFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
+		if len(reports) == 0 && len(errs) == 0 {
+			_, err := fmt.Fprintf(o.streams.ErrOut, "All %d objects are ready.\n", len(targets))
+			return err
 		}
-		reports = append(reports, r)
 	}
 	if len(reports) > 0 {
 		errs = append(errs, write(o.streams.Out, reports))
 	}
+	if o.exitCode {
+		errs = append(errs, verdicts(reports)...)
+	}
 	return together(errs)
+}
+
+// reporters is how many objects are looked at at the same time.
+const reporters = 8
+
+// reports makes the models of objects. One that cannot be read does not stop
+// the others.
+func (o *statusOptions) reports(ctx context.Context, c *clients, targets []target) ([]status.Report, []error) {
+	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
+	places := make(chan struct{}, reporters)
+	var running sync.WaitGroup
+	for i, t := range targets {
+		running.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			all[i], errs[i] = o.report(ctx, c, t)
+			errs[i] = explain(t.kind, errs[i])
+		})
+	}
+	running.Wait()
+	var reports []status.Report
+	for i := range all {
+		if errs[i] == nil {
+			reports = append(reports, all[i])
+		}
+	}
+	return reports, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// verdicts are the errors that give the exit code of what is not ready.
+func verdicts(reports []status.Report) []error {
+	var errs []error
+	for _, r := range reports {
+		what := r.Metadata.Type + "/" + r.Metadata.Name
+		switch r.Verdict {
+		case status.Ready:
+		case status.Failed:
+			errs = append(errs, fmt.Errorf("%s has %w: %s", what, ErrFailed, r.Reason))
+		default:
+			errs = append(errs, fmt.Errorf("%s is %w: %s: %s", what, ErrNotReady, r.Verdict, r.Reason))
+		}
+	}
+	return errs
 }
 
 func (o *statusOptions) sayNone(c *clients) error {
@@ -192,154 +257,77 @@ func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error
 	if o.named() {
 		return o.targets.find(c, o.args)
 	}
-	kind := replica.ImoocPod()
-	objects, err := o.imoocPods(c)
-	if err != nil {
-		return nil, []error{err}
+	var targets []target
+	var errs []error
+	served := false
+	for _, kind := range replica.Shipped() {
+		objects, err := o.ofKind(c, kind)
+		if err != nil {
+			return nil, []error{err}
+		}
+		list, err := objects.List(ctx, metav1.ListOptions{LabelSelector: o.targets.selector})
+		if notServed(err) {
+			continue // it is not installed
+		}
+		served = true
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for i := range list.Items {
+			obj := &list.Items[i]
+			targets = append(targets, target{kind: kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj})
+		}
 	}
-	list, err := objects.List(ctx, metav1.ListOptions{LabelSelector: o.targets.selector})
-	if err != nil {
-		return nil, []error{explain(kind, err)}
+	if !served {
+		errs = append(errs, &NotServedError{CRD: replica.ImoocPod().CRD(), Shipped: true})
 	}
-	targets := make([]target, 0, len(list.Items))
-	for i := range list.Items {
-		obj := &list.Items[i]
-		targets = append(targets, target{kind: kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj})
+	if len(targets) == 0 {
+		errs = errs[:min(1, len(errs))] // of the other kinds it would be the same
 	}
-	return targets, nil
+	return targets, errs
 }
 
-// imoocPods is the client for the ImoocPods of the namespace, or of all.
-func (o *statusOptions) imoocPods(c *clients) (dynamic.ResourceInterface, error) {
+// ofKind is the client for the objects of a kind in the namespace, or in all.
+func (o *statusOptions) ofKind(c *clients, kind replica.Kind) (dynamic.ResourceInterface, error) {
 	namespace, _, err := c.namespace()
 	if err != nil {
 		return nil, err
-	}
-	if o.targets.allNamespaces {
-		namespace = metav1.NamespaceAll
 	}
 	client, err := c.dynamic()
 	if err != nil {
 		return nil, err
 	}
-	return client.Resource(replica.ImoocPod().Resource).Namespace(namespace), nil
+	if o.targets.allNamespaces || kind.Clusterwide {
+		return client.Resource(kind.Resource), nil
+	}
+	return client.Resource(kind.Resource).Namespace(namespace), nil
 }
 
-// report makes the model of an object. What stands below it is read only where
-// it is shown, or where it must be counted.
+// report makes the model of an object. Where all is not shown, what stands
+// below an object that says of itself that it is ready is not read.
 func (o *statusOptions) report(ctx context.Context, c *clients, t target) (status.Report, error) {
-	table := []string{"", "wide", "name"}
-	if t.kind.Shipped() && slices.Contains(table, *o.print.OutputFormat) && (!o.named() || o.watch) {
-		facts, err := t.kind.Facts(t.obj)
+	inFull := !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.named() && !o.watch
+	if t.obj != nil && !inFull {
+		client, err := c.dynamic()
 		if err != nil {
 			return status.Report{}, err
 		}
-		return status.NewReport(status.Evidence{Object: facts, Now: time.Now()}), nil
+		object, err := facts(ctx, c, client, t)
+		if err != nil {
+			return status.Report{}, err
+		}
+		r := status.NewReport(status.Evidence{Object: object, Now: time.Now()})
+		if r.Verdict == status.Ready {
+			return r, nil
+		}
 	}
 	evidence, _, err := look(ctx, c, t)
-	if err == nil && o.named() && !o.watch {
+	if err == nil && inFull && o.named() {
 		err = lookAround(ctx, c, &evidence)
 	}
 	if err != nil {
 		return status.Report{}, err
 	}
 	return status.NewReport(evidence), nil
-}
-
-// runWatch shows the objects and then every change.
-func (o *statusOptions) runWatch(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
-	if !o.named() {
-		objects, err := o.imoocPods(c)
-		if err != nil {
-			return err
-		}
-		return explain(replica.ImoocPod(), o.follow(ctx, c, target{kind: replica.ImoocPod()}, objects, write))
-	}
-	targets, errs := o.targets.find(c, o.args)
-	if len(errs) > 0 {
-		return together(errs)
-	}
-	if len(targets) != 1 {
-		return &UsageError{Command: name + " status", Err: fmt.Errorf("--watch follows one object, or all ImoocPods; %d objects were named", len(targets))}
-	}
-	client, err := c.dynamic()
-	if err != nil {
-		return err
-	}
-	return explain(targets[0].kind, o.follow(ctx, c, targets[0], targets[0].objects(client), write))
-}
-
-// follow shows the objects and then every change, a line each, until the
-// context ends or, with a name, the object is gone.
-func (o *statusOptions) follow(ctx context.Context, c *clients, t target, objects dynamic.ResourceInterface, write func(io.Writer, []status.Report) error) error {
-	selected := metav1.ListOptions{LabelSelector: o.targets.selector}
-	if t.name != "" {
-		selected = named(t.name)
-	}
-	shown := shownObjects{}
-	show := func(obj *unstructured.Unstructured, gone bool) error {
-		shown.note(obj, gone)
-		r, err := o.report(ctx, c, target{kind: t.kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj})
-		if err != nil {
-			return err
-		}
-		if gone {
-			r = r.Gone()
-		}
-		if err := write(o.streams.Out, []status.Report{r}); err != nil {
-			return err
-		}
-		if gone && t.name != "" {
-			return fmt.Errorf("%s was %w", t, ErrGone)
-		}
-		return nil
-	}
-	first := true
-	return follow(ctx, objects, selected, "", observer{
-		listed: func(found []unstructured.Unstructured) (bool, error) {
-			if first && len(found) == 0 {
-				if t.name != "" {
-					return false, apierrors.NewNotFound(t.kind.Resource.GroupResource(), t.name)
-				}
-				if err := o.sayNone(c); err != nil {
-					return false, err
-				}
-			}
-			first = false
-			return false, shown.catchUp(found, show)
-		},
-		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, show(obj, gone) },
-	})
-}
-
-// shownObjects are those that were shown, as they last were.
-type shownObjects map[types.UID]*unstructured.Unstructured
-
-func (s shownObjects) note(obj *unstructured.Unstructured, gone bool) {
-	s[obj.GetUID()] = obj
-	if gone {
-		delete(s, obj.GetUID())
-	}
-}
-
-// catchUp shows what is not as it was last shown, and what is not there any more.
-func (s shownObjects) catchUp(found []unstructured.Unstructured, show func(obj *unstructured.Unstructured, gone bool) error) error {
-	missing := maps.Clone(s)
-	for i := range found {
-		obj := &found[i]
-		before := s[obj.GetUID()]
-		delete(missing, obj.GetUID())
-		if before != nil && before.GetResourceVersion() == obj.GetResourceVersion() {
-			continue
-		}
-		if err := show(obj, false); err != nil {
-			return err
-		}
-	}
-	for _, obj := range missing {
-		if err := show(obj, true); err != nil {
-			return err
-		}
-	}
-	return nil
 }

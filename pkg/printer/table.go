@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -19,7 +20,8 @@ type Table struct {
 	NoHeaders bool
 
 	columns *columns
-	types   bool // objects of several types are in it
+	first   string // the type of the first object
+	types   bool   // objects of several types are in it
 }
 
 // Print writes the table.
@@ -33,7 +35,8 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 		rows = append(rows, t.row("NAMESPACE", "NAME", "DESIRED", "CURRENT", "READY", "VERDICT", "AGE", "REASON"))
 	}
 	for _, r := range reports {
-		t.types = t.types || r.Metadata.Type != reports[0].Metadata.Type
+		t.first = cmp.Or(t.first, r.Metadata.Type)
+		t.types = t.types || r.Metadata.Type != t.first
 	}
 	for _, r := range reports {
 		rows = append(rows, t.row(r.Metadata.Namespace, t.name(r),

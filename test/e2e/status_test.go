@@ -181,3 +181,90 @@ error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted
 		t.Errorf("status -w -o jsonpath printed %q, want %q", verdicts.lines, want)
 	}
 }
+
+// For the person on call and for scripts: what is not ready alone, with the
+// reasons, and an exit code.
+func TestStatusNotReady(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	l := startLoop(t, ns)
+	imoocpod(t, ns, "create", "good", "--replicas", "1")
+	converged(t, ns, "good", 1)
+	r := kubectl(t, ns, "imoocpod", "status", "--not-ready")
+	if r.code != 0 || r.stdout != "" || r.stderr != "All 1 objects are ready.\n" {
+		t.Errorf("with all ready: exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	}
+	exitCode := func(want int, args ...string) {
+		t.Helper()
+		r := kubectl(t, ns, append([]string{"imoocpod", "status", "-o", "name", "--exit-code"}, args...)...)
+		if r.code != want || r.stdout == "" {
+			t.Errorf("%s: exit code %d, want %d; printed %q, said %q", r.line, r.code, want, r.stdout, r.stderr)
+		}
+	}
+	exitCode(0)
+	exitCode(0, "good")
+
+	imoocpod(t, ns, "create", "bad", "--replicas", "1")
+	converged(t, ns, "bad", 1)
+	bad := podsOf(t, ns, getImoocPod(t, ns, "bad").UID)[0]
+	pulling(t, ns, bad.Name, "no such image")
+	eventually(t, "the pod that is not ready is counted", func() bool { return getImoocPod(t, ns, "bad").Status.ReadyReplicas == 0 })
+	reason := `pod ` + bad.Name + `: container busybox cannot pull its image busybox: no such image`
+	matches(t, "status --not-ready", imoocpod(t, ns, "status", "--not-ready"), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
+bad +1 +1 +0 +failed +\d+\w* +`+regexp.QuoteMeta(reason)+`
+`)
+	matches(t, "status -A --not-ready", imoocpod(t, "", "status", "-A", "--not-ready"), `(?s)NAMESPACE +NAME .*\n`+ns+` +(imoocpod\S+/)?bad +1 +1 +0 +failed .*`)
+	if out := imoocpod(t, ns, "status", "-o", `jsonpath={range .items[*]}{.metadata.name}={.reasonCode} {end}`); out != "bad=ImagePullFailed good=Ready " {
+		t.Errorf("the reasons are %q", out)
+	}
+	exitCode(exitFailed)
+	exitCode(exitFailed, "imoocpod/good", "imoocpod/bad")
+	exitCode(0, "good")
+	if r := kubectl(t, ns, "imoocpod", "status", "bad"); r.code != 0 {
+		t.Errorf("without --exit-code, it is %d", r.code)
+	}
+	l.stop()
+	imoocpod(t, ns, "create", "unseen", "--replicas", "1")
+	exitCode(exitTimeout, "unseen")
+	if r := kubectl(t, ns, "imoocpod", "status", "-w", "--exit-code"); r.code != exitUsage {
+		t.Errorf("--watch with --exit-code ended with exit code %d", r.code)
+	}
+}
+
+// pulling makes a pod one that cannot pull its image, as a kubelet would.
+func pulling(t *testing.T, namespace, pod, words string) {
+	t.Helper()
+	patchPodStatus(t, namespace, pod, map[string]any{
+		"phase":      "Pending",
+		"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
+		"containerStatuses": []any{map[string]any{
+			"name": "busybox", "image": "busybox", "imageID": "", "ready": false, "restartCount": 0,
+			"state": map[string]any{"waiting": map[string]any{"reason": "ImagePullBackOff", "message": `Back-off pulling image "busybox": ErrImagePull: ` + words}},
+		}},
+	})
+}
+
+// Several objects of several kinds are followed together, a line for each
+// change, until all that were named are gone.
+func TestStatusWatchSeveral(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
+	w := startPlugin(t, "status", "imoocpod/foo", "deployment/web", "-n", ns, "-w", "-o", `jsonpath={.metadata.type}/{.metadata.name} {.replicas.desired} {.verdict}{"\n"}`)
+	w.says("imoocpod.batch.tutorial.kubebuilder.io/foo 1 not reconciled")
+	w.says("deployment.apps/web 1 ready")
+	sets := startPlugin(t, "status", "deployments,statefulsets", "--all", "-n", ns, "-w", "--not-ready", "-o", `jsonpath={.metadata.name} {.verdict}{"\n"}`)
+	must(t, kubectl(t, ns, "scale", "deployment", "web", "--replicas", "2"))
+	w.says("deployment.apps/web 2 ready")
+	imoocpod(t, ns, "delete", "foo")
+	w.says("imoocpod.batch.tutorial.kubebuilder.io/foo 1 deleted")
+	must(t, kubectl(t, ns, "delete", "deployment", "web"))
+	sets.says("web deleted")
+	if code := w.ends(); code != exitNotFound {
+		t.Errorf("when all were gone, it ended with exit code %d, want %d", code, exitNotFound)
+	}
+	if sets.stop(); strings.Contains(sets.output(), "web ready") {
+		t.Errorf("--not-ready showed what is ready:\n%s", sets.output())
+	}
+}

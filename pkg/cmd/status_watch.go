@@ -1,0 +1,214 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// watched is what is followed by one watch: an object, or with no name those of
+// a kind that are selected.
+type watched struct {
+	target
+	objects dynamic.ResourceInterface
+}
+
+// runWatch shows the objects and then every change, until all that were named
+// are gone or the context ends.
+func (o *statusOptions) runWatch(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
+	sources, errs := o.sources(c)
+	if len(errs) > 0 {
+		return together(errs)
+	}
+	w := &statusWatch{options: o, clients: c, write: write, toList: len(sources), absent: !o.named()}
+	errs = make([]error, len(sources))
+	var running sync.WaitGroup
+	for i, source := range sources {
+		running.Go(func() { errs[i] = explain(source.kind, w.follow(ctx, source)) })
+	}
+	running.Wait()
+	if !o.named() && !slices.Contains(errs, nil) {
+		errs = errs[:1] // of the other kinds it is the same
+	}
+	return together(errs)
+}
+
+// sources are what is to be followed.
+func (o *statusOptions) sources(c *clients) ([]watched, []error) {
+	var sources []watched
+	var errs []error
+	ofKind := func(kind replica.Kind) {
+		objects, err := o.ofKind(c, kind)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		sources = append(sources, watched{target{kind: kind}, objects})
+	}
+	switch {
+	case !o.named():
+		for _, kind := range replica.Shipped() {
+			ofKind(kind)
+		}
+	case len(o.args) > 0 && o.targets.given():
+		for word := range strings.SplitSeq(o.args[0], ",") {
+			kind, err := c.kindNamed(word)
+			if err != nil {
+				return nil, []error{err}
+			}
+			ofKind(kind)
+		}
+	default:
+		client, err := c.dynamic()
+		if err != nil {
+			return nil, []error{err}
+		}
+		targets, notFound := o.targets.find(c, o.args)
+		errs = notFound
+		for _, t := range targets {
+			sources = append(sources, watched{t, t.objects(client)})
+		}
+	}
+	return sources, errs
+}
+
+// statusWatch shows what several watches tell, one change at a time.
+type statusWatch struct {
+	options *statusOptions
+	clients *clients
+	write   func(io.Writer, []status.Report) error
+	// absent says that kinds which are not installed are left out.
+	absent bool
+
+	mu sync.Mutex
+	// toList is how many watches have not yet said what there is; found, that
+	// there is something.
+	toList int
+	found  bool
+	served bool
+}
+
+// listed notes what a watch found at first. When all have and there is nothing,
+// that is said.
+func (w *statusWatch) listed(found, served bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.toList--
+	w.found, w.served = w.found || found, w.served || served
+	switch {
+	case w.toList > 0 || w.found:
+		return nil
+	case !w.served:
+		return &NotServedError{CRD: replica.ImoocPod().CRD(), Shipped: true}
+	}
+	return w.options.sayNone(w.clients)
+}
+
+// follow shows the objects of a source and then every change, a line each, until
+// the context ends or, with a name, the object is gone.
+func (w *statusWatch) follow(ctx context.Context, source watched) error {
+	selected := metav1.ListOptions{LabelSelector: w.options.targets.selector}
+	if source.name != "" {
+		selected = named(source.name)
+	}
+	shown := shownObjects{}
+	show := func(obj *unstructured.Unstructured, gone bool) error {
+		shown.note(obj, gone)
+		if err := w.show(ctx, source.kind, obj, gone); err != nil {
+			return err
+		}
+		if gone && source.name != "" {
+			return fmt.Errorf("%s was %w", source.target, ErrGone)
+		}
+		return nil
+	}
+	first := true
+	err := follow(ctx, source.objects, selected, "", observer{
+		listed: func(found []unstructured.Unstructured) (bool, error) {
+			if first {
+				if len(found) == 0 && source.name != "" {
+					return false, apierrors.NewNotFound(source.kind.Resource.GroupResource(), source.name)
+				}
+				if err := w.listed(len(found) > 0, true); err != nil {
+					return false, err
+				}
+			}
+			first = false
+			return false, shown.catchUp(found, show)
+		},
+		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, show(obj, gone) },
+	})
+	if first && w.absent && notServed(err) {
+		if err := w.listed(false, false); err != nil {
+			return err
+		}
+		return nil
+	}
+	return err
+}
+
+// show shows an object as it is now.
+func (w *statusWatch) show(ctx context.Context, kind replica.Kind, obj *unstructured.Unstructured, gone bool) error {
+	r, err := w.report(ctx, target{kind: kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj}, gone)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.options.notReady && r.Verdict == status.Ready {
+		return nil
+	}
+	return w.write(w.options.streams.Out, []status.Report{r})
+}
+
+func (w *statusWatch) report(ctx context.Context, t target, gone bool) (status.Report, error) {
+	if !gone {
+		return w.options.report(ctx, w.clients, t)
+	}
+	facts, err := t.kind.Facts(t.obj)
+	return status.NewReport(status.Evidence{Object: facts}).Gone(), err
+}
+
+// shownObjects are those that were shown, as they last were.
+type shownObjects map[types.UID]*unstructured.Unstructured
+
+func (s shownObjects) note(obj *unstructured.Unstructured, gone bool) {
+	s[obj.GetUID()] = obj
+	if gone {
+		delete(s, obj.GetUID())
+	}
+}
+
+// catchUp shows what is not as it was last shown, and what is not there any more.
+func (s shownObjects) catchUp(found []unstructured.Unstructured, show func(obj *unstructured.Unstructured, gone bool) error) error {
+	missing := maps.Clone(s)
+	for i := range found {
+		obj := &found[i]
+		before := s[obj.GetUID()]
+		delete(missing, obj.GetUID())
+		if before != nil && before.GetResourceVersion() == obj.GetResourceVersion() {
+			continue
+		}
+		if err := show(obj, false); err != nil {
+			return err
+		}
+	}
+	for _, obj := range missing {
+		if err := show(obj, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

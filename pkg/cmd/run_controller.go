@@ -26,10 +26,11 @@ const defaultWorkers = 8
 // runControllerOptions says what the loop works on.
 type runControllerOptions struct {
 	streams       genericiooptions.IOStreams
-	out           *lines
+	log           loopLog
 	version       string
 	allNamespaces bool
 	workers       int
+	resync        time.Duration
 	lease         leaseOptions
 	serve         serveOptions
 	limit         limitOptions
@@ -86,12 +87,17 @@ which rights are missing is tried again later and does not stop the others.`,
 			if err := o.check(cmd); err != nil {
 				return err
 			}
+			if err := o.log.open(cmd, streams); err != nil {
+				return err
+			}
 			return o.run(cmd.Context(), c)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
 	cmd.Flags().IntVar(&o.workers, "workers", o.workers, "How many objects are reconciled at the same time.")
+	cmd.Flags().DurationVar(&o.resync, "resync", 0, "How often every object is looked at without an event. Zero means never: nothing needs it, as watches that break are taken up again.")
 	o.lease.addFlags(cmd)
+	o.log.addFlag(cmd)
 	o.addOnceFlags(cmd)
 	o.serve.addFlags(cmd)
 	o.limit.addFlags(cmd)
@@ -103,6 +109,8 @@ func (o *runControllerOptions) check(cmd *cobra.Command) error {
 	switch {
 	case o.workers < 1:
 		return usageErrorf(cmd, "--workers must be 1 or more, not %d", o.workers)
+	case o.resync < 0:
+		return usageErrorf(cmd, "--resync must not be negative")
 	case o.once && o.dryRun:
 		return usageErrorf(cmd, "--once and --dry-run cannot be used together: a dry run looks once anyway")
 	case o.timeout != 0 && !o.ends():
@@ -129,12 +137,13 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return err
 	}
-	o.out, o.several = &lines{to: o.streams.Out}, len(namespaces) > 1
+	o.several = len(namespaces) > 1
+	o.log.qualified = o.several || o.allNamespaces
 	if err := o.announce(c, config.Host, namespaces); err != nil {
 		return err
 	}
 	o.metrics = controller.NewMetrics(o.version)
-	stop, err := o.serve.serve(ctx, config, o.metrics, &o.health, o.out.say)
+	stop, err := o.serve.serve(ctx, config, o.metrics, &o.health, o.log.say)
 	defer stop()
 	if err != nil {
 		return err
@@ -207,11 +216,11 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 		Core:      core,
 		Kinds:     o.kinds(),
 		Namespace: namespace,
-		Qualified: o.several,
 		Workers:   o.workers,
 		DryRun:    o.dryRun,
 		Metrics:   o.metrics,
-		Out:       o.out,
+		Resync:    o.resync,
+		Say:       o.log.line,
 	})
 	if err != nil {
 		return err
@@ -231,10 +240,9 @@ func (o *runControllerOptions) kinds() []replica.Kind {
 
 // sayOf takes lines about a namespace.
 func (o *runControllerOptions) sayOf(namespace string) func(string, ...any) {
-	if !o.several {
-		return o.out.say
+	return func(format string, args ...any) {
+		o.log.line(controller.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
 	}
-	return func(format string, args ...any) { o.out.say("namespace "+namespace+": "+format, args...) }
 }
 
 // checkNamespace says when a namespace is not there: nothing would ever happen
@@ -274,6 +282,6 @@ func (o *runControllerOptions) announce(c *clients, server string, namespaces []
 	for _, kind := range o.kinds() {
 		kinds = append(kinds, kind.Kind+"s")
 	}
-	o.out.say("Reconciling %s in %s of context %q at %s. Stop with Ctrl-C.", strings.Join(kinds, ", "), where, current, server)
+	o.log.say("Reconciling %s in %s of context %q at %s. Stop with Ctrl-C.", strings.Join(kinds, ", "), where, current, server)
 	return nil
 }

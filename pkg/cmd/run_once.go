@@ -60,7 +60,7 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 		}
 	}
 	if len(errs) == 0 && err == nil {
-		o.out.say("converged: %s", objectCount(len(all)))
+		o.log.say("converged: %s", objectCount(len(all)))
 	}
 	if len(errs) == 0 {
 		return err
@@ -131,7 +131,7 @@ func (o *runControllerOptions) printPlans() error {
 			if s.Planned != nil {
 				what = s.Planned.String()
 			}
-			o.out.say("%s (dry run): %s", o.nameOf(s), what)
+			o.log.say("%s (dry run): %s", o.nameOf(s), what)
 		}
 	}
 	switch {

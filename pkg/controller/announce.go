@@ -14,19 +14,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
-// say writes a line for the person who watches the loop.
-func (c *Controller) say(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	if c.qualified && c.namespace != metav1.NamespaceAll {
-		line = "namespace " + c.namespace + ": " + line
-	}
-	c.line(line)
+// Line is something that a loop says, of an object or of itself.
+type Line struct {
+	Text string
+	// Kind (plural.group), Namespace and Name are the object's. Of the loop itself
+	// there is only the namespace, empty for all.
+	Kind, Namespace, Name string
+	// Reconcile is the number of the look at the object that it is about.
+	Reconcile int64
 }
 
-func (c *Controller) line(line string) {
-	c.outMu.Lock()
-	defer c.outMu.Unlock()
-	fmt.Fprintln(c.out, line) //nolint:errcheck // a closed terminal must not stop the loop
+// say says something of the loop itself.
+func (c *Controller) say(format string, args ...any) {
+	c.line(Line{Text: fmt.Sprintf(format, args...), Namespace: c.namespace})
 }
 
 // announce writes a line about one object, unless it was the last one already.
@@ -35,11 +35,7 @@ func (c *Controller) announce(k key, format string, args ...any) {
 	if c.memory.repeated(k, line) {
 		return
 	}
-	name := k.name
-	if c.qualified {
-		name = k.namespace + "/" + k.name
-	}
-	c.line(name + ": " + line)
+	c.line(Line{Text: line, Kind: k.kind, Namespace: k.namespace, Name: k.name, Reconcile: c.memory.look(k)})
 }
 
 // announcePlan says what is about to be done: "1 → 3 pods: creating 2".

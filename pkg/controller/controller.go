@@ -8,7 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -38,12 +40,12 @@ type Options struct {
 	Kinds []replica.Kind
 	// Namespace is the one to work in; empty means all.
 	Namespace string
-	// Qualified makes lines name the namespace too, as those of all namespaces do.
-	Qualified bool
 	// Workers is how many objects are reconciled at the same time.
 	Workers int
-	// Out receives a line for each thing that is done.
-	Out io.Writer
+	// Say takes a line for each thing that is done.
+	Say func(Line)
+	// Resync is how often every object is looked at without an event; zero: never.
+	Resync time.Duration
 	// DryRun makes the loop look and plan, and write nothing at all.
 	DryRun bool
 	// Metrics count what the loop does; nil means that nobody asks.
@@ -58,8 +60,8 @@ type Controller struct {
 	dynamic   dynamic.Interface
 	namespace string
 	workers   int
-	qualified bool
 	dryRun    bool
+	resync    time.Duration
 	clock     clock.PassiveClock
 
 	queue workqueue.TypedRateLimitingInterface[key]
@@ -73,8 +75,7 @@ type Controller struct {
 	events      record.EventRecorder
 	link        link
 
-	outMu sync.Mutex
-	out   io.Writer
+	line func(Line)
 
 	looks   atomic.Int64
 	metrics *Metrics
@@ -106,7 +107,7 @@ func New(opts Options) (*Controller, error) {
 		dynamic:   opts.Dynamic,
 		namespace: opts.Namespace,
 		workers:   opts.Workers,
-		qualified: opts.Qualified || opts.Namespace == metav1.NamespaceAll,
+		resync:    opts.Resync,
 		dryRun:    opts.DryRun,
 		clock:     opts.Clock,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
@@ -116,7 +117,7 @@ func New(opts Options) (*Controller, error) {
 		memory:    newMemory(),
 		standings: newStandings(metrics.converging),
 		sweeps:    make(chan struct{}, 1),
-		out:       opts.Out,
+		line:      opts.Say,
 	}
 	c.link.say, c.link.down = c.say, map[string]bool{}
 	pods, err := c.podInformer()
@@ -184,6 +185,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer stop(nil)
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
+	if c.resync > 0 {
+		running.Go(func() { c.resyncs(ctx) })
+	}
 	if !c.dryRun {
 		running.Go(func() { c.sweepWhenAsked(ctx) })
 	}
@@ -231,8 +235,10 @@ func (c *Controller) work(ctx context.Context) {
 
 // handle reconciles one object and says when it is looked at again.
 func (c *Controller) handle(ctx context.Context, k key) {
-	c.looks.Add(1)
-	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name))
+	reasons := c.memory.begin(k, c.looks.Add(1))
+	logger := klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name, "reconcile", c.memory.look(k))
+	ctx = klog.NewContext(ctx, logger)
+	logger.Info("Reconcile", "because", reasons) // for those who ask with -v=2, see Run
 	again, err := c.reconcile(ctx, k)
 	c.metrics.reconciled(k.kind, err)
 	if err != nil {
@@ -248,11 +254,42 @@ func (c *Controller) handle(ctx context.Context, k key) {
 		if c.queue.NumRequeues(k) == troubleAfter {
 			c.tellTrouble(k, err)
 		}
+		c.because(k, "it failed before")
 		c.queue.AddRateLimited(k)
 		return
 	}
 	c.queue.Forget(k)
-	c.memory.lookAgain(k, again, func() { c.queue.Add(k) })
+	c.memory.lookAgain(k, again, func() { c.wake(k, "its time has come") })
+}
+
+// wake puts an object into the queue, with the reason in words.
+func (c *Controller) wake(k key, why ...string) {
+	c.because(k, why...)
+	c.queue.Add(k)
+}
+
+// because notes why an object will be looked at, if somebody wants to know.
+func (c *Controller) because(k key, why ...string) {
+	if klog.V(2).Enabled() {
+		c.memory.because(k, strings.Join(why, " "))
+	}
+}
+
+// resyncs puts all objects into the queue, again and again.
+func (c *Controller) resyncs(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(context.Context) {
+		for _, o := range c.owners {
+			store, _ := o.cached()
+			if store == nil {
+				continue
+			}
+			for _, obj := range store.List() {
+				if u, ok := obj.(*unstructured.Unstructured); ok {
+					c.wake(key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}, "resync")
+				}
+			}
+		}
+	}, c.resync)
 }
 
 // kindOf is the kind of the object that a controller reference names, nil if

@@ -261,29 +261,29 @@ func (c *Controller) deploymentsOf(namespace string, owner types.UID, wanted str
 // deploymentEvents puts the owner of a Deployment into the queue, and whoever
 // wants its name.
 func (c *Controller) deploymentEvents() cache.ResourceEventHandler {
-	enqueue := func(obj any, changed bool) {
+	enqueue := func(obj any, changed bool, how string) {
 		r, ok := untombed(obj).(*deploymentRecord)
 		if !ok {
 			return
 		}
 		for _, k := range c.interestedIn(r) {
 			if changed || c.memory.isWaiting(k) {
-				c.queue.Add(k)
+				c.wake(k, "deployment", r.Name, how)
 			}
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { enqueue(obj, true) },
+		AddFunc: func(obj any) { enqueue(obj, true, added) },
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*deploymentRecord)
 			after, ok2 := obj.(*deploymentRecord)
 			changed := !ok || !ok2 || after.differs(before)
-			enqueue(obj, changed)
+			enqueue(obj, changed, updated)
 			if changed && ok && ok2 && before.plan.Controller != after.plan.Controller {
-				enqueue(old, true) // released
+				enqueue(old, true, "was released")
 			}
 		},
-		DeleteFunc: func(obj any) { enqueue(obj, true) },
+		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },
 	}
 }
 

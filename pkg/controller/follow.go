@@ -95,33 +95,40 @@ func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) 
 	})
 }
 
+// What an event says of an object, as a reason to look.
+const (
+	added   = "was added"
+	updated = "was updated"
+	deleted = "was deleted"
+)
+
 // ownerEvents puts an object into the queue when something changed that a plan
 // reads, or when the loop waits to see what it wrote itself.
 func (c *Controller) ownerEvents(o *owners) cache.ResourceEventHandler {
-	enqueue := func(obj any, changed bool) {
+	enqueue := func(obj any, changed bool, how string) {
 		u, ok := untombed(obj).(*unstructured.Unstructured)
 		if !ok {
 			return
 		}
 		k := key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}
 		if changed || c.memory.isWaiting(k) {
-			c.queue.Add(k)
+			c.wake(k, "it", how)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { enqueue(obj, true) },
+		AddFunc: func(obj any) { enqueue(obj, true, added) },
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*unstructured.Unstructured)
 			after, ok2 := obj.(*unstructured.Unstructured)
-			enqueue(obj, !ok || !ok2 || differs(o.kind, before, after))
+			enqueue(obj, !ok || !ok2 || differs(o.kind, before, after), updated)
 		},
-		DeleteFunc: func(obj any) { enqueue(obj, true) },
+		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },
 	}
 }
 
 // podEvents puts the owner of a pod into the queue, likewise.
 func (c *Controller) podEvents() cache.ResourceEventHandler {
-	enqueue := func(obj any, changed, gone bool) {
+	enqueue := func(obj any, changed bool, how string) {
 		r, ok := untombed(obj).(*podRecord)
 		if !ok || r.controller() == nil {
 			return
@@ -134,25 +141,25 @@ func (c *Controller) podEvents() cache.ResourceEventHandler {
 			return
 		}
 		k := key{kind: kind.CRD(), namespace: r.Namespace, name: r.controller().Name}
-		if gone {
+		if how == deleted {
 			c.memory.gone(k, r)
 		}
 		if changed || c.memory.isWaiting(k) {
-			c.queue.Add(k)
+			c.wake(k, "pod", r.Name, how)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { enqueue(obj, true, false) },
+		AddFunc: func(obj any) { enqueue(obj, true, added) },
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*podRecord)
 			after, ok2 := obj.(*podRecord)
 			changed := !ok || !ok2 || after.differs(*before)
-			enqueue(obj, changed, false)
+			enqueue(obj, changed, updated)
 			if changed && ok && ok2 && before.ownerUID() != after.ownerUID() {
-				enqueue(old, true, false) // released: its slot is to be looked at
+				enqueue(old, true, "was released") // its owner changed: its slot is to be looked at
 			}
 		},
-		DeleteFunc: func(obj any) { enqueue(obj, true, true) },
+		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },
 	}
 }
 
@@ -167,7 +174,7 @@ func (c *Controller) enqueueNamers(r *podRecord) {
 			continue
 		}
 		for _, obj := range o.find(byUID, string(r.label)) {
-			c.queue.Add(key{kind: o.kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()})
+			c.wake(key{kind: o.kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()}, "pod", r.Name, "changed")
 		}
 	}
 }

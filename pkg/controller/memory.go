@@ -35,6 +35,16 @@ type notes struct {
 	said string
 }
 
+// turn is how an object came to be looked at.
+type turn struct {
+	look    int64    // its number
+	reasons []string // for the next look
+}
+
+// mostReasons bounds what is noted: of a thousand pods of one object the first
+// few tell enough.
+const mostReasons = 5
+
 // memory is what the loop remembers of all objects. All of it can be lost: a
 // new loop starts with none.
 type memory struct {
@@ -54,6 +64,8 @@ type memory struct {
 	// waiting holds the objects whose caches are behind the loop's own writes:
 	// for these every event counts, also one that changes nothing a plan reads.
 	waiting map[key]bool
+	// turns holds how objects came to be looked at.
+	turns map[key]turn
 }
 
 func newMemory() *memory {
@@ -64,6 +76,7 @@ func newMemory() *memory {
 		vanished:  map[key][]*podRecord{},
 		refused:   map[key]bool{},
 		waiting:   map[key]bool{},
+		turns:     map[key]turn{},
 	}
 }
 
@@ -100,6 +113,34 @@ func (m *memory) forget(k key) {
 	delete(m.notes, k)
 	delete(m.waiting, k)
 	delete(m.refused, k)
+	delete(m.turns, k)
+}
+
+// because notes why an object is to be looked at.
+func (m *memory) because(k key, why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.turns[k]
+	if len(t.reasons) < mostReasons {
+		t.reasons = append(t.reasons, why)
+	}
+	m.turns[k] = t
+}
+
+// begin notes a look by its number, and returns the reasons for it.
+func (m *memory) begin(k key, look int64) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.turns[k]
+	m.turns[k] = turn{look: look}
+	return t.reasons
+}
+
+// look is the number of the last look at an object, zero for none.
+func (m *memory) look(k key) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.turns[k].look
 }
 
 // deletion is a pod that this loop deletes.

@@ -72,6 +72,6 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 // the queue, to be tried at once.
 func (c *Controller) retryRefused(namespace string) {
 	for _, k := range c.memory.liftRefusals(namespace) {
-		c.queue.Add(k)
+		c.wake(k, "a quota gave way")
 	}
 }

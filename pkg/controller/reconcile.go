@@ -193,7 +193,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 		return 0, err
 	}
 	if !out.ending && (!done || len(out.refused) > 0) {
-		c.queue.Add(k) // plan the rest, or what the refusal means
+		c.wake(k, "the last plan was not done in full") // plan the rest, or what the refusal means
 	}
 	c.announceState(k, p)
 	c.stand(k, view, p)

@@ -127,7 +127,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: no-lease}
 rules:
-- {apiGroups: ["", batch.tutorial.kubebuilder.io], resources: ["*"], verbs: ["*"]}
+- {apiGroups: ["", apps, batch.tutorial.kubebuilder.io, appcontroller.k8s.io, test.jiaozi.com, apps.zhongmingmao.io], resources: ["*"], verbs: ["*"]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

@@ -1,0 +1,107 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+)
+
+// loopLog takes what a loop says: as lines for a person, or as records for a
+// program that collects them.
+type loopLog struct {
+	format logFormat
+	// qualified makes lines for a person name the namespace.
+	qualified bool
+
+	mu      sync.Mutex
+	lines   io.Writer
+	records *slog.Logger // nil: lines
+}
+
+func (l *loopLog) addFlag(cmd *cobra.Command) {
+	l.format = "human"
+	cmd.Flags().Var(&l.format, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`)
+}
+
+// open begins the log. Records take in what client-go logs.
+func (l *loopLog) open(cmd *cobra.Command, streams genericiooptions.IOStreams) error {
+	l.lines = streams.Out
+	if l.format == "human" {
+		return nil
+	}
+	verbosity, err := strconv.Atoi(cmd.Flags().Lookup("v").Value.String())
+	if err != nil {
+		return err
+	}
+	options := &slog.HandlerOptions{Level: slog.Level(-verbosity)} // as go-logr maps them
+	var handler slog.Handler = slog.NewTextHandler(streams.ErrOut, options)
+	if l.format == "json" {
+		handler = slog.NewJSONHandler(streams.ErrOut, options)
+	}
+	l.records = slog.New(handler)
+	klog.SetSlogLogger(l.records)
+	return nil
+}
+
+// say says something of the program itself.
+func (l *loopLog) say(format string, args ...any) {
+	l.line(controller.Line{Text: fmt.Sprintf(format, args...)})
+}
+
+// line says what a loop says.
+func (l *loopLog) line(line controller.Line) {
+	if l.records != nil {
+		var about []any
+		for _, field := range []struct{ name, value string }{{"kind", line.Kind}, {"namespace", line.Namespace}, {"name", line.Name}} {
+			if field.value != "" {
+				about = append(about, field.name, field.value)
+			}
+		}
+		if line.Reconcile > 0 {
+			about = append(about, "reconcile", line.Reconcile)
+		}
+		l.records.Info(line.Text, about...)
+		return
+	}
+	text := line.Text
+	switch {
+	case line.Name != "" && l.qualified:
+		text = line.Namespace + "/" + line.Name + ": " + text
+	case line.Name != "":
+		text = line.Name + ": " + text
+	case line.Namespace != metav1.NamespaceAll && l.qualified:
+		text = "namespace " + line.Namespace + ": " + text
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.lines, text) //nolint:errcheck // a closed terminal must not stop the loop
+}
+
+// logFormat is human, text or json.
+type logFormat string
+
+// Set takes a value from the command line.
+func (f *logFormat) Set(value string) error {
+	switch value {
+	case "human", "text", "json":
+		*f = logFormat(value)
+		return nil
+	}
+	return errors.New(`must be "human", "text" or "json"`)
+}
+
+// String returns the value.
+func (f *logFormat) String() string { return string(*f) }
+
+// Type names the kind of value in help texts.
+func (f *logFormat) Type() string { return "string" }

@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// The log as records: each names its object and the reconcile, -v=2 tells why
+// there was one, and the token is in none.
+func TestLogFormat(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	const token = "the-secret-of-a-person" // sent beside the certificate, which is what counts
+	l := startLoop(t, ns, "--log-format", "json", "-v=8", "--resync", "1s", "--kube-api-qps", "50", "--workers", "1", "--token", token)
+	imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	converged(t, ns, "foo", 1)
+	l.says(`"msg":"1 of 1 pods are ready"`)
+	l.says("resync")
+	l.stop()
+	type record struct {
+		Time, Level, Msg, Kind, Namespace, Name string
+		Reconcile                               int
+		Because                                 []string
+	}
+	var records []record
+	for line := range strings.Lines(l.output()) {
+		var r record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%q is no JSON: %v", line, err)
+		}
+		records = append(records, r)
+	}
+	why := map[int][]string{}
+	told := false
+	for _, r := range records {
+		if r.Time == "" || r.Level == "" || r.Msg == "" {
+			t.Errorf("a record without time, level or message: %+v", r)
+		}
+		if r.Msg == "Reconcile" {
+			why[r.Reconcile] = r.Because
+		}
+		if r.Msg == "0 → 1 pods: creating 1" {
+			told = true
+			reasons := strings.Join(why[r.Reconcile], "; ")
+			if r.Kind != "imoocpods.batch.tutorial.kubebuilder.io" || r.Namespace != ns || r.Name != "foo" || !strings.Contains(reasons, "it was added") {
+				t.Errorf("%+v, because %q", r, reasons)
+			}
+		}
+	}
+	if !told {
+		t.Error("the creation is in no record")
+	}
+	reasons := ""
+	for _, list := range why {
+		reasons += strings.Join(list, "; ") + "\n"
+	}
+	if !strings.Contains(reasons, "pod foo-") || !strings.Contains(reasons, "was updated") {
+		t.Errorf("no reconcile tells of the event of a pod:\n%s", reasons)
+	}
+	if strings.Contains(l.output(), token) || !strings.Contains(l.output(), "Authorization") {
+		t.Error("the log tells the token, or no headers at all")
+	}
+}

@@ -34,6 +34,18 @@ const (
 // from. What cannot matter is not read: of an object that is ready, nothing
 // but itself and what stands below it.
 func look(ctx context.Context, c *clients, t target) (status.Evidence, target, error) {
+	e, t, err := lookBelow(ctx, c, t)
+	if err != nil {
+		return e, t, err
+	}
+	if r := status.NewReport(e); r.Verdict != status.Ready {
+		err = lookCloser(ctx, c, &e)
+	}
+	return e, t, err
+}
+
+// lookBelow reads a target, unless that was done, and what stands below it.
+func lookBelow(ctx context.Context, c *clients, t target) (status.Evidence, target, error) {
 	client, err := c.dynamic()
 	if err != nil {
 		return status.Evidence{}, t, err
@@ -48,13 +60,7 @@ func look(ctx context.Context, c *clients, t target) (status.Evidence, target, e
 		return status.Evidence{}, t, err
 	}
 	e := status.Evidence{Object: o, Now: time.Now()}
-	if err := family(ctx, c, t, &e); err != nil {
-		return e, t, err
-	}
-	if r := status.NewReport(e); r.Verdict != status.Ready {
-		err = lookCloser(ctx, c, &e)
-	}
-	return e, t, err
+	return e, t, family(ctx, c, t, &e)
 }
 
 // lookAtAll is look for who wants to see all that there is, ready or not.

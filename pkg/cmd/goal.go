@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,6 +60,21 @@ func scaled(c *clients, field replica.Field, done written) goal {
 			return false, reverted(ctx, c, s.target, done.replicas, now, manager)
 		}
 		return s.report.Verdict == status.Ready, nil
+	})
+	return g
+}
+
+// replaced is the goal that none of some pods is left, and that the object is
+// ready without them. Of an annotation beside the pod template no generation
+// tells whether the controller has seen it; the pods do.
+func replaced(old []status.Pod) goal {
+	g := ready()
+	g.what, g.done = "to have new pods", "ready with new pods"
+	g.met = present(func(_ context.Context, s sight) (bool, error) {
+		left := slices.ContainsFunc(s.report.Pods, func(pod status.Pod) bool {
+			return slices.ContainsFunc(old, func(o status.Pod) bool { return o.UID == pod.UID })
+		})
+		return !left && s.report.Verdict == status.Ready, nil
 	})
 	return g
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // restartOptions says whose pods to replace.
@@ -28,12 +29,15 @@ type restartOptions struct {
 	targets      targetFlags
 	args         []string
 	fieldManager string
+
+	wait   bool
+	limits waitFlags
 }
 
 func newRestartCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &restartOptions{streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: replica.FieldManager}
 	cmd := &cobra.Command{
-		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none]",
+		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Replace the pods, a few at a time",
 		Long: `Replace the pods of an ImoocPod (NAME) or of another resource (TYPE/NAME, or what
 else kubectl takes) in a rolling way: the annotation that "kubectl rollout restart"
@@ -41,9 +45,16 @@ sets is put into the pod template, and the controller does the rest.
 
 This works for all kinds that "run-controller" reconciles, for Deployments,
 StatefulSets and DaemonSets, and for custom resources with a pod template at
-.spec.template. Of the others nothing is changed.`,
+.spec.template. Of the others nothing is changed.
+
+With --wait the command waits until all objects have new pods and are ready. It
+ends with code 3 when that will not be without help (see --fail-after), 4 when the
+time is over.`,
 		Example: `  # Restart an ImoocPod
   kubectl imoocpod restart foo
+
+  # Restart an ImoocPod, and come back when the new pods are ready
+  kubectl imoocpod restart foo --wait --timeout 5m
 
   # Restart a Deployment, and everything of a label
   kubectl imoocpod restart deployment/web
@@ -53,6 +64,9 @@ StatefulSets and DaemonSets, and for custom resources with a pod template at
 			return o.targets.check(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.limits.checkWait(cmd, o.wait); err != nil {
+				return err
+			}
 			return o.run(cmd.Context(), c)
 		},
 	}
@@ -60,6 +74,8 @@ StatefulSets and DaemonSets, and for custom resources with a pod template at
 	o.dryRun.addFlag(cmd)
 	o.targets.addFlags(cmd)
 	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have new pods and are ready.")
+	o.limits.addWaitFlags(cmd)
 	return cmd
 }
 
@@ -74,41 +90,60 @@ func (o *restartOptions) run(ctx context.Context, c *clients) error {
 		return errors.New("no objects passed to restart")
 	}
 	// One bad object does not stop the others.
+	o.wait = o.wait && o.dryRun == "none"
+	var all []awaited
 	for _, t := range targets {
-		if err := o.restart(ctx, c, t, printer); err != nil {
+		w, err := o.restart(ctx, c, t, printer)
+		if err != nil {
 			errs = append(errs, explain(t.kind, err))
+			continue
 		}
+		all = append(all, w)
+	}
+	if o.wait {
+		errs = append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, all)...)
 	}
 	return together(errs)
 }
 
-// restart restarts one object, and says so.
-func (o *restartOptions) restart(ctx context.Context, c *clients, t target, printer printers.ResourcePrinter) error {
+// restart restarts one object, and says so. It returns what there is to wait for.
+func (o *restartOptions) restart(ctx context.Context, c *clients, t target, printer printers.ResourcePrinter) (awaited, error) {
 	client, err := c.dynamic()
 	if err != nil {
-		return err
+		return awaited{}, err
 	}
 	objects := t.objects(client)
 	obj := t.obj
 	if obj == nil {
 		if obj, err = objects.Get(ctx, t.name, metav1.GetOptions{}); err != nil {
-			return err
+			return awaited{}, err
 		}
 	}
 	path, err := restartPath(c, t.kind, obj)
 	if err != nil {
-		return fmt.Errorf("%s cannot be restarted: %w", t, err)
+		return awaited{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
 	patch, err := replica.Restart(obj, path, time.Now())
 	if err != nil {
-		return fmt.Errorf("%s cannot be restarted: %w", t, err)
+		return awaited{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
+	}
+	var before status.Evidence
+	if o.wait {
+		t.obj = obj
+		if before, _, err = lookBelow(ctx, c, t); err != nil {
+			return awaited{}, err
+		}
 	}
 	if !o.dryRun.client() {
 		if obj, err = o.patch(ctx, objects, t, patch); err != nil {
-			return err
+			return awaited{}, err
 		}
 	}
-	return printer.PrintObj(obj, o.streams.Out)
+	if !o.wait {
+		return awaited{}, printer.PrintObj(obj, o.streams.Out)
+	}
+	w := awaited{target: t, goals: []goal{replaced(status.NewReport(before).Pods)}, uid: obj.GetUID(), since: obj.GetResourceVersion()}
+	return w, printLine(printer, *o.print.OutputFormat, obj, o.streams.Out)
 }
 
 // restartPath finds the annotations to change. Only for kinds that say nothing

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -198,21 +197,8 @@ func (o *scaleOptions) warn(ctx context.Context, c *clients, t target) {
 
 // lookForWarnings reads what a change of the count may meet, and no more.
 func lookForWarnings(ctx context.Context, c *clients, t target) (status.Report, error) {
-	client, err := c.dynamic()
-	if err != nil {
-		return status.Report{}, err
-	}
-	if t.obj == nil {
-		if t.obj, err = t.objects(client).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
-			return status.Report{}, err
-		}
-	}
-	o, err := facts(ctx, c, client, t)
-	if err != nil {
-		return status.Report{}, err
-	}
-	e := status.Evidence{Object: o, Now: time.Now()}
-	if err := unlessForbidden("pods", &e, family(ctx, c, t, &e)); err != nil {
+	e, _, err := lookBelow(ctx, c, t)
+	if err := unlessForbidden("pods", &e, err); err != nil {
 		return status.Report{}, err
 	}
 	err = lookAround(ctx, c, &e)

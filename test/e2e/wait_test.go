@@ -123,3 +123,37 @@ func setReplicas(t *testing.T, ns, name, manager string, n int) {
 		t.Fatal(err)
 	}
 }
+
+// A restart that is waited for has replaced every pod, also where no generation
+// tells that the controller has seen it.
+func TestRestartWaits(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	startLoop(t, ns)
+	targets := []string{"imoocpod/foo", "appservice/app", "helloworld/hello", "deployment/web"}
+	makeObject(t, ns, "deployments.apps", workload("Deployment", "web", 2))
+	for _, target := range targets[:3] {
+		imoocpod(t, ns, "create", target, "--replicas", "2", "--wait")
+	}
+	imoocpod(t, ns, "wait", "deployment/web", "--timeout", "-1s")
+	pods := func() map[string]bool {
+		uids := map[string]bool{}
+		for _, target := range targets {
+			for uid := range strings.FieldsSeq(imoocpod(t, ns, "status", target, "-o", "jsonpath={.pods[*].uid}")) {
+				uids[uid] = true
+			}
+		}
+		return uids
+	}
+	before := pods()
+	imoocpod(t, ns, append([]string{"restart", "--wait"}, targets...)...)
+	after := pods()
+	if len(before) != 8 || len(after) != 8 {
+		t.Errorf("there were %d pods, and are %d", len(before), len(after))
+	}
+	for uid := range after {
+		if before[uid] {
+			t.Errorf("pod %s is an old one", uid)
+		}
+	}
+}

@@ -68,6 +68,10 @@ generate: check-go ## Generate the deep copies from the types
 manifests: check-go ## Generate the CRDs from the types
 	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:artifacts:config=deploy/crds
 
+.PHONY: reference
+reference: check-go ## Generate the command reference from the commands
+	go run ./docs/commands
+
 .PHONY: fmt
 fmt: check-go ## Format the code
 	$(GOLANGCI_LINT) fmt ./...
@@ -116,10 +120,10 @@ drift: check-go ## Check that generated files and module files are up to date
 		while IFS= read -r -d '' file; do [ ! -e "$$file" ] || printf '%s\0' "$$file"; done | \
 		tar -cf - --null -T - | tar -xf - -C "$$copy"; \
 	cd "$$copy"; git init -q .; git add -A; \
-	$(MAKE) --no-print-directory generate manifests tidy; \
+	$(MAKE) --no-print-directory generate manifests reference tidy; \
 	git add -A --intent-to-add; \
 	if ! git --no-pager diff --exit-code; then \
-		echo 'error: files are not up to date: run "make generate manifests tidy"' >&2; exit 1; fi; \
+		echo 'error: files are not up to date: run "make generate manifests reference tidy"' >&2; exit 1; fi; \
 	echo "generated files and module files are up to date"
 
 # New random runs are begun for as long as DURATION, and the loop is stopped at

@@ -89,6 +89,9 @@ type awaiter struct {
 	limits  waitFlags
 	// show is told of every change, one at a time. It knows how to show it.
 	show func(sight)
+	// closely says that it is told of every look, and that looks see what stands
+	// against the object, too.
+	closely bool
 
 	showing sync.Mutex
 }
@@ -142,7 +145,7 @@ func (a *awaiter) awaitGoal(ctx context.Context, w awaited, g goal, isLast bool)
 	err := a.watch(ctx, w, g, func(s sight) (bool, time.Duration, error) {
 		met, err := g.met(ctx, s)
 		s.done = met && isLast
-		if last == nil || met || s.differs(*last) {
+		if last == nil || met || a.closely || s.differs(*last) {
 			a.tell(s)
 		}
 		last = &s

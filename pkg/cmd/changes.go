@@ -96,7 +96,11 @@ func (a *awaiter) look(ctx context.Context, w awaited, g goal, obj *unstructured
 		s.report = none(t)
 	case g.below:
 		var e status.Evidence
-		if e, s.target, err = look(ctx, a.clients, t); err == nil {
+		e, s.target, err = look(ctx, a.clients, t)
+		if err == nil && a.closely {
+			err = lookAround(ctx, a.clients, &e)
+		}
+		if err == nil {
 			s.report = status.NewReport(e)
 			if w.counts {
 				err = a.countOnly(ctx, &s)

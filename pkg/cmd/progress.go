@@ -3,11 +3,8 @@ package cmd
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
@@ -28,10 +25,8 @@ type progress struct {
 
 func newProgress(w io.Writer, goal string) *progress {
 	p := &progress{w: w, state: printer.Progress{Goal: goal}}
-	if file, is := w.(*os.File); is {
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil { //nolint:gosec // a file descriptor is small
-			p.columns = columns
-		}
+	if terminal, is := liveTerminal(w); is {
+		p.columns, _ = terminalSize(terminal)
 	}
 	return p
 }

@@ -34,6 +34,10 @@ type statusOptions struct {
 	watch     bool
 	notReady  bool
 	exitCode  bool
+	wait      bool
+	limits    waitFlags
+	pods      bool
+	color     color
 	noHeaders bool
 }
 
@@ -46,7 +50,7 @@ func (o *statusOptions) named() bool {
 func newStatusCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &statusOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
-		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--exit-code] [--watch] [--output=wide|json|yaml|name|...]",
+		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
 		Short: "Show how ImoocPods and other objects are doing, and why",
 		Long: `Show how ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or what else
 kubectl takes) are doing. One object: the verdict with its reason and what to do,
@@ -61,7 +65,12 @@ controller has seen the object as it is now, or none is there to do the rest;
 and "progressing" otherwise.
 
 The exit code is 0 when the objects could be read, whatever the verdicts. With
---exit-code it is 0 if all are ready, 3 if one has failed, and 4 otherwise.`,
+--exit-code it is 0 if all are ready, 3 if one has failed, and 4 otherwise.
+
+On a terminal, one object is shown as a tree in which pods that are alike fold,
+and --watch and --wait draw it over again while it changes: --watch until Ctrl-C,
+--wait until all objects are ready, or one will not be without help. Where it is
+no terminal, they print a line for every change.`,
 		Example: `  # One ImoocPod in full
   kubectl imoocpod status foo
 
@@ -73,6 +82,12 @@ The exit code is 0 when the objects could be read, whatever the verdicts. With
 
   # Anything that has pods
   kubectl imoocpod status deployment/web
+
+  # Look on, with each pod
+  kubectl imoocpod status foo -w --pods
+
+  # Look on until both are ready, for at most five minutes
+  kubectl imoocpod status imoocpod/foo deployment/web --wait --timeout 5m
 
   # Follow what changes
   kubectl imoocpod status -w
@@ -98,18 +113,36 @@ The exit code is 0 when the objects could be read, whatever the verdicts. With
 			if err != nil {
 				return usageErrorf(cmd, "%w", err)
 			}
+			if err := o.checkWait(cmd); err != nil {
+				return err
+			}
 			return o.run(cmd.Context(), c, write)
 		},
 	}
 	o.print.AddFlags(cmd)
 	cmd.Flags().Lookup("output").Usage = "Output format. One of: (wide, json, yaml, name, go-template, go-template-file, template, templatefile, jsonpath, jsonpath-as-json, jsonpath-file)."
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, follow their changes, a line each.")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, follow their changes until Ctrl-C: on a terminal in place, otherwise a line each.")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Follow the objects until they are ready, or one of them will not be without help.")
+	o.limits.addWaitFlags(cmd)
+	cmd.Flags().BoolVar(&o.pods, "pods", false, "On a terminal, show each pod, also of many that are alike.")
+	o.color.addFlag(cmd)
 	o.targets.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.targets.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
 	cmd.Flags().BoolVar(&o.notReady, "not-ready", false, "Show only the objects that are not ready, with the reasons.")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "End with the exit code 0 if all objects are ready, 3 if one has failed, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
 	return cmd
+}
+
+// checkWait refuses what cannot be meant by --wait.
+func (o *statusOptions) checkWait(cmd *cobra.Command) error {
+	if o.wait && o.watch {
+		return usageErrorf(cmd, "--watch does not end and --wait does: give one of them")
+	}
+	if format := *o.print.OutputFormat; o.wait && format != "" && format != "json" {
+		return usageErrorf(cmd, "--wait prints lines or -o json, not -o %s", format)
+	}
+	return o.limits.checkWait(cmd, o.wait)
 }
 
 // writer prints reports in the format that the flags ask for.
@@ -122,6 +155,10 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	case "":
 		return func(w io.Writer, reports []status.Report) error {
 			if o.named() && !o.watch && len(reports) == 1 {
+				if terminal, is := o.terminal(); is {
+					width, _ := terminalSize(terminal)
+					return o.printScreen(reports, width)
+				}
 				return printer.Report(w, reports[0], time.Now())
 			}
 			return table.Print(w, reports, time.Now())
@@ -171,7 +208,13 @@ func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Repor
 }
 
 func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
-	if o.watch {
+	terminal, isLive := o.terminal()
+	switch {
+	case o.wait:
+		return o.runWait(ctx, c)
+	case o.watch && isLive:
+		return o.runLive(ctx, c, terminal)
+	case o.watch:
 		return o.runWatch(ctx, c, write)
 	}
 	targets, errs := o.find(ctx, c)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -177,6 +178,12 @@ func (o *runControllerOptions) namespaces(c *clients) ([]string, error) {
 		return []string{metav1.NamespaceAll}, err
 	}
 	list := strings.Split(named, ",")
+	for _, name := range list {
+		// Above all no empty one, which would mean all.
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("invalid namespace %q: %s", name, problems[0])
+		}
+	}
 	slices.Sort(list)
 	return slices.Compact(list), nil
 }

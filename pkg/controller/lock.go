@@ -31,6 +31,7 @@ type lock struct {
 	led    bool                  // the lease was had
 	taken  error                 // by whom it was taken away
 	said   string                // the last thing that was said while waiting
+	ailing bool                  // and that the server could not be asked
 }
 
 var _ resourcelock.Interface = (*lock)(nil)
@@ -59,7 +60,7 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	if err != nil {
 		return nil, nil, l.failed(ctx, err)
 	}
-	l.object = object
+	l.object, l.ailing = object, false
 	record := resourcelock.LeaseSpecToLeaderElectionRecord(&object.Spec)
 	if holder := status.LoopOf(object); holder.Holder != "" && holder.Holder != l.Identity() {
 		if l.lease.dead(holder) {
@@ -147,7 +148,8 @@ func (l *lock) failed(ctx context.Context, err error) error {
 	case apierrors.IsNotFound(err) && l.object == nil: // it is made next
 	case l.insist && (l.object == nil || apierrors.IsForbidden(err)):
 		l.stop(explainLease(err))
-	default:
+	case !l.ailing:
+		l.ailing = true
 		l.say("cannot take the lease: %v; trying again", err)
 	}
 	return err

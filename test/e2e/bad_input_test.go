@@ -227,6 +227,17 @@ func TestBadInput(t *testing.T) {
 			usage("install --timeout 0", "--timeout must be more than 0"),
 			usage("uninstall --crds --timeout 0", "--timeout must be more than 0"),
 			usage("run-controller --workers 0", "--workers must be 1 or more"),
+			usage("run-controller --resync=-1s", "--resync must not be negative"),
+			usage("run-controller --timeout 1m", "--timeout needs --once or --dry-run"),
+			usage("run-controller --once --dry-run", "cannot be used together"),
+			usage("run-controller --dry-run -o yaml", `--output must be "json", not "yaml"`),
+			usage("run-controller --if-held maybe", `must be "wait" or "exit"`),
+			usage("run-controller --log-format xml", `must be "human", "text" or "json"`),
+			usage("run-controller --kube-api-burst 10", "--kube-api-burst needs --kube-api-qps"),
+			usage("run-controller --metrics-bind-address 8080", `"8080" is no address to serve on`),
+			usage("run-controller --metrics-secure", "--metrics-secure needs --metrics-bind-address"),
+			usage("run-controller --metrics-bind-address :0 --metrics-secure --metrics-key-file k", "need each other"),
+			{args: "run-controller -n a,", code: exitError, says: []string{`invalid namespace ""`}},
 
 			// output formats
 			usage("create bar -o frob", `output format "frob", allowed formats are: `, "yaml"),

@@ -254,6 +254,8 @@ func TestServerGoesAwayAndComesBack(t *testing.T) {
 			tell(t, "kill "+component)
 			if component == "kube-apiserver" {
 				l.says("trying again")
+				// It is away for so long that somebody else could have the lease.
+				l.says("the lease could not be renewed in time: stopped, and waiting for it")
 			}
 			tell(t, "start "+component)
 			eventually(t, "the server takes writes again", func() bool {
@@ -265,6 +267,17 @@ func TestServerGoesAwayAndComesBack(t *testing.T) {
 			}
 			if code := l.stop(); code != 0 {
 				t.Errorf("the loop ended with exit code %d", code)
+			}
+			said := map[string]int{}
+			for line := range strings.Lines(l.output()) {
+				if what, _, found := strings.Cut(line, ":"); found && strings.HasPrefix(line, "cannot ") {
+					said[what]++
+				}
+			}
+			for what, times := range said {
+				if component == "kube-apiserver" && times > 1 {
+					t.Errorf("it said %d times %q:\n%s", times, what, l.output())
+				}
 			}
 		})
 	}

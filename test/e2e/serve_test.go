@@ -114,7 +114,9 @@ metadata: {name: scraper-%[1]s}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scraper-%[1]s}
 subjects: [{kind: ServiceAccount, name: scraper, namespace: %[1]s}]
 `, ns))
-	token := func(account string) string { return strings.TrimSpace(must(t, kubectl(t, ns, "create", "token", account))) }
+	token := func(account string) string {
+		return strings.TrimSpace(must(t, kubectl(t, ns, "create", "token", account)))
+	}
 	for name, test := range map[string]struct {
 		token string
 		code  int

@@ -32,7 +32,7 @@ func generate(dir string) error {
 		}
 	}
 	root := cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard())
-	root.DisableAutoGenTag = true // a date would make each run differ
+	root.DisableAutoGenTag = true                                             // a date would make each run differ
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // not that of who runs this
 	return doc.GenMarkdownTree(root, dir)
 }

@@ -69,7 +69,7 @@ func TestRestart(t *testing.T) {
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.FixedZone("", 7200))
 	obj := &unstructured.Unstructured{Object: parsed(t, "{spec: {replicas: 2, template: {metadata: {annotations: {note: mine}}}}}")}
 	patch, err := Restart(obj, path, at)
-	text, _ := yaml.Marshal(patch) //nolint:errcheck // it was made of YAML
+	text, _ := yaml.Marshal(patch)
 	const want = "spec:\n  template:\n    metadata:\n      annotations:\n        kubectl.kubernetes.io/restartedAt: \"2024-05-06T07:08:09+02:00\"\n"
 	if err != nil || string(text) != want {
 		t.Errorf("the patch is\n%s(%v), want\n%s", text, err, want)

@@ -161,8 +161,9 @@ func TestAutoscaler(t *testing.T) {
 	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 3, 5)
 	autoscale("appcontroller.k8s.io/v1alpha1", "AppService", 2, 2)
 	w.settles(t, "foo", 3)
-	eventually(t, "the autoscaler has scaled the AppService", func() bool {
-		return must(t, kubectl(t, ns, "get", "appservice", "foo", "-o", "jsonpath={.spec.replicas}")) == "2"
+	eventually(t, "the autoscaler has scaled the AppService, and that its Deployment", func() bool {
+		d, err := deploymentsIn(ns).Get(t.Context(), "web", metav1.GetOptions{})
+		return err == nil && replicasOf(d) == 2
 	})
 	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 1, 2)
 	w.settles(t, "foo", 2)

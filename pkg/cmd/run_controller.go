@@ -51,8 +51,8 @@ func newRunControllerCommand(c *clients, version string, streams genericiooption
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller here, in the foreground, until Ctrl-C",
 		Long: `Run the controller here, in the foreground, against the current context. It makes
-and removes the pods and Deployments of ImoocPods, AppServices and HelloWorlds
-until Ctrl-C; the objects and their pods stay.
+and removes the pods and Deployments of ImoocPods, AppServices, HelloWorlds and
+MyDaemonSets until Ctrl-C; the objects and their pods stay.
 It may be stopped or killed at any moment: the next one goes on where it was.
 
 A lease lets one loop work at a time in a namespace, or in all of them. A second
@@ -242,7 +242,7 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 
 // kinds are those that the loop reconciles.
 func (o *runControllerOptions) kinds() []replica.Kind {
-	return []replica.Kind{replica.ImoocPod(), replica.AppService(), replica.HelloWorld()}
+	return replica.Shipped()
 }
 
 // sayOf takes lines about a namespace.

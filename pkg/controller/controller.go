@@ -66,14 +66,15 @@ type Controller struct {
 
 	queue workqueue.TypedRateLimitingInterface[key]
 	pods  cache.SharedIndexInformer
-	// deployments are those of the namespaces that the loop works in.
-	deployments *supply
-	owners      map[string]*owners
-	memory      *memory
-	standings   *standings
-	sweeps      chan struct{} // holds at most one call for a sweep
-	events      record.EventRecorder
-	link        link
+	// deployments are those of the namespaces that the loop works in, nodes those of
+	// the cluster.
+	deployments, nodes *supply
+	owners             map[string]*owners
+	memory             *memory
+	standings          *standings
+	sweeps             chan struct{} // holds at most one call for a sweep
+	events             record.EventRecorder
+	link               link
 
 	line func(Line)
 
@@ -192,6 +193,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		running.Go(func() { c.sweepWhenAsked(ctx) })
 	}
 	running.Go(func() { c.keep(ctx, c.deployments) })
+	running.Go(func() { c.keep(ctx, c.nodes) })
 	for _, o := range c.owners {
 		running.Go(func() {
 			if err := c.follow(ctx, o); err != nil {

@@ -144,12 +144,13 @@ func ownerView(kind replica.Kind, obj *unstructured.Unstructured) (plan.Owner, e
 		v.Problem = err.Error()
 	}
 	v.Template = template
-	if kind.Recipe.Plan != replica.PlanDeployment {
-		v.TemplateHash = replica.TemplateHash(kind, obj)
-	} else {
+	switch {
+	case kind.Recipe.Plan == replica.PlanDeployment:
 		if v.Wanted, err = wantedDeployment(kind, obj); err != nil {
 			v.Problem = err.Error()
 		}
+	case v.Problem == "": // else what is replaced could not be made again
+		v.TemplateHash = replica.TemplateHash(kind, obj)
 	}
 	v.Status, err = decodeStatus(kind.Recipe.Status, obj)
 	return v, err

@@ -179,6 +179,9 @@ func newPod(kind replica.Kind, owner metav1.OwnerReference, of plan.Owner, names
 	if of.TemplateHash != "" {
 		pod.Labels[apis.LabelTemplateHash] = of.TemplateHash
 	}
+	if c.Node != "" {
+		forNode(pod, c.Node)
+	}
 	return pod
 }
 

@@ -80,8 +80,11 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 
 // planOf is the plan by which a kind is reconciled.
 func planOf(kind replica.Kind) func(plan.View) plan.Plan {
-	if kind.Recipe.Plan == replica.PlanDeployment {
+	switch kind.Recipe.Plan {
+	case replica.PlanDeployment:
 		return plan.Deployments
+	case replica.PlanNodes:
+		return plan.Nodes
 	}
 	return plan.Pods
 }
@@ -111,7 +114,10 @@ func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes)
 		return v, err
 	}
 	index := byOwner
-	if o.kind.Recipe.Plan == replica.PlanDeployment {
+	switch o.kind.Recipe.Plan {
+	case replica.PlanNodes:
+		v.Nodes = c.nodeList()
+	case replica.PlanDeployment:
 		index = byLabel
 		if v.Deployments, err = c.deploymentsOf(obj.GetNamespace(), obj.GetUID(), v.Owner.Wanted.Name); err != nil {
 			return v, err

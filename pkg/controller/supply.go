@@ -94,15 +94,26 @@ func (c *Controller) kindsBy(plan replica.Plan) []string {
 
 // addSupplies makes the caches that the plans of the kinds need.
 func (c *Controller) addSupplies() error {
-	informer, err := c.deploymentInformer()
+	deployments, err := c.deploymentInformer()
 	if err != nil {
 		return err
 	}
-	if _, err := informer.AddEventHandler(c.deploymentEvents()); err != nil {
+	if _, err := deployments.AddEventHandler(c.deploymentEvents()); err != nil {
 		return err
 	}
-	c.deployments = newSupply("deployments", replica.PlanDeployment, informer, func(ctx context.Context) error {
+	c.deployments = newSupply("deployments", replica.PlanDeployment, deployments, func(ctx context.Context) error {
 		_, err := c.dynamic.Resource(deploymentResource()).Namespace(c.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		return err
+	})
+	nodes, err := c.nodeInformer()
+	if err != nil {
+		return err
+	}
+	if _, err := nodes.AddEventHandler(c.nodeEvents()); err != nil {
+		return err
+	}
+	c.nodes = newSupply("nodes", replica.PlanNodes, nodes, func(ctx context.Context) error {
+		_, err := c.core.Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
 	return nil
@@ -110,8 +121,11 @@ func (c *Controller) addSupplies() error {
 
 // supplyOf is what the plan of a kind needs beside pods, nil if nothing.
 func (c *Controller) supplyOf(kind replica.Kind) *supply {
-	if kind.Recipe.Plan == replica.PlanDeployment {
+	switch kind.Recipe.Plan {
+	case replica.PlanDeployment:
 		return c.deployments
+	case replica.PlanNodes:
+		return c.nodes
 	}
 	return nil
 }

@@ -27,8 +27,10 @@ type Failure struct {
 	// UID is the finished pod that was counted last, At when it was first seen.
 	UID types.UID
 	At  time.Time
-	// Count is how many pods of the slot finished in a row.
-	Count int
+	// Count is how many pods of the slot finished in a row, all made from the
+	// template with this hash.
+	Count    int
+	Template string
 	// ReadyAt is when the slot's running pod became ready; zero: it is not.
 	ReadyAt time.Time
 }
@@ -42,7 +44,10 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 	f.ReadyAt = time.Time{}
 	switch {
 	case pod.Finished && f.UID != pod.UID:
-		return Failure{UID: pod.UID, At: now, Count: f.Count + 1}
+		if f.Template != pod.Template {
+			f.Count = 0
+		}
+		return Failure{UID: pod.UID, At: now, Count: f.Count + 1, Template: pod.Template}
 	case pod.Ready:
 		f.ReadyAt = pod.ReadySince
 	}

@@ -31,7 +31,9 @@ func fill(v View, s slots) Plan {
 	if v.Owner.Deleting {
 		return Plan{Memory: v.Memory}
 	}
-	v.Memory.Ending = ending(v)
+	if s.nodes == nil {
+		v.Memory.Ending = ending(v)
+	}
 	pods := present(v)
 	missing := missing(v, pods, s)
 	p := Plan{Memory: remember(v, pods, missing, s)}
@@ -78,14 +80,17 @@ func missing(v View, pods []Pod, s slots) []Creation {
 		taken[pod.Slot] = true
 	}
 	lost := lostPods(v)
-	room := int(min(s.count-live, maxCreates))
+	room := maxCreates
+	if s.nodes == nil {
+		room = int(min(s.count-live, maxCreates))
+	}
 	var list []Creation
 	for slot := range s.all {
 		if len(list) >= room {
 			break
 		}
 		if !taken[slot] {
-			list = append(list, Creation{Slot: slot, Bypasses: lost[slot]})
+			list = append(list, Creation{Slot: slot, Bypasses: lost[slot], Node: s.nodes[slot]})
 		}
 	}
 	return list
@@ -151,14 +156,14 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 	filled := fillers(pods, s)
 	moving, ready := false, true
 	for _, pod := range pods {
-		if pod.Terminating {
+		if pod.Terminating && s.nodes == nil {
 			recheck = sooner(recheck, v.lostBy(pod).Sub(v.Now))
 		}
 		switch wanted := s.wants(pod.Slot); {
 		case pod.Finished && pod.Terminating:
 			// On its way; its name comes free by itself.
 		case pod.Finished:
-			if due := m.Failures[pod.Slot].due(); wanted && v.Now.Before(due) {
+			if due := m.Failures[pod.Slot].due(); wanted && !v.outdated(pod) && v.Now.Before(due) {
 				recheck = sooner(recheck, due.Sub(v.Now))
 				continue
 			}
@@ -168,7 +173,7 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 		case wanted && filled[pod.Slot] == pod.UID:
 			filling = append(filling, pod)
 			ready = ready && pod.Ready
-		default:
+		case !s.keeps(pod.Slot):
 			misplaced = append(misplaced, pod)
 		}
 	}
@@ -176,6 +181,9 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 	list = append(list, rolled...)
 	slices.SortFunc(misplaced, highestFirst)
 	surplus := len(filled) + len(misplaced) - int(s.count)
+	if s.nodes != nil {
+		surplus = len(misplaced) // no other node waits for them
+	}
 	moving = moving || surplus != 0 || len(rolled) > 0
 	for i, pod := range misplaced {
 		if i < surplus {

@@ -176,6 +176,16 @@ func TestFailureBackoff(t *testing.T) {
 	}
 }
 
+// A slot's failures are those of one template: the next one begins anew.
+func TestFailuresAreThoseOfATemplate(t *testing.T) {
+	v := view(1, "0f")
+	v.Owner.TemplateHash, v.Pods[0].Template = "new", "new"
+	v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7, Template: "old"}}
+	if p := Pods(v); p.Recheck != failureDelay {
+		t.Errorf("waits %v for the first pod of a template, want %v", p.Recheck, failureDelay)
+	}
+}
+
 func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 	v := view(1, "0")
 	v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7}}

@@ -49,7 +49,8 @@ func TestRolling(t *testing.T) {
 		{"what is broken anyway goes at once", 3, "0on 1on 2on", "-2:outdated -1:outdated -0:outdated", 0, "RollingOut"},
 		{"a mend of a broken template replaces what is broken, and no more", 8, "0o 1o 2o 3o 4o 5o 6on 7on", "-7:outdated -6:outdated", 0, "RollingOut"},
 		{"a slot without a pod is unavailable", 3, "0o 2o", "+1", 0, "RollingOut"},
-		{"a finished pod is unavailable", 3, "0o 1o 2fo", "", 0, "RollingOut"},
+		{"a finished pod is unavailable", 3, "0o 1o 2f", "", 0, "RollingOut"},
+		{"one of an older template does not wait", 3, "0o 1o 2fo", "-2:finished", 0, "RollingOut"},
 		{"surplus goes besides, and is not made anew", 2, "0o 1o 2o", "-1:outdated -2:surplus", 0, "RollingOut"},
 		{"what has no slot gives way first", 3, "0 1o x", "--1:outdated", 2, "RollingOut"},
 	} {

@@ -104,6 +104,8 @@ func (p *Plan) podsStatus(v View, s slots) {
 		case v.lost(pod):
 		case pod.Terminating:
 			ending++
+		case s.nodes != nil && !s.wants(pod.Slot):
+			// What is on a node that need not have it is not counted.
 		case pod.active():
 			found.Current++
 			found.PodNames = append(found.PodNames, pod.Name)

@@ -20,8 +20,10 @@ type View struct {
 	Pods []Pod
 	// Deployments are those that the owner controls and that of the name it wants.
 	Deployments []Deployment
-	Memory      Memory
-	Now         time.Time
+	// Nodes are those of the cluster, with no more than names, labels and taints.
+	Nodes  []*corev1.Node
+	Memory Memory
+	Now    time.Time
 }
 
 // Owner is the object that is reconciled.
@@ -162,11 +164,12 @@ type Plan struct {
 	Memory Memory
 }
 
-// Creation is one pod to make: the slot that it fills, and the lost pod that it
-// bypasses, if it does.
+// Creation is one pod to make: the slot that it fills, the lost pod that it
+// bypasses, if it does, and the node that it is for, if it is for one.
 type Creation struct {
 	Slot     Slot
 	Bypasses types.UID
+	Node     string
 }
 
 // Deletion is one pod to delete and why.

@@ -119,6 +119,9 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 	counted := false
 	o.Current, _ = count(at.Current)
 	o.Ready, counted = count(at.Ready, at.Available)
+	if updated, found := count(at.Updated); found {
+		o.Updated = &updated
+	}
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
 		// The names of its pods were written and all else was dropped: the CRD is

@@ -100,7 +100,7 @@ func goBuild(dir, output, pkg string, flags ...string) error {
 // startControlPlane starts one that lives as long as the pipe to its standard
 // input, so that it ends with this process, however that ends.
 func startControlPlane(launcher string) (stop func() error, err error) {
-	serve := exec.Command(launcher, "serve", "--kwok-config=testdata/kwok/image-cannot-be-pulled.yaml")
+	serve := exec.Command(launcher, "serve", "--kwok-config=testdata/kwok/image-cannot-be-pulled.yaml", "--kwok-config=testdata/kwok/as-annotated.yaml")
 	serve.Stderr = os.Stderr
 	stdin, err := serve.StdinPipe()
 	if err != nil {

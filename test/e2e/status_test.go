@@ -91,7 +91,7 @@ web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 		t.Fatal(err)
 	}
 	for _, r := range []status.Report{asJSON, asYAML} {
-		if r.Kind != "StatusReport" || r.Verdict != status.Ready || r.Metadata.UID != foo.UID || r.Replicas != (status.Replicas{Desired: 2, Current: 2, Ready: 2}) ||
+		if r.Kind != "StatusReport" || r.Verdict != status.Ready || r.Metadata.UID != foo.UID || r.Replicas.Desired != 2 || r.Replicas.Current != 2 || r.Replicas.Ready != 2 || r.Replicas.Updated == nil || *r.Replicas.Updated != 2 ||
 			len(r.Pods) != 2 || r.Pods[1].Name != podName(foo, 1) || len(r.Conditions) != 3 {
 			t.Errorf("the report is %+v", r)
 		}

@@ -1,0 +1,375 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// expected is what a person or a script is told of an object that is not ready.
+type expected struct {
+	verdict status.Verdict
+	code    status.Code
+	// reason and hint are parts of the sentences.
+	reason, hint string
+}
+
+// tells waits until status tells what is expected of an object, in JSON, and
+// holds what else is shown of it to the same.
+func tells(t *testing.T, namespace, object string, want expected) status.Report {
+	t.Helper()
+	var r status.Report
+	eventually(t, fmt.Sprintf("%s is %s for %s", object, want.verdict, want.code), func() bool {
+		r = status.Report{}
+		if err := json.Unmarshal([]byte(imoocpod(t, namespace, "status", object, "-o", "json")), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r.Verdict == want.verdict && r.ReasonCode == want.code && strings.Contains(r.Reason, want.reason)
+	})
+	if !strings.Contains(r.Hint, want.hint) {
+		t.Errorf("%s: the hint is %q, want %q in it", object, r.Hint, want.hint)
+	}
+	// The sentence may change from one look to the next, as restarts are counted
+	// and time goes by; what is expected of it does not.
+	first, _, _ := strings.Cut(imoocpod(t, namespace, "status", object), "\n")
+	if said := fmt.Sprintf(": %s: ", want.verdict); !strings.Contains(first, said) || !strings.Contains(first, want.reason) {
+		t.Errorf("status %s says %q, want %q and %q", object, first, said, want.reason)
+	}
+	described := imoocpod(t, namespace, "describe", object)
+	for line := range strings.Lines(described) {
+		if rest, found := strings.CutPrefix(line, "Verdict:"); found && (!strings.HasPrefix(strings.TrimSpace(rest), string(want.verdict)+": ") || !strings.Contains(rest, want.reason)) {
+			t.Errorf("describe %s says %q, want %q and %q", object, rest, want.verdict, want.reason)
+		}
+	}
+	if want.hint != "" && !strings.Contains(described, want.hint) {
+		t.Errorf("describe %s does not have the hint %q:\n%s", object, want.hint, described)
+	}
+	return r
+}
+
+// ailing is an ImoocPod whose pods have the status that a kubelet would give
+// them.
+func ailing(name, podSpec, podStatus string) string {
+	return fmt.Sprintf(`
+apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
+kind: ImoocPod
+metadata: {name: %s}
+spec:
+  replicas: 2
+  template:
+    metadata:
+      annotations:
+        e2e/status: |
+          %s
+    spec: {terminationGracePeriodSeconds: 1, %s}
+`, name, strings.ReplaceAll(strings.TrimSpace(podStatus), "\n", "\n          "), podSpec)
+}
+
+const (
+	oneContainer = `containers: [{name: web, image: "web:v2"}]`
+	notReady     = `conditions: [{type: Ready, status: "False", reason: ContainersNotReady}]`
+)
+
+// waiting is the status of a pod whose container waits.
+func waiting(restarts int, reason, message, last string) string {
+	return fmt.Sprintf("phase: Pending\n%s\ncontainerStatuses:\n- {name: web, image: web, imageID: \"\", ready: false, restartCount: %d, state: {waiting: {reason: %s, message: '%s'}}, lastState: {%s}}",
+		notReady, restarts, reason, message, last)
+}
+
+// Each reason that a kubelet tells of is told to a person and to a script, by
+// status and by describe, for as many pods as have it.
+func TestReasonsOfTheKubelet(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	startLoop(t, ns)
+	running := "phase: Running\n" + notReady + "\ncontainerStatuses:\n"
+	for name, test := range map[string]struct {
+		spec, podStatus string
+		event           *corev1.Event
+		want            expected
+	}{
+		"image": {oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: rpc error: code = NotFound desc = web:v2: not found`, ""), nil,
+			expected{status.Failed, status.CodeImagePullFailed, "2 of 2 pods: container web cannot pull its image web:v2: web:v2: not found", "imagePullSecrets"}},
+		"image-name": {`containers: [{name: web, image: "Web:v2"}]`, waiting(0, "InvalidImageName", "invalid reference format", ""), nil,
+			expected{status.Failed, status.CodeInvalidImageName, `2 of 2 pods: container web has no valid image name: "Web:v2"`, "mend the image"}},
+		"crash": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: Error, exitCode: 3}"), nil,
+			expected{status.Failed, status.CodeCrashLoop, "2 of 2 pods: container web crashes: 7 restarts, last exit code 3", " -c web --previous"}},
+		"memory": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: OOMKilled, exitCode: 137}"), nil,
+			expected{status.Failed, status.CodeOutOfMemory, "container web runs out of memory: 7 restarts, last exit code 137 (OOMKilled)", "memory limit"}},
+		"config": {oneContainer, waiting(0, "CreateContainerConfigError", `secret "key" not found`, ""), nil,
+			expected{status.Failed, status.CodeConfigError, `container web cannot be configured: secret "key" not found`, "kubectl get secrets,configmaps -n " + ns}},
+		"start": {oneContainer, waiting(1, "RunContainerError", `exec: "serve": executable file not found in $PATH`, ""), nil,
+			expected{status.Failed, status.CodeStartFailed, `container web cannot be started: exec: "serve": executable file not found`, "kubectl describe pod"}},
+		"volume": {oneContainer, waiting(0, "ContainerCreating", "", ""), &corev1.Event{Reason: "FailedMount", Message: `MountVolume.SetUp failed for volume "key" : secret "key" not found`, Count: 7},
+			expected{status.Failed, status.CodeVolumeNotMounted, `a volume cannot be mounted: MountVolume.SetUp failed for volume "key"`, "kubectl describe pod"}},
+		"probe": {oneContainer, running + `- {name: web, image: web, imageID: "", ready: false, restartCount: 0, state: {running: {startedAt: "2026-01-02T03:04:05Z"}}}`,
+			&corev1.Event{Reason: "Unhealthy", Message: "Readiness probe failed: HTTP probe failed with statuscode: 503", Count: 3},
+			expected{status.Progressing, status.CodeProbeFailed, "0 of 2 pods are ready; 2 of 2 pods: container web is not ready: Readiness probe failed: HTTP probe failed with statuscode: 503", "kubectl logs"}},
+		"one-of-two": {`containers: [{name: web, image: web}, {name: proxy, image: proxy}]`,
+			running + "- {name: web, image: web, imageID: \"\", ready: true, restartCount: 0, state: {running: {}}}\n- {name: proxy, image: proxy, imageID: \"\", ready: false, restartCount: 0, state: {running: {}}}", nil,
+			expected{status.Progressing, status.CodeContainersNotReady, "2 of 2 pods: 1 of 2 containers are ready, not proxy", " -c proxy"}},
+		"init": {`initContainers: [{name: migrate, image: migrate}], ` + oneContainer,
+			"phase: Pending\n" + notReady + "\ninitContainerStatuses:\n- {name: migrate, image: migrate, imageID: \"\", ready: false, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error}}}", nil,
+			expected{status.Failed, status.CodeCrashLoop, "init container migrate crashes: 4 restarts, last exit code 1", " -c migrate --previous"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			apply(t, ns, ailing(name, test.spec, test.podStatus))
+			if test.event != nil {
+				for _, pod := range bothPods(t, ns, name) {
+					tellOf(t, &pod, test.event)
+				}
+			}
+			r := tells(t, ns, name, test.want)
+			p := r.Problems[0]
+			if len(p.Pods) != 2 || p.Of != 2 || p.Fatal != (test.want.verdict == status.Failed) || p.Since.IsZero() || test.event != nil && len(p.Events) == 0 {
+				t.Errorf("the problem is %+v", p)
+			}
+		})
+	}
+}
+
+// bothPods waits until an ImoocPod has two pods that are not ready.
+func bothPods(t *testing.T, namespace, name string) []corev1.Pod {
+	t.Helper()
+	var pods []corev1.Pod
+	eventually(t, name+" has two pods", func() bool {
+		pods = podsOf(t, namespace, getImoocPod(t, namespace, name).UID)
+		return len(pods) == 2
+	})
+	return pods
+}
+
+// tellOf records an event of a pod, as a kubelet would.
+func tellOf(t *testing.T, pod *corev1.Pod, about *corev1.Event) {
+	t.Helper()
+	event := about.DeepCopy()
+	event.Name, event.Namespace, event.Type, event.Source.Component = pod.Name+"."+strings.ToLower(event.Reason), pod.Namespace, corev1.EventTypeWarning, "kubelet"
+	event.InvolvedObject = corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, APIVersion: "v1"}
+	event.FirstTimestamp, event.LastTimestamp = metav1.Now(), metav1.Now()
+	if _, err := cluster.core.Events(pod.Namespace).Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the scheduler, the server and the garbage collector say is told in their
+// own words.
+func TestReasonsOfTheControlPlane(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	startLoop(t, ns)
+	sample := func(name, podSpec string) string {
+		return fmt.Sprintf(`{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: %s}, spec: {replicas: 2, template: {spec: {terminationGracePeriodSeconds: 1, %s}}}}`, name, podSpec)
+	}
+	t.Run("no node fits", func(t *testing.T) {
+		t.Parallel()
+		apply(t, ns, sample("nowhere", oneContainer+`, nodeSelector: {no: such}`))
+		r := tells(t, ns, "nowhere", expected{status.Failed, status.CodeUnschedulable, "2 of 2 pods: no node fits: 0/", "kubectl get nodes"})
+		if !strings.Contains(r.Reason, "didn't match Pod's node affinity/selector") {
+			t.Errorf("these are not the scheduler's words: %s", r.Reason)
+		}
+	})
+	t.Run("scheduling gates", func(t *testing.T) {
+		t.Parallel()
+		apply(t, ns, sample("gated", oneContainer+`, schedulingGates: [{name: example.com/wait}]`))
+		tells(t, ns, "gated", expected{status.Progressing, status.CodeSchedulingGated, "its scheduling gates are not open", ""})
+	})
+	t.Run("node gone", func(t *testing.T) {
+		t.Parallel()
+		apply(t, ns, sample("lost", oneContainer+`, nodeName: no-such-node`))
+		tells(t, ns, "lost", expected{status.Failed, status.CodeNodeLost, "its node no-such-node is gone", "kubectl describe node no-such-node"})
+	})
+	t.Run("a finalizer", func(t *testing.T) {
+		t.Parallel()
+		imoocpod(t, ns, "create", "held", "--replicas", "0")
+		hold := func(finalizers string) {
+			must(t, kubectl(t, ns, "patch", "imoocpod", "held", "--type=merge", "-p", `{"metadata":{"finalizers":`+finalizers+`}}`))
+		}
+		hold(`["example.com/backup"]`)
+		must(t, kubectl(t, ns, "delete", "imoocpod", "held", "--wait=false"))
+		tells(t, ns, "held", expected{status.Progressing, status.CodeFinalizer, "it is being deleted; its deletion is held up by the finalizer example.com/backup", "kubectl patch imoocpod.batch.tutorial.kubebuilder.io held -n " + ns})
+		hold("null")
+	})
+	t.Run("a pod that does not go", func(t *testing.T) {
+		t.Parallel()
+		apply(t, ns, strings.Replace(ailing("undying", oneContainer, waiting(0, "ContainerCreating", "", "")), "e2e/status", "e2e/undying: \"\"\n        e2e/status", 1))
+		pods := bothPods(t, ns, "undying")
+		must(t, kubectl(t, ns, "delete", "pod", pods[0].Name, "--wait=false"))
+		t.Cleanup(func() {
+			// Nobody else would end them, and the namespace could not go.
+			now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+			if err := cluster.core.Pods(ns).DeleteCollection(context.Background(), now, metav1.ListOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+		r := tells(t, ns, "undying", expected{status.Failed, status.CodeTerminating, "pod " + pods[0].Name + ": it is still there after its grace period", "--force --grace-period=0"})
+		if len(r.Problems) == 0 || r.Problems[0].Since.After(time.Now()) {
+			t.Errorf("the problems are %+v", r.Problems)
+		}
+	})
+}
+
+// What keeps pods from being made is told of our own objects, of those that have
+// a Deployment below them, and of other programs'.
+func TestReasonsOfRefusal(t *testing.T) {
+	t.Parallel()
+	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {hostNetwork: true, containers: [{name: web, image: web}]}}}}`
+	const set = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 2, selector: {matchLabels: {c: d}}, template: {metadata: {labels: {c: d}}, spec: {hostNetwork: true, containers: [{name: db, image: db}]}}}}`
+	const own = `{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 2, template: {spec: {hostNetwork: true, containers: [{name: web, image: web}]}}}}`
+	objects := []string{"foo", "deployment/web", "statefulset/db"}
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, namespace string)
+		want    expected
+	}{
+		"quota": {
+			func(t *testing.T, ns string) { quota(t, ns, "0") },
+			expected{status.Failed, status.CodeQuotaExceeded, "no more pods can be created: exceeded quota: few", "kubectl describe quota -n "},
+		},
+		"admission": {
+			func(t *testing.T, ns string) {
+				must(t, kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce=baseline"))
+			},
+			expected{status.Failed, status.CodeAdmissionRefused, `pods are refused: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "mend the pod template"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			test.prepare(t, ns)
+			startLoop(t, ns)
+			for _, manifest := range []string{own, deployment, set} {
+				apply(t, ns, manifest)
+			}
+			for _, object := range objects {
+				if r := tells(t, ns, object, test.want); len(r.Problems) != 1 || len(r.Problems[0].Pods) > 0 {
+					t.Errorf("the problems of %s are %+v", object, r.Problems)
+				}
+			}
+		})
+	}
+}
+
+// An object that nobody reconciles says so, with who did last; one that is
+// scaled or controlled by others names them.
+func TestReasonsOfOthers(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	l := startLoop(t, ns)
+	imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	converged(t, ns, "foo", 1)
+	l.stop()
+	imoocpod(t, ns, "scale", "foo", "--replicas", "2")
+	r := tells(t, ns, "foo", expected{status.NotReconciled, status.CodeGenerationNotSeen, "generation 2, controller saw 1; its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
+	if !strings.HasSuffix(r.Reason, " ago, and no controller runs for it") {
+		t.Errorf("it does not say that nobody is there: %s", r.Reason)
+	}
+	if w := r.Reconciler.Spec; w == nil || w.Manager != replica.FieldManager {
+		t.Errorf("the last who changed it is %+v", w)
+	}
+
+	apply(t, ns, `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: many}
+spec: {minReplicas: 3, maxReplicas: 9, scaleTargetRef: {apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, name: foo}, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: most}
+spec: {minAvailable: 1, selector: {matchLabels: {app: foo}}}`)
+	const scaled, guarded = "HorizontalPodAutoscaler/many keeps its number of pods between 3 and 9", "most: at least 1, disruptions allowed now: "
+	for _, verb := range []string{"status", "describe"} {
+		if out := imoocpod(t, ns, verb, "foo"); !strings.Contains(out, scaled) || !strings.Contains(out, guarded) {
+			t.Errorf("%s does not tell %q and %q:\n%s", verb, scaled, guarded, out)
+		}
+	}
+	// A ReplicaSet belongs to its Deployment.
+	apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
+	set := ""
+	eventually(t, "the ReplicaSet is there", func() bool {
+		set = must(t, kubectl(t, ns, "get", "replicasets", "-o", "jsonpath={.items[*].metadata.name}"))
+		return set != ""
+	})
+	if out := imoocpod(t, ns, "status", "replicaset/"+set); !strings.Contains(out, "note: Deployment/web controls it, and may set its number of pods\n") {
+		t.Errorf("status of a ReplicaSet says\n%s", out)
+	}
+}
+
+// A kind of others whose schema promises a generation or conditions is not ready
+// before they are there, whatever the counts are.
+func TestNotReadyUnlessSeen(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	installKinds(t)
+	unseen := func(object, reason string, code status.Code) {
+		t.Helper()
+		tells(t, ns, object, expected{status.NotReconciled, code, reason, "is the controller of "})
+	}
+	write := func(object, fields string) {
+		t.Helper()
+		must(t, kubectl(t, ns, "patch", object, "--subresource=status", "--type=merge", "-p", `{"status":`+fields+`}`))
+	}
+	const widget, panel = "widgets.plain.example.com/it", "panels.seen.example.com/it"
+
+	// Widgets do not tell how many pods are ready: those that they own are counted.
+	makeObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 0}}")
+	unseen(widget, "no controller has seen it yet", status.CodeNeverSeen)
+	write(widget, `{"replicas":0}`)
+	unseen(widget, "no controller has seen it yet; its status was last written by kubectl-patch ", status.CodeNeverSeen)
+	write(widget, `{"observedGeneration":1}`)
+	tells(t, ns, widget, expected{status.Ready, status.CodeReady, "0 of 0 pods are ready", ""})
+	imoocpod(t, ns, "scale", widget, "--replicas", "1")
+	unseen(widget, "generation 2, controller saw 1", status.CodeGenerationNotSeen)
+	write(widget, `{"observedGeneration":2}`)
+	tells(t, ns, widget, expected{status.Progressing, status.CodePodsMissing, "0 of 1 pods are ready, 1 not yet made", ""})
+	write(widget, `{"conditions":[{"type":"Stalled","status":"True","reason":"NoDisk","message":"the disk is full","lastTransitionTime":"2026-01-02T03:04:05Z"}]}`)
+	tells(t, ns, widget, expected{status.Failed, status.CodeReportedFailure, "NoDisk: the disk is full", ""})
+
+	apply(t, "", `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: panels.seen.example.com}
+spec:
+  group: seen.example.com
+  names: {kind: Panel, plural: panels, singular: panel}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {replicas: {type: integer}}}
+          status:
+            type: object
+            properties:
+              replicas: {type: integer}
+              readyReplicas: {type: integer}
+              conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}`)
+	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/panels.seen.example.com"))
+	makeObject(t, ns, "panels.seen.example.com", "{apiVersion: seen.example.com/v1, kind: Panel, metadata: {name: it}, spec: {replicas: 1}}")
+	write(panel, `{"replicas":1,"readyReplicas":1}`)
+	unseen(panel, "no controller has seen it yet; its status was last written by kubectl-patch ", status.CodeNeverSeen)
+	condition := func(is string, generation int) {
+		t.Helper()
+		write(panel, fmt.Sprintf(`{"conditions":[{"type":"Ready","status":"%s","reason":"Syncing","message":"the members elect","observedGeneration":%d,"lastTransitionTime":"2026-01-02T03:04:05Z"}]}`, is, generation))
+	}
+	condition("False", 1)
+	tells(t, ns, panel, expected{status.Progressing, status.CodeConditionFalse, "1 of 1 pods are ready, but its condition Ready is False: Syncing: the members elect", ""})
+	condition("True", 1)
+	tells(t, ns, panel, expected{status.Ready, status.CodeReady, "1 of 1 pods are ready", ""})
+	must(t, kubectl(t, ns, "patch", panel, "--type=merge", "-p", `{"spec":{"replicas":2}}`))
+	unseen(panel, "generation 2, controller saw 1", status.CodeGenerationNotSeen)
+}

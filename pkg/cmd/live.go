@@ -88,6 +88,14 @@ func (l *live) show(r status.Report) {
 	}
 }
 
+// forget takes an object off the screen.
+func (l *live) forget(r status.Report) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fresh = true
+	l.screen.Reports = slices.DeleteFunc(l.screen.Reports, func(o status.Report) bool { return sameObject(o, r) })
+}
+
 func sameObject(a, b status.Report) bool {
 	return a.Metadata.Type == b.Metadata.Type && a.Metadata.Namespace == b.Metadata.Namespace && a.Metadata.Name == b.Metadata.Name
 }

@@ -21,19 +21,17 @@ func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.C
 	root := &cobra.Command{
 		Use:   "kubectl-imoocpod",
 		Short: "Drive replica resources: create, scale and watch custom resources that carry a replica count",
-		Long: `Drive replica resources: custom resources that carry a replica count.
+		Long: `Create, scale and look at anything that carries a replica count. A NAME alone is an
+ImoocPod; TYPE/NAME is any other object. The controller that turns an ImoocPod into
+pods is in the same program: "run-controller" runs it here, until Ctrl-C.`,
+		Example: `  # Is all in place? What is missing comes with the command that mends it
+  kubectl imoocpod check
 
-One command makes one change and says honestly what came of it. The controller
-that turns an ImoocPod into pods is in the same program: "run-controller" runs it
-in the foreground against the current context.`,
-		Example: `  # Install the CRD and run the controller here, until Ctrl-C
-  kubectl imoocpod install
-  kubectl imoocpod run-controller
+  # Create an ImoocPod of three pods, and wait until they are ready
+  kubectl imoocpod create foo --replicas 3 --wait
 
-  # In another terminal: create an ImoocPod, scale it, see how it is doing
-  kubectl imoocpod create foo --replicas 1
-  kubectl imoocpod scale foo --replicas 3 --timeout 1m
-  kubectl imoocpod status foo`,
+  # Scale anything that has replicas, and wait until it is done
+  kubectl imoocpod scale deployment/web --replicas 5 --timeout 1m`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceUsage:      true,
 		SilenceErrors:     true,
@@ -56,8 +54,9 @@ in the foreground against the current context.`,
 	c.flags.AddFlags(root.PersistentFlags())
 	addLogFlags(root.PersistentFlags())
 
-	root.AddGroup(&cobra.Group{ID: "objects", Title: "Replica Resource Commands:"},
-		&cobra.Group{ID: "cluster", Title: "Cluster Commands:"})
+	root.AddGroup(&cobra.Group{ID: "change", Title: "Change Objects:"},
+		&cobra.Group{ID: "look", Title: "Look at Objects:"},
+		&cobra.Group{ID: "setup", Title: "Set Up:"})
 	add := func(group string, verbs ...*cobra.Command) {
 		for _, verb := range verbs {
 			verb.GroupID = group
@@ -65,21 +64,23 @@ in the foreground against the current context.`,
 			root.AddCommand(verb)
 		}
 	}
-	add("objects",
+	add("change",
 		newCreateCommand(c, streams),
 		newScaleCommand(c, streams),
 		newRestartCommand(c, streams),
+		newDeleteCommand(c, streams))
+	add("look",
 		newStatusCommand(c, streams),
 		newDescribeCommand(c, streams),
 		newWaitCommand(c, streams),
-		newDeleteCommand(c, streams),
 		newKindsCommand(c, streams))
-	add("cluster",
+	add("setup",
+		newCheckCommand(c, version, streams),
 		newInstallCommand(c, version, streams),
 		newUninstallCommand(c, streams),
 		newRunControllerCommand(c, version, streams),
-		newCheckCommand(c, version, streams))
-	add("", newCompletionCommand(streams), newVersionCommand(c, version, streams), newOptionsCommand(streams))
+		newCompletionCommand(streams))
+	add("", newVersionCommand(c, version, streams), newOptionsCommand(streams))
 	addCompletion(root, c)
 	return root
 }

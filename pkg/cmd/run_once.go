@@ -20,7 +20,7 @@ func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.once, "once", false, "Reconcile until every object has what it asks for, and exit.")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "Print what would be done for every object, and change nothing.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", `With --dry-run: the output format, "json". Empty means text.`)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", `With --dry-run: the output format. One of: (json). Empty means text.`)
 }
 
 // ends says whether the loop is to end by itself.

@@ -38,7 +38,11 @@ func (o *statusOptions) runLive(ctx context.Context, c *clients, terminal *os.Fi
 		defer l.end()
 		return o.runWatch(ctx, c, func(_ io.Writer, reports []status.Report) error {
 			for _, r := range reports {
-				l.show(r)
+				if r.Verdict == status.Deleted {
+					l.forget(r)
+				} else {
+					l.show(r)
+				}
 			}
 			return nil
 		})

@@ -69,6 +69,9 @@ type frame struct {
 
 // fit finds as much as there is room for.
 func (f frame) fit(height int) []line {
+	if len(f.Reports) == 0 {
+		return []line{{{dim, "nothing to show yet"}}}
+	}
 	var lines []line
 	for _, d := range details() {
 		lines = f.objects(d)

@@ -108,6 +108,13 @@ func TestLiveWait(t *testing.T) {
 		}
 	}
 
+	// All there are, while one goes.
+	all := startScreen(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "-n", ns, "-w")
+	all.shows("/foo in " + ns + ": failed")
+	all.shows("/bar in " + ns + ": ready")
+	imoocpod(t, ns, "delete", "bar")
+	all.becomes("bar is off the screen", func(text string) bool { return !strings.Contains(text, "/bar") && strings.Contains(text, "/foo") })
+
 	// Where nothing can be drawn, there is a line for every change.
 	dumb := wait(100, 30, []string{"TERM=dumb"}, "foo --wait --fail-after 1s")
 	dumb.shows("after 3")

@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// A word of a command line as a shell reads it, and what is not part of the
+// command any more.
+var (
+	shellWord  = regexp.MustCompile(`'[^']*'|[^\s']+`)
+	endOfShell = regexp.MustCompile(`[|;>)].*|&&.*`)
+)
+
+// examplesOf are the command lines in the examples of a command, as words.
+func examplesOf(cmd *cobra.Command) [][]string {
+	var all [][]string
+	for line := range strings.Lines(cmd.Example) {
+		before, rest, is := strings.Cut(strings.TrimSpace(line), name+" ")
+		if !is || strings.HasPrefix(before, "#") {
+			continue
+		}
+		var words []string
+		last := 0
+		for _, at := range shellWord.FindAllStringIndex(rest, -1) {
+			word := rest[at[0]:at[1]]
+			quoted := strings.HasPrefix(word, "'")
+			if !quoted && endOfShell.MatchString(word) {
+				if word = endOfShell.ReplaceAllString(word, ""); word != "" {
+					words = append(words, word)
+				}
+				break
+			}
+			word = strings.Trim(word, "'")
+			if at[0] == last && len(words) > 0 {
+				words[len(words)-1] += word // a'b' is one word
+			} else {
+				words = append(words, word)
+			}
+			last = at[1]
+		}
+		all = append(all, words)
+	}
+	return all
+}
+
+// Every command says what it is for, shows how it is used, and understands what
+// it shows.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	root := func() *cobra.Command { return NewRootCommand("v1", streams) }
+	for _, cmd := range append(root().Commands(), root()) {
+		examples := examplesOf(cmd)
+		if len(examples) == 0 || cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: %d examples, for %q", commandName(cmd), len(examples), cmd.Short)
+		}
+		for _, words := range examples {
+			// A tree of its own, as flags keep what they were set to.
+			verb, args, err := root().Find(words)
+			if err == nil && cmd.HasParent() && verb.Name() != cmd.Name() {
+				t.Errorf("%s: an example is of %s", cmd.Name(), verb.Name())
+			}
+			if err == nil {
+				err = verb.ParseFlags(args)
+			}
+			if err == nil {
+				err = verb.ValidateArgs(verb.Flags().Args())
+			}
+			if err != nil {
+				t.Errorf("%s: the example %q: %v", commandName(cmd), words, err)
+			}
+		}
+	}
+	if examples := examplesOf(root()); len(examples) != 3 {
+		t.Errorf("the program itself has %d examples", len(examples))
+	}
+}
+
+// Whatever can be typed can be completed, or is known to be anybody's guess.
+func TestEverythingCompletes(t *testing.T) {
+	t.Parallel()
+	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	for _, verb := range NewRootCommand("v1", streams).Commands() {
+		if verb.ValidArgsFunction == nil && len(verb.ValidArgs) == 0 {
+			t.Errorf("nothing is known of the arguments of %s", verb.Name())
+		}
+		if flag := verb.Flags().Lookup("output"); flag != nil && len(formats(flag)) == 0 {
+			t.Errorf("the help of %s --output lists no format: %s", verb.Name(), flag.Usage)
+		}
+	}
+}

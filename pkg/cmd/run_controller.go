@@ -36,7 +36,8 @@ type runControllerOptions struct {
 	serve         serveOptions
 	limit         limitOptions
 	once, dryRun  bool
-	timeout       time.Duration
+	limits        waitFlags // of one that ends
+	clients       *clients
 	output        string // of a dry run
 
 	several bool // namespaces
@@ -114,14 +115,17 @@ func (o *runControllerOptions) check(cmd *cobra.Command) error {
 		return usageErrorf(cmd, "--resync must not be negative")
 	case o.once && o.dryRun:
 		return usageErrorf(cmd, "--once and --dry-run cannot be used together: a dry run looks once anyway")
-	case o.timeout != 0 && !o.ends():
+	case o.limits.timeout != 0 && !o.ends():
 		return usageErrorf(cmd, "--timeout needs --once or --dry-run: without, the loop ends at Ctrl-C")
-	case o.timeout < 0:
+	case o.limits.timeout < 0:
 		return usageErrorf(cmd, "--timeout must not be negative")
 	case o.output != "" && !o.dryRun:
 		return usageErrorf(cmd, "--output needs --dry-run")
 	case o.output != "" && o.output != "json":
 		return usageErrorf(cmd, "--output must be \"json\", not %q", o.output)
+	}
+	if err := o.limits.check(cmd, o.once); err != nil {
+		return err
 	}
 	if err := o.limit.check(cmd); err != nil {
 		return err
@@ -138,7 +142,7 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return err
 	}
-	o.several = len(namespaces) > 1
+	o.clients, o.several = c, len(namespaces) > 1
 	o.log.qualified = o.several || o.allNamespaces
 	if err := o.announce(c, config.Host, namespaces); err != nil {
 		return err
@@ -151,9 +155,9 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	}
 	config.Wrap(o.metrics.Count)
 	whole := ctx
-	if o.timeout > 0 {
+	if o.limits.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, ErrTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, o.limits.timeout, ErrTimeout)
 		defer cancel()
 	}
 	err = o.inEach(ctx, namespaces, func(ctx context.Context, namespace string) error {

@@ -19,27 +19,37 @@ import (
 func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.once, "once", false, "Reconcile until every object has what it asks for, and exit.")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "Print what would be done for every object, and change nothing.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
+	cmd.Flags().DurationVar(&o.limits.timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
+	o.limits.addFlags(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", `With --dry-run: the output format. One of: (json). Empty means text.`)
 }
 
 // ends says whether the loop is to end by itself.
 func (o *runControllerOptions) ends() bool { return o.once || o.dryRun }
 
-// settle runs a loop until every object is settled. It returns an error for
-// each that has not what it asks for.
+// settle runs a loop until every object has what it asks for, or those that
+// have not are given up. It returns an error for each of these.
 func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Controller) error {
-	running, stop := context.WithCancel(ctx)
-	defer stop()
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- loop.Run(running)
-		stop()
+		stop(nil)
 	}()
-	all, err := loop.Settle(running)
-	stop()
+	hopeless := hopes{of: o, loop: loop, patience: map[objectName]*status.Patience{}}
+	if o.once {
+		go func() {
+			if hopeless.lost(running) {
+				stop(errGivenUp)
+			}
+		}()
+	}
+	err := loop.Settle(running)
+	all, _ := loop.Standings()
+	stop(nil)
 	switch failure := <-ended; {
-	case err == nil, errors.Is(err, ErrTimeout):
+	case err == nil, errors.Is(err, ErrTimeout), errors.Is(err, errGivenUp):
 	case failure != nil && ctx.Err() == nil:
 		return failure
 	default:
@@ -51,21 +61,18 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 	}
 	var errs []error
 	for _, s := range all {
-		switch {
-		case s.Converged:
-		case s.Failed:
-			errs = append(errs, fmt.Errorf("%s: %w: %s", o.nameOf(s), ErrFailed, s.Why))
-		default:
-			errs = append(errs, fmt.Errorf("%s: %w: %s", o.nameOf(s), ErrTimeout, s.Why))
+		if !s.Converged && err != nil {
+			errs = append(errs, o.missing(ctx, s, err))
 		}
 	}
-	if len(errs) == 0 && err == nil {
+	if len(errs) > 0 {
+		return together(errs)
+	}
+	if err == nil || errors.Is(err, errGivenUp) {
 		o.log.say("converged: %s", objectCount(len(all)))
+		return nil
 	}
-	if len(errs) == 0 {
-		return err
-	}
-	return together(errs)
+	return err
 }
 
 func objectCount(n int) string {

@@ -16,22 +16,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
-// failedFor is how long an object must be failed to be taken for that: what it
-// waits for may be given up by another object of the same loop.
-const failedFor = 10 * time.Second
-
 // Standing is how far the loop is with an object: what its last look came to.
 type Standing struct {
 	// Kind is plural.group.
 	Kind, Namespace, Name string
-	// Converged says that the object has what it asks for, Failed that it will
-	// not get it without help. Why says what is missing.
-	Converged, Failed bool
-	Why               string
+	// Converged says that the object has what it asks for, Why what is missing.
+	Converged bool
+	Why       string
 	// Planned is what the loop would do, in a dry run only.
 	Planned *Planned
 
-	since time.Time // Failed
 	began time.Time // not Converged
 }
 
@@ -59,12 +53,7 @@ func (s *standings) set(k key, now time.Time, standing Standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	standing.Kind, standing.Namespace, standing.Name = k.kind, k.namespace, k.name
-	standing.since = now
-	before := s.of[k]
-	if before.Failed && standing.Failed {
-		standing.since = before.since
-	}
-	switch {
+	switch before := s.of[k]; {
 	case standing.Converged && !before.began.IsZero():
 		s.took.WithLabelValues(k.kind).Observe(now.Sub(before.began).Seconds())
 	case !standing.Converged && before.began.IsZero():
@@ -100,7 +89,7 @@ func (c *Controller) stand(k key, v plan.View, p plan.Plan) {
 		standing.Why = ready.Message
 	}
 	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {
-		standing.Failed, standing.Why = true, failure.Reason+": "+failure.Message
+		standing.Why = failure.Reason + ": " + failure.Message
 	}
 	if c.dryRun {
 		standing.Planned = planned(v, p)
@@ -108,34 +97,25 @@ func (c *Controller) stand(k key, v plan.View, p plan.Plan) {
 	c.standings.set(k, c.clock.Now(), standing)
 }
 
-// Settle waits until every object that there is has been looked at and either
-// has what it asks for or has failed; in a dry run, until all have been looked
-// at. It returns the standings of all, in the order of their names; where the
-// context ended before, the cause of that too.
-func (c *Controller) Settle(ctx context.Context) ([]Standing, error) {
+// Settle waits until every object that there is has been looked at and has what
+// it asks for; in a dry run, until all have been looked at. Where the context
+// ends before, it returns the cause of that.
+func (c *Controller) Settle(ctx context.Context) error {
 	for {
-		all, settled, wait := c.takeStock()
-		if settled {
-			return all, nil
-		}
-		var due <-chan time.Time
-		if wait > 0 {
-			timer := time.NewTimer(wait)
-			defer timer.Stop()
-			due = timer.C
+		if _, settled := c.Standings(); settled {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return all, context.Cause(ctx)
+			return context.Cause(ctx)
 		case <-c.standings.changed:
-		case <-due:
 		}
 	}
 }
 
-// takeStock lists the standings, and says whether they are settled; wait is when to
-// look again without a change, zero for not.
-func (c *Controller) takeStock() (all []Standing, settled bool, wait time.Duration) {
+// Standings lists those of all objects in the order of their names, and says
+// whether there is nothing to wait for.
+func (c *Controller) Standings() (all []Standing, settled bool) {
 	settled = true
 	for _, o := range c.owners {
 		store, synced := o.cached()
@@ -154,20 +134,11 @@ func (c *Controller) takeStock() (all []Standing, settled bool, wait time.Durati
 				s = Standing{Kind: k.kind, Namespace: k.namespace, Name: k.name, Why: "not yet looked at"}
 			}
 			all = append(all, s)
-			switch left := s.since.Add(failedFor).Sub(c.clock.Now()); {
-			case !known:
-				settled = false
-			case c.dryRun, s.Converged:
-			case s.Failed && left <= 0:
-			case s.Failed:
-				settled, wait = false, max(wait, left)
-			default:
-				settled = false
-			}
+			settled = settled && known && (c.dryRun || s.Converged)
 		}
 	}
 	slices.SortFunc(all, func(a, b Standing) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
-	return all, settled, wait
+	return all, settled
 }

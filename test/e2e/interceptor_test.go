@@ -100,7 +100,7 @@ func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clo
 	l.Controller, err = controller.New(controller.Options{
 		Dynamic: custom, Core: core, Kinds: kinds,
 		Namespace: namespace, Workers: 2, Clock: clk,
-		Say: func(line controller.Line) { fmt.Fprintf(l, "%s: %s\n", line.Name, line.Text) },
+		Say: func(line controller.Line) { _, _ = fmt.Fprintf(l, "%s: %s\n", line.Name, line.Text) },
 	})
 	if err != nil {
 		t.Fatal(err)

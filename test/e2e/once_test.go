@@ -34,21 +34,22 @@ func TestOnce(t *testing.T) {
 	must(t, once())
 	converged(t, ns, "foo", 3)
 
-	// Nobody pulls this image, so its pod does not become ready.
+	// There is no node for this one.
 	apply(t, ns, `
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
 kind: ImoocPod
 metadata: {name: slow}
 spec: {replicas: 1, template: {spec: {nodeSelector: {no: such}, containers: [{name: main, image: busybox}]}}}`)
 	late := once("--timeout", "5s")
-	if late.code != 4 || !strings.Contains(late.stderr, "error: imoocpod.batch.tutorial.kubebuilder.io/slow: timed out: 0 of 1 pods are ready") {
+	if late.code != 4 || !strings.Contains(late.stderr, "error: wait for imoocpod.batch.tutorial.kubebuilder.io/slow to be ready: timed out; last seen: ") {
 		t.Errorf("%s: exit code %d, said %s", late.line, late.code, late.stderr)
 	}
 	quota(t, ns, "6")
 	imoocpod(t, ns, "scale", "slow", "--replicas", "0")
 	imoocpod(t, ns, "scale", "bar", "--replicas", "9")
-	failed := once()
-	if failed.code != 3 || !strings.Contains(failed.stderr, "error: imoocpod.batch.tutorial.kubebuilder.io/bar: failed: QuotaExceeded: ") {
+	failed := once("--fail-after", "1s")
+	if failed.code != 3 || !strings.Contains(failed.stderr, "error: imoocpod.batch.tutorial.kubebuilder.io/bar has failed: ") ||
+		!strings.Contains(failed.stderr, "exceeded quota: few") {
 		t.Errorf("%s: exit code %d, said %s", failed.line, failed.code, failed.stderr)
 	}
 

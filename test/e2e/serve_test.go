@@ -176,7 +176,7 @@ func checkDashboard(t *testing.T, metrics string) {
 				continue
 			}
 			by := regexp.MustCompile(`by \(([^)]*)\)`).FindStringSubmatch(target.Expr)
-			for _, label := range strings.Split(by[1], ", ") {
+			for label := range strings.SplitSeq(by[1], ", ") {
 				if !added[label] && !strings.Contains(have, ","+label+"=") {
 					t.Errorf("%s: %s has no label %q, but %s", panel.Title, name, label, have)
 				}

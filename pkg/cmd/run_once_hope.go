@@ -1,0 +1,116 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+const (
+	// hopeEvery is how often the objects that are not converged are judged.
+	hopeEvery = 2 * time.Second
+	// hopeFor is how many are judged at a time: each costs a few requests.
+	hopeFor = 20
+	// lastLook bounds the look at what is missing when the time is over.
+	lastLook = 10 * time.Second
+)
+
+// errGivenUp says that nothing is left to wait for but what has failed.
+var errGivenUp = errors.New("given up")
+
+// hopes are for the objects of a loop that are not converged. The verdict is
+// that of "status", and so is the patience with it.
+type hopes struct {
+	of       *runControllerOptions
+	loop     *controller.Controller
+	patience map[objectName]*status.Patience
+}
+
+// objectName tells the objects of a loop apart.
+type objectName struct{ kind, namespace, name string }
+
+// lost waits until patience is over with every object that is not converged. It
+// says no when the context ends before.
+func (h *hopes) lost(ctx context.Context) bool {
+	ticker := time.NewTicker(hopeEvery)
+	defer ticker.Stop()
+	over := map[objectName]bool{}
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+		left, judged := 0, 0
+		all, _ := h.loop.Standings()
+		for _, s := range all {
+			name := objectName{s.Kind, s.Namespace, s.Name}
+			if s.Converged {
+				delete(over, name)
+				continue
+			}
+			if !over[name] && judged < hopeFor {
+				judged++
+				over[name] = h.over(ctx, s)
+			}
+			if !over[name] {
+				left++
+			}
+		}
+		if left == 0 && len(over) > 0 {
+			return true
+		}
+	}
+}
+
+// over says whether patience with an object is over.
+func (h *hopes) over(ctx context.Context, s controller.Standing) bool {
+	name := objectName{s.Kind, s.Namespace, s.Name}
+	patience := h.patience[name]
+	if patience == nil {
+		patience = &status.Patience{For: h.of.limits.failAfter, Endless: !h.of.limits.failFast}
+		h.patience[name] = patience
+	}
+	report, at, err := h.of.judge(ctx, s)
+	if err != nil {
+		return false
+	}
+	over, _ := patience.Look(report, at)
+	return over
+}
+
+// judge gives the verdict on an object as it is now.
+func (o *runControllerOptions) judge(ctx context.Context, s controller.Standing) (status.Report, time.Time, error) {
+	t := target{namespace: s.Namespace, name: s.Name}
+	for _, kind := range o.kinds() {
+		if kind.CRD() == s.Kind {
+			t.kind = kind
+		}
+	}
+	evidence, _, err := look(ctx, o.clients, t)
+	if err != nil {
+		return status.Report{}, evidence.Now, err
+	}
+	return status.NewReport(evidence), evidence.Now, nil
+}
+
+// missing says of an object that is not converged why, when the time is up or
+// when it was given up.
+func (o *runControllerOptions) missing(ctx context.Context, s controller.Standing, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
+	defer cancel()
+	seen := s.Why
+	report, at, err := o.judge(ctx, s)
+	switch {
+	case err == nil && errors.Is(cause, errGivenUp):
+		return fmt.Errorf("%s has %w: %s", o.nameOf(s), ErrFailed, printer.Failure(report, at))
+	case err == nil:
+		seen = fmt.Sprintf("%s: %s", report.Verdict, report.Reason)
+	}
+	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), ErrTimeout, seen)
+}

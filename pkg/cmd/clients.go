@@ -22,12 +22,14 @@ type clients struct {
 }
 
 func newClients(version string, streams genericiooptions.IOStreams) *clients {
+	// One for all clients: what the server warns of is said once.
+	warnings := rest.NewWarningWriter(streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	flags := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
 		// The server's priority and fairness protects it better than a limit
 		// here, which would only make one person's command slower.
 		config.QPS = -1
-		config.WarningHandler = rest.NewWarningWriter(streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+		config.WarningHandler = warnings
 		return config
 	})
 	return &clients{flags: flags}

@@ -89,3 +89,46 @@ func TestFailsEarly(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// Of the outcomes of several objects each is told, and the gravest is the exit
+// code.
+func TestSeveralOutcomes(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "waits", "--replicas", "1") // for a loop
+	makeObject(t, ns, "deployments.apps", workload("Deployment", "ready", 0))
+	// The server refuses its pods, which the ReplicaSet controller reports at once.
+	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: "0"}}}`)
+	makeObject(t, ns, "deployments.apps", workload("Deployment", "refused", 1))
+	eventually(t, "the Deployment is refused its pods", func() bool {
+		return strings.Contains(imoocpod(t, ns, "status", "deployment/refused"), "failed: ")
+	})
+	blind := newUser(t, ns, "get")
+	for _, test := range []struct {
+		args string
+		code int
+		says []string
+	}{
+		{"wait deployment/ready", 0, nil},
+		{"wait imoocpod/waits deployment/ready", exitTimeout, []string{"waits to be ready: timed out; last seen: not reconciled"}},
+		{"wait imoocpod/waits deployment/refused deployment/ready --fail-after 0", exitFailed, []string{"deployment.apps/refused has failed: ", "exceeded quota: none", "waits to be ready: timed out"}},
+		{"wait imoocpod/waits imoocpod/none deployment/refused --fail-after 0", exitNotFound, []string{"has failed", `"none" not found`, "timed out"}},
+		{"scale imoocpod/waits imoocpod/none --replicas 2 --current-replicas 7", exitNotFound, []string{`"none" not found`, "to be 7, was 1"}},
+		{"scale imoocpod/waits deployment/refused --replicas 2 --current-replicas 1 --fail-after 0", exitFailed, []string{"has failed", "timed out"}},
+		{"wait imoocpod/none imoocpod/waits --as " + blind, exitForbidden, []string{"cannot list resource"}},
+	} {
+		args := words(test.args)
+		if !strings.Contains(test.args, "current-replicas 7") {
+			args = append(args, "--timeout", "2s")
+		}
+		r := kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
+		if r.code != test.code {
+			t.Errorf("%s: exit code %d, want %d; said %s", test.args, r.code, test.code, r.stderr)
+		}
+		for _, words := range test.says {
+			if !strings.Contains(r.stderr, words) {
+				t.Errorf("%s: said %q, want %q in it", test.args, r.stderr, words)
+			}
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// oldCRD is of a kind of which the server says with every answer that it is old.
+const oldCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: olds.warn.example.com}
+spec:
+  group: warn.example.com
+  names: {kind: Old, plural: olds, singular: old}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    deprecated: true
+    deprecationWarning: warn.example.com/v1 is old
+    subresources: {scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}}}}}}
+`
+
+// What the server warns of is said once, however often it is asked.
+func TestServerWarnsOnce(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	apply(t, "", oldCRD)
+	must(t, kubectl(t, "", "wait", "--for=condition=Established", "crd/olds.warn.example.com"))
+	for _, args := range []string{
+		"create old/a --replicas 1 --wait --timeout 1s", "create old/b --replicas 1", "scale old/a old/b --replicas 2 --timeout 1s",
+		"scale old/a --by +1", "status old/a old/b", "describe old/a", "delete old/a old/b",
+	} {
+		r := kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+		if (r.code != 0 && r.code != exitTimeout) || strings.Count(r.stderr, "Warning: warn.example.com/v1 is old\n") != 1 {
+			t.Errorf("%s: exit code %d, said %q", args, r.code, r.stderr)
+		}
+	}
+}

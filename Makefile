@@ -88,6 +88,10 @@ tidy: check-go ## Bring the module files up to date
 clean: ## Remove what was built here; the control plane's programs stay in the cache
 	rm -rf $(BIN)
 
+.PHONY: screenshots
+screenshots: build $(CLUSTER) ## Take the screenshots of the README anew
+	@PATH="$(abspath $(BIN)):$$PATH" $(CLUSTER) run -- go run ./docs/screenshots -out docs/screenshots </dev/null
+
 ##@ Check
 
 .PHONY: unit

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // loopLog takes what a loop says: as lines for a person, or as records for a
@@ -76,9 +77,9 @@ func (l *loopLog) line(line controller.Line) {
 	text := line.Text
 	switch {
 	case line.Name != "" && l.qualified:
-		text = line.Namespace + "/" + line.Name + ": " + text
+		text = line.Namespace + "/" + nameInLine(line) + ": " + text
 	case line.Name != "":
-		text = line.Name + ": " + text
+		text = nameInLine(line) + ": " + text
 	case line.Namespace != metav1.NamespaceAll && l.qualified:
 		text = "namespace " + line.Namespace + ": " + text
 	}
@@ -105,3 +106,18 @@ func (f *logFormat) String() string { return string(*f) }
 
 // Type names the kind of value in help texts.
 func (f *logFormat) Type() string { return "string" }
+
+// nameInLine is the object of a line as it can be typed: a bare name is an
+// ImoocPod's.
+func nameInLine(line controller.Line) string {
+	if line.Kind == replica.ImoocPod().CRD() {
+		return line.Name
+	}
+	singular := line.Kind // of kinds that are not shipped, what there is
+	for _, kind := range replica.Shipped() {
+		if kind.CRD() == line.Kind {
+			singular = kind.Singular
+		}
+	}
+	return singular + "/" + line.Name
+}

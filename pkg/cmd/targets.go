@@ -71,6 +71,12 @@ func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && f.fromFiles() {
 		return usageErrorf(cmd, "objects are named either by -f or -k or by arguments, not by both")
 	}
+	slash := func(arg string) bool { return strings.Contains(arg, "/") }
+	if slices.ContainsFunc(args, slash) {
+		if i := slices.IndexFunc(args, func(arg string) bool { return !slash(arg) }); i >= 0 {
+			return usageErrorf(cmd, "%q needs a type beside TYPE/NAME arguments, such as imoocpod/%s", args[i], args[i])
+		}
+	}
 	names, ok := f.imoocPods(args)
 	if !ok {
 		return nil

@@ -139,6 +139,7 @@ func TestBadInput(t *testing.T) {
 			usage("delete", "which one? give the NAME"),
 			usage("create a b", "expected one NAME, got 2 arguments"),
 			{args: "status a b", code: exitError, says: []string{`the server doesn't have a resource type "a"; of several words the first is a type: name several ImoocPods as imoocpod/a imoocpod/b`}},
+			usage("status a deployment/b", `"a" needs a type beside TYPE/NAME arguments, such as imoocpod/a`),
 			usage(`create "`, `invalid name "": it is empty`),
 			usage(`status "`, `invalid name "": it is empty`),
 			usage("create Foo", `invalid name "Foo": only lower case letters`),

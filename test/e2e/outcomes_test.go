@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // A count that another sets after the scale ends the wait for it, and the other
@@ -87,6 +90,24 @@ func TestFailsEarly(t *testing.T) {
 	must(t, kubectl(t, ns, "delete", "resourcequota", "few"))
 	if code := w.ends(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// The pod that will not come up is named, with its last events and what to do,
+// in the words of status.
+func TestFailsWithTheCulprit(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	startLoop(t, ns)
+	apply(t, ns, ailing("sick", oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: web:v2: not found`, "")))
+	tells(t, ns, "sick", expected{status.Failed, status.CodeImagePullFailed, "container web cannot pull its image web:v2", "imagePullSecrets"})
+	for _, args := range []string{"wait sick --fail-after 0 --timeout 5m", "scale sick --replicas 3 --fail-after 1s --timeout 5m", "restart sick --wait --fail-after 1s"} {
+		r := kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+		_, said, _ := strings.Cut(r.stderr, "error: ")
+		matched := regexp.MustCompile(`(?s)^imoocpod\.batch\.tutorial\.kubebuilder\.io/sick has failed: .*container web cannot pull its image web:v2: .*\n  pod/sick-[0-9a-f]{8}-\d: Normal Scheduled: .*\nhint: .*imagePullSecrets.*\n$`)
+		if r.code != exitFailed || !matched.MatchString(said) {
+			t.Errorf("%s: exit code %d, said %q", args, r.code, r.stderr)
+		}
 	}
 }
 

@@ -1,13 +1,23 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
@@ -112,6 +122,75 @@ func TestWaitInJSON(t *testing.T) {
 			t.Errorf("the last line is %s", line)
 		}
 	}
+}
+
+// A wait outlives connections that break, watches that have become too old, and
+// a server that has too much to do.
+func TestWaitOutlivesConnections(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	server := &unsteadyServer{}
+	w := startPlugin(t, "wait", "foo", "-n", ns, "--timeout", "1h", "--server", server.start(t), "--certificate-authority=")
+	eventually(t, "each fault has happened twice", func() bool {
+		return server.cut.Load() > 1 && server.gone.Load() > 1 && server.busy.Load() > 1
+	})
+	startLoop(t, ns)
+	if code := w.ends(); code != 0 || !strings.HasSuffix(w.output(), "foo"+met) {
+		t.Errorf("exit code %d, said %s", code, w.output())
+	}
+	if strings.Contains(w.output(), "error") || strings.Contains(w.output(), "retrywatcher") {
+		t.Errorf("it tells of what is over: %s", w.output())
+	}
+}
+
+// unsteadyServer stands in front of the API server. It cuts watches or says that
+// they are too old, and answers a list of ImoocPods but the first with 503 now
+// and then.
+type unsteadyServer struct {
+	watches, lists, cut, gone, busy atomic.Int32
+}
+
+func (u *unsteadyServer) start(t *testing.T) string {
+	t.Helper()
+	target, err := url.Parse(cluster.config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(cluster.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.Transport, proxy.FlushInterval, proxy.ErrorLog = transport, -1, log.New(io.Discard, "", 0)
+	refuse := func(w http.ResponseWriter, code int, reason metav1.StatusReason) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"injected"}`, reason, code)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ofObject := strings.HasSuffix(r.URL.Path, "/imoocpods")
+		switch {
+		case isWatch(r) && u.watches.Add(1)%3 == 0:
+			u.gone.Add(1)
+			refuse(w, http.StatusGone, metav1.StatusReasonExpired)
+		case isWatch(r):
+			ctx, cancel := context.WithTimeout(r.Context(), 100*time.Millisecond)
+			defer cancel()
+			u.cut.Add(1)
+			proxy.ServeHTTP(w, r.WithContext(ctx))
+		case ofObject && u.lists.Add(1)%2 == 0:
+			u.busy.Add(1)
+			refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
 }
 
 // setReplicas sets the count of an ImoocPod as another field manager.

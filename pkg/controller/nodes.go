@@ -75,7 +75,7 @@ func (c *Controller) enqueueAll(plan replica.Plan) {
 		}
 		for _, obj := range store.List() {
 			if u, ok := obj.(*unstructured.Unstructured); ok {
-				c.queue.Add(key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()})
+				c.wake(key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}, "a node changed")
 			}
 		}
 	}

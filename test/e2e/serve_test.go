@@ -7,9 +7,13 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/util/cert"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -131,6 +135,39 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: %[1]s}]
 		}
 	}
 	must(t, kubectl(t, "", "delete", "clusterrole,clusterrolebinding", "scraper-"+ns))
+
+	// A certificate of one's own is served, and read again when it changes.
+	dir := t.TempDir()
+	writeCertificate(t, dir, "before")
+	third := startLoop(t, ns, "--log-format=text", "--metrics-bind-address", "localhost:0", "--metrics-secure",
+		"--metrics-cert-file", filepath.Join(dir, "tls.crt"), "--metrics-key-file", filepath.Join(dir, "tls.key"))
+	at := strings.TrimPrefix(third.served(t, "metrics"), "https://")
+	for _, host := range []string{"before", "after"} {
+		writeCertificate(t, dir, host)
+		conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(t.Context(), "tcp", at) //nolint:gosec // it is looked at
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames; !slices.Contains(name, host) {
+			t.Errorf("the certificate is for %v, want %s", name, host)
+		}
+		_ = conn.Close()
+	}
+}
+
+// writeCertificate writes a certificate for a host, and its key, over those
+// that the test wrote before.
+func writeCertificate(t *testing.T, dir, host string) {
+	t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, []string{host})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"tls.crt": certificate, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func grepLines(text, word string) string {

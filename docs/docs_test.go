@@ -1,0 +1,391 @@
+// Package docs holds the documents of this project to what there is: links
+// lead somewhere, and files, tests, make targets and command lines that a
+// document names exist.
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+)
+
+const root = ".."
+
+// files lists all files below the root, with slashes and relative to it.
+func files(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", "bin", "dist"}, path):
+			return fs.SkipDir
+		case !d.IsDir():
+			all = append(all, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// document is a text with its code blocks taken out of it.
+type document struct {
+	path   string
+	prose  string
+	blocks []block
+}
+
+type block struct{ language, text string }
+
+var fenced = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```$")
+
+// documents are those that people write. Generated ones come from the code.
+func documents(t *testing.T) []document {
+	t.Helper()
+	var all []document
+	for _, path := range files(t) {
+		if !strings.HasSuffix(path, ".md") || strings.HasPrefix(path, "docs/commands/") {
+			continue
+		}
+		d := document{path: path, prose: read(t, path)}
+		for _, m := range fenced.FindAllStringSubmatch(d.prose, -1) {
+			d.blocks = append(d.blocks, block{language: m[1], text: m[2]})
+		}
+		d.prose = fenced.ReplaceAllString(d.prose, "")
+		all = append(all, d)
+	}
+	return all
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var (
+	inline   = regexp.MustCompile("`([^`\n]+)`")
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	unslug   = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+	testName = regexp.MustCompile(`\bTest[A-Z]\w*…?`)
+	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	fileName = regexp.MustCompile(`^[\w./-]+\.(go|md|ya?ml|sh|json|mod|tsv)$`)
+	roomName = regexp.MustCompile(`^\.?/?(cmd|pkg|deploy|test|docs|plugins)/[\w./-]*$`)
+	target   = regexp.MustCompile(`(?m)^([a-z0-9-]+):`)
+	flagName = regexp.MustCompile(`(?:^|\s)(--?[a-zA-Z][\w-]*)`)
+)
+
+// spans are the pieces of code in a text.
+func spans(text string) []string {
+	var all []string
+	for _, m := range inline.FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+func TestLinks(t *testing.T) {
+	for _, d := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(d.prose, -1) {
+			to, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
+				continue
+			}
+			path := d.path
+			if to != "" {
+				path = filepath.ToSlash(filepath.Join(filepath.Dir(d.path), to))
+			}
+			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+				t.Errorf("%s links to %s, which is not there", d.path, m[1])
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(read(t, path)), anchor) {
+				t.Errorf("%s links to %s, and %s has no such heading", d.path, m[1], path)
+			}
+		}
+	}
+}
+
+// anchors are the names that GitHub gives to the headings of a document.
+func anchors(text string) []string {
+	var all []string
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		slug := unslug.ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(slug, " ", "-"))
+	}
+	return all
+}
+
+// TestIndex holds docs/README.md to naming every document beside it.
+func TestIndex(t *testing.T) {
+	index := read(t, "docs/README.md")
+	for _, d := range documents(t) {
+		if name, beside := strings.CutPrefix(d.path, "docs/"); beside && name != "README.md" && !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md does not lead to %s", name)
+		}
+	}
+}
+
+func TestNamedTestsExist(t *testing.T) {
+	var names []string
+	for _, path := range files(t) {
+		if strings.HasSuffix(path, "_test.go") {
+			for _, m := range testFunc.FindAllStringSubmatch(read(t, path), -1) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	for _, d := range documents(t) {
+		for _, name := range testName.FindAllString(d.prose, -1) {
+			prefix, several := strings.CutSuffix(name, "…")
+			if !slices.ContainsFunc(names, func(n string) bool { return n == name || several && strings.HasPrefix(n, prefix) }) {
+				t.Errorf("%s names %s, and there is no such test", d.path, name)
+			}
+		}
+	}
+}
+
+// TestNamedFilesExist takes a file by the end of its path, as people name it.
+func TestNamedFilesExist(t *testing.T) {
+	all := files(t)
+	for _, d := range documents(t) {
+		for _, span := range spans(d.prose) {
+			if !fileName.MatchString(span) && !roomName.MatchString(span) || slices.Contains(elsewhere(), span) {
+				continue
+			}
+			name := "/" + strings.Trim(strings.TrimPrefix(span, "./"), "/")
+			if !slices.ContainsFunc(all, func(path string) bool {
+				path = "/" + path
+				return strings.HasSuffix(path, name) || strings.Contains(path, name+"/")
+			}) {
+				t.Errorf("%s names %s, and there is no such file", d.path, span)
+			}
+		}
+	}
+}
+
+// elsewhere are files that documents name and that are not there: those of the
+// example in adding-a-kind.md, and of the tutorials.
+func elsewhere() []string {
+	return []string{
+		"pkg/apis/demo/v1alpha1", "gadget_types.go", "deploy/samples/gadget.yaml", "test/e2e/gadget_test.go",
+		"types.go", "hack/update-codegen.sh",
+	}
+}
+
+func TestNamedTargetsExist(t *testing.T) {
+	var targets []string
+	for _, m := range target.FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		targets = append(targets, m[1])
+	}
+	for _, d := range documents(t) {
+		lines := spans(d.prose)
+		for _, b := range d.blocks {
+			lines = append(lines, commandLines(b)...)
+		}
+		for _, line := range lines {
+			words := split(strings.TrimSuffix(strings.TrimPrefix(line, `eval "$(`), `)"`))
+			if len(words) < 2 || words[0] != "make" {
+				continue
+			}
+			for _, word := range words[1:] {
+				if !strings.ContainsAny(word, "=$-…") && !slices.Contains(targets, word) {
+					t.Errorf("%s says %q, and there is no such target", d.path, line)
+				}
+			}
+		}
+	}
+}
+
+// TestCommandLines parses every command line of a block as the program would.
+func TestCommandLines(t *testing.T) {
+	for _, d := range documents(t) {
+		for _, b := range d.blocks {
+			for _, line := range commandLines(b) {
+				words := split(line)
+				if len(words) < 2 || words[0] != "kubectl" || words[1] != "imoocpod" {
+					continue
+				}
+				tree := commands()
+				verb, args, err := tree.Find(words[2:])
+				if err == nil {
+					err = verb.ParseFlags(args)
+				}
+				if err == nil {
+					err = verb.ValidateArgs(verb.Flags().Args())
+				}
+				if err != nil {
+					t.Errorf("%s says %q: %v", d.path, line, err)
+				}
+			}
+		}
+	}
+}
+
+// TestNamedFlagsExist looks for the flags in running text: those beside a verb
+// among its own, others among all.
+func TestNamedFlagsExist(t *testing.T) {
+	tree := commands()
+	for _, d := range documents(t) {
+		for _, span := range spans(d.prose) {
+			words := strings.Fields(strings.TrimPrefix(span, "kubectl imoocpod "))
+			verbs := tree.Commands()
+			switch verb, _, err := tree.Find(words); {
+			case strings.HasPrefix(span, "-"):
+			case err != nil || verb == tree:
+				continue // not a command line of this program
+			default:
+				verbs = []*cobra.Command{verb}
+			}
+			for _, m := range flagName.FindAllStringSubmatch(strings.Join(words, " "), -1) {
+				if !slices.ContainsFunc(verbs, func(verb *cobra.Command) bool { return hasFlag(verb, m[1]) }) && !slices.Contains(otherFlags(), m[1]) {
+					t.Errorf("%s says %q, and there is no flag %s", d.path, span, m[1])
+				}
+			}
+		}
+	}
+}
+
+// otherFlags are those of other programs that stand alone in a text.
+func otherFlags() []string {
+	return []string{"--shutdown-watch-termination-grace-period"}
+}
+
+func hasFlag(verb *cobra.Command, flag string) bool {
+	verb.InitDefaultHelpFlag()
+	name, long := strings.CutPrefix(flag, "--")
+	for _, set := range []*pflag.FlagSet{verb.Flags(), verb.InheritedFlags()} {
+		if long && set.Lookup(name) != nil || !long && len(flag) == 2 && set.ShorthandLookup(flag[1:]) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// TestNamedMessagesExist holds the first column of troubleshooting.md to what
+// the program says: each piece between two "…" is in the code.
+func TestNamedMessagesExist(t *testing.T) {
+	var code strings.Builder
+	for _, path := range files(t) {
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && strings.Contains(path, "/") {
+			code.WriteString(strings.ReplaceAll(read(t, path), `\"`, `"`))
+		}
+	}
+	for line := range strings.Lines(read(t, "docs/troubleshooting.md")) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			continue
+		}
+		for _, message := range spans(cells[1]) {
+			for piece := range strings.SplitSeq(message, "…") {
+				if piece = strings.TrimSpace(piece); !strings.Contains(code.String(), piece) {
+					t.Errorf("docs/troubleshooting.md has the message %q, and nothing says %q", message, piece)
+				}
+			}
+		}
+	}
+}
+
+// TestTranslation holds the Chinese README to the commands and outputs of the
+// English one.
+func TestTranslation(t *testing.T) {
+	var original, translation document
+	for _, d := range documents(t) {
+		switch d.path {
+		case "README.md":
+			original = d
+		case "README.zh-CN.md":
+			translation = d
+		}
+	}
+	var lines []string
+	var outputs []string
+	for _, b := range original.blocks {
+		lines = append(lines, commandLines(b)...)
+		outputs = append(outputs, b.text)
+	}
+	for _, b := range translation.blocks {
+		if b.language == "console" && !slices.Contains(outputs, b.text) {
+			t.Errorf("README.md has no such block:\n%s", b.text)
+		}
+		for _, line := range commandLines(b) {
+			if !slices.Contains(lines, line) {
+				t.Errorf("README.md has no line %q", line)
+			}
+		}
+	}
+}
+
+func commands() *cobra.Command {
+	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	return cmd.NewRootCommand("", streams)
+}
+
+// commandLines are the lines of a block that a person types, without comments.
+func commandLines(b block) []string {
+	var lines []string
+	for line := range strings.Lines(strings.ReplaceAll(b.text, "\\\n", " ")) {
+		line = strings.TrimSpace(line)
+		typed, prompt := strings.CutPrefix(line, "$ ")
+		if b.language == "console" && !prompt || b.language != "console" && b.language != "sh" {
+			continue
+		}
+		if before, _, comment := strings.Cut(typed, " #"); comment {
+			typed = strings.TrimSpace(before)
+		}
+		if typed != "" && !strings.HasPrefix(typed, "#") {
+			lines = append(lines, typed)
+		}
+	}
+	return lines
+}
+
+// split gives the words of the first command of a line, as a shell does.
+func split(line string) []string {
+	var words []string
+	var word strings.Builder
+	quote, inWord := rune(0), false
+	end := func() {
+		if inWord {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		inWord = false
+	}
+	for _, c := range line {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, inWord = c, true
+		case quote == 0 && strings.ContainsRune("|;&<>", c):
+			end()
+			return words
+		case quote == 0 && c == ' ':
+			end()
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	end()
+	return words
+}

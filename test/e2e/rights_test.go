@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"maps"
 	"net"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,46 +41,54 @@ type deployed struct {
 // Deployment. edit may change its rules.
 func deployHere(t *testing.T, namespace string, edit func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *deployed {
 	t.Helper()
-	d := &deployed{namespace: namespace}
-	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, Image: "none", Version: "none"})
+	return deployAs(t, deploy.Settings{Namespace: namespace}, edit)
+}
+
+func deployAs(t *testing.T, settings deploy.Settings, edit func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *deployed {
+	t.Helper()
+	d := &deployed{namespace: settings.Namespace}
+	objs, err := deploy.Controller(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, obj := range objs {
-		switch obj.GetKind() {
-		case "Role":
+		switch kind := obj.GetKind(); {
+		case kind == "Deployment":
+			d.args = localArgs(t, argsOf(t, obj))
+			continue
+		case kind == "ClusterRole" && obj.GetName() != deploy.ControllerName:
+			continue // of people
+		case kind == "ClusterRole", kind == "Role" && !settings.AllNamespaces:
 			d.rules = rulesOf(t, obj)
 			if edit != nil {
 				d.rules = edit(d.rules)
 				setRules(t, obj, d.rules)
 			}
-		case "ServiceAccount", "RoleBinding":
-		case "Deployment":
-			d.args = argsOf(t, obj)
-			for i, arg := range d.args {
-				// The addresses are the pod's; here there are several copies on one machine.
-				if flag, address, found := strings.Cut(arg, "="); found && strings.HasSuffix(flag, "-bind-address") {
-					_, port, err := net.SplitHostPort(address)
-					if err != nil || port == "0" {
-						t.Errorf("%s is no address to serve on (%v)", arg, err)
-					}
-					d.args[i] = flag + "=127.0.0.1:0"
-				}
-			}
-			continue
-		default:
+		case !slices.Contains([]string{"ServiceAccount", "Role", "RoleBinding", "ClusterRoleBinding"}, kind):
 			continue
 		}
-		resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
-		if _, err := cluster.dynamic.Resource(resource).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		create(t, obj)
 	}
 	d.signIn(t)
-	eventually(t, "the controller has its rights", func() bool {
-		return maps.Equal(d.mayDo(t, namespace), ruleSet(append(d.rules, ofEverybody()...)))
+	eventually(t, "the controller has its rights, and no others", func() bool {
+		return maps.Equal(d.mayDo(t, d.namespace), ruleSet(append(d.rules, ofEverybody()...)))
 	})
 	return d
+}
+
+// create creates an object that goes with its namespace or with the test.
+func create(t *testing.T, obj *unstructured.Unstructured) {
+	t.Helper()
+	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
+	objects := cluster.dynamic.Resource(resource).Namespace(obj.GetNamespace())
+	if _, err := objects.Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := objects.Delete(context.Background(), obj.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	})
 }
 
 // start starts a copy of the controller.
@@ -121,6 +131,21 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured) []string {
 		t.Fatal(err)
 	}
 	return args
+}
+
+// localArgs are arguments of a pod for several copies on one machine.
+func localArgs(t *testing.T, args []string) []string {
+	t.Helper()
+	local := slices.Clone(args)
+	for i, arg := range args {
+		if flag, address, found := strings.Cut(arg, "="); found && strings.HasSuffix(flag, "-bind-address") {
+			if _, port, err := net.SplitHostPort(address); err != nil || port == "0" {
+				t.Errorf("%s is no address for a pod to serve on (%v)", arg, err)
+			}
+			local[i] = flag + "=127.0.0.1:0"
+		}
+	}
+	return local
 }
 
 // signIn gets a token of the service account, for a kubeconfig and for mayDo.
@@ -243,10 +268,14 @@ func TestLeastRights(t *testing.T) {
 	ns := newNamespace(t)
 	w := watchPods(t, ns)
 	driver := newDriver(t, ns, w)
-	d := deployHere(t, ns, nil) // it has its rights, and no others
+	d := deployHere(t, ns, nil)
 	if other := d.mayDo(t, "default"); !maps.Equal(other, ruleSet(ofEverybody())) {
 		t.Errorf("in another namespace it may do %q", slices.Sorted(maps.Keys(other)))
 	}
+	// Nodes are in no namespace: this right is added to the others by hand.
+	must(t, kubectl(t, "", "create", "clusterrole", ns, "--verb=list,watch", "--resource=nodes"))
+	must(t, kubectl(t, "", "create", "clusterrolebinding", ns, "--clusterrole="+ns, "--serviceaccount="+ns+":"+deploy.ControllerName))
+	defer kubectl(t, "", "delete", "clusterrole/"+ns, "clusterrolebinding/"+ns)
 	quota(t, ns, "1")
 	l := d.start(t)
 	driver.create(2)
@@ -263,12 +292,14 @@ func TestLeastRights(t *testing.T) {
 	driver.scale(1)
 	w.settles(t, "foo", 1)
 	reconcilesByDeployment(t, ns)
+	apply(t, ns, manifest(myDaemonSet, "daemon", "spec: {image: nginx}"))
+	must(t, kubectl(t, ns, "wait", "mydaemonset/daemon", "--for=condition=Ready", "--timeout", deadline.String()))
 	if code := l.stop(); code != 0 {
 		t.Errorf("the loop ended with exit code %d", code)
 	}
 
 	want := rights(d.rules)
-	maps.DeleteFunc(want, func(right string, _ bool) bool { return askedByServer(right) || !reconciled(right) })
+	maps.DeleteFunc(want, func(right string, _ bool) bool { return askedByServer(right) })
 	var allowed, refused map[string]bool
 	eventually(t, "the watches of the loop have been logged, which happens when they end", func() bool {
 		allowed, refused = asked(t, ns, d.user())
@@ -291,14 +322,41 @@ func TestLeastRights(t *testing.T) {
 	}
 }
 
+// With the rights of the other form it works in all namespaces, and on nodes. What
+// it works on is everybody's, so this runs before the tests in parallel.
+func TestLeastRightsInAllNamespaces(t *testing.T) {
+	ns, other := newNamespace(t), newNamespace(t)
+	d := deployAs(t, deploy.Settings{Namespace: ns, AllNamespaces: true}, nil)
+	l := d.start(t)
+	imoocpod(t, other, "create", "foo", "--replicas", "2")
+	apply(t, ns, manifest(myDaemonSet, "daemon", "spec: {image: nginx}"))
+	converged(t, other, "foo", 2)
+	must(t, kubectl(t, ns, "wait", "mydaemonset/daemon", "--for=condition=Ready", "--timeout", deadline.String()))
+	if code := l.stop(); code != 0 {
+		t.Errorf("the loop ended with exit code %d", code)
+	}
+	var allowed, refused map[string]bool
+	eventually(t, "the watch of nodes has been logged, which happens when it ends", func() bool {
+		allowed, refused = asked(t, "", d.user())
+		return allowed["watch /nodes"]
+	})
+	want := rights(append(d.rules, ofEverybody()...))
+	for right := range allowed {
+		if !want[right] {
+			t.Errorf("it used the right to %s, which is not in its rules", right)
+		}
+	}
+	if delete(refused, "list coordination.k8s.io/leases"); len(refused) > 0 {
+		t.Errorf("it asked for %q, which it has no right to", slices.Sorted(maps.Keys(refused)))
+	}
+}
+
 // askedByServer says whether the server itself asks for a right in the course of a
 // request: its admission for references that hold up a deletion, and its apply for
 // an object that is not there yet. TestMissingRights shows that they are needed.
 func askedByServer(right string) bool {
 	return strings.HasSuffix(right, "/finalizers") || right == "create apps/deployments"
 }
-
-func reconciled(right string) bool { return !strings.Contains(right, "/mydaemonsets") }
 
 // reconcilesByDeployment waits for all that a loop does for objects that have
 // their pods through a Deployment: it meets one of somebody else, makes its own,

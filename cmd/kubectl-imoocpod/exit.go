@@ -71,6 +71,7 @@ func reportOne(w io.Writer, err error, interrupted bool) int {
 
 func exitCode(err error) int {
 	var usage *cmd.UsageError
+	var missing *cmd.NotServedError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
@@ -80,7 +81,7 @@ func exitCode(err error) int {
 		return exitReverted
 	case errors.Is(err, cmd.ErrTimeout), errors.Is(err, cmd.ErrNotReady), noAnswer(err):
 		return exitTimeout
-	case errors.Is(err, cmd.ErrGone), apierrors.IsNotFound(err):
+	case errors.Is(err, cmd.ErrGone), errors.As(err, &missing), apierrors.IsNotFound(err):
 		return exitNotFound
 	case errors.Is(err, cmd.ErrPrecondition), errors.Is(err, cmd.ErrRefused), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return exitPrecondition

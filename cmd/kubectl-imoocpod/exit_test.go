@@ -83,6 +83,10 @@ func TestReport(t *testing.T) {
 			&cmd.NotServedError{CRD: "imoocpods.g", Shipped: true, Err: apierrors.NewNotFound(imoocpods, "")}, false, exitNotFound,
 			"error: the server does not serve imoocpods.g: run \"kubectl imoocpod install\" first\n",
 		},
+		"none of several types served": {
+			&cmd.NotServedError{CRD: "imoocpods.g", Shipped: true}, false, exitNotFound,
+			"error: the server does not serve imoocpods.g: run \"kubectl imoocpod install\" first\n",
+		},
 		"exists": {
 			apierrors.NewAlreadyExists(imoocpods, "foo"), false, exitPrecondition,
 			"Error from server (AlreadyExists): imoocpods.g \"foo\" already exists\n",

@@ -377,7 +377,9 @@ func split(line string) []string {
 		case quote == 0 && (c == '\'' || c == '"'):
 			quote, inWord = c, true
 		case quote == 0 && strings.ContainsRune("|;&<>", c):
-			end()
+			if word.String() != "2" { // as in 2>&1
+				end()
+			}
 			return words
 		case quote == 0 && c == ' ':
 			end()

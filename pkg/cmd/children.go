@@ -58,42 +58,61 @@ func podSelector(kind replica.Kind, uid types.UID) string {
 	return ""
 }
 
-// between follows the controller references of pods upwards, a level of kinds
-// at a time, up to the target's own kind. Where pods are missing, it looks for
-// those who should make them, too.
+// between follows the controller references of pods upwards, up to the target.
+// Where it has no pods, those who should make them are looked for.
 func between(ctx context.Context, c *clients, t target, e *status.Evidence) error {
 	client, err := c.dynamic()
 	if err != nil {
 		return err
 	}
-	seen := map[schema.GroupVersionKind]bool{t.kind.GroupVersionKind(): true}
-	next := map[schema.GroupVersionKind]bool{}
-	follow := func(ref *metav1.OwnerReference) {
-		if ref == nil {
-			return
-		}
-		if gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind); !seen[gvk] {
-			seen[gvk], next[gvk] = true, true
-		}
-	}
+	k := &kindsBetween{clients: c, client: client, namespace: t.namespace, seen: map[schema.GroupVersionKind]bool{t.kind.GroupVersionKind(): true}}
 	for i := range e.Pods {
-		follow(metav1.GetControllerOfNoCopy(&e.Pods[i]))
+		k.see(metav1.GetControllerOfNoCopy(&e.Pods[i]))
 	}
+	e.Children = k.climb(ctx)
 	if len(status.NewReport(*e).Pods) == 0 {
 		for _, gvk := range podMakers() {
-			if !seen[gvk] {
-				seen[gvk], next[gvk] = true, true
-			}
+			k.add(gvk)
 		}
+		e.Children = append(e.Children, k.climb(ctx)...)
 	}
+	return nil
+}
+
+// kindsBetween are the kinds of the objects between targets and their pods.
+type kindsBetween struct {
+	clients   *clients
+	client    dynamic.Interface
+	namespace string
+	// seen are the kinds that were met, next those of them that are still to be read.
+	seen map[schema.GroupVersionKind]bool
+	next []schema.GroupVersionKind
+}
+
+func (k *kindsBetween) see(ref *metav1.OwnerReference) {
+	if ref != nil {
+		k.add(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+	}
+}
+
+func (k *kindsBetween) add(gvk schema.GroupVersionKind) {
+	if !k.seen[gvk] {
+		k.seen[gvk] = true
+		k.next = append(k.next, gvk)
+	}
+}
+
+// climb reads a level of kinds at a time.
+func (k *kindsBetween) climb(ctx context.Context) []status.Child {
+	var found []status.Child
 	for range levels {
-		kinds := next
-		next = map[schema.GroupVersionKind]bool{}
-		for gvk := range kinds {
-			err := eachOfKind(ctx, c, client, gvk, t.namespace, func(obj *unstructured.Unstructured) {
+		level := k.next
+		k.next = nil
+		for _, gvk := range level {
+			err := eachOfKind(ctx, k.clients, k.client, gvk, k.namespace, func(obj *unstructured.Unstructured) {
 				if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-					follow(ref)
-					e.Children = append(e.Children, replica.Child(obj))
+					k.see(ref)
+					found = append(found, replica.Child(obj))
 				}
 			})
 			if err != nil {
@@ -103,7 +122,7 @@ func between(ctx context.Context, c *clients, t target, e *status.Evidence) erro
 			}
 		}
 	}
-	return nil
+	return found
 }
 
 // podMakers are the kinds that make pods for others.

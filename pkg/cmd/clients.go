@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,6 +20,9 @@ import (
 // clients makes what a verb talks to the cluster with, from kubectl's global flags.
 type clients struct {
 	flags *genericclioptions.ConfigFlags
+	// finder finds replica fields, with discovery cached on disk as kubectl does
+	// it. There is one for a command, which remembers what it was told.
+	finder func() (*replica.Finder, error)
 }
 
 func newClients(version string, streams genericiooptions.IOStreams) *clients {
@@ -32,7 +36,9 @@ func newClients(version string, streams genericiooptions.IOStreams) *clients {
 		config.WarningHandler = warnings
 		return config
 	})
-	return &clients{flags: flags}
+	c := &clients{flags: flags}
+	c.finder = sync.OnceValues(c.newFinder)
+	return c
 }
 
 // namespace is the one that the flags or the context name; given says that a
@@ -92,8 +98,7 @@ func dynamicFor(config *rest.Config) (*dynamic.DynamicClient, error) {
 	return client, nil
 }
 
-// finder finds replica fields, with discovery cached on disk as kubectl does it.
-func (c *clients) finder() (*replica.Finder, error) {
+func (c *clients) newFinder() (*replica.Finder, error) {
 	client, err := c.dynamic()
 	if err != nil {
 		return nil, err

@@ -116,9 +116,9 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 	if desired, found := count(at.Desired); found {
 		o.Desired = desired
 	}
-	counted := false
 	o.Current, _ = count(at.Current)
-	o.Ready, counted = count(at.Ready, at.Available)
+	ready, counted := count(at.Ready, at.Available)
+	o.Ready = ready
 	if updated, found := count(at.Updated); found {
 		o.Updated = &updated
 	}
@@ -158,7 +158,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 		ready, _ := firstInteger(told, readyFields()...)
 		child.Ready = new(pods(ready))
 	}
-	child.Conditions, _ = conditions(told) //nolint:errcheck // what is none proves nothing
+	child.Conditions, _ = conditions(told) // what is none proves nothing
 	return child
 }
 

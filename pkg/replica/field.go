@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,10 +63,28 @@ func (e *NoCountError) Error() string {
 	return fmt.Sprintf("%s has no replica count: it runs one pod per node", e.Kind.CRD())
 }
 
-// Finder finds the replica fields of kinds.
+// Finder finds the replica fields of kinds. What the server says of a kind is
+// asked once.
 type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
+
+	crds, schemas remembered
+}
+
+// remembered keeps what was asked of each kind, by its GroupVersionKind. An error
+// is not kept.
+type remembered struct{ answers sync.Map }
+
+func (r *remembered) ask(kind Kind, ask func() (any, error)) (any, error) {
+	if answer, known := r.answers.Load(kind.GroupVersionKind()); known {
+		return answer, nil
+	}
+	answer, err := ask()
+	if err == nil {
+		r.answers.Store(kind.GroupVersionKind(), answer)
+	}
+	return answer, err
 }
 
 // Find finds the replica field of an object's kind: a path that was given, the
@@ -134,6 +153,12 @@ func (f *Finder) Serves(kind Kind, subresource string) (bool, error) {
 // crd reads the CRD of a kind: nil for built-in kinds, and where this user may
 // not read CRDs.
 func (f *Finder) crd(ctx context.Context, kind Kind) (*unstructured.Unstructured, error) {
+	answer, err := f.crds.ask(kind, func() (any, error) { return f.readCRD(ctx, kind) })
+	crd, _ := answer.(*unstructured.Unstructured)
+	return crd, err
+}
+
+func (f *Finder) readCRD(ctx context.Context, kind Kind) (*unstructured.Unstructured, error) {
 	crds := f.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	crd, err := crds.Get(ctx, kind.CRD(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -176,6 +201,12 @@ func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
 // Schema reads the OpenAPI v3 schema of a kind, which every authenticated user
 // may.
 func (f *Finder) Schema(kind Kind) (map[string]any, error) {
+	answer, err := f.schemas.ask(kind, func() (any, error) { return f.readSchema(kind) })
+	schema, _ := answer.(map[string]any)
+	return schema, err
+}
+
+func (f *Finder) readSchema(kind Kind) (map[string]any, error) {
 	gv := kind.Resource.GroupVersion()
 	at := "apis/" + gv.String()
 	if gv.Group == "" {

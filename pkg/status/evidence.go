@@ -119,15 +119,16 @@ func (f family) own(children []Child) []Child {
 	return owned
 }
 
-// eventsOf picks the events of some object, the latest last.
-func eventsOf(events []corev1.Event, uid types.UID) []corev1.Event {
-	var found []corev1.Event
-	for _, e := range events {
-		if e.InvolvedObject.UID == uid {
-			found = append(found, e)
-		}
+// happened are events by what they are about, in the order in which they last
+// happened.
+type happened map[types.UID][]corev1.Event
+
+func byObject(events []corev1.Event) happened {
+	of := happened{}
+	for _, e := range sorted(events) {
+		of[e.InvolvedObject.UID] = append(of[e.InvolvedObject.UID], e)
 	}
-	return sorted(found)
+	return of
 }
 
 // sorted puts events in the order in which they last happened.

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -24,17 +23,17 @@ const (
 
 // objectFindings are the problems of the object itself, and of what stands
 // between it and its pods.
-func objectFindings(e Evidence, children []Child) []finding {
+func objectFindings(e Evidence, children []Child, events happened) []finding {
 	o := e.Object
 	var all []finding
 	if own := slices.DeleteFunc(slices.Clone(o.Finalizers), byGarbageCollector); !o.Deleted.IsZero() && len(own) > 0 {
-		f := finding{since: o.Deleted, events: eventsOf(e.Events, o.UID)}
+		f := finding{since: o.Deleted, events: events[o.UID]}
 		f.held(o.Type, o.Namespace, o.Name, own, e.Now)
 		all = append(all, f)
 	}
-	all = append(all, reported(o.Conditions, o.UID, "", e)...)
+	all = append(all, reported(o.Conditions, "", o.Namespace, events[o.UID])...)
 	for _, c := range children {
-		all = append(all, reported(c.Conditions, c.UID, c.Kind+"/"+c.Name, e)...)
+		all = append(all, reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID])...)
 	}
 	return all
 }
@@ -45,16 +44,15 @@ func byGarbageCollector(finalizer string) bool {
 
 // reported are the failures that an object reports by its conditions, or else
 // by an event about pods that could not be created.
-func reported(conditions []metav1.Condition, uid types.UID, whose string, e Evidence) []finding {
+func reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event) []finding {
 	var all []finding
-	events := eventsOf(e.Events, uid)
 	refused := false
 	for _, c := range conditions {
 		f := finding{since: c.LastTransitionTime.Time, fatal: true, events: events}
 		switch {
 		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
 			refused = true
-			f.refusal(c.Reason, c.Message, e.Object.Namespace)
+			f.refusal(c.Reason, c.Message, namespace)
 		case c.Type == stalledCondition && c.Status == metav1.ConditionTrue:
 			f.code, f.message = CodeReportedFailure, conditionWords(c)
 		case c.Type == progressingCondition && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
@@ -70,7 +68,7 @@ func reported(conditions []metav1.Condition, uid types.UID, whose string, e Evid
 	}
 	if event, found := refusedLast(events); found && !refused {
 		f := finding{since: firstSeen(event), fatal: true, events: events}
-		f.refusal(event.Reason, event.Message, e.Object.Namespace)
+		f.refusal(event.Reason, event.Message, namespace)
 		all = append(all, f)
 	}
 	return all

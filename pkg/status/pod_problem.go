@@ -41,8 +41,8 @@ const (
 
 // podFinding says what keeps a pod from being ready, as far as the pod, its
 // events and its node tell.
-func podFinding(pod *corev1.Pod, e Evidence) (finding, bool) {
-	f := finding{pod: pod.Name, since: notReadySince(pod), events: eventsOf(e.Events, pod.UID)}
+func podFinding(pod *corev1.Pod, e Evidence, events happened) (finding, bool) {
+	f := finding{pod: pod.Name, since: notReadySince(pod), events: events[pod.UID]}
 	model := newPod(pod)
 	found := false
 	switch {

@@ -112,7 +112,8 @@ func NewReport(e Evidence) Report {
 		r.Conditions = []metav1.Condition{}
 	}
 	between := family.own(e.Children)
-	findings := objectFindings(e, between)
+	events := byObject(e.Events)
+	findings := objectFindings(e, between, events)
 	controllers := map[types.UID]types.UID{}
 	for _, pod := range owned {
 		model := newPod(pod)
@@ -121,7 +122,7 @@ func NewReport(e Evidence) Report {
 			model.Through = append(model.Through, child.Kind+"/"+child.Name)
 		}
 		controllers[pod.UID] = metav1.GetControllerOfNoCopy(pod).UID
-		if f, found := podFinding(pod, e); found {
+		if f, found := podFinding(pod, e, events); found {
 			model.Code = f.code
 			if f.code != CodePodEnded { // the word for its status says as much
 				model.Reason = oneLine(f.message)

@@ -225,7 +225,6 @@ func TestReasonsOfRefusal(t *testing.T) {
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {hostNetwork: true, containers: [{name: web, image: web}]}}}}`
 	const set = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 2, selector: {matchLabels: {c: d}}, template: {metadata: {labels: {c: d}}, spec: {hostNetwork: true, containers: [{name: db, image: db}]}}}}`
 	const own = `{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 2, template: {spec: {hostNetwork: true, containers: [{name: web, image: web}]}}}}`
-	objects := []string{"foo", "deployment/web", "statefulset/db"}
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, namespace string)
 		want    expected
@@ -248,6 +247,11 @@ func TestReasonsOfRefusal(t *testing.T) {
 			startLoop(t, ns)
 			for _, manifest := range []string{own, deployment, set} {
 				apply(t, ns, manifest)
+			}
+			objects := []string{"foo", "deployment/web", "statefulset/db"}
+			if name == "quota" { // it has nothing that a policy could mind
+				apply(t, ns, `{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: shop}, spec: {deploymentName: shop, replicas: 2}}`)
+				objects = append(objects, "appservice/shop")
 			}
 			for _, object := range objects {
 				if r := tells(t, ns, object, test.want); len(r.Problems) != 1 || len(r.Problems[0].Pods) > 0 {

@@ -84,7 +84,7 @@ func run(ctx context.Context, out string) error {
 		if err != nil {
 			return fmt.Errorf("take %s: %w", s.name, err)
 		}
-		if err := os.WriteFile(filepath.Join(out, s.name+".svg"), []byte(picture(s, screen)), 0o644); err != nil { //nolint:gosec // a picture for everybody
+		if err := os.WriteFile(filepath.Join(out, s.name+".svg"), []byte(picture(s, screen)), 0o644); err != nil {
 			return err
 		}
 		fmt.Println(filepath.Join(out, s.name+".svg"))

@@ -104,6 +104,9 @@ func (a *awaiter) await(ctx context.Context, all []awaited) []error {
 		ctx, cancel = context.WithTimeoutCause(ctx, a.limits.timeout, ErrTimeout)
 		defer cancel()
 	}
+	if _, err := a.clients.dynamic(); err != nil {
+		return []error{err} // which is not about any object
+	}
 	errs := make([]error, len(all))
 	var running sync.WaitGroup
 	for i, w := range all {

@@ -236,22 +236,29 @@ func loopRights(namespace string) ([]status.Right, error) {
 			return nil, fmt.Errorf("read the role of the controller: %w", err)
 		}
 		for _, rule := range role.Rules {
-			names := rule.ResourceNames
-			if len(names) == 0 {
-				names = []string{""}
-			}
-			for _, group := range rule.APIGroups {
-				for _, resource := range rule.Resources {
-					for _, verb := range rule.Verbs {
-						for _, name := range names {
-							rights = append(rights, newRight(verb, group, resource, name))
-						}
-					}
+			rights = append(rights, rightsOf(rule)...)
+		}
+	}
+	return rights, nil
+}
+
+// rightsOf takes a rule of a role apart.
+func rightsOf(rule rbacv1.PolicyRule) []status.Right {
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	var rights []status.Right
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				for _, name := range names {
+					rights = append(rights, newRight(verb, group, resource, name))
 				}
 			}
 		}
 	}
-	return rights, nil
+	return rights
 }
 
 func newRight(verb, group, resource, name string) status.Right {

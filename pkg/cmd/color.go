@@ -52,5 +52,5 @@ func (c *color) style(out io.Writer) printer.Style {
 // isTerminal says whether somebody may be looking.
 func isTerminal(out io.Writer) bool {
 	file, is := out.(*os.File)
-	return is && term.IsTerminal(int(file.Fd())) //nolint:gosec // a file descriptor is a small number
+	return is && term.IsTerminal(int(file.Fd()))
 }

@@ -59,6 +59,8 @@ func addCompletion(root *cobra.Command, c *clients) {
 		"replicas-path": bounded(f.paths),
 		"dry-run":       oneOf("none", "client", "server"),
 		"color":         oneOf("auto", "always", "never"),
+		"for":           oneOf("ready", "create", "delete", "condition=", "jsonpath="),
+		"if-held":       oneOf("wait", "exit"),
 		"cascade":       oneOf("background", "foreground", "orphan"),
 	}
 	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir"}
@@ -68,6 +70,8 @@ func addCompletion(root *cobra.Command, c *clients) {
 			switch {
 			case slices.Contains(files, flag.Name):
 				return // what shells do by themselves
+			case flag.Value.Type() == "bool":
+				complete = oneOf("true", "false")
 			case flag.Name == "output":
 				complete = oneOf(formats(flag)...)
 			case complete == nil:

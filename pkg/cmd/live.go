@@ -143,7 +143,7 @@ func (l *live) write(text string) { _, _ = io.WriteString(l.terminal, text) }
 // terminalSize is the number of columns and rows of a terminal, or what is usual
 // where it does not tell.
 func terminalSize(terminal *os.File) (width, height int) {
-	width, height, err := term.GetSize(int(terminal.Fd())) //nolint:gosec // a file descriptor is small
+	width, height, err := term.GetSize(int(terminal.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
 		return 80, 24
 	}

@@ -31,6 +31,9 @@ type watched struct {
 func (o *statusOptions) runWatch(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
 	sources, errs := o.sources(c)
 	if len(errs) > 0 {
+		if !o.named() {
+			errs = errs[:1] // of the other kinds it is the same
+		}
 		return together(errs)
 	}
 	w := &statusWatch{options: o, clients: c, write: write, toList: len(sources), absent: !o.named()}

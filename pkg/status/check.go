@@ -26,6 +26,7 @@ type Check struct {
 // CheckState is how a check came out.
 type CheckState string
 
+// The states of a check.
 const (
 	// CheckPassed: it is in place.
 	CheckPassed CheckState = "passed"

@@ -209,6 +209,14 @@ func TestBadInput(t *testing.T) {
 			usage("status --watsch", "unknown flag: --watsch; did you mean --watch?"),
 			usage("status --frobnicate", "unknown flag: --frobnicate"),
 			usage("status -x", "unknown shorthand flag: 'x' in -x"),
+			usage("status foo -w --wait", "--watch does not end and --wait does: give one of them"),
+			usage("status foo --wait -o yaml", "--wait prints lines or -o json, not -o yaml"),
+			usage("status foo --timeout 1m", "--timeout is for --wait"),
+			usage("status foo --color blue", `must be "auto", "always" or "never"`),
+			usage("check now", "takes no arguments"),
+			usage("check -o yaml", `unknown output format "yaml": the only one is json`),
+			usage("completion", "expected one of install, uninstall, bash, zsh, fish and powershell, got 0 arguments"),
+			usage("completion ksh", `unknown shell "ksh"`),
 			usage("install now", `kubectl imoocpod install takes no arguments, got "now"`),
 			usage("uninstall --delete-objects", "--delete-objects goes with --crds"),
 			usage("uninstall --crds -A", "--crds removes none"),
@@ -343,7 +351,7 @@ func TestBadKubeconfig(t *testing.T) {
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			for _, verb := range []string{"create foo", "scale foo --replicas 3", "status", "status -w", "describe foo", "delete foo", "install", "uninstall --crds", "version", "run-controller"} {
+			for _, verb := range []string{"create foo", "scale foo --replicas 3", "status", "status -w", "status foo --wait", "describe foo", "wait foo", "delete foo", "check", "install", "uninstall --crds", "version", "run-controller"} {
 				// Every verb finds its server in the same way; the slow ways to fail are tried with few.
 				if !v.local && verb != "scale foo --replicas 3" && verb != "run-controller" && verb != "version" {
 					continue

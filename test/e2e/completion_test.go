@@ -163,6 +163,8 @@ spec:
 		{"delete -o _", "name|" + noFile, "wide"},
 		{"scale foo --dry-run=s", "server|" + noFile, "client"},
 		{"delete foo --cascade=o", "orphan|" + noFile, "background"},
+		{"wait foo --for c", "create|condition=|" + noFile, "ready"},
+		{"run-controller --if-held _", "wait|exit|" + noFile, "foo"},
 		{"scale foo --replicas _", noFile, "foo"},
 		{"scale -n " + ns + " deploy/web --replicas-path _", ".spec.replicas\t/scale|" + noFile, "minReady"},
 		{"scale -n " + ns + " deploy/missing --replicas-path _", noFile, "spec"},

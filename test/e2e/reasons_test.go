@@ -377,3 +377,32 @@ spec:
 	must(t, kubectl(t, ns, "patch", panel, "--type=merge", "-p", `{"spec":{"replicas":2}}`))
 	unseen(panel, "generation 2, controller saw 1", status.CodeGenerationNotSeen)
 }
+
+// What a user may not read is left out, and said once; what can be told is told.
+func TestStatusWithFewRights(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	apply(t, ns, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: onlooker}
+rules:
+- {apiGroups: [batch.tutorial.kubebuilder.io], resources: [imoocpods], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: onlooker}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: onlooker}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: onlooker}]`)
+	imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	for verb, said := range map[string]string{
+		"status":   "\nnote: events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets may not be read by you, and could say more\n",
+		"describe": "\nNot Read:      events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets (forbidden)\n",
+	} {
+		r := kubectl(t, ns, "imoocpod", verb, "foo", "--as", "onlooker")
+		if r.code != 0 || r.stderr != "" || !strings.Contains(r.stdout, "not reconciled: no controller has seen it yet\n") || !strings.Contains(r.stdout, said) {
+			t.Errorf("%s: exit code %d, said %q, printed\n%s\nwant %q in it", r.line, r.code, r.stderr, r.stdout, said)
+		}
+	}
+}

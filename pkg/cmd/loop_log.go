@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
@@ -35,8 +34,8 @@ func (l *loopLog) addFlag(cmd *cobra.Command) {
 }
 
 // open begins the log. Records take in what client-go logs.
-func (l *loopLog) open(cmd *cobra.Command, streams genericiooptions.IOStreams) error {
-	l.lines = streams.Out
+func (l *loopLog) open(cmd *cobra.Command, lines, records io.Writer) error {
+	l.lines = lines
 	if l.format == "human" {
 		return nil
 	}
@@ -45,9 +44,9 @@ func (l *loopLog) open(cmd *cobra.Command, streams genericiooptions.IOStreams) e
 		return err
 	}
 	options := &slog.HandlerOptions{Level: slog.Level(-verbosity)} // as go-logr maps them
-	var handler slog.Handler = slog.NewTextHandler(streams.ErrOut, options)
+	var handler slog.Handler = slog.NewTextHandler(records, options)
 	if l.format == "json" {
-		handler = slog.NewJSONHandler(streams.ErrOut, options)
+		handler = slog.NewJSONHandler(records, options)
 	}
 	l.records = slog.New(handler)
 	klog.SetSlogLogger(l.records)

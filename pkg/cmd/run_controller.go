@@ -89,7 +89,11 @@ which rights are missing is tried again later and does not stop the others.`,
 			if err := o.check(cmd); err != nil {
 				return err
 			}
-			if err := o.log.open(cmd, streams); err != nil {
+			lines := streams.Out
+			if o.dryRun {
+				lines = streams.ErrOut // the plans have the other
+			}
+			if err := o.log.open(cmd, lines, streams.ErrOut); err != nil {
 				return err
 			}
 			return o.run(cmd.Context(), c)
@@ -239,7 +243,7 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 	o.health.works(namespace, loop)
 	defer o.health.waits(namespace, "waiting for the lease")
 	if o.ends() {
-		return o.settle(ctx, loop)
+		return o.settle(ctx, loop, namespace)
 	}
 	return loop.Run(ctx)
 }

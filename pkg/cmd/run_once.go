@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -29,7 +30,7 @@ func (o *runControllerOptions) ends() bool { return o.once || o.dryRun }
 
 // settle runs a loop until every object has what it asks for, or those that
 // have not are given up. It returns an error for each of these.
-func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Controller) error {
+func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ended := make(chan error, 1)
@@ -47,6 +48,7 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 	}
 	err := loop.Settle(running)
 	all, _ := loop.Standings()
+	leftOut := loop.Refused()
 	stop(nil)
 	switch failure := <-ended; {
 	case err == nil, errors.Is(err, ErrTimeout), errors.Is(err, errGivenUp):
@@ -65,6 +67,11 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 			errs = append(errs, o.missing(ctx, s, err))
 		}
 	}
+	for _, kind := range o.kinds() {
+		if err := leftOut[kind.CRD()]; err != nil && o.anyOf(ctx, kind, namespace) {
+			errs = append(errs, fmt.Errorf("%s are not reconciled: %w", kind.CRD(), err))
+		}
+	}
 	if len(errs) > 0 {
 		return together(errs)
 	}
@@ -73,6 +80,16 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 		return nil
 	}
 	return err
+}
+
+// anyOf says whether there are objects of a kind.
+func (o *runControllerOptions) anyOf(ctx context.Context, kind replica.Kind, namespace string) bool {
+	client, err := o.clients.dynamic()
+	if err != nil {
+		return false
+	}
+	list, err := client.Resource(kind.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	return err == nil && len(list.Items) > 0
 }
 
 func objectCount(n int) string {
@@ -138,7 +155,9 @@ func (o *runControllerOptions) printPlans() error {
 			if s.Planned != nil {
 				what = s.Planned.String()
 			}
-			o.log.say("%s (dry run): %s", o.nameOf(s), what)
+			if _, err := fmt.Fprintf(o.streams.Out, "%s (dry run): %s\n", o.nameOf(s), what); err != nil {
+				return err
+			}
 		}
 	}
 	switch {

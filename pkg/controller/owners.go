@@ -22,9 +22,11 @@ type owners struct {
 	mu    sync.RWMutex
 	store cache.Indexer
 	// synced says whether all objects that there were have been put into the queue;
-	// missing, that the CRD is not installed, so there are none.
+	// missing, that the CRD is not installed, so there are none; refused, why what
+	// plans for them need beside may not be read.
 	synced  func() bool
 	missing bool
+	refused error
 }
 
 // The indexes of a kind's objects: by their UIDs, and by the Deployments that
@@ -81,7 +83,7 @@ func trimOwner(obj any) (any, error) {
 func (o *owners) setStore(s cache.Indexer, synced func() bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.store, o.synced, o.missing = s, synced, false
+	o.store, o.synced, o.missing, o.refused = s, synced, false, nil
 }
 
 func (o *owners) setMissing() {
@@ -90,12 +92,24 @@ func (o *owners) setMissing() {
 	o.missing = true
 }
 
+func (o *owners) setRefused(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refused = err
+}
+
+func (o *owners) getRefused() error {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.refused
+}
+
 // cached returns the cache, nil if there is none, and says whether it holds all
 // that there is.
 func (o *owners) cached() (store cache.Store, synced bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	return o.store, o.missing || (o.synced != nil && o.synced())
+	return o.store, o.missing || o.refused != nil || (o.synced != nil && o.synced())
 }
 
 func (o *owners) getStore() cache.Indexer {

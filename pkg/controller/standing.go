@@ -113,6 +113,18 @@ func (c *Controller) Settle(ctx context.Context) error {
 	}
 }
 
+// Refused gives the kinds (plural.group) whose objects are not reconciled because
+// of what else may not be read, with the reason.
+func (c *Controller) Refused() map[string]error {
+	refused := map[string]error{}
+	for name, o := range c.owners {
+		if err := o.getRefused(); err != nil {
+			refused[name] = err
+		}
+	}
+	return refused
+}
+
 // Standings lists those of all objects in the order of their names, and says
 // whether there is nothing to wait for.
 func (c *Controller) Standings() (all []Standing, settled bool) {

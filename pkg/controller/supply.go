@@ -63,7 +63,7 @@ func (c *Controller) keep(ctx context.Context, s *supply) {
 			said = true
 			for _, o := range c.owners {
 				if o.kind.Recipe.Plan == s.plan {
-					o.setMissing()
+					o.setRefused(err)
 				}
 			}
 			c.standings.poke()

@@ -60,6 +60,30 @@ spec: {replicas: 1, template: {spec: {nodeSelector: {no: such}, containers: [{na
 		t.Errorf("%s: exit code %d, said %s", several.line, several.code, several.stderr)
 	}
 	converged(t, other, "foo", 1)
+
+	// Of what may not be read the objects that need it are left, and the rest is done.
+	apply(t, other, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: all-here}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: all-here}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: all-here}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: all-of-%s}]
+---
+apiVersion: apps.zhongmingmao.io/v1beta1
+kind: MyDaemonSet
+metadata: {name: agent}
+spec: {image: busybox}`, other))
+	imoocpod(t, other, "scale", "foo", "--replicas", "2")
+	part := kubectl(t, other, "imoocpod", "run-controller", "--once", "--as", "all-of-"+other)
+	if part.code != exitForbidden || !strings.Contains(part.stderr, "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden") {
+		t.Errorf("%s: exit code %d, said %s", part.line, part.code, part.stderr)
+	}
+	converged(t, other, "foo", 2)
 }
 
 // --dry-run tells what would be done, and writes nothing: a person who may only

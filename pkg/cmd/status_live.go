@@ -71,7 +71,14 @@ func (o *statusOptions) await(ctx context.Context, c *clients, terminal *os.File
 	}
 	var all []awaited
 	for _, t := range targets {
-		all = append(all, awaited{target: t, goals: []goal{wanted()}})
+		w := awaited{target: t, goals: []goal{wanted()}}
+		if terminal == nil && *o.print.OutputFormat == "" {
+			w.reached = func(s sight) error {
+				_, err := fmt.Fprintf(o.streams.Out, "%s: %s: %s\n", s.target, s.report.Verdict, s.report.Reason)
+				return err
+			}
+		}
+		all = append(all, w)
 	}
 	if terminal == nil {
 		return together(append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, all)...))

@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/creack/pty"
 	"github.com/hinshun/vt10x"
 	"golang.org/x/term"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // resize makes the terminal another size, as dragging the corner of its window does.
@@ -120,5 +123,22 @@ func TestLiveWait(t *testing.T) {
 	dumb.shows("after 3")
 	if strings.Contains(dumb.written(), "\x1b") {
 		t.Errorf("escape sequences for a terminal that has none: %q", dumb.written())
+	}
+
+	// And where there is no terminal, one for what came of it, or a document for
+	// every change.
+	imoocpod(t, ns, "scale", "foo", "--replicas", "2")
+	if out, want := imoocpod(t, ns, "status", "foo", "--wait"), "imoocpod.batch.tutorial.kubebuilder.io/foo: ready: 2 of 2 pods are ready\n"; out != want {
+		t.Errorf("--wait printed %q, want %q", out, want)
+	}
+	var last status.Report
+	documents := json.NewDecoder(strings.NewReader(imoocpod(t, ns, "status", "foo", "--wait", "-o", "json")))
+	for documents.More() {
+		if err := documents.Decode(&last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last.Verdict != status.Ready || last.Metadata.Name != "foo" {
+		t.Errorf("the last document says %+v", last)
 	}
 }

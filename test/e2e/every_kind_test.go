@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
-// kindStory is how one of the kinds is used from the command line.
+// kindStory is how one of the four kinds is used from the command line.
 type kindStory struct {
 	kind replica.Kind
 	// create are the arguments that make an object with two pods, if it has a count.
@@ -29,6 +29,7 @@ func kindStories() []kindStory {
 		{replica.ImoocPod(), "imoocpod/foo --replicas 2 --image first", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, ""},
 		{replica.AppService(), "appservice/foo --replicas 2 --image first --set .spec.deploymentName=web", `{"spec":{"image":%q}}`, "web"},
 		{replica.HelloWorld(), "helloworld/foo --replicas 2", "", "foo"},
+		{replica.MyDaemonSet(), "mydaemonset/foo --image first", `{"spec":{"image":%q}}`, ""},
 	}
 }
 

@@ -86,6 +86,14 @@ func TestInstall(t *testing.T) {
 		refusal{code: exitNotFound, says: []string{"error: the server does not serve " + crdName + `: run "kubectl imoocpod install" first`}}.
 			check(t, kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
 	}
+	for args, missing := range map[string]string{
+		"create appservice/foo": "appservices.appcontroller.k8s.io", "create helloworlds.test.jiaozi.com/foo": "helloworlds.test.jiaozi.com",
+		"scale helloworld/foo --replicas 3": "helloworlds.test.jiaozi.com", "restart appservices --all": "appservices.appcontroller.k8s.io",
+		"status mydaemonset/foo": "mydaemonsets.apps.zhongmingmao.io", "delete mydaemonset foo": "mydaemonsets.apps.zhongmingmao.io",
+	} {
+		refusal{code: exitNotFound, says: []string{"error: the server does not serve " + missing + `: run "kubectl imoocpod install" first`}}.
+			check(t, kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
+	}
 	if out := imoocpod(t, "", "uninstall", "--crds"); out != said("was not installed", "was not installed") {
 		t.Errorf("uninstall printed %q", out)
 	}

@@ -43,6 +43,7 @@ func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, 
 					said = err.Error()
 					o.sayOf(namespace)("%v; going on without it, and trying again every %s", err, refusedAgain)
 				}
+				o.health.waits(namespace, "left out: "+err.Error())
 				select {
 				case <-ctx.Done():
 					return

@@ -166,9 +166,9 @@ func (h *health) waits(namespace, why string) {
 func (h *health) works(namespace string, loop *controller.Controller) {
 	h.set(namespace, func() (bool, string) {
 		if !loop.Synced() {
-			return false, "the lease is held; the caches are being filled"
+			return false, "reconciling; the caches are being filled"
 		}
-		return true, "the lease is held; the caches are filled"
+		return true, "reconciling; the caches are filled"
 	})
 }
 

@@ -74,7 +74,7 @@ func TestMetricsAndHealth(t *testing.T) {
 	if code, body := page(t, health+"/healthz", ""); code != 200 || body != "ok\n" {
 		t.Errorf("/healthz: %d %s", code, body)
 	}
-	if code, body := page(t, health+"/readyz", ""); code != 200 || body != "[+]"+ns+": the lease is held; the caches are filled\n" {
+	if code, body := page(t, health+"/readyz", ""); code != 200 || body != "[+]"+ns+": reconciling; the caches are filled\n" {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
 	_, metrics := page(t, first.served(t, "metrics")+"/metrics", "")

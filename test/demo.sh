@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The whole way, on the control plane that is current: install the CRD, run the
-# controller, and create, scale, look at and delete an ImoocPod, through kubectl.
+# The whole way, on the control plane that is current: install the CRDs, run the
+# controller, and create, scale, look at and delete objects of all four kinds,
+# through kubectl.
 #
 # After each command kubectl is asked whether what the command said is true. The
 # first thing that is not ends the demo with an error.
@@ -67,6 +68,13 @@ printed() {
   grep -qF -- "$1" "$output" || fail "the output does not say \"$1\""
 }
 
+# refused shows a command that must not succeed.
+refused() {
+  printf '\n%s\n' "${bold}\$ $*${plain}"
+  if "$@" >"$output" 2>&1; then fail "\"$*\" succeeded"; fi
+  cat "$output"
+}
+
 # true_that tells what kubectl was asked and has confirmed.
 true_that() {
   printf '%s\n' "${dim}✓ $*${plain}"
@@ -90,6 +98,21 @@ pods() {
 
 count() {
   pods "$@" | wc -l | tr -d ' '
+}
+
+# becomes waits until a field of an object has a value.
+becomes() {
+  kubectl wait "$1" --for="jsonpath={.$2}=$3" --timeout="$patience" >"$output" 2>&1 || fail "$(cat "$output")"
+}
+
+# names prints how many words a list in an object has.
+names() {
+  kubectl get "$1" -o "jsonpath={.$2[*]}" | wc -w | tr -d ' '
+}
+
+# nodes_of prints on how many nodes the pods of an object are.
+nodes_of() {
+  kubectl get pods -l "app=$1" -o 'jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | sort -u | wc -l | tr -d ' '
 }
 
 # settled waits until foo has n ready pods, and checks that these are all.
@@ -121,9 +144,9 @@ gone() {
 printf '%s\n' "This is kubectl $(kubectl version --client -o yaml | sed -n 's/ *gitVersion: //p') with the plugin on its PATH. Lines with │ are the controller's, with ✓ what was checked."
 
 show kubectl imoocpod install
-kubectl wait crd/imoocpods.batch.tutorial.kubebuilder.io --for=condition=Established --timeout="$patience" >/dev/null ||
-  fail 'the CRD is not established'
-true_that 'the CRD is established'
+kubectl wait crd --all --for=condition=Established --timeout="$patience" >/dev/null ||
+  fail 'a CRD is not established'
+true_that 'the CRDs are established'
 
 printf '\n%s\n' "${bold}\$ kubectl imoocpod run-controller${plain}"
 mkfifo "$scratch/lines"
@@ -165,6 +188,37 @@ true_that 'no pod is left, status.readyReplicas is 0'
 show kubectl imoocpod delete foo
 want 'what is left of foo' '' kubectl get imoocpod foo --ignore-not-found -o name
 true_that 'foo is gone'
+
+# The other three kinds of the tutorials.
+show kubectl imoocpod create appservice/web --replicas 2
+becomes deployment/web status.availableReplicas 2
+becomes appservice/web status.availableReplicas 2
+true_that 'Deployment web has 2 available pods'
+
+show kubectl imoocpod restart appservice/web
+show kubectl imoocpod scale appservice/web --replicas 3 --timeout "$patience"
+want 'what Deployment web wants' 3 kubectl get deployment web -o 'jsonpath={.spec.replicas}'
+true_that 'Deployment web was scaled to 3'
+
+show kubectl imoocpod create helloworld/hello --replicas 2
+becomes helloworld/hello status.availableReplicas 2
+want 'the number of names in status.nodes' 2 names helloworld/hello status.nodes
+true_that 'HelloWorld hello tells the names of its 2 pods'
+
+nodes=$(kubectl get nodes -o name | wc -l | tr -d ' ')
+show kubectl imoocpod create mydaemonset/agent --image nginx
+becomes mydaemonset/agent status.availableReplicas "$nodes"
+want 'the number of nodes with a pod of agent' "$nodes" nodes_of agent
+true_that "MyDaemonSet agent has a pod on each of the $nodes nodes"
+refused kubectl imoocpod scale mydaemonset/agent --replicas 9
+printed "it runs one pod per node, now $nodes"
+
+show kubectl imoocpod status mydaemonset/agent
+printed 'ready'
+
+show kubectl imoocpod delete appservice/web helloworld/hello mydaemonset/agent
+want 'what is left' '' kubectl get appservices,helloworlds,mydaemonsets -o name
+true_that 'all of them are gone'
 
 kill -0 "$controller" 2>/dev/null || fail 'the controller has ended by itself'
 printf '\n%s\n' "${bold}^C${plain}"

@@ -297,6 +297,9 @@ func (o *runControllerOptions) announce(c *clients, server string, namespaces []
 	for _, kind := range o.kinds() {
 		kinds = append(kinds, kind.Kind+"s")
 	}
-	o.log.say("Reconciling %s in %s of context %q at %s. Stop with Ctrl-C.", strings.Join(kinds, ", "), where, current, server)
+	if current != "" { // in a pod there is none
+		where += fmt.Sprintf(" of context %q", current)
+	}
+	o.log.say("Reconciling %s in %s at %s. Stop with Ctrl-C.", strings.Join(kinds, ", "), where, server)
 	return nil
 }

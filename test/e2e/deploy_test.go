@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"reflect"
@@ -9,10 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // The tests in this file put the controller into the namespace that is meant
@@ -175,9 +179,61 @@ func TestInstallController(t *testing.T) {
 		if f.namespace == system {
 			imoocpod(t, "", "install", "--controller", "-A") // with it come the rights of people
 			defer imoocpod(t, "", "uninstall", "-A")
+			peopleMay(t, ns)
 		}
 	}
 	getImoocPod(t, ns, "foo")
+}
+
+// peopleMay holds what the built-in roles of a namespace let people do with the
+// shipped kinds to what they are for.
+func peopleMay(t *testing.T, ns string) {
+	t.Helper()
+	for _, role := range []string{"view", "edit"} {
+		must(t, kubectl(t, ns, "create", "rolebinding", role, "--clusterrole="+role, "--user="+role+"-"+ns))
+	}
+	for _, kind := range replica.Shipped() {
+		resource := kind.Resource.Resource
+		for right, wants := range map[string]struct{ view, edit bool }{
+			"watch " + resource:             {true, true},
+			"get " + resource + "/status":   {true, true},
+			"create " + resource:            {false, true},
+			"delete " + resource:            {false, true},
+			"patch " + resource + "/status": {false, false},
+			// One kind has no count to scale.
+			"get " + resource + "/scale":   {len(kind.ReplicasPath) > 0, len(kind.ReplicasPath) > 0},
+			"patch " + resource + "/scale": {false, len(kind.ReplicasPath) > 0},
+		} {
+			for role, want := range map[string]bool{"view": wants.view, "edit": wants.edit} {
+				eventually(t, fmt.Sprintf("%s may %s: %v", role, right, want), func() bool {
+					return may(t, role+"-"+ns, ns, kind.Resource.Group, right) == want
+				})
+			}
+		}
+	}
+}
+
+// may asks whether a user has a right, such as "patch imoocpods/status".
+func may(t *testing.T, user, namespace, group, right string) bool {
+	t.Helper()
+	verb, resource, _ := strings.Cut(right, " ")
+	resource, subresource, _ := strings.Cut(resource, "/")
+	reviews := cluster.dynamic.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"})
+	answer, err := reviews.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": map[string]any{
+			"user": user, "resourceAttributes": map[string]any{
+				"namespace": namespace, "group": group, "resource": resource, "subresource": subresource, "verb": verb,
+			},
+		},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed, _, err := unstructured.NestedBool(answer.Object, "status", "allowed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return allowed
 }
 
 func (f form) installs(t *testing.T) {

@@ -126,9 +126,10 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured) []string {
 	if err != nil || len(containers) != 1 {
 		t.Fatalf("the Deployment has the containers %v (%v)", containers, err)
 	}
-	args, _, err := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
-	if err != nil {
-		t.Fatal(err)
+	container, ok := containers[0].(map[string]any)
+	args, _, err := unstructured.NestedStringSlice(container, "args")
+	if !ok || err != nil {
+		t.Fatalf("the Deployment has the container %v (%v)", containers[0], err)
 	}
 	return args
 }

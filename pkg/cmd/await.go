@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -173,7 +174,7 @@ func (a *awaiter) awaitGoal(ctx context.Context, w awaited, g goal, isLast bool)
 			seen = last.state()
 		}
 		return sight{}, fmt.Errorf("wait for %s %s: %w; last seen: %s", w.target, g.what, err, seen)
-	case errors.Is(err, ErrFailed), errors.Is(err, ErrReverted), errors.Is(err, ErrGone):
+	case errors.Is(err, ErrFailed), errors.Is(err, ErrReverted), errors.Is(err, ErrGone), apierrors.IsNotFound(err):
 		return sight{}, err // it says which object, and what of it
 	}
 	return sight{}, fmt.Errorf("wait for %s %s: %w", w.target, g.what, err)

@@ -10,8 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/util/jsonpath"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -183,27 +183,15 @@ func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
 // expression finds in an object has the value, or is there at all.
 func parsePathGoal(word string) (func() goal, error) {
 	expression, value := cutValue(word)
-	relaxed := strings.Trim(strings.TrimSpace(expression), "'\"")
-	if !strings.HasPrefix(relaxed, "{") {
-		relaxed = "{." + strings.TrimPrefix(relaxed, ".") + "}"
-	}
-	// The parser of such a path keeps state: each object gets its own.
-	parse := func() (*jsonpath.JSONPath, error) {
-		path := jsonpath.New("wait").AllowMissingKeys(true)
-		return path, path.Parse(relaxed)
-	}
-	if _, err := parse(); err != nil {
-		return nil, fmt.Errorf("jsonpath=%s: %w", expression, err)
-	}
-	if relaxed == "{.}" {
-		return nil, errors.New("jsonpath= wants an expression, such as {.status.readyReplicas}")
+	if _, err := printer.ParseJSONPath(expression); err != nil {
+		return nil, err
 	}
 	if value != nil && *value == "" {
 		return nil, errors.New("jsonpath has to have a value after the equal sign, as in jsonpath={.status.readyReplicas}=3")
 	}
 	return func() goal {
-		path, err := parse()
-		what := "to have " + relaxed
+		path, err := printer.ParseJSONPath(expression) // its state is of one use
+		what := "to have " + expression
 		if value != nil {
 			what += "=" + *value
 		}

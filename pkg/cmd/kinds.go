@@ -2,13 +2,17 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 
@@ -23,13 +27,13 @@ const surveyors = 8
 // kindsOptions says how to list the kinds.
 type kindsOptions struct {
 	streams genericiooptions.IOStreams
-	output  string
+	print   *genericclioptions.PrintFlags
 }
 
 func newKindsCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &kindsOptions{streams: streams}
+	o := &kindsOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
-		Use:   "kinds [--output=wide|json]",
+		Use:   "kinds [--output=wide|json|yaml|name|...]",
 		Short: "List the resource types that carry a replica count",
 		Long: `List every resource type in the cluster that carries a replica count: where the
 count is and how that was found, whether you may scale it, how many objects there
@@ -42,17 +46,51 @@ is the likeliest guess; a guess is never written.`,
   kubectl imoocpod kinds -o wide`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains([]string{"", "wide", "json"}, o.output) {
-				return usageErrorf(cmd, "unknown output format %q: must be wide or json", o.output)
+			write, err := o.writer()
+			if err != nil {
+				return usageErrorf(cmd, "%w", err)
 			}
-			return o.run(cmd.Context(), c)
+			return o.run(cmd.Context(), c, write)
 		},
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "One of 'wide' or 'json'.")
+	o.print.AddFlags(cmd)
+	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + outputFormats + ")."
 	return cmd
 }
 
-func (o *kindsOptions) run(ctx context.Context, c *clients) error {
+// writer prints kinds in the format that the flags ask for.
+func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) {
+	switch format := *o.print.OutputFormat; format {
+	case "", "wide":
+		return func(w io.Writer, rows []*printer.Kind) error { return printer.Kinds(w, rows, format == "wide") }, nil
+	case "name":
+		return func(w io.Writer, rows []*printer.Kind) error {
+			for _, k := range rows {
+				if _, err := fmt.Fprintln(w, strings.TrimSuffix(k.Resource+"."+k.Group, ".")); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	}
+	p, err := listPrinter(o.print, false)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer, rows []*printer.Kind) error {
+		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList"}}
+		for _, k := range rows {
+			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(k)
+			if err != nil {
+				return fmt.Errorf("print the kind %s: %w", k.Kind, err)
+			}
+			list.Items = append(list.Items, unstructured.Unstructured{Object: fields})
+		}
+		return p.PrintObj(list, w)
+	}, nil
+}
+
+func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer, []*printer.Kind) error) error {
 	finder, err := c.finder()
 	if err != nil {
 		return err
@@ -85,21 +123,7 @@ func (o *kindsOptions) run(ctx context.Context, c *clients) error {
 		return context.Cause(ctx)
 	}
 	rows = slices.DeleteFunc(rows, func(k *printer.Kind) bool { return k == nil })
-	if o.output == "json" {
-		err = o.printJSON(rows)
-	} else {
-		err = printer.Kinds(o.streams.Out, rows, o.output == "wide")
-	}
-	return together([]error{err, groupsErr})
-}
-
-func (o *kindsOptions) printJSON(rows []*printer.Kind) error {
-	text, err := json.MarshalIndent(map[string]any{"apiVersion": "imoocpod.dev/v1alpha1", "kind": "KindList", "items": rows}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("print the kinds: %w", err)
-	}
-	_, err = fmt.Fprintf(o.streams.Out, "%s\n", text)
-	return err
+	return together([]error{write(o.streams.Out, rows), groupsErr})
 }
 
 // surveyKind finds out about one kind; nil means that it carries no count.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -120,7 +119,7 @@ no terminal, they print a line for every change.`,
 		},
 	}
 	o.print.AddFlags(cmd)
-	cmd.Flags().Lookup("output").Usage = "Output format. One of: (wide, json, yaml, name, go-template, go-template-file, template, templatefile, jsonpath, jsonpath-as-json, jsonpath-file)."
+	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + outputFormats + ")."
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, follow their changes until Ctrl-C: on a terminal in place, otherwise a line each.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Follow the objects until they are ready, or one of them will not be without help.")
 	o.limits.addWaitFlags(cmd)
@@ -173,10 +172,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 			return nil
 		}, nil
 	default:
-		p, err := o.print.ToPrinter()
-		if genericclioptions.IsNoCompatiblePrinterError(err) {
-			return nil, fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s,wide", format, strings.Join(o.print.AllowedFormats(), ","))
-		}
+		p, err := listPrinter(o.print, o.noHeaders)
 		if err != nil {
 			return nil, err
 		}

@@ -459,6 +459,8 @@ func TestKinds(t *testing.T) {
 	} {
 		contains(t, table, line)
 	}
+	contains(t, imoocpod(t, ns, "kinds", "-o", "name"), `(?m)^deployments\.apps$`)
+	contains(t, imoocpod(t, ns, "kinds", "-o", "custom-columns=KIND:.kind,FIELD:.field"), `(?m)^Deployment +\.spec\.replicas$`)
 	contains(t, imoocpod(t, ns, "kinds", "-o", "wide"), `(?m)^Store +\S+ +\.spec\.insert\.replicaCount\?,\.spec\.select\.replicaCount\?,\.spec\.storage\.replicaCount\? `)
 	// Who may do nothing is told so, and what cannot be known.
 	contains(t, imoocpod(t, ns, "kinds", "--as", "nobody"), `(?m)^Ring +odd-name\.example\.com +/scale +/scale +no +<unknown> +no$`)

@@ -158,7 +158,7 @@ spec:
 		{"status --namespace=" + ns[:2], ns + "|" + noFile, "default"},
 		{"status --context _", "cluster|" + noFile, "food"},
 		{"status -o js", "json|jsonpath|" + noFile, "yaml"},
-		{"kinds -o _", "wide|json|" + noFile, "yaml"},
+		{"kinds -o c", "custom-columns|" + noFile, "yaml"},
 		{"version -o _", "yaml|json|" + noFile, "wide"},
 		{"delete -o _", "name|" + noFile, "wide"},
 		{"scale foo --dry-run=s", "server|" + noFile, "client"},

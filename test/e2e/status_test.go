@@ -75,6 +75,8 @@ web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 		{"status foo -o name", prefix + "foo\n"},
 		{"status foo -o jsonpath={.verdict}", "ready"},
 		{"status -o jsonpath={.items[*].verdict}", "ready ready"},
+		{"status -o custom-columns=NAME:.metadata.name,READY:.replicas.ready", "NAME   READY\nfoo    2\nweb    0\n"},
+		{"status foo -o custom-columns=:.verdict --no-headers", "ready\n"},
 		{"status foo -o jsonpath={.pods[*].name}", podName(foo, 0) + " " + podName(foo, 1)},
 		{"status -o go-template={{.kind}}", "List"},
 	} {

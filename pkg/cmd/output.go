@@ -1,0 +1,33 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+)
+
+// outputFormats are those of verbs that list things, as those of "kubectl get".
+const outputFormats = "json, yaml, name, go-template, go-template-file, template, templatefile, jsonpath, jsonpath-as-json, jsonpath-file, custom-columns, wide"
+
+// listPrinter is the printer of a format that is neither wide nor a table:
+// kubectl's, and custom columns, which kubectl has for itself.
+func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.ResourcePrinter, error) {
+	format := *flags.OutputFormat
+	if spec, is := strings.CutPrefix(format, "custom-columns"); is {
+		c, err := printer.ParseCustomColumns(strings.TrimPrefix(spec, "="))
+		if err != nil {
+			return nil, err
+		}
+		c.NoHeaders = noHeaders
+		return c, nil
+	}
+	p, err := flags.ToPrinter()
+	if genericclioptions.IsNoCompatiblePrinterError(err) {
+		return nil, fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s,custom-columns,wide", format, strings.Join(flags.AllowedFormats(), ","))
+	}
+	return p, err
+}

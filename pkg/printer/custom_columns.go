@@ -1,0 +1,104 @@
+package printer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/jsonpath"
+)
+
+// CustomColumns prints objects in the columns of "kubectl get -o
+// custom-columns". It may print again and again, for what changes: the headers
+// come once, and the columns keep their widths.
+type CustomColumns struct {
+	// NoHeaders leaves out the first row.
+	NoHeaders bool
+
+	headers []string
+	paths   []*jsonpath.JSONPath
+	columns *columns
+}
+
+// ParseCustomColumns reads HEADER:PATH,HEADER:PATH,…
+func ParseCustomColumns(spec string) (*CustomColumns, error) {
+	if spec == "" {
+		return nil, errors.New("custom-columns format specified but no custom columns given")
+	}
+	c := &CustomColumns{}
+	for part := range strings.SplitSeq(spec, ",") {
+		header, expression, found := strings.Cut(part, ":")
+		if !found {
+			return nil, fmt.Errorf("unexpected custom-columns spec: %s, expected <header>:<json-path-expr>", part)
+		}
+		path, err := ParseJSONPath(expression)
+		if err != nil {
+			return nil, fmt.Errorf("custom column %s: %w", header, err)
+		}
+		c.headers, c.paths = append(c.headers, header), append(c.paths, path)
+	}
+	return c, nil
+}
+
+// ParseJSONPath reads a JSONPath expression as kubectl takes it where there is
+// nothing else: {.a.b}, {a.b}, .a.b or a.b. What it does not find is no error.
+func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
+	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
+	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {
+		return nil, fmt.Errorf("unexpected path string %q, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'", expression)
+	}
+	path := jsonpath.New("path").AllowMissingKeys(true)
+	return path, path.Parse("{." + inner + "}")
+}
+
+// PrintObj writes a row for an unstructured object, or for each of a list.
+func (c *CustomColumns) PrintObj(obj runtime.Object, w io.Writer) error {
+	var objects []unstructured.Unstructured
+	switch obj := obj.(type) {
+	case *unstructured.UnstructuredList:
+		objects = obj.Items
+	case *unstructured.Unstructured:
+		objects = append(objects, *obj)
+	default:
+		return fmt.Errorf("custom columns of a %T cannot be printed", obj)
+	}
+	var rows [][]string
+	if c.columns == nil {
+		c.columns = newColumns()
+		if !c.NoHeaders {
+			rows = append(rows, c.headers)
+		}
+	}
+	for _, obj := range objects {
+		var row []string
+		for i, path := range c.paths {
+			cell, err := cellOf(path, obj.Object)
+			if err != nil {
+				return fmt.Errorf("custom column %s: %w", c.headers[i], err)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	p := &text{w: w}
+	p.rows(c.columns, rows)
+	return p.err
+}
+
+// cellOf is what a path finds in an object, with commas between several values.
+func cellOf(path *jsonpath.JSONPath, obj map[string]any) (string, error) {
+	results, err := path.FindResults(obj)
+	if err != nil {
+		return "", err
+	}
+	var values []string
+	for _, list := range results {
+		for _, value := range list {
+			values = append(values, fmt.Sprint(value.Interface()))
+		}
+	}
+	return orNone(strings.Join(values, ",")), nil
+}

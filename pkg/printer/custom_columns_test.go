@@ -1,0 +1,38 @@
+package printer
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// As kubectl get prints them, however the paths are written.
+func TestCustomColumns(t *testing.T) {
+	t.Parallel()
+	foo := unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "foo"}, "verdict": "not reconciled", "ready": int64(2),
+		"pods": []any{map[string]any{"name": "foo-0", "ready": true}, map[string]any{"name": "foo-1", "ready": false}},
+	}}
+	bar := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a-longer-name"}}}
+	c, err := ParseCustomColumns(`NAME:metadata.name,VERDICT:.verdict,READY:{.ready},PODS:{pods[*].name},BAD:.pods[?(@.ready==false)].name`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for range 2 { // the second time without headers
+		if err := c.PrintObj(&unstructured.UnstructuredList{Items: []unstructured.Unstructured{foo, bar}}, &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.NoHeaders, c.columns = true, nil
+	if err := c.PrintObj(&foo, &b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "custom-columns", b.String())
+	for _, spec := range []string{"", "NAME", "NAME:", "NAME:{.a", "NAME:.a}", "A:.a,B", "A:{.a}{.b}", "A:.a["} {
+		if _, err := ParseCustomColumns(spec); err == nil {
+			t.Errorf("%q was read", spec)
+		}
+	}
+}

@@ -23,7 +23,12 @@ func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.C
 		Short: "Drive replica resources: create, scale and watch custom resources that carry a replica count",
 		Long: `Create, scale and look at anything that carries a replica count. A NAME alone is an
 ImoocPod; TYPE/NAME is any other object. The controller that turns an ImoocPod into
-pods is in the same program: "run-controller" runs it here, until Ctrl-C.`,
+pods is in the same program: "run-controller" runs it here, until Ctrl-C.
+
+The exit code is 0 when it is done; 1 after an error, 2 if the command line is
+wrong, 3 if what was waited for has failed and needs help, 4 if it did not come in
+time, 5 if another set another count; 6 if there is no such object, or not any more,
+7 if a precondition is not met, 8 if it is forbidden; 130 after Ctrl-C.`,
 		Example: `  # Is all in place? What is missing comes with the command that mends it
   kubectl imoocpod check
 

@@ -64,7 +64,7 @@ func (a *awaiter) watch(ctx context.Context, w awaited, g goal, see func(sight) 
 			looked = true
 			done, next, err = see(s)
 		}
-		if done || err != nil && !(looked && passing(err)) {
+		if done || err != nil && (!looked || !passing(err)) {
 			return causeOf(ctx, err)
 		}
 		again = time.After(cmp.Or(next, backstop))
@@ -193,7 +193,7 @@ func (c *changes) saw(obj *unstructured.Unstructured) {
 // before that which the wait begins with are not looked at.
 func (c *changes) ofObject(ctx context.Context, objects dynamic.ResourceInterface, w awaited) error {
 	uid := w.uid
-	saw := func(obj *unstructured.Unstructured) (bool, error) {
+	saw := func(obj *unstructured.Unstructured) {
 		switch {
 		case obj == nil:
 			c.saw(nil)
@@ -203,20 +203,22 @@ func (c *changes) ofObject(ctx context.Context, objects dynamic.ResourceInterfac
 			uid = obj.GetUID()
 			c.saw(obj)
 		}
-		return false, nil
 	}
 	return follow(ctx, objects, named(w.target.name), w.since, observer{
 		listed: func(found []unstructured.Unstructured) (bool, error) {
 			if len(found) == 0 {
-				return saw(nil)
+				saw(nil)
+			} else {
+				saw(&found[0])
 			}
-			return saw(&found[0])
+			return false, nil
 		},
 		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
 			if gone {
-				return saw(nil)
+				obj = nil
 			}
-			return saw(obj)
+			saw(obj)
+			return false, nil
 		},
 	})
 }

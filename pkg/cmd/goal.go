@@ -86,13 +86,13 @@ func reverted(ctx context.Context, c *clients, t target, wrote int32, now int64,
 	if manager != "" {
 		who = fmt.Sprintf("the field manager %q", manager)
 	}
-	hint := ""
+	var hint strings.Builder
 	if report, err := lookForWarnings(ctx, c, t); err == nil {
 		for _, r := range report.Reverts {
-			hint += "\nhint: " + r.Message
+			hint.WriteString("\nhint: " + r.Message)
 		}
 	}
-	return fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d%s", ErrReverted, t, wrote, who, now, hint)
+	return fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d%s", ErrReverted, t, wrote, who, now, hint.String())
 }
 
 // gone is the goal that an object is not there any more.

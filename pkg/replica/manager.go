@@ -32,7 +32,7 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 // is managed as a whole, what the field is in.
 func (p Path) managedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
 	var managed map[string]any
-	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &managed) != nil {
+	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &managed) != nil {
 		return false
 	}
 	var value any = obj

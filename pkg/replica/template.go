@@ -94,7 +94,7 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	stored, _, err := storedTemplate(kind, obj)
 	said := map[string]any{"template": stored}
 	if len(kind.Recipe.TemplatePath) == 0 {
-		image, _ := image(kind, obj) //nolint:errcheck // without one no pod is made
+		image, _ := image(kind, obj) // without one no pod is made
 		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
 	}
 	text, jsonErr := json.Marshal(said) // keys in order

@@ -360,7 +360,7 @@ func TestFifthKind(t *testing.T) {
 	looks, writes := converges(t, ns, l)
 	foo.patch(`{"metadata":{"annotations":{"a":"b"}}}`)
 	staysQuiet(t, ns, l, looks, writes)
-	if status := foo.get().Object["status"]; len(status.(map[string]any)) != 1 {
+	if status, _ := foo.get().Object["status"].(map[string]any); len(status) != 1 {
 		t.Errorf("the status is %v", status)
 	}
 }

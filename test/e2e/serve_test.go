@@ -148,7 +148,11 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: %[1]s}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name := conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames; !slices.Contains(name, host) {
+		secured, ok := conn.(*tls.Conn)
+		if !ok {
+			t.Fatalf("%T is no TLS connection", conn)
+		}
+		if name := secured.ConnectionState().PeerCertificates[0].DNSNames; !slices.Contains(name, host) {
 			t.Errorf("the certificate is for %v, want %s", name, host)
 		}
 		_ = conn.Close()

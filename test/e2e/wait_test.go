@@ -166,7 +166,7 @@ func (u *unsteadyServer) start(t *testing.T) string {
 	refuse := func(w http.ResponseWriter, code int, reason metav1.StatusReason) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"injected"}`, reason, code)
+		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":"injected"}`, reason, code) //nolint:errcheck // who asked may be gone
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ofObject := strings.HasSuffix(r.URL.Path, "/imoocpods")

@@ -95,7 +95,7 @@ func TestDeployments(t *testing.T) {
 		{"its image is another", 3, []Deployment{deployment(3, "busybox")}, "apply:d7", "False", "True", "WritingDeployment", ""},
 		{"its label is gone", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Fields["metadata"] = nil })}, "apply:d7", "False", "True", "WritingDeployment", ""},
 		{"its container is gone", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) {
-			d.Fields["spec"].(map[string]any)["template"] = map[string]any{}
+			d.Fields["spec"] = map[string]any{"template": map[string]any{}}
 		})}, "apply:d7", "False", "True", "WritingDeployment", ""},
 		{"somebody else's", 3, []Deployment{foreign}, "", "False", "False", "NameTaken", "NameTaken"},
 		{"nobody's", 3, []Deployment{with(foreign, func(d *Deployment) { d.Controller = "" })}, "", "False", "False", "NameTaken", "NameTaken"},

@@ -50,7 +50,7 @@ func runs(spec corev1.PodSpec, node *corev1.Node) (should, may bool) {
 		return false, false
 	}
 	// A selector that cannot be read matches nothing.
-	fits, _ := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}).Match(node) //nolint:errcheck // see above
+	fits, _ := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}).Match(node)
 	if !fits {
 		return false, false
 	}

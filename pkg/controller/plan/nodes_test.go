@@ -33,7 +33,7 @@ func node(words string) *corev1.Node {
 // letters that pods knows after a colon.
 func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	v := View{Owner: Owner{Name: "foo", UID: uid, Generation: 1, Template: &corev1.PodTemplateSpec{Spec: template}, TemplateHash: "new"}, Now: noon}
-	for _, words := range strings.Split(nodes, ",") {
+	for words := range strings.SplitSeq(nodes, ",") {
 		v.Nodes = append(v.Nodes, node(words))
 	}
 	for i, word := range strings.Fields(pods) {
@@ -51,7 +51,7 @@ func nodesView(template corev1.PodSpec, nodes, pods string) View {
 }
 
 // nodeDeeds is a plan in words, with the names of nodes for slots.
-func nodeDeeds(v View, p Plan) string {
+func nodeDeeds(p Plan) string {
 	name := func(s Slot) string {
 		for _, n := range []string{"a", "b", "c", "d", "e", "gone"} {
 			if NodeSlot(n) == s {
@@ -120,7 +120,7 @@ func TestNodes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			v := nodesView(test.template, test.nodes, test.pods)
 			p := Nodes(v)
-			got := nodeDeeds(v, p)
+			got := nodeDeeds(p)
 			if test.name == "rolling, one of a few" {
 				if len(p.Delete) != 1 || p.Delete[0].Why != Outdated {
 					t.Errorf("planned %q, want one pod to be replaced", got)
@@ -145,7 +145,7 @@ func TestNodesWithoutATemplate(t *testing.T) {
 	v := nodesView(corev1.PodSpec{}, "a,b", "a:o")
 	v.Owner.Template, v.Owner.TemplateHash, v.Owner.Problem = nil, "", "no image"
 	if p := Nodes(v); p.Writes() || p.Status.Desired != 2 {
-		t.Errorf("planned %q for %d nodes", nodeDeeds(v, p), p.Status.Desired)
+		t.Errorf("planned %q for %d nodes", nodeDeeds(p), p.Status.Desired)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 			settle()
 		}
 		if p := Nodes(v); p.Writes() {
-			t.Fatalf("still wants %q", nodeDeeds(v, p))
+			t.Fatalf("still wants %q", nodeDeeds(p))
 		}
 		for _, n := range v.Nodes {
 			at := slices.IndexFunc(v.Pods, func(p Pod) bool { return p.Slot == NodeSlot(n.Name) })

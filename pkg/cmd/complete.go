@@ -61,6 +61,7 @@ func addCompletion(root *cobra.Command, c *clients) {
 		"color":         oneOf("auto", "always", "never"),
 		"for":           oneOf("ready", "create", "delete", "condition=", "jsonpath="),
 		"if-held":       oneOf("wait", "exit"),
+		"kinds":         oneOf("imoocpods", "appservices", "helloworlds", "mydaemonsets"),
 		"cascade":       oneOf("background", "foreground", "orphan"),
 	}
 	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir"}
@@ -89,6 +90,8 @@ func addCompletion(root *cobra.Command, c *clients) {
 			continue
 		}
 		switch {
+		case verb.Name() == "run-controller":
+			verb.ValidArgsFunction = cobra.NoFileCompletions
 		case verb.Flags().Lookup("selector") != nil:
 			verb.ValidArgsFunction = bounded(f.objects)
 		case verb.Name() == "create":

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -30,6 +31,8 @@ type runControllerOptions struct {
 	log           loopLog
 	version       string
 	allNamespaces bool
+	kindNames     []string
+	selector      string
 	workers       int
 	resync        time.Duration
 	lease         leaseOptions
@@ -40,7 +43,9 @@ type runControllerOptions struct {
 	clients       *clients
 	output        string // of a dry run
 
-	several bool // namespaces
+	kinds   []replica.Kind  // that kindNames name
+	matches labels.Selector // that selector means
+	several bool            // namespaces
 	plans   plans
 	metrics *controller.Metrics
 	health  health
@@ -65,9 +70,12 @@ those that have not will not get it without help (3), or after --timeout (4).
 With --dry-run it prints what it would do, and writes nothing: no pod, no
 status, no event, no lease.
 
+All kinds that are installed are reconciled; --kinds and --selector leave out some.
+A CRD that is installed later is taken up then.
+
 With -n and several namespaces each has a loop and a lease of its own. One in
 which rights are missing is tried again later and does not stop the others.`,
-		Example: `  # Reconcile the ImoocPods of the current namespace
+		Example: `  # Reconcile the objects of the current namespace
   kubectl imoocpod run-controller
 
   # Reconcile those of all namespaces
@@ -75,6 +83,9 @@ which rights are missing is tried again later and does not stop the others.`,
 
   # Reconcile those of two namespaces
   kubectl imoocpod run-controller -n team-a,team-b
+
+  # Reconcile AppServices and HelloWorlds only, and of these only a team's
+  kubectl imoocpod run-controller --kinds appservices,helloworlds -l team=a
 
   # In a script: until all is as wanted, or fail after five minutes
   kubectl imoocpod run-controller --once --timeout 5m
@@ -100,6 +111,8 @@ which rights are missing is tried again later and does not stop the others.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
+	cmd.Flags().StringSliceVar(&o.kindNames, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,appservice'. All that are installed by default.")
+	cmd.Flags().StringVarP(&o.selector, "selector", "l", "", "Reconcile only objects whose labels match, such as 'team=a,env!=test'. One that no longer matches is left alone, with its pods.")
 	cmd.Flags().IntVar(&o.workers, "workers", o.workers, "How many objects are reconciled at the same time.")
 	cmd.Flags().DurationVar(&o.resync, "resync", 0, "How often every object is looked at without an event. Zero means never: nothing needs it, as watches that break are taken up again.")
 	o.lease.addFlags(cmd)
@@ -130,6 +143,13 @@ func (o *runControllerOptions) check(cmd *cobra.Command) error {
 	}
 	if err := o.limits.check(cmd, o.once); err != nil {
 		return err
+	}
+	var err error
+	if o.kinds, err = kindsToReconcile(o.kindNames); err != nil {
+		return usageErrorf(cmd, "--kinds: %v", err)
+	}
+	if o.matches, err = labels.Parse(o.selector); err != nil {
+		return usageErrorf(cmd, "--selector: %v", err)
 	}
 	if err := o.limit.check(cmd); err != nil {
 		return err
@@ -209,7 +229,7 @@ func (o *runControllerOptions) runIn(ctx context.Context, config *rest.Config, n
 		return o.work(ctx, readOnly(config), namespace)
 	}
 	o.health.waits(namespace, "waiting for the lease")
-	self := controller.ThisProcess(o.version, status.Scope{Namespace: namespace})
+	self := controller.ThisProcess(o.version, o.scope(namespace))
 	return o.lease.hold(ctx, config, self, o.metrics, o.sayOf(namespace), func(ctx context.Context, config *rest.Config) error {
 		return o.work(ctx, config, namespace)
 	})
@@ -229,7 +249,8 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 	loop, err := controller.New(controller.Options{
 		Dynamic:   dynamic,
 		Core:      core,
-		Kinds:     o.kinds(),
+		Kinds:     o.kinds,
+		Selector:  o.matches,
 		Namespace: namespace,
 		Workers:   o.workers,
 		DryRun:    o.dryRun,
@@ -248,9 +269,43 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 	return loop.Run(ctx)
 }
 
-// kinds are those that the loop reconciles.
-func (o *runControllerOptions) kinds() []replica.Kind {
-	return replica.Shipped()
+// scope is what a loop in a namespace reconciles.
+func (o *runControllerOptions) scope(namespace string) status.Scope {
+	scope := status.Scope{Namespace: namespace, Selector: o.matches.String()}
+	if len(o.kindNames) > 0 {
+		for _, kind := range o.kinds {
+			scope.Kinds = append(scope.Kinds, kind.CRD())
+		}
+	}
+	return scope
+}
+
+// kindsToReconcile are the kinds that words name as a person types them, with or
+// without the group; no words mean all.
+func kindsToReconcile(words []string) ([]replica.Kind, error) {
+	all := replica.Shipped()
+	if len(words) == 0 {
+		return all, nil
+	}
+	var named []replica.Kind
+	for _, word := range words {
+		i := slices.IndexFunc(all, func(k replica.Kind) bool {
+			name, group, qualified := strings.Cut(strings.ToLower(word), ".")
+			return (name == k.Singular || name == k.Resource.Resource || name == strings.ToLower(k.Kind)) &&
+				(!qualified || group == k.Resource.Group || group == k.Resource.Version+"."+k.Resource.Group)
+		})
+		if i < 0 {
+			var names []string
+			for _, k := range all {
+				names = append(names, k.Singular)
+			}
+			return nil, fmt.Errorf("%q is none of the kinds that are reconciled: %s", word, strings.Join(names, ", "))
+		}
+		if !slices.ContainsFunc(named, func(k replica.Kind) bool { return k.Resource == all[i].Resource }) {
+			named = append(named, all[i])
+		}
+	}
+	return named, nil
 }
 
 // sayOf takes lines about a namespace.
@@ -294,7 +349,7 @@ func (o *runControllerOptions) announce(c *clients, server string, namespaces []
 		where = "namespace " + namespaces[0]
 	}
 	var kinds []string
-	for _, kind := range o.kinds() {
+	for _, kind := range o.kinds {
 		kinds = append(kinds, kind.Kind+"s")
 	}
 	if current != "" { // in a pod there is none

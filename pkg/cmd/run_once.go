@@ -67,7 +67,7 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 			errs = append(errs, o.missing(ctx, s, err))
 		}
 	}
-	for _, kind := range o.kinds() {
+	for _, kind := range o.kinds {
 		if err := leftOut[kind.CRD()]; err != nil && o.anyOf(ctx, kind, namespace) {
 			errs = append(errs, fmt.Errorf("%s are not reconciled: %w", kind.CRD(), err))
 		}
@@ -102,7 +102,7 @@ func objectCount(n int) string {
 // nameOf is an object's type and name, with the namespace where there are several.
 func (o *runControllerOptions) nameOf(s controller.Standing) string {
 	kind := s.Kind
-	for _, k := range o.kinds() {
+	for _, k := range o.kinds {
 		if k.CRD() == s.Kind {
 			kind = k.String()
 		}

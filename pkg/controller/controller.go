@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
@@ -38,6 +39,9 @@ type Options struct {
 	Core    corev1client.CoreV1Interface
 	// Kinds are the kinds to reconcile.
 	Kinds []replica.Kind
+	// Selector limits the objects; nil means all. One that no longer matches is
+	// left alone, with what it has.
+	Selector labels.Selector
 	// Namespace is the one to work in; empty means all.
 	Namespace string
 	// Workers is how many objects are reconciled at the same time.
@@ -59,6 +63,7 @@ type Controller struct {
 	core      corev1client.CoreV1Interface
 	dynamic   dynamic.Interface
 	namespace string
+	selector  labels.Selector
 	workers   int
 	dryRun    bool
 	resync    time.Duration
@@ -74,6 +79,7 @@ type Controller struct {
 	standings          *standings
 	sweeps             chan struct{} // holds at most one call for a sweep
 	events             record.EventRecorder
+	called             rollCall
 	link               link
 
 	line func(Line)
@@ -107,6 +113,7 @@ func New(opts Options) (*Controller, error) {
 		core:      opts.Core,
 		dynamic:   opts.Dynamic,
 		namespace: opts.Namespace,
+		selector:  opts.Selector,
 		workers:   opts.Workers,
 		resync:    opts.Resync,
 		dryRun:    opts.DryRun,
@@ -129,6 +136,10 @@ func New(opts Options) (*Controller, error) {
 	if err := c.addSupplies(); err != nil {
 		return nil, fmt.Errorf("watch what plans need: %w", err)
 	}
+	if c.selector == nil {
+		c.selector = labels.Everything()
+	}
+	c.called.kinds = len(opts.Kinds)
 	if c.clock == nil {
 		c.clock = clock.RealClock{}
 	}

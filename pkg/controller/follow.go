@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -44,9 +45,13 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 	informer, err := c.informer(source{
 		resource: o.kind.CRD(),
 		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			opts.LabelSelector = c.selector.String()
 			return objects.List(ctx, opts)
 		},
-		watch: objects.Watch,
+		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			opts.LabelSelector = c.selector.String()
+			return objects.Watch(ctx, opts)
+		},
 	}, o.client, &unstructured.Unstructured{}, trimOwner, ownerIndexers(o.kind), removed)
 	if err != nil {
 		return err
@@ -66,29 +71,41 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 	return nil
 }
 
-// awaitInstalled returns when the kind is served. On the first attempt missing
-// rights are an error; later they are waited out.
+// awaitInstalled returns when the kind is served. Missing rights are waited out,
+// unless no kind may be read from the start, which is an error.
 func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) error {
 	missing, troubled := false, false
 	return wait.PollUntilContextCancel(ctx, crdInterval, true, func(ctx context.Context) (bool, error) {
-		_, err := o.client.Namespace(c.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		_, err := o.client.Namespace(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: c.selector.String(), Limit: 1})
+		crd, absent := o.kind.CRD(), apierrors.IsNotFound(err)
+		if absent || forbidden(err) {
+			o.setMissing()
+			c.standings.poke()
+		}
+		if first {
+			first = false
+			var denied error
+			if forbidden(err) {
+				denied = fmt.Errorf("list %s: %w", crd, err)
+			}
+			notInstalled, err := c.called.answer(crd, absent, denied)
+			if err != nil {
+				return false, err
+			}
+			c.sayNotInstalled(notInstalled...)
+		} else if absent && !missing {
+			c.sayNotInstalled(crd)
+		}
 		switch {
 		case err == nil:
 			if missing {
-				c.say("%s is installed now", o.kind.CRD())
+				c.say("%s is installed now", crd)
 			}
 			return true, nil
-		case apierrors.IsNotFound(err):
-			if !missing {
-				c.say("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", o.kind.CRD())
-			}
+		case absent:
 			missing = true
-			o.setMissing()
-			c.standings.poke()
-		case first && forbidden(err):
-			return false, fmt.Errorf("list %s: %w", o.kind.CRD(), err)
 		case !troubled:
-			c.say("cannot list %s: %v; trying again", o.kind.CRD(), err)
+			c.say("cannot list %s: %v; trying again", crd, err)
 			troubled = true
 		}
 		return false, nil

@@ -50,7 +50,7 @@ func NewMetrics(version string) *Metrics {
 		return h
 	}
 	m.reconciles = counter("imoocpod_reconciles_total", "Looks at an object, by kind and result: done, error.", "kind", "result")
-	m.plans = counter("imoocpod_plans_total", "Plans by kind and by what they want done: create, delete, status, later, nothing. A plan may want several.", "kind", "action")
+	m.plans = counter("imoocpod_plans_total", "Plans by kind and by what they want done: create, delete, deployment, status, later, nothing. A plan may want several.", "kind", "action")
 	m.created = counter("imoocpod_pods_created_total", "Pods that were created, by kind of their owner.", "kind")
 	m.deleted = counter("imoocpod_pods_deleted_total", "Pods that were deleted, by kind of their owner.", "kind")
 	m.refusals = counter("imoocpod_refusals_total", "Creates that were refused, by kind of the owner and reason.", "kind", "reason")
@@ -98,7 +98,7 @@ func (m *Metrics) reconciled(kind string, err error) {
 func (m *Metrics) planned(kind string, p plan.Plan) {
 	nothing := true
 	for action, wanted := range map[string]bool{
-		"create": len(p.Create) > 0, "delete": len(p.Delete) > 0, "status": p.WriteStatus, "later": p.Recheck > 0,
+		"create": len(p.Create) > 0, "delete": len(p.Delete) > 0, "deployment": p.Apply != nil || len(p.Remove) > 0, "status": p.WriteStatus, "later": p.Recheck > 0,
 	} {
 		if wanted {
 			m.plans.WithLabelValues(kind, action).Inc()

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -65,6 +66,9 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 		}
 		if err != nil {
 			return 0, fmt.Errorf("read %s again before anything is written for it: %w", k.name, err)
+		}
+		if !c.selector.Matches(labels.Set(obj.GetLabels())) {
+			return 0, nil // likewise
 		}
 		if view, err = c.look(owners, obj, rec); err != nil {
 			return 0, err

@@ -122,7 +122,7 @@ func (c *Controller) sweep(ctx context.Context) error {
 		for i := range page.Items {
 			pod := &page.Items[i]
 			ref := metav1.GetControllerOfNoCopy(pod)
-			if ref == nil || c.podKindOf(ref) == nil {
+			if ref == nil || c.podKindOf(ref) == nil || c.leftAlone(pod.Namespace, ref) {
 				continue
 			}
 			if _, err := c.relabel(ctx, pod, *ref); err != nil && !apierrors.IsNotFound(err) {
@@ -133,4 +133,12 @@ func (c *Controller) sweep(ctx context.Context) error {
 			return errors.Join(errs...)
 		}
 	}
+}
+
+// leftAlone says that the selector leaves out the object that a reference names,
+// as far as is known.
+func (c *Controller) leftAlone(namespace string, ref *metav1.OwnerReference) bool {
+	o := c.owners[c.kindOf(ref).CRD()]
+	_, synced := o.cached()
+	return !c.selector.Empty() && synced && o.get(namespace, ref.Name) == nil
 }

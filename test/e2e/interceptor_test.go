@@ -50,6 +50,7 @@ func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 // a kill -9.
 type innerLoop struct {
 	*controller.Controller
+	metrics *controller.Metrics
 	// kill ends it as kill -9 does, stop as Ctrl-C does.
 	kill, stop func()
 	done       chan struct{}
@@ -72,7 +73,7 @@ func startInner(t *testing.T, namespace string, clk clock.PassiveClock, intercep
 // startInnerFor is startInner for any kinds.
 func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clock.PassiveClock, interceptors ...interceptor) *innerLoop {
 	t.Helper()
-	l := &innerLoop{done: make(chan struct{})}
+	l := &innerLoop{done: make(chan struct{}), metrics: controller.NewMetrics("test")}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
 	l.kill = func() {
@@ -99,7 +100,7 @@ func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clo
 	}
 	l.Controller, err = controller.New(controller.Options{
 		Dynamic: custom, Core: core, Kinds: kinds,
-		Namespace: namespace, Workers: 2, Clock: clk,
+		Namespace: namespace, Workers: 2, Clock: clk, Metrics: l.metrics,
 		Say: func(line controller.Line) { _, _ = fmt.Fprintf(l, "%s: %s\n", line.Name, line.Text) },
 	})
 	if err != nil {

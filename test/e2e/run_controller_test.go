@@ -229,7 +229,7 @@ func TestLoopFollowsTheCRD(t *testing.T) {
 	ns := newNamespace(t)
 	imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // of tests before this one
 	l := startLoop(t, ns)
-	l.says(`is not installed: run "kubectl imoocpod install"`)
+	l.says(`not installed: run "kubectl imoocpod install"`)
 	imoocpod(t, "", "install")
 	imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	converged(t, ns, "foo", 2)

@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// rollCall collects what the first look for each kind found, so that a start
+// says in one line what is not installed, and not in one for each.
+type rollCall struct {
+	mu      sync.Mutex
+	kinds   int // how many there are
+	answers int // of how many it is known
+	missing []string
+	denied  []error
+}
+
+// answer takes what was found of one kind: whether its CRD is not installed, and
+// the error where rights are missing. When that was the last kind, it returns
+// those that are not installed; where no kind may be read, that is an error.
+func (r *rollCall) answer(crd string, missing bool, denied error) (notInstalled []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if missing {
+		r.missing = append(r.missing, crd)
+	}
+	if denied != nil {
+		r.denied = append(r.denied, denied)
+	}
+	r.answers++
+	switch {
+	case r.answers < r.kinds:
+		return nil, nil
+	case len(r.denied) == r.kinds:
+		return nil, errors.Join(r.denied...)
+	}
+	slices.Sort(r.missing)
+	return r.missing, nil
+}
+
+// sayNotInstalled says which CRDs are not, and what helps.
+func (c *Controller) sayNotInstalled(crds ...string) {
+	switch len(crds) {
+	case 0:
+	case 1:
+		c.say("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", crds[0])
+	default:
+		c.say("%s are not installed: run \"kubectl imoocpod install\"; waiting for them", strings.Join(crds, ", "))
+	}
+}

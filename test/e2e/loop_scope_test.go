@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// A loop that is to reconcile some kinds, and of these some objects, leaves all
+// others as they are, also one that was among them.
+func TestKindsAndSelector(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	l := startLoop(t, ns, "--kinds", "ImoocPods,appservices.appcontroller.k8s.io", "-l", "team=a")
+	l.says("Reconciling ImoocPods, AppServices in namespace " + ns)
+	for _, name := range []string{"foo", "bar", "baz"} {
+		apply(t, ns, fmt.Sprintf(`{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod,
+			metadata: {name: %s, labels: {team: %s}}, spec: {replicas: 2}}`, name, map[string]string{"foo": "a", "bar": "b", "baz": "a"}[name]))
+	}
+	hello := newOwner(t, ns, replica.HelloWorld(), "hello", map[string]any{"size": int64(1)})
+	hello.patch(`{"metadata":{"labels":{"team":"a"}}}`)
+	converged(t, ns, "foo", 2)
+	converged(t, ns, "baz", 2)
+	must(t, kubectl(t, ns, "label", "imoocpod", "foo", "team=b", "--overwrite"))
+	patchFoo(t, ns, `{"spec":{"replicas":5}}`)
+	must(t, kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "4"))
+	converged(t, ns, "baz", 4) // so foo's change has been seen too
+	foo := getImoocPod(t, ns, "foo")
+	if pods := podsOf(t, ns, foo.UID); len(pods) != 2 || foo.Status.Replicas != 2 || foo.Status.ObservedGeneration == foo.Generation {
+		t.Errorf("foo has %d pods and the status %+v after it left the selection", len(pods), foo.Status)
+	}
+	if bar := getImoocPod(t, ns, "bar"); bar.Status.ObservedGeneration != 0 {
+		t.Errorf("bar, which does not match, has the status %+v", bar.Status)
+	}
+	if status := hello.get().Object["status"]; status != nil || strings.Contains(l.output(), "hello") {
+		t.Errorf("a HelloWorld was reconciled: %v", status)
+	}
+	must(t, kubectl(t, ns, "label", "imoocpod", "foo", "team=a", "--overwrite"))
+	converged(t, ns, "foo", 5)
+}
+
+// The tutorials counted what one change costs their loops. This counts ours,
+// and prints it with -v; docs/reconciles.md has the numbers.
+func TestReconcileCounts(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []replica.Kind{replica.ImoocPod(), replica.AppService(), replica.HelloWorld()} {
+		t.Run(kind.Kind, func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			l := startInnerFor(t, ns, []replica.Kind{kind}, nil)
+			var looks, writes, triggers int
+			count := func(what string, limit int) {
+				nowLooks, nowWrites := converges(t, ns, l)
+				nowTriggers := triggersOf(t, l)
+				t.Logf("%-10s %-8s %2d triggers %2d reconciles %2d writes", kind.Kind, what, nowTriggers-triggers, int(nowLooks)-looks, nowWrites-writes)
+				if n := int(nowLooks) - looks; n > limit {
+					t.Errorf("%s took %d reconciles, want at most %d", what, n, limit)
+				}
+				looks, writes, triggers = int(nowLooks), nowWrites, nowTriggers
+			}
+			spec := map[string]any{kind.ReplicasPath[1]: int64(1)}
+			if kind.Kind == "AppService" {
+				spec["deploymentName"] = "web"
+			}
+			foo := newOwner(t, ns, kind, "foo", spec)
+			foo.ready("one pod")
+			count("create", 12)
+			foo.scale(3)
+			foo.ready("three pods")
+			count("1 to 3", 16)
+			foo.scale(1)
+			foo.ready("one pod")
+			count("3 to 1", 16)
+			// What changes nothing costs nothing.
+			foo.patch(`{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`)
+			patchPodStatus(t, ns, foo.livePods()[0].Name, map[string]any{"message": "a heartbeat"})
+			count("nothing", 0)
+		})
+	}
+}
+
+// triggersOf is how often something asked a loop to look at an object.
+func triggersOf(t *testing.T, l *innerLoop) int {
+	t.Helper()
+	families, err := l.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, family := range families {
+		if family.GetName() == "workqueue_adds_total" {
+			for _, metric := range family.GetMetric() {
+				n += int(metric.GetCounter().GetValue())
+			}
+		}
+	}
+	return n
+}

@@ -1,11 +1,14 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -228,6 +231,8 @@ func explainTypes(errs []error, args []string) []error {
 	for i, err := range errs {
 		if word, is := strings.CutPrefix(err.Error(), unknownType); is {
 			errs[i] = missingType(strings.Trim(word, `"`), err)
+		} else {
+			errs[i] = missingResource(err)
 		}
 	}
 	if len(args) == 0 || strings.Contains(args[0], "/") {
@@ -243,6 +248,21 @@ func explainTypes(errs []error, args []string) []error {
 		}
 	}
 	return errs
+}
+
+// missingResource is missingType where the type is known from an earlier
+// discovery, and the server does not have the path any more.
+func missingResource(err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return err
+	}
+	for _, kind := range replica.Shipped() {
+		if details := status.Status().Details; details.Group == kind.Resource.Group && details.Kind == kind.Resource.Resource {
+			return &NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
+		}
+	}
+	return err
 }
 
 // missingType says what to install where the server does not have a type that

@@ -151,12 +151,17 @@ func TestLookAtAnyKind(t *testing.T) {
 	}
 
 	// An operator's object: the count is in its spec, its pods stand below a
-	// Deployment, and its status tells nothing.
+	// Deployment, and its status tells no more than which generation it is of.
+	// Before it does, nobody has seen the object, whatever stands below it.
 	widget := makeObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 3}}")
 	if m := statusOf(t, ns, "widget/it"); m.Replicas.Current != 0 || len(m.Pods) != 0 || m.Verdict == "ready" {
 		t.Errorf("with nothing below it, it is %+v", m)
 	}
 	ownedBy(t, ns, "deployments.apps", "web", widget)
+	if m := statusOf(t, ns, "widget/it"); m.Verdict != "not reconciled" || m.Replicas.Ready != 3 {
+		t.Errorf("before its controller says that it has seen it, it is %+v", m)
+	}
+	must(t, kubectl(t, ns, "patch", "widget/it", "--subresource=status", "--type=merge", "-p", `{"status":{"observedGeneration":1}}`))
 	if m := statusOf(t, ns, "widget/it"); m.Metadata.Type != "widget.plain.example.com" || m.Verdict != "ready" || m.Replicas.Desired != 3 || m.Replicas.Current != 3 || m.Replicas.Ready != 3 || len(m.Pods) != 3 {
 		t.Errorf("with a Deployment below it, it is %+v", m)
 	}

@@ -25,7 +25,8 @@ Created:       \w{3}, \d\d \w{3} \d{4} [\d:]{8} [+-]\d{4}
 Generation:    1, seen by the controller: 0
 Verdict:       not reconciled: no controller has seen it yet
 Hint:          kubectl imoocpod run-controller -n `+ns+`
-Replicas:      2 desired \| 0 current \| 0 ready
+(Controller:    [^\n]+ all namespaces [^\n]+
+)?Replicas:      2 desired \| 0 current \| 0 ready
 Pods Status:   0 Running / 0 Waiting / 0 Succeeded / 0 Failed
 Pod Template:
   Containers:

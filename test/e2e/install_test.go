@@ -211,7 +211,7 @@ func TestUninstall(t *testing.T) {
 	r := kubectl(t, "", "imoocpod", "uninstall", "--crds")
 	want := "error: refused: removing " + crdName + " would delete the 3 objects of it, in all namespaces; say --delete-objects if that is meant\n" +
 		"error: refused: removing helloworlds.test.jiaozi.com would delete the 1 object of it, in all namespaces; say --delete-objects if that is meant\n"
-	if r.code != exitError || r.stdout != "" || r.stderr != want {
+	if r.code != exitPrecondition || r.stdout != "" || r.stderr != want {
 		t.Errorf("exit code %d, printed %q, said %q, want %q", r.code, r.stdout, r.stderr, want)
 	}
 	if left := len(contents(t, ns)) + len(contents(t, other)); left != 3 {

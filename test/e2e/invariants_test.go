@@ -165,14 +165,14 @@ func TestLostPodIsBypassed(t *testing.T) {
 		t.Fatalf("%d pods were made while the slot was taken", made)
 	}
 	clk.by.Store(int64(10 * time.Minute))
-	patchFoo(t, ns, `{"spec":{"template":{"metadata":{"labels":{"changed":"yes"}}}}}`) // an event, to look again
-	w.until(t, "the lost pod is bypassed", func() bool { return w.made[d.uid] == 3 })
+	d.scale(3) // an event, to look again
+	w.until(t, "the lost pod is bypassed", func() bool { return w.made[d.uid] == 4 })
 	if _, err := cluster.core.Pods(ns).Patch(t.Context(), lost.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.settles(t, "foo", 2)
-	if made := w.everMade(d.uid); made != 3 {
-		t.Errorf("%d pods were made, want 3: two and a bypass", made)
+	w.settles(t, "foo", 3)
+	if made := w.everMade(d.uid); made != 4 {
+		t.Errorf("%d pods were made, want 4: three and a bypass", made)
 	}
 }
 

@@ -169,7 +169,7 @@ func (c *chaos) scaleTo(n int32) {
 
 // act does one of the things that happen to a cluster.
 func (c *chaos) act() {
-	switch c.rand.IntN(14) {
+	switch c.rand.IntN(16) {
 	case 0, 1, 2:
 		c.scaleTo(int32(c.rand.IntN(9)))
 	case 3:
@@ -205,6 +205,8 @@ func (c *chaos) act() {
 		c.stale.release()
 	case 13:
 		c.letGo()
+	case 14, 15:
+		c.change(fmt.Sprintf("image-%d", c.rand.IntN(3)))
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 // driver is the person at the keyboard: it creates the ImoocPod foo, scales it,
-// and remembers what it asked for when, so that every write of a loop can be
+// gives it other templates, and remembers what it asked for when, so that every write of a loop can be
 // held against what was wanted at that moment.
 type driver struct {
 	t         *testing.T
@@ -41,10 +41,11 @@ type driver struct {
 	running sync.WaitGroup
 }
 
-// want is a count that was asked for: it is in force from some moment between
-// sent and acknowledged on.
+// want is what was asked for: it is in force from some moment between sent and
+// acknowledged on. A template is known by its hash; "" is not known yet.
 type want struct {
 	replicas           int32
+	template           string
 	sent, acknowledged time.Time
 }
 
@@ -88,35 +89,61 @@ func (d *driver) create(n int32, template ...map[string]any) {
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	obj.SetGroupVersionKind(replica.ImoocPod().GroupVersionKind())
 	obj.SetName("foo")
-	d.ask(n, func() error {
+	d.ask(n, "", func() (string, error) {
 		made, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(d.namespace).Create(d.t.Context(), obj, metav1.CreateOptions{})
-		if err == nil {
-			d.uid = made.GetUID()
+		if err != nil {
+			return "", err
 		}
-		return err
+		d.uid = made.GetUID()
+		return replica.TemplateHash(replica.ImoocPod(), made), nil
 	})
+}
+
+// change gives foo another template.
+func (d *driver) change(image string) {
+	d.t.Helper()
+	patch := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"` + image + `"}]}}}}`)
+	d.ask(d.last().replicas, "", func() (string, error) {
+		changed, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(d.namespace).
+			Patch(d.t.Context(), "foo", types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil {
+			return "", err
+		}
+		return replica.TemplateHash(replica.ImoocPod(), changed), nil
+	})
+}
+
+// last is what was asked for last.
+func (d *driver) last() want {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.wanted[len(d.wanted)-1]
 }
 
 func (d *driver) scale(n int32) {
 	d.t.Helper()
 	objects := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(d.namespace)
-	d.ask(n, func() error {
+	template := d.last().template
+	d.ask(n, template, func() (string, error) {
 		_, err := replica.SetScale(d.t.Context(), objects, "foo", n, "", nil)
-		return err
+		return template, err
 	})
 }
 
-func (d *driver) ask(n int32, send func() error) {
+// ask notes what is asked for, and asks. Which template that makes is known when
+// it is answered, unless it is the last one.
+func (d *driver) ask(n int32, template string, send func() (template string, err error)) {
 	d.t.Helper()
 	d.mu.Lock()
-	d.wanted = append(d.wanted, want{replicas: n, sent: time.Now()})
+	d.wanted = append(d.wanted, want{replicas: n, template: template, sent: time.Now()})
 	last := len(d.wanted) - 1
 	d.mu.Unlock()
-	if err := send(); err != nil {
+	template, err := send()
+	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.mu.Lock()
-	d.wanted[last].acknowledged = time.Now()
+	d.wanted[last].template, d.wanted[last].acknowledged = template, time.Now()
 	d.mu.Unlock()
 }
 
@@ -127,12 +154,30 @@ func (d *driver) between(from, to time.Time) (least, most int32) {
 	defer d.mu.Unlock()
 	least, most = 1<<30, 0
 	for i, w := range d.wanted {
-		over := i+1 < len(d.wanted) && !d.wanted[i+1].acknowledged.IsZero() && d.wanted[i+1].acknowledged.Before(from)
-		if !over && !w.sent.After(to) {
+		if !d.over(i, from) && !w.sent.After(to) {
 			least, most = min(least, w.replicas), max(most, w.replicas)
 		}
 	}
 	return least, most
+}
+
+// outdated says whether a pod was not of the template that was wanted at some
+// moment of a stretch of time. One that does not say of which it is never is.
+func (d *driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	hash := pod.Labels[apis.LabelTemplateHash]
+	for i, w := range d.wanted {
+		if hash != "" && w.template != hash && !d.over(i, from) && !w.sent.After(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// over says whether something else was wanted already when a stretch of time began.
+func (d *driver) over(i int, from time.Time) bool {
+	return i+1 < len(d.wanted) && !d.wanted[i+1].acknowledged.IsZero() && d.wanted[i+1].acknowledged.Before(from)
 }
 
 func (d *driver) blame(format string, args ...any) {
@@ -195,7 +240,7 @@ func (d *driver) checkDelete(r *http.Request, from, to time.Time) {
 		return
 	}
 	slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
-	if least, _ := d.between(from, to); err == nil && int32(slot) < least {
+	if least, _ := d.between(from, to); err == nil && int32(slot) < least && !d.outdated(pod, from, to) {
 		d.blame("I2: pod %s was deleted while at least %d were wanted", pod.Name, least)
 	}
 }

@@ -176,6 +176,9 @@ func (h *health) works(namespace string, loop *controller.Controller) {
 func (h *health) ready() (ok bool, lines []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.loops) == 0 {
+		return false, []string{"[-]starting"}
+	}
 	ok = true
 	for namespace, state := range h.loops {
 		ready, words := state()

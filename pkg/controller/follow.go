@@ -39,7 +39,7 @@ func (c *Controller) follow(ctx context.Context, o *owners) error {
 
 // followInstalled watches a kind's objects until its CRD is removed.
 func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
-	ctx, removed := context.WithCancel(ctx)
+	installed, removed := context.WithCancel(ctx)
 	defer removed()
 	objects := o.client.Namespace(c.namespace)
 	informer, err := c.informer(source{
@@ -61,13 +61,15 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 		return err
 	}
 	o.setStore(informer.GetIndexer(), handled.HasSynced)
-	defer o.setStore(nil, nil)
 	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
+		if cache.WaitForCacheSync(installed.Done(), handled.HasSynced) {
 			c.standings.poke()
 		}
 	}()
-	informer.RunWithContext(ctx)
+	informer.RunWithContext(installed)
+	if ctx.Err() == nil {
+		o.setStore(nil, nil) // what a loop knew that has ended stays to be told
+	}
 	return nil
 }
 

@@ -79,7 +79,11 @@ func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 	if w := r.Status; w != nil {
 		rows = append(rows, []string{"Status By:", fmt.Sprintf("%s, %s ago", w.Manager, age(w.Time.Time, now))})
 	}
-	return append(rows, listed("Controller:", r.Loops, func(l status.LoopSeen) string {
+	loops := r.Loops
+	if live := slices.DeleteFunc(slices.Clone(loops), func(l status.LoopSeen) bool { return !l.Live }); len(live) > 0 {
+		loops = live // those that are dead matter only where none is alive
+	}
+	return append(rows, listed("Controller:", loops, func(l status.LoopSeen) string {
 		who := oneLine(l.Who + ": " + l.Scope)
 		if !l.Live {
 			who += fmt.Sprintf(" (last heard of %s ago)", age(l.Renewed.Time, now))

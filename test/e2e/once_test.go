@@ -171,3 +171,18 @@ func TestSeveralNamespaces(t *testing.T) {
 		t.Errorf("%s: exit code %d, said %s", none.line, none.code, none.stderr)
 	}
 }
+
+// How far a loop has come can still be told when it has ended: --once ends it,
+// and then says of what it gave up why.
+func TestStandingsOutliveTheLoop(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	l := startInner(t, ns, nil)
+	converged(t, ns, "foo", 1)
+	l.stop()
+	<-l.done
+	if all, _ := l.Standings(); len(all) != 1 || all[0].Name != "foo" {
+		t.Errorf("it knows of %+v", all)
+	}
+}

@@ -95,9 +95,14 @@ func TestMetricsAndHealth(t *testing.T) {
 	checkDashboard(t, metrics)
 
 	second := startLoop(t, ns, append(serve, "--metrics-secure")...)
-	if code, body := page(t, second.served(t, "health")+"/readyz", ""); code != 200 || body != "[+]"+ns+": waiting for the lease\n" {
-		t.Errorf("/readyz of one that waits: %d %s", code, body)
-	}
+	readyz := second.served(t, "health") + "/readyz"
+	eventually(t, "the second loop is ready to wait", func() bool {
+		code, body := page(t, readyz, "")
+		if code == 200 && body != "[+]"+ns+": waiting for the lease\n" {
+			t.Fatalf("/readyz of one that waits: %d %s", code, body)
+		}
+		return code == 200
+	})
 	secured := second.served(t, "metrics") + "/metrics"
 	if !strings.HasPrefix(secured, "https://") {
 		t.Errorf("the metrics are served at %s", secured)

@@ -66,7 +66,8 @@ foo +2 +2 +2 +ready +`+age+` +2 of 2 pods are ready
 web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 `)
 	matches(t, "status -A", imoocpod(t, "", "status", "-A"), `(?s)NAMESPACE +NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n.*`)
-	if all := imoocpod(t, "", "status", "-A"); !regexp.MustCompile(`(?m)^` + ns + ` +foo +2 +2 +2 +ready +` + age + `$`).MatchString(all) {
+	// With a type where objects of other tests are of other kinds.
+	if all := imoocpod(t, "", "status", "-A"); !regexp.MustCompile(`(?m)^` + ns + ` +(imoocpod\.\S+/)?foo +2 +2 +2 +ready +` + age + `$`).MatchString(all) {
 		t.Errorf("status -A printed\n%s\nwant foo of %s in it", all, ns)
 	}
 	const prefix = "imoocpod.batch.tutorial.kubebuilder.io/"

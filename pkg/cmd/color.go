@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -18,24 +17,8 @@ type color string
 
 func (c *color) addFlag(cmd *cobra.Command) {
 	*c = "auto"
-	cmd.Flags().Var(c, "color", `Whether to use colors. Must be "auto" (on a terminal, unless NO_COLOR is set), "always" or "never".`)
+	cmd.Flags().Var(choice[color]{c, `"auto", "always" or "never"`}, "color", `Whether to use colors. Must be "auto" (on a terminal, unless NO_COLOR is set), "always" or "never".`)
 }
-
-// Set takes a value from the command line.
-func (c *color) Set(value string) error {
-	switch value {
-	case "auto", "always", "never":
-		*c = color(value)
-		return nil
-	}
-	return errors.New(`must be "auto", "always" or "never"`)
-}
-
-// String returns the value.
-func (c *color) String() string { return string(*c) }
-
-// Type names the kind of value in help texts.
-func (c *color) Type() string { return "string" }
 
 // style is how to write to out: in colour if that is asked for or of use
 // (https://no-color.org), in ASCII where the locale has nothing else.

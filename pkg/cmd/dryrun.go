@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"fmt"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spf13/cobra"
@@ -14,25 +12,9 @@ type dryRun string
 
 func (d *dryRun) addFlag(cmd *cobra.Command) {
 	*d = "none"
-	cmd.Flags().Var(d, "dry-run", `Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without sending it. If server strategy, submit server-side request without persisting the resource.`)
+	cmd.Flags().Var(choice[dryRun]{d, `"none", "server", or "client"`}, "dry-run", `Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without sending it. If server strategy, submit server-side request without persisting the resource.`)
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
 }
-
-// Set takes a value from the command line.
-func (d *dryRun) Set(value string) error {
-	switch value {
-	case "none", "client", "server":
-		*d = dryRun(value)
-		return nil
-	}
-	return fmt.Errorf(`must be "none", "server", or "client"`)
-}
-
-// String returns the value.
-func (d *dryRun) String() string { return string(*d) }
-
-// Type names the kind of value in help texts.
-func (d *dryRun) Type() string { return "string" }
 
 func (d *dryRun) client() bool { return *d == "client" }
 

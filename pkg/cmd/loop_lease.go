@@ -16,13 +16,13 @@ import (
 // leaseOptions say how a loop gets along with others of its scope.
 type leaseOptions struct {
 	elect  bool
-	ifHeld ifHeld
+	ifHeld string
 }
 
 func (o *leaseOptions) addFlags(cmd *cobra.Command) {
 	o.ifHeld = "wait"
 	cmd.Flags().BoolVar(&o.elect, "leader-elect", true, "If true, work only while no other loop of the same scope does, by a lease. Without, two loops do no harm, but do the same work; it is for debugging.")
-	cmd.Flags().Var(&o.ifHeld, "if-held", `What to do while another loop has the lease. Must be "wait" or "exit".`)
+	cmd.Flags().Var(choice[string]{&o.ifHeld, `"wait" or "exit"`}, "if-held", `What to do while another loop has the lease. Must be "wait" or "exit".`)
 }
 
 // hold waits for the lease and works while it is held, with a config whose
@@ -46,21 +46,3 @@ func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self statu
 	}
 	return err
 }
-
-// ifHeld is what to do when another loop has the lease: wait or exit.
-type ifHeld string
-
-// Set takes a value from the command line.
-func (i *ifHeld) Set(value string) error {
-	if value != "wait" && value != "exit" {
-		return errors.New(`must be "wait" or "exit"`)
-	}
-	*i = ifHeld(value)
-	return nil
-}
-
-// String returns the value.
-func (i *ifHeld) String() string { return string(*i) }
-
-// Type names the kind of value in help texts.
-func (i *ifHeld) Type() string { return "string" }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,7 +18,7 @@ import (
 // loopLog takes what a loop says: as lines for a person, or as records for a
 // program that collects them.
 type loopLog struct {
-	format logFormat
+	format string // human, text or json
 	// qualified makes lines for a person name the namespace.
 	qualified bool
 
@@ -30,7 +29,7 @@ type loopLog struct {
 
 func (l *loopLog) addFlag(cmd *cobra.Command) {
 	l.format = "human"
-	cmd.Flags().Var(&l.format, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`)
+	cmd.Flags().Var(choice[string]{&l.format, `"human", "text" or "json"`}, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`)
 }
 
 // open begins the log. Records take in what client-go logs.
@@ -86,25 +85,6 @@ func (l *loopLog) line(line controller.Line) {
 	defer l.mu.Unlock()
 	fmt.Fprintln(l.lines, text) //nolint:errcheck // a closed terminal must not stop the loop
 }
-
-// logFormat is human, text or json.
-type logFormat string
-
-// Set takes a value from the command line.
-func (f *logFormat) Set(value string) error {
-	switch value {
-	case "human", "text", "json":
-		*f = logFormat(value)
-		return nil
-	}
-	return errors.New(`must be "human", "text" or "json"`)
-}
-
-// String returns the value.
-func (f *logFormat) String() string { return string(*f) }
-
-// Type names the kind of value in help texts.
-func (f *logFormat) Type() string { return "string" }
 
 // nameInLine is the object of a line as it can be typed: a bare name is an
 // ImoocPod's.

@@ -198,14 +198,10 @@ func (w *work) apply(ctx context.Context, o *outcome) error {
 		return nil
 	case apierrors.IsConflict(err):
 		return errConflict
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || namespaceGone(err):
+	case namespaceEnds(err):
 		return errEnding
 	}
-	reason, refused := refusalReason(err)
-	if !refused && serverFailed(err) {
-		o.fails()
-		reason, refused = "CreateFailed", w.failing+1 >= troubleAfter
-	}
+	reason, refused := w.refused(err, o)
 	if !refused {
 		return fmt.Errorf("write deployment %s: %w", a.Name, err)
 	}

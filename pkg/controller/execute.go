@@ -181,19 +181,25 @@ func (w *work) create(ctx context.Context, creation plan.Creation, o *outcome) e
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return w.meetHolder(ctx, pod, creation, o)
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || namespaceGone(err):
+	case namespaceEnds(err):
 		return errEnding
 	}
-	reason, refused := refusalReason(err)
-	if !refused && serverFailed(err) {
-		o.fails()
-		reason, refused = "CreateFailed", w.failing+1 >= troubleAfter
-	}
-	if refused {
+	if reason, refused := w.refused(err, o); refused {
 		o.refuse(plan.NoSlot, reason, fmt.Sprintf("cannot create pod %s: %s", pod.Name, serverWords(err)))
 		return errRefused
 	}
 	return fmt.Errorf("create pod %s: %w", pod.Name, err)
+}
+
+// refused says whether a write will not go through by being repeated at once,
+// and gives the condition reason for it. A server that has failed at it often
+// enough has as good as refused.
+func (w *work) refused(err error, o *outcome) (reason string, refused bool) {
+	if reason, refused = refusalReason(err); refused || !serverFailed(err) {
+		return reason, refused
+	}
+	o.fails()
+	return "CreateFailed", w.failing+1 >= troubleAfter
 }
 
 // meetHolder looks at the pod that has the name of the one to be created. Ours

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
@@ -40,8 +41,12 @@ func serverFailed(err error) bool {
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
-// namespaceGone says whether a create failed because its namespace is not there.
-func namespaceGone(err error) bool {
+// namespaceEnds says whether a create failed because its namespace is going away
+// or not there any more.
+func namespaceEnds(err error) bool {
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return true
+	}
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
 		return false

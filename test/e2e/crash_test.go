@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // long asks for the long scenario, as "make chaos" does.
@@ -48,46 +50,57 @@ func TestEveryCrashPoint(t *testing.T) {
 	if *long {
 		steps = []int32{20, 7, 12, 0}
 	}
-	total := runScenario(t, "clean", steps, 0, "")
-	if total < 2*int64(len(steps)) {
-		t.Fatalf("the scenario %v took %d writes, which cannot be all", steps, total)
+	everyCrashPoint(t, 2*int64(len(steps)), func(t *testing.T, k int64, way string) int64 {
+		ns := newNamespace(t)
+		w := watchPods(t, ns)
+		d := newDriver(t, ns, w)
+		d.create(0)
+		writes := startCrashing(d, replica.ImoocPod(), k, way, d.check())
+		for _, n := range steps {
+			d.scale(n)
+			w.settles(t, "foo", n)
+		}
+		d.close()
+		if most, limit := w.mostLive(d.uid), int(slices.Max(steps)); most > limit {
+			t.Errorf("%d live pods at once for %d slots", most, limit)
+		}
+		return writes.Load()
+	})
+}
+
+// everyCrashPoint tells a story once as it should be, which takes least writes or
+// more, and then with each of its writes going wrong in each way. A story returns
+// how many writes there were.
+func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64, way string) int64) {
+	t.Helper()
+	total := story(t, 0, "")
+	if total < least {
+		t.Fatalf("the story took %d writes, which cannot be all", total)
 	}
 	// A run after a crash may take more writes than the clean one.
 	for k := int64(1); k <= total+3; k++ {
 		for _, way := range []string{beforeWrite, afterWrite, replyLost} {
 			t.Run(fmt.Sprintf("%s-%d", way, k), func(t *testing.T) {
 				t.Parallel()
-				runScenario(t, fmt.Sprintf("%s-%d", way, k), steps, k, way)
+				story(t, k, way)
 			})
 		}
 	}
 }
 
-// runScenario scales an object through the steps while the k-th write goes
-// wrong, and returns how many writes there were.
-func runScenario(t *testing.T, name string, steps []int32, k int64, way string) int64 {
-	t.Helper()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	var writes atomic.Int64
-	d := newDriver(t, ns, w)
+// startCrashing starts a loop whose k-th write goes wrong, and a new one when it
+// dies of it. It returns the count of the writes of both.
+func startCrashing(d *driver, kind replica.Kind, k int64, way string, interceptors ...interceptor) *atomic.Int64 {
+	d.t.Helper()
+	writes := &atomic.Int64{}
 	var start func()
 	start = func() {
 		var l *innerLoop
-		l = startInner(t, ns, nil, d.check(), crashAt(k, way, &writes, func() {
+		l = startInnerFor(d.t, d.namespace, []replica.Kind{kind}, nil, append(slices.Clone(interceptors), crashAt(k, way, writes, func() {
 			l.kill()
 			d.after(start)
-		}))
+		}))...)
 	}
-	d.create(0)
 	start()
-	for _, n := range steps {
-		d.scale(n)
-		w.settles(t, "foo", n)
-	}
-	d.close()
-	if most, limit := w.mostLive(d.uid), int(slices.Max(steps)); most > limit {
-		t.Errorf("%s: %d live pods at once for %d slots", name, most, limit)
-	}
-	return writes.Load()
+	return writes
 }

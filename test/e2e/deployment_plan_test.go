@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -242,20 +241,12 @@ func TestDeploymentIsRenamed(t *testing.T) {
 // ends with the one Deployment that was asked for last.
 func TestEveryCrashPointOfADeployment(t *testing.T) {
 	t.Parallel()
-	story := func(t *testing.T, k int64, way string) int64 {
+	// The Deployment, its count, the one after it without the first, its count.
+	everyCrashPoint(t, 5, func(t *testing.T, k int64, way string) int64 {
 		ns := newNamespace(t)
-		var writes atomic.Int64
 		d := newDriver(t, ns, nil)
-		var start func()
-		start = func() {
-			var l *innerLoop
-			l = startInnerFor(t, ns, []replica.Kind{replica.AppService()}, nil, crashAt(k, way, &writes, func() {
-				l.kill()
-				d.after(start)
-			}))
-		}
 		foo := newOwner(t, ns, replica.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(0)})
-		start()
+		writes := startCrashing(d, replica.AppService(), k, way)
 		foo.scale(2)
 		foo.ready("two pods")
 		foo.patch(`{"spec":{"deploymentName":"api","image":"other"}}`)
@@ -268,16 +259,7 @@ func TestEveryCrashPointOfADeployment(t *testing.T) {
 		foo.ready("no pods")
 		d.close()
 		return writes.Load()
-	}
-	total := story(t, 0, "")
-	for k := int64(1); k <= total+1; k++ {
-		for _, way := range []string{beforeWrite, afterWrite, replyLost} {
-			t.Run(fmt.Sprintf("%s-%d", way, k), func(t *testing.T) {
-				t.Parallel()
-				story(t, k, way)
-			})
-		}
-	}
+	})
 }
 
 // widget is a fifth kind: a declaration, and nothing in the engine knows it.

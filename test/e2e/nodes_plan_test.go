@@ -132,21 +132,13 @@ func TestNodesPlan(t *testing.T) {
 func TestEveryCrashPointOfNodes(t *testing.T) {
 	t.Parallel()
 	nodes := nodeNames(t)
-	story := func(t *testing.T, k int64, way string) int64 {
+	// A create and a deletion of each node's pod, and a create again.
+	everyCrashPoint(t, int64(3*len(nodes)), func(t *testing.T, k int64, way string) int64 {
 		ns := newNamespace(t)
 		w := watchPods(t, ns)
-		var writes atomic.Int64
 		d := newDriver(t, ns, w)
-		var start func()
-		start = func() {
-			var l *innerLoop
-			l = startInnerFor(t, ns, []replica.Kind{replica.MyDaemonSet()}, nil, crashAt(k, way, &writes, func() {
-				l.kill()
-				d.after(start)
-			}))
-		}
 		foo := newOwner(t, ns, replica.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
-		start()
+		writes := startCrashing(d, replica.MyDaemonSet(), k, way)
 		foo.runsOn(len(nodes), "nginx", nodes...)
 		foo.patch(`{"spec":{"image":"other"}}`)
 		foo.runsOn(len(nodes), "other", nodes...)
@@ -155,16 +147,7 @@ func TestEveryCrashPointOfNodes(t *testing.T) {
 			t.Errorf("%d pods were made for %d nodes and two images", made, len(nodes))
 		}
 		return writes.Load()
-	}
-	total := story(t, 0, "")
-	for k := int64(1); k <= total+1; k++ {
-		for _, way := range []string{beforeWrite, afterWrite, replyLost} {
-			t.Run(fmt.Sprintf("%s-%d", way, k), func(t *testing.T) {
-				t.Parallel()
-				story(t, k, way)
-			})
-		}
-	}
+	})
 }
 
 // Nodes are the cluster's: who may not read them is told so, and the other kinds

@@ -4,15 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/rest"
 )
 
 // A first Ctrl-C lets the write under way come to its end, a second one ends
@@ -39,17 +35,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 // of a pod. It says so on begun.
 func stuckServer(t *testing.T, begun chan struct{}) string {
 	t.Helper()
-	target, err := url.Parse(cluster.config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport, err := rest.TransportFor(cluster.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.Transport = transport
-	proxy.FlushInterval = -1
+	proxy := serverProxy(t)
 	var once sync.Once
 	ctx, stop := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -124,6 +124,9 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 			return err
 		}
 	}
+	if err := holdKwokToKubelet(ctx, c.api); err != nil {
+		return err
+	}
 	if err := createNodes(ctx, c.api, nodes); err != nil {
 		return err
 	}

@@ -14,6 +14,12 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0
 
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT     := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
+# It asks git for a remote, which a clone need not have.
+GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
+	GIT_CONFIG_VALUE_0=https://github.com/imoocpod/kubectl-imoocpod \
+	go run github.com/goreleaser/goreleaser/v2@v2.16.0
 
 # The race detector needs cgo, and so a C compiler; without one it is left out.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -32,7 +38,7 @@ demo: build $(CLUSTER) ## See all four kinds work, on a control plane of its own
 	@$(CLUSTER) run -- test/demo.sh </dev/null
 
 .PHONY: test
-test: unit e2e ## Run all tests, on a control plane of their own
+test: unit e2e krew-test ## Run all tests, on a control plane of their own
 
 ##@ Build
 
@@ -77,12 +83,15 @@ fmt: check-go ## Format the code
 	$(GOLANGCI_LINT) fmt ./...
 	cd test/cluster && $(GOLANGCI_LINT) fmt ./...
 	cd deploy/image && $(GOLANGCI_LINT) fmt ./...
+	cd test/krew && $(GOLANGCI_LINT) fmt ./...
 
 .PHONY: tidy
 tidy: check-go ## Bring the module files up to date
 	go mod tidy
 	go -C test/cluster mod tidy
 	go -C deploy/image mod tidy
+	go -C deploy/sbom mod tidy
+	go -C test/krew mod tidy
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's programs stay in the cache
@@ -107,28 +116,54 @@ e2e: check-go $(CLUSTER) ## Run the end-to-end tests
 	@$(CLUSTER) build >/dev/null
 	go test $(RACE) -count=1 -timeout 30m ./test/...
 
+.PHONY: krew-test
+krew-test: reproducible $(CLUSTER) ## Install a snapshot of a release by krew
+	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
+
 .PHONY: verify
-verify: lint drift ## Check the code and what is generated from it
+verify: lint drift documents configuration ## Check all but what the tests check
 
 .PHONY: lint
 lint: check-go ## Check format and rules
 	$(GOLANGCI_LINT) run ./...
 	cd test/cluster && $(GOLANGCI_LINT) run ./...
 	cd deploy/image && $(GOLANGCI_LINT) run ./...
+	cd test/krew && $(GOLANGCI_LINT) run ./...
 
-# Done on a copy, as others may be reading the files.
+# Copies what git would commit to $$copy, as others may be reading the files.
+copy = git clone -q --no-checkout . "$$copy"; \
+	git ls-files -z --cached --others --exclude-standard --deduplicate | \
+		while IFS= read -r -d '' file; do [ ! -e "$$file" ] || printf '%s\0' "$$file"; done | \
+		tar -cf - --null -T - | tar -xf - -C "$$copy"
+
 .PHONY: drift
 drift: check-go ## Check that generated files and module files are up to date
 	@set -e -o pipefail; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
-	git ls-files -z --cached --others --exclude-standard --deduplicate | \
-		while IFS= read -r -d '' file; do [ ! -e "$$file" ] || printf '%s\0' "$$file"; done | \
-		tar -cf - --null -T - | tar -xf - -C "$$copy"; \
-	cd "$$copy"; git init -q .; git add -A; \
+	$(copy); cd "$$copy"; git add -A; \
 	$(MAKE) --no-print-directory generate manifests reference tidy; \
 	git add -A --intent-to-add; \
 	if ! git --no-pager diff --exit-code; then \
 		echo 'error: files are not up to date: run "make generate manifests reference tidy"' >&2; exit 1; fi; \
 	echo "generated files and module files are up to date"
+
+.PHONY: documents
+documents: check-go ## Check the documents, and the manifests for krew
+	go test ./docs ./deploy/krew
+	@# What people install before there is a next release; the archives are tested before it.
+	@[ ! -e plugins/imoocpod.yaml ] || \
+		go tool -modfile=test/krew/go.mod validate-krew-manifest -skip-install -manifest plugins/imoocpod.yaml
+
+.PHONY: configuration
+configuration: check-go ## Check the workflows, and how a release is made
+	$(ACTIONLINT) -shellcheck= -pyflakes=
+	@! grep -nE '^ *-? uses: ' .github/workflows/*.yaml | grep -vE 'uses: (\./|[^@]+@[0-9a-f]{40} # v[0-9.]+$$)' || \
+		{ echo "error: actions are pinned by their commit" >&2; exit 1; }
+	$(GORELEASER) check
+
+# It asks https://vuln.go.dev, so it is no part of "verify", which works offline.
+.PHONY: vulnerabilities
+vulnerabilities: check-go ## Check for known vulnerabilities in what the program calls
+	$(GOVULNCHECK) ./cmd/...
 
 # New random runs are begun for as long as DURATION, and the loop is stopped at
 # every write of a longer story. A failure says how to repeat it.
@@ -140,6 +175,38 @@ chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (
 	@# Verbose, for the summary at the end; of what went well nothing else is shown.
 	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
 		grep --line-buffered -vE '^ *(=== |--- PASS)|event\.go|reflector\.go'
+
+##@ Release
+
+# What a snapshot is called: the last tag, the commits since, and the commit.
+SNAPSHOT = $(shell git describe --tags --long 2>/dev/null || \
+	echo v0.0.0-$$(git rev-list --count HEAD)-g$$(git rev-parse --short HEAD))
+
+.PHONY: release-snapshot
+release-snapshot: check-go ## Make all that a release holds in dist/, offline, of what is checked out
+	GORELEASER_CURRENT_TAG=$(SNAPSHOT) $(GORELEASER) release --clean --skip=validate,publish
+	go run ./deploy/krew -dist dist
+
+.PHONY: release
+release: check-go ## Make all that a release holds in dist/, of the tag that is checked out
+	$(GORELEASER) release --clean --skip=publish
+	go run ./deploy/krew -dist dist
+
+# In another directory and at another time. What was compiled comes from Go's
+# cache if it is there; what is linked, packed and listed is made anew.
+.PHONY: reproducible
+reproducible: release-snapshot ## Make a snapshot twice and compare the checksums
+	@set -e -o pipefail; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
+	$(copy); $(MAKE) --no-print-directory -C "$$copy" release-snapshot; \
+	diff dist/checksums.txt "$$copy/dist/checksums.txt"; \
+	diff dist/krew/imoocpod.yaml "$$copy/dist/krew/imoocpod.yaml"; \
+	echo "the same was made twice"
+
+.PHONY: krew-manifests
+krew-manifests: ## Make the release in dist/ the one that krew installs
+	cp dist/krew/imoocpod.yaml krew.yaml
+	cp dist/krew/imoocpod.yaml plugins/imoocpod.yaml
+	rm -f plugins/.gitkeep
 
 ##@ Use the current context
 

@@ -1,0 +1,206 @@
+package krew
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// dist is where the release was made.
+const dist = "../../dist"
+
+// manifest is what the tests read of a krew manifest.
+type manifest struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		Version   string     `json:"version"`
+		Platforms []platform `json:"platforms"`
+	} `json:"spec"`
+}
+
+type platform struct {
+	Bin      string   `json:"bin"`
+	URI      string   `json:"uri"`
+	SHA256   string   `json:"sha256"`
+	Files    []string `json:"files"`
+	Selector struct {
+		MatchLabels map[string]string `json:"matchLabels"`
+	} `json:"selector"`
+}
+
+func (p platform) String() string {
+	return p.Selector.MatchLabels["os"] + "/" + p.Selector.MatchLabels["arch"]
+}
+
+// released reads the manifest of the release, and its text with the archives
+// where they can be had: on loopback.
+func released(t *testing.T) (m manifest, text string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dist, "krew", "imoocpod.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dist)))
+	t.Cleanup(server.Close)
+	text = regexp.MustCompile(`https://github\.com/\S*/releases/download/[^/]+`).ReplaceAllLiteralString(string(data), server.URL)
+	if strings.Count(text, server.URL) != len(m.Spec.Platforms) {
+		t.Fatalf("not every archive is one of a release on GitHub:\n%s", data)
+	}
+	return m, text
+}
+
+// write puts a manifest under the name that krew's validator wants.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "imoocpod.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// The manifest is one that krew's own validator takes, which installs it for
+// every system; and it names all systems that are promised.
+func TestManifest(t *testing.T) {
+	t.Parallel()
+	m, text := released(t)
+	newUser(t).run(filepath.Join(tools, "validate-krew-manifest"), "-manifest", write(t, text))
+	want := map[string]bool{
+		"linux/amd64": true, "linux/arm64": true, "linux/arm": true, "linux/ppc64le": true,
+		"darwin/amd64": true, "darwin/arm64": true, "windows/amd64": true, "windows/arm64": true,
+	}
+	for _, p := range m.Spec.Platforms {
+		if !want[p.String()] {
+			t.Errorf("%s is there, or there twice", p)
+		}
+		delete(want, p.String())
+		if p.SHA256 != strings.ToLower(p.SHA256) {
+			t.Errorf("%s: sha256 is not in lower case", p)
+		}
+		if len(p.Selector.MatchLabels) != 2 || p.Files != nil {
+			t.Errorf("%s: %+v", p, p)
+		}
+	}
+	for missing := range want {
+		t.Errorf("%s is missing", missing)
+	}
+	if !strings.HasPrefix(m.Spec.Version, "v") {
+		t.Errorf("version %q has no v", m.Spec.Version)
+	}
+}
+
+// Every archive installs from a file, licence included.
+func TestInstallArchive(t *testing.T) {
+	t.Parallel()
+	m, text := released(t)
+	file := write(t, text)
+	for _, p := range m.Spec.Platforms {
+		t.Run(strings.ReplaceAll(p.String(), "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			u := newUser(t, "KREW_OS="+p.Selector.MatchLabels["os"], "KREW_ARCH="+p.Selector.MatchLabels["arch"])
+			u.run("kubectl", "krew", "install", "--manifest="+file, "--archive="+filepath.Join(dist, filepath.Base(p.URI)))
+			store := filepath.Join(u.root, "store", "imoocpod", m.Spec.Version)
+			for _, name := range []string{p.Bin, "LICENSE"} {
+				if info, err := os.Stat(filepath.Join(store, name)); err != nil || !info.Mode().IsRegular() {
+					t.Errorf("%s is not installed: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// The repository is an index: what is in it is found, installed, brought up to
+// date and removed; and the program that was installed works, with completion.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	m, text := released(t)
+	u := newUser(t)
+	index := filepath.Join(t.TempDir(), "index")
+	u.run("git", "clone", "-q", "../..", index)
+	publish := func(text string) {
+		t.Helper()
+		for _, file := range []string{"krew.yaml", "plugins/imoocpod.yaml"} {
+			if err := os.WriteFile(filepath.Join(index, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		u.run("git", "-C", index, "add", ".")
+		u.run("git", "-C", index, "commit", "-qm", "Release")
+	}
+	const older = "v0.0.0-0" // than any snapshot
+	publish(strings.Replace(text, "version: "+m.Spec.Version, "version: "+older, 1))
+
+	u.env = append(u.env, "KREW_DEFAULT_INDEX_URI="+index)
+	u.run("kubectl", "krew", "index", "add", "imoocpod", index)
+	u.says("imoocpod/imoocpod", "krew", "search", "imoocpod")
+	u.says("VERSION: "+older, "krew", "info", "imoocpod/imoocpod")
+	u.says("kubectl imoocpod completion install", "krew", "install", "imoocpod/imoocpod")
+	if want := "imoocpod/" + older + "/kubectl-imoocpod"; u.installed() != want {
+		t.Errorf("it installed %s, want %s", u.installed(), want)
+	}
+	u.says("kubectl_complete-imoocpod created", "imoocpod", "completion", "install")
+
+	publish(text)
+	u.says("Upgrading plugin: imoocpod", "krew", "upgrade")
+	if want := "imoocpod/" + m.Spec.Version + "/kubectl-imoocpod"; u.installed() != want {
+		t.Errorf("it upgraded to %s, want %s", u.installed(), want)
+	}
+	u.says("imoocpod/imoocpod", "krew", "list")
+	u.says("Client Version: "+m.Spec.Version+"\nServer Version: v", "imoocpod", "version")
+	// The link for completion leads to the new version.
+	u.says("scale\t", "__complete", "imoocpod", "sc")
+	u.says("kube-system\n", "__complete", "imoocpod", "status", "-n", "kube-s")
+	u.says("deleted", "imoocpod", "completion", "uninstall")
+
+	u.run("kubectl", "krew", "uninstall", "imoocpod")
+	if out, err := u.try("kubectl", "imoocpod", "version", "--client"); err == nil {
+		t.Errorf("it still runs after it was uninstalled:\n%s", out)
+	}
+	if left, err := os.ReadDir(filepath.Join(u.root, "bin")); err != nil || len(left) != 0 {
+		t.Errorf("it left %v behind: %v", left, err)
+	}
+}
+
+// Each program has a list of the modules in it, and every file its checksum.
+func TestChecksums(t *testing.T) {
+	t.Parallel()
+	m, _ := released(t)
+	text, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := string(text)
+	for _, p := range m.Spec.Platforms {
+		archive := filepath.Base(p.URI)
+		if !strings.Contains(sums, p.SHA256+"  "+archive+"\n") {
+			t.Errorf("checksums.txt does not have the %s of %s", p.SHA256, archive)
+		}
+		modules := strings.TrimSuffix(strings.TrimSuffix(archive, ".zip"), ".tar.gz") + ".cdx.json"
+		list, err := os.ReadFile(filepath.Join(dist, modules))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !strings.Contains(sums, fmt.Sprintf("%x  %s\n", sha256.Sum256(list), modules)) {
+			t.Errorf("checksums.txt does not have that of %s", modules)
+		}
+		for _, module := range []string{"pkg:golang/github.com/imoocpod/kubectl-imoocpod@" + m.Spec.Version, "pkg:golang/k8s.io/client-go@v", "pkg:golang/std@"} {
+			if !strings.Contains(string(list), module) {
+				t.Errorf("%s has no %s", modules, module)
+			}
+		}
+	}
+}

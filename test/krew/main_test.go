@@ -1,0 +1,41 @@
+// Package krew holds a release to what krew makes of it: the manifest and the
+// archives that "make release-snapshot" left in dist go through real krew, its
+// own validator and a real kubectl, which "make krew-test" has on PATH together
+// with a control plane. Archives are served on loopback.
+package krew
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// tools is the directory of krew and its validator.
+var tools string
+
+func TestMain(m *testing.M) {
+	code, err := runWithTools(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "krew:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runWithTools(m *testing.M) (code int, err error) {
+	if tools, err = os.MkdirTemp("", "imoocpod-krew-"); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tools)) }()
+	for name, pkg := range map[string]string{
+		"kubectl-krew": "sigs.k8s.io/krew/cmd/krew", "validate-krew-manifest": "sigs.k8s.io/krew/cmd/validate-krew-manifest",
+	} {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(tools, name), pkg).CombinedOutput(); err != nil {
+			return 1, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return m.Run(), nil
+}

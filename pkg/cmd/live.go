@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"io"
 	"os"
 	"slices"
@@ -19,10 +20,11 @@ import (
 // nobody reads faster.
 const framePause = 250 * time.Millisecond
 
-// live shows a screen on a terminal and draws it over again when something has
-// changed, at least once a second. It uses the terminal's second screen, so
-// that a resize or a key that is pressed does not leave traces; the first one
-// stays as it was, and in the end the last frame is written below.
+// live shows a screen on a terminal, from the first object that there is to show,
+// and draws it over again when something has changed, at least once a second. It
+// uses the terminal's second screen and lets it echo nothing, so that a resize or
+// a key that is pressed does not leave traces; the first screen stays as it was,
+// and in the end the last frame is written below.
 type live struct {
 	terminal *os.File
 	style    printer.Style
@@ -31,9 +33,13 @@ type live struct {
 	screen printer.Screen
 	drawn  frameKey
 	fresh  bool
-
-	stop    chan struct{}
-	stopped chan struct{}
+	// stop ends the drawing, and stopped says that it has ended; nil, it has not
+	// begun.
+	stop, stopped chan struct{}
+	over          bool
+	ending        sync.Once
+	// loud lets the terminal echo again what is typed.
+	loud func()
 }
 
 // frameKey is what a frame depends on beside the objects.
@@ -48,27 +54,59 @@ func liveTerminal(out io.Writer) (*os.File, bool) {
 	return file, isTerminal(out) && os.Getenv("TERM") != "dumb"
 }
 
-// startLive begins to show a screen. It must be ended.
-func startLive(terminal *os.File, style printer.Style, allPods bool) *live {
-	l := &live{
-		terminal: terminal, style: style, stop: make(chan struct{}), stopped: make(chan struct{}),
-		screen: printer.Screen{AllPods: allPods, Begun: time.Now()},
-	}
-	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
+// newLive makes a screen for a terminal. It must be ended. When the context ends
+// it ends at once, whatever is under way still: with a second Ctrl-C nothing waits
+// for that.
+func newLive(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *live {
+	screen.Begun = time.Now()
+	l := &live{terminal: terminal, style: style, screen: screen}
+	context.AfterFunc(ctx, l.end)
+	return l
+}
+
+// touch says that the screen is to be drawn again.
+func (l *live) touch() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fresh = true
+}
+
+// begin takes the terminal and starts to draw.
+func (l *live) begin() {
+	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
+	suspended, unaware := suspensions()
+	l.enter()
 	go func() {
 		defer close(l.stopped)
+		defer unaware()
 		ticks := time.NewTicker(framePause)
 		defer ticks.Stop()
 		for {
 			l.draw(time.Now())
 			select {
 			case <-ticks.C:
+			case <-suspended: // Ctrl-Z
+				l.leave()
+				suspend()
+				l.enter()
+				l.touch()
 			case <-l.stop:
 				return
 			}
 		}
 	}()
-	return l
+}
+
+// enter turns to the second screen.
+func (l *live) enter() {
+	l.loud = hush(l.terminal)
+	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
+}
+
+// leave gives the terminal back as it was.
+func (l *live) leave() {
+	l.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
+	l.loud()
 }
 
 // show takes in an object as it is now.
@@ -76,6 +114,9 @@ func (l *live) show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fresh = true
+	if l.stop == nil && !l.over {
+		l.begin()
+	}
 	first := len(l.screen.Reports) == 0
 	i := slices.IndexFunc(l.screen.Reports, func(o status.Report) bool { return sameObject(o, r) })
 	if i >= 0 {
@@ -128,13 +169,24 @@ func (l *live) draw(now time.Time) {
 
 // end gives the terminal back as it was, and leaves the last frame on it.
 func (l *live) end() {
-	close(l.stop)
-	<-l.stopped
-	l.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
-	width, _ := terminalSize(l.terminal)
-	for _, text := range l.screen.Frame(width, 0, l.style, time.Now()) {
-		l.write(text + "\r\n")
-	}
+	l.ending.Do(func() {
+		l.mu.Lock()
+		l.over = true
+		begun := l.stop != nil
+		l.mu.Unlock()
+		if !begun {
+			return
+		}
+		close(l.stop)
+		<-l.stopped
+		l.leave()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		width, _ := terminalSize(l.terminal)
+		for _, text := range l.screen.Frame(width, 0, l.style, time.Now()) {
+			l.write(text + "\r\n")
+		}
+	})
 }
 
 // write shows what it can: whoever took the terminal away does not look.

@@ -211,7 +211,12 @@ func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Write
 	case o.watch && isLive:
 		return o.runLive(ctx, c, terminal)
 	case o.watch:
-		return o.runWatch(ctx, c, write)
+		return o.runWatch(ctx, c, func(w io.Writer, reports []status.Report) error {
+			if reports = o.wanted(reports); len(reports) == 0 {
+				return nil
+			}
+			return write(w, reports)
+		})
 	}
 	targets, errs := o.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
@@ -219,12 +224,9 @@ func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Write
 	}
 	reports, failed := o.reports(ctx, c, targets)
 	errs = append(errs, failed...)
-	if o.notReady {
-		reports = slices.DeleteFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
-		if len(reports) == 0 && len(errs) == 0 {
-			_, err := fmt.Fprintf(o.streams.ErrOut, "All %d objects are ready.\n", len(targets))
-			return err
-		}
+	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
+		_, err := fmt.Fprintf(o.streams.ErrOut, "All %d objects are ready.\n", len(targets))
+		return err
 	}
 	if len(reports) > 0 {
 		errs = append(errs, write(o.streams.Out, reports))
@@ -233,6 +235,14 @@ func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Write
 		errs = append(errs, verdicts(reports)...)
 	}
 	return together(errs)
+}
+
+// wanted are those of the reports that are asked for.
+func (o *statusOptions) wanted(reports []status.Report) []status.Report {
+	if !o.notReady {
+		return reports
+	}
+	return slices.DeleteFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
 }
 
 // reporters is how many objects are looked at at the same time.

@@ -31,10 +31,11 @@ func (o *statusOptions) printScreen(reports []status.Report, width int) error {
 	return nil
 }
 
-// runLive shows the objects on a terminal until Ctrl-C, or until they are gone.
+// runLive shows the objects on a terminal until Ctrl-C, or until those that were
+// named are gone. Of a selection, what comes to be selected is shown, too.
 func (o *statusOptions) runLive(ctx context.Context, c *clients, terminal *os.File) error {
-	if !o.named() {
-		l := startLive(terminal, o.color.style(terminal), o.pods)
+	if !o.named() || len(o.args) > 0 && o.targets.given() {
+		l := o.newLive(ctx, terminal)
 		defer l.end()
 		return o.runWatch(ctx, c, func(_ io.Writer, reports []status.Report) error {
 			for _, r := range reports {
@@ -51,6 +52,11 @@ func (o *statusOptions) runLive(ctx context.Context, c *clients, terminal *os.Fi
 	return o.await(ctx, c, terminal, func() goal {
 		return goal{what: "and looked on", below: true, met: present(func(context.Context, sight) (bool, error) { return false, nil })}
 	})
+}
+
+// newLive makes the screen that is asked for. It must be ended.
+func (o *statusOptions) newLive(ctx context.Context, terminal *os.File) *live {
+	return newLive(ctx, terminal, o.color.style(terminal), printer.Screen{AllPods: o.pods, NotReady: o.notReady})
 }
 
 // runWait shows the objects until they are ready, or one will not be.
@@ -83,7 +89,7 @@ func (o *statusOptions) await(ctx context.Context, c *clients, terminal *os.File
 	if terminal == nil {
 		return together(append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, all)...))
 	}
-	l := startLive(terminal, o.color.style(terminal), o.pods)
+	l := o.newLive(ctx, terminal)
 	defer l.end()
 	a := &awaiter{clients: c, limits: o.limits, closely: true, show: func(s sight) { l.show(s.report) }}
 	return together(append(errs, a.await(ctx, all)...))

@@ -170,9 +170,6 @@ func (w *statusWatch) show(ctx context.Context, kind replica.Kind, obj *unstruct
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.options.notReady && r.Verdict == status.Ready {
-		return nil
-	}
 	return w.write(w.options.streams.Out, []status.Report{r})
 }
 

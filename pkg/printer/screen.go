@@ -20,6 +20,8 @@ type Screen struct {
 	Reports []status.Report
 	// AllPods shows each pod, rather than how many are alike.
 	AllPods bool
+	// NotReady leaves out the objects that are ready.
+	NotReady bool
 	// Begun is when somebody began to watch, zero: nobody does. ReadyThen is how
 	// many pods were ready then.
 	Begun     time.Time
@@ -56,6 +58,13 @@ const few = 5
 // than height. Without a height there is room for all.
 func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
+	if s.NotReady {
+		f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return r.Verdict == status.Ready })
+	}
+	if len(f.Reports) == 0 && len(s.Reports) > 0 {
+		sign, color := f.look(status.Ready)
+		return f.render([]line{{{color, sign + " "}, {"", fmt.Sprintf("all %d objects are ready", len(s.Reports))}}}, height)
+	}
 	return f.render(f.fit(height), height)
 }
 

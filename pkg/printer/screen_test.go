@@ -127,13 +127,17 @@ func screens() map[string]Screen {
 	for i := range several.Reports {
 		several.Reports[i].Metadata.Name = string(rune('a' + i))
 	}
+	notReady := several
+	notReady.NotReady = true
+	allReady := one(ready)
+	allReady.NotReady = true
 	watched := one(converging)
 	watched.Begun, watched.ReadyThen = screenTime().Add(-6*time.Second), 0
 	every := one(most)
 	every.AllPods = true
 	return map[string]Screen{
 		"converging": watched, "ready": one(ready), "pull": one(pull), "quota": one(quota), "no-controller": one(nobody),
-		"many": one(most), "deployment": guarded, "several": several, "all-pods": every,
+		"many": one(most), "deployment": guarded, "several": several, "not-ready": notReady, "all-ready": allReady, "all-pods": every,
 	}
 }
 

@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// converged is a view of an owner that has its pods, all of them ready.
+func converged(desired int32) View {
+	v := view(desired, "")
+	v.Owner.TemplateHash = "new"
+	for slot := range Slot(desired) {
+		v.Pods = append(v.Pods, Pod{
+			UID: types.UID(fmt.Sprintf("pod-%d", slot)), Slot: slot, Name: PodName("foo", uid, "", slot),
+			Ready: true, ReadySince: noon.Add(-time.Hour), Template: "new",
+		})
+	}
+	return v
+}
+
+// BenchmarkPods plans for an owner that has its pods, for one that has none, and
+// for one that wants none of those it has.
+func BenchmarkPods(b *testing.B) {
+	for _, n := range []int32{10, 1000, 10_000} {
+		surplus := converged(n)
+		surplus.Owner.Desired = 0
+		for _, state := range []struct {
+			name string
+			view View
+		}{{"converged", converged(n)}, {"none", view(n, "")}, {"surplus", surplus}} {
+			b.Run(fmt.Sprintf("%s/%d", state.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					Pods(state.view)
+				}
+			})
+		}
+	}
+}

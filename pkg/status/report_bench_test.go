@@ -1,0 +1,42 @@
+package status
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// BenchmarkReport makes the model of an object whose pods are ready, and of one
+// whose images cannot be pulled.
+func BenchmarkReport(b *testing.B) {
+	waiting := []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"},
+	}}}
+	for _, n := range []int{10, 1000, 10_000} {
+		for _, name := range []string{"ready", "failed"} {
+			e := Evidence{Object: Object{Type: "imoocpods", Name: "foo", UID: "foo", Desired: int32(n), Current: int32(n)}, Now: time.Unix(0, 0)}
+			for i := range n {
+				pod := ownedPod(fmt.Sprintf("foo-0a1b2c3d-%d", i), e.Object.UID)
+				pod.UID = types.UID(fmt.Sprint(i))
+				ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Unix(0, 0)}
+				if name == "failed" {
+					ready.Status, pod.Status.ContainerStatuses = corev1.ConditionFalse, waiting
+				} else {
+					e.Object.Ready++
+				}
+				pod.Status.Conditions = []corev1.PodCondition{ready}
+				e.Pods = append(e.Pods, pod)
+			}
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					NewReport(e)
+				}
+			})
+		}
+	}
+}

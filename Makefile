@@ -45,7 +45,8 @@ test: unit e2e krew-test ## Run all tests, on a control plane of their own
 .PHONY: build
 build: check-go ## Build the plugin into bin/
 	@echo "building $(PLUGIN) (a minute or two for the first time)"
-	@go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-imoocpod
+	@# Without cgo, as a release and kubectl are built: 13 MB less, and no libraries to load at each start.
+	@CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-imoocpod
 
 # The name of an image that is built with an engine or deployed.
 IMG ?= ghcr.io/imoocpod/kubectl-imoocpod:$(VERSION)
@@ -82,6 +83,7 @@ reference: check-go ## Generate the command reference from the commands
 fmt: check-go ## Format the code
 	$(GOLANGCI_LINT) fmt ./...
 	cd test/cluster && $(GOLANGCI_LINT) fmt ./...
+	cd test/bench && $(GOLANGCI_LINT) fmt ./...
 	cd deploy/image && $(GOLANGCI_LINT) fmt ./...
 	cd test/krew && $(GOLANGCI_LINT) fmt ./...
 
@@ -89,6 +91,7 @@ fmt: check-go ## Format the code
 tidy: check-go ## Bring the module files up to date
 	go mod tidy
 	go -C test/cluster mod tidy
+	go -C test/bench mod tidy
 	go -C deploy/image mod tidy
 	go -C deploy/sbom mod tidy
 	go -C test/krew mod tidy
@@ -115,6 +118,7 @@ e2e: check-go $(CLUSTER) ## Run the end-to-end tests
 	@# the first time is built here, where it can be seen.
 	@$(CLUSTER) build >/dev/null
 	go test $(RACE) -count=1 -timeout 30m ./test/...
+	go -C test/bench test -count=1 ./...
 
 .PHONY: krew-test
 krew-test: reproducible $(CLUSTER) ## Install a snapshot of a release by krew
@@ -127,6 +131,7 @@ verify: lint drift documents configuration ## Check all but what the tests check
 lint: check-go ## Check format and rules
 	$(GOLANGCI_LINT) run ./...
 	cd test/cluster && $(GOLANGCI_LINT) run ./...
+	cd test/bench && $(GOLANGCI_LINT) run ./...
 	cd deploy/image && $(GOLANGCI_LINT) run ./...
 	cd test/krew && $(GOLANGCI_LINT) run ./...
 
@@ -175,6 +180,14 @@ chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (
 	@# Verbose, for the summary at the end; of what went well nothing else is shown.
 	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
 		grep --line-buffered -vE '^ *(=== |--- PASS)|event\.go|reflector\.go'
+
+# The figures of docs/benchmarks.md: about ten minutes, on a machine that does
+# nothing else. ARGS="-quick" only shows that it works.
+.PHONY: bench
+bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
+	@go build -C test/bench -o $(abspath $(BIN)/bench) .
+	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
+		$(BIN)/bench -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
 ##@ Release
 

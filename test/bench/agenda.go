@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// agenda says what is measured, and how often.
+type agenda struct {
+	sizes []size
+	// concurrencies are how many raw requests are under way at once; a round of
+	// the floor is one run of each.
+	concurrencies []int
+	// idle has so many objects of so many pods each, looked at for a while.
+	idleObjects, idlePods int
+	idleWindow            time.Duration
+	// commands is how often each command line is run.
+	commands int
+	// changes is how often one object is scaled to find the cost of a reconcile.
+	changes int
+	// benchtime is that of "go test -bench".
+	benchtime string
+}
+
+// size is a number of pods to scale to, from nothing and back.
+type size struct {
+	pods int
+	// rounds is how many runs each subject has, shipped how many of them the
+	// ReplicaSet as shipped takes part in: it takes a second for 20 pods.
+	rounds, shipped int
+	// floor and ours only: for how the time grows.
+	growth bool
+}
+
+func fullAgenda() agenda {
+	return agenda{
+		sizes: []size{
+			{pods: 1, rounds: 5, shipped: 5},
+			{pods: 100, rounds: 5, shipped: 2},
+			{pods: 300, rounds: 5, growth: true},
+			{pods: 500, rounds: 5, shipped: 1},
+			{pods: 1000, rounds: 3, shipped: 1},
+			{pods: 3000, rounds: 2},
+		},
+		concurrencies: []int{16, 32, 64},
+		idleObjects:   1000, idlePods: 5, idleWindow: time.Minute,
+		commands:  20,
+		changes:   30,
+		benchtime: "0.5s",
+	}
+}
+
+func quickAgenda() agenda {
+	return agenda{
+		sizes:         []size{{pods: 1, rounds: 1, shipped: 1}, {pods: 15, rounds: 1, growth: true}, {pods: 30, rounds: 1}},
+		concurrencies: []int{4, 8},
+		idleObjects:   5, idlePods: 2, idleWindow: 2 * time.Second,
+		commands: 1, changes: 2, benchtime: "1x",
+	}
+}
+
+// measure does all that is on the agenda.
+func (b *bench) measure(ctx context.Context, todo agenda) (*results, error) {
+	r := &results{agenda: todo, began: time.Now()}
+	var err error
+	if r.machine, err = b.describe(ctx); err != nil {
+		return nil, err
+	}
+	if r.rules, err = b.benchmarkRules(ctx, todo.benchtime); err != nil {
+		return nil, err
+	}
+	if r.commands, err = b.compareCommands(ctx, todo.commands); err != nil {
+		return nil, err
+	}
+	if r.runs, err = b.compareScaling(ctx, todo); err != nil {
+		return nil, err
+	}
+	if r.idle, err = b.measureIdle(ctx, todo); err != nil {
+		return nil, err
+	}
+	r.took = time.Since(r.began)
+	return r, nil
+}

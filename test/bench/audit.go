@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// auditLog is the API server's, one line of JSON for each request.
+type auditLog struct{ path string }
+
+// request is what is read of a line.
+type request struct {
+	Verb      string `json:"verb"`
+	UserAgent string `json:"userAgent"`
+	User      struct {
+		Username string `json:"username"`
+	} `json:"user"`
+	Object struct {
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+	} `json:"objectRef"`
+	Status struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	Stage    string    `json:"stage"`
+	Received time.Time `json:"requestReceivedTimestamp"`
+}
+
+// what is a request's verb and resource, such as "create pods".
+func (r request) what() string {
+	resource := r.Object.Resource
+	if r.Object.Subresource != "" {
+		resource += "/" + r.Object.Subresource
+	}
+	if resource == "" {
+		resource = "discovery"
+	}
+	return r.Verb + " " + resource
+}
+
+func (r request) writes() bool {
+	switch r.Verb {
+	case "create", "update", "patch", "delete", "deletecollection":
+		return true
+	}
+	return false
+}
+
+// end is where the log ends now.
+func (a auditLog) end() (int64, error) {
+	info, err := os.Stat(a.path)
+	if err != nil {
+		return 0, fmt.Errorf("look at the audit log: %w", err)
+	}
+	return info.Size(), nil
+}
+
+// since lists the account's answered requests that begin with a user agent and
+// that came after a place in the log.
+func (a auditLog) since(place int64, agent string) ([]request, error) {
+	f, err := os.Open(a.path)
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	defer f.Close()
+	if _, err := f.Seek(place, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	var found []request
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		// Most lines are of the scheduler and the kubelets.
+		if !strings.Contains(lines.Text(), account) {
+			continue
+		}
+		var r request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			continue // the last line may still be under way
+		}
+		// A watch is counted when it begins.
+		answered := r.Stage == "ResponseComplete" && r.Verb != "watch" || r.Stage == "ResponseStarted" && r.Verb == "watch"
+		if answered && r.User.Username == account && strings.HasPrefix(r.UserAgent, agent) {
+			found = append(found, r)
+		}
+	}
+	return found, lines.Err()
+}
+
+// counts are numbers of requests by verb and resource.
+type counts map[string]int
+
+func count(requests []request, match func(request) bool) counts {
+	c := counts{}
+	for _, r := range requests {
+		if match(r) {
+			c[r.what()]++
+		}
+	}
+	return c
+}

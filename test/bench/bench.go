@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// account is the user that all that is compared runs as, so that the server's
+// priority and fairness treats it alike.
+const (
+	accountNamespace = "kube-system"
+	accountName      = "bench"
+	account          = "system:serviceaccount:" + accountNamespace + ":" + accountName
+)
+
+// namespace has all that is compared.
+const namespace = "bench"
+
+// bench has what measuring needs.
+type bench struct {
+	plugin, source string
+	scratch        string // a directory of its own
+	kubeconfig     string // of the account
+	audit          auditLog
+
+	// witness watches as an administrator, whom the server does not queue; account
+	// sends what is compared.
+	witness, account client
+}
+
+// client is the access of one user.
+type client struct {
+	core    *corev1client.CoreV1Client
+	dynamic *dynamic.DynamicClient
+}
+
+func newClient(config *rest.Config) (client, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.UserAgent = "bench"
+	dyn, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return client{}, err
+	}
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	core, err := corev1client.NewForConfig(config)
+	return client{core, dyn}, err
+}
+
+// copyPrograms copies the plugin and kubectl, both in the same way: how much of a
+// program the kernel keeps in memory also depends on how its file was written.
+func (b *bench) copyPrograms(plugin string) error {
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		return err
+	}
+	bin := filepath.Join(b.scratch, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		return err
+	}
+	b.plugin = filepath.Join(bin, "kubectl-imoocpod")
+	for from, to := range map[string]string{plugin: b.plugin, kubectl: filepath.Join(bin, "kubectl")} {
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, content, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newBench(ctx context.Context, plugin, source string) (_ *bench, err error) {
+	b := &bench{source: source, audit: auditLog{path: os.Getenv("IMOOCPOD_CLUSTER_AUDIT_LOG")}}
+	if b.audit.path == "" {
+		return nil, fmt.Errorf("no audit log: run it by \"make bench\"")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if b.witness, err = newClient(config); err != nil {
+		return nil, err
+	}
+	if b.scratch, err = os.MkdirTemp("", "imoocpod-bench-"); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(b.copyPrograms(plugin), b.prepare(ctx, config)); err != nil {
+		b.close()
+		return nil, fmt.Errorf("prepare the cluster: %w", err)
+	}
+	return b, nil
+}
+
+func (b *bench) close() { _ = os.RemoveAll(b.scratch) }
+
+// prepare makes the account, the namespace and the CRDs.
+func (b *bench) prepare(ctx context.Context, config *rest.Config) error {
+	if _, err := b.witness.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	accounts := b.witness.core.ServiceAccounts(accountNamespace)
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: accountName}}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	binding := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": accountName},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": accountNamespace, "name": accountName}},
+	}}
+	bindings := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+	if _, err := b.witness.dynamic.Resource(bindings).Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	token, err := accounts.CreateToken(ctx, accountName, &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(24 * 3600))}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	if err := b.writeKubeconfig(config, token.Status.Token); err != nil {
+		return err
+	}
+	if err := b.run(ctx, b.plugin, "install"); err != nil {
+		return err
+	}
+	// Pods can be made when this is there.
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := b.witness.core.ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	})
+}
+
+// writeKubeconfig writes the one of the account, and makes its client.
+func (b *bench) writeKubeconfig(admin *rest.Config, token string) error {
+	const name = "bench"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: admin.Host, CertificateAuthorityData: admin.CAData}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
+	config.CurrentContext = name
+	b.kubeconfig = filepath.Join(b.scratch, "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, b.kubeconfig); err != nil {
+		return err
+	}
+	mine, err := clientcmd.BuildConfigFromFlags("", b.kubeconfig)
+	if err != nil {
+		return err
+	}
+	b.account, err = newClient(mine)
+	return err
+}
+
+// command is a program as the account runs it.
+func (b *bench) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.kubeconfig, "KUBECACHEDIR="+filepath.Join(b.scratch, "cache"),
+		"PATH="+filepath.Dir(b.plugin)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return cmd
+}
+
+// run runs a program that must succeed.
+func (b *bench) run(ctx context.Context, name string, args ...string) error {
+	if out, err := b.command(ctx, name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %v: %w\n%s", filepath.Base(name), args, err, out)
+	}
+	return nil
+}
+
+// podTemplate is the pod that all subjects make.
+func podTemplate(run string) map[string]any {
+	return map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{runLabel: run}},
+		"spec": map[string]any{
+			"terminationGracePeriodSeconds": int64(1),
+			"automountServiceAccountToken":  false,
+			"containers":                    []any{map[string]any{"name": "sleep", "image": "busybox", "command": []any{"sleep", "3600"}}},
+		},
+	}
+}
+
+// runLabel tells the pods of a run from those of others.
+const runLabel = "run"
+
+// podOf makes a pod from the template.
+func podOf(run string) (*corev1.Pod, error) {
+	data, err := json.Marshal(podTemplate(run))
+	if err != nil {
+		return nil, err
+	}
+	pod := &corev1.Pod{}
+	return pod, json.Unmarshal(data, pod)
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// timing is what a command line took.
+type timing struct {
+	Wall time.Duration
+	CPU  time.Duration
+	Peak int64 // bytes
+}
+
+// timeVerb makes this program time a command line in a process of its own: the
+// kernel counts the memory of whoever starts a process as that of the process, so
+// it has to be a small one.
+const timeVerb = "time-command"
+
+// timeCommand runs a command line, and prints its timing.
+func timeCommand(line []string) int {
+	cmd := exec.Command(line[0], line[1:]...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	start := time.Now()
+	err := cmd.Run()
+	t := timing{Wall: time.Since(start)}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n%s", strings.Join(line, " "), err, said.String())
+		return 1
+	}
+	used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		fmt.Fprintln(os.Stderr, "the kernel does not tell what a process used")
+		return 1
+	}
+	t.CPU, t.Peak = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), used.Maxrss*1024
+	if err := json.NewEncoder(os.Stdout).Encode(t); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// time runs a command line as the account, and times it.
+func (b *bench) time(ctx context.Context, line ...string) (t timing, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return t, err
+	}
+	cmd := b.command(ctx, self, append([]string{timeVerb}, line...)...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	if err != nil {
+		return t, err
+	}
+	return t, json.Unmarshal(out, &t)
+}
+
+// command is a command line beside what kubectl has for the same.
+type command struct {
+	task string
+	// ours is called directly, through is the same through kubectl; rounds are
+	// numbered, and %d stands for the number.
+	ours, kubectl, through string
+	// numbers gives the number of a round.
+	number func(round int) int
+}
+
+// compared is what a command came to.
+type compared struct {
+	task, line string
+	by         caller
+	timings    []timing
+	requests   counts // of one call
+}
+
+// caller says how a command was called.
+type caller string
+
+const (
+	direct  caller = "directly"
+	through caller = "through kubectl"
+	kubectl caller = "kubectl"
+)
+
+// compareCommands runs the command lines in turns. No loop runs meanwhile.
+func (b *bench) compareCommands(ctx context.Context, rounds int) ([]compared, error) {
+	if err := b.makeFoo(ctx); err != nil {
+		return nil, fmt.Errorf("make an object to work on: %w", err)
+	}
+	manifest := filepath.Join(b.scratch, "made-by-kubectl.json")
+	threeOrFour := func(round int) int { return 3 + round%2 }
+	itself := func(round int) int { return round }
+	var all []compared
+	for _, c := range []command{
+		{"status", "status foo", "get imoocpod foo", "imoocpod status foo", itself},
+		{"completion", "__complete scale f", "__complete get imoocpod f", "", itself},
+		{"create", "create ours-%d --replicas 3", "create -f " + manifest, "imoocpod create through-%d --replicas 3", itself},
+		{"scale", "scale foo --replicas %d", "scale imoocpod/foo --replicas=%d", "imoocpod scale foo --replicas %d", threeOrFour},
+	} {
+		timed, err := b.compareCommand(ctx, c, rounds, manifest)
+		if err != nil {
+			return nil, fmt.Errorf("time the command %s: %w", c.task, err)
+		}
+		all = append(all, timed...)
+	}
+	return all, b.run(ctx, b.plugin, "delete", "imoocpods", "--all")
+}
+
+func (b *bench) compareCommand(ctx context.Context, c command, rounds int, manifest string) ([]compared, error) {
+	lines := []compared{{task: c.task, by: direct, line: "kubectl-imoocpod " + c.ours}, {task: c.task, by: kubectl, line: "kubectl " + c.kubectl}}
+	if c.through != "" {
+		lines = append(lines, compared{task: c.task, by: through, line: "kubectl " + c.through})
+	}
+	for round := range rounds + 1 {
+		data := fmt.Appendf(nil, `{"apiVersion":"%s","kind":"ImoocPod","metadata":{"name":"theirs-%d"},"spec":{"replicas":3}}`, imoocPods().GroupVersion(), round)
+		if err := os.WriteFile(manifest, data, 0o600); err != nil {
+			return nil, err
+		}
+		for i := range lines {
+			l := &lines[i]
+			place, err := b.audit.end()
+			if err != nil {
+				return nil, err
+			}
+			// A scale must change something each time, so the callers take turns.
+			words := strings.Fields(strings.ReplaceAll(l.line, "%d", fmt.Sprint(c.number(round*len(lines)+i))))
+			t, err := b.time(ctx, words...)
+			if err != nil {
+				return nil, err
+			}
+			requests, err := b.audit.since(place, "kubectl")
+			if err != nil {
+				return nil, err
+			}
+			if round == 0 {
+				continue // it fills kubectl's cache of the types
+			}
+			l.timings = append(l.timings, t)
+			l.requests = count(requests, func(request) bool { return true })
+		}
+	}
+	for i := range lines {
+		lines[i].line = strings.ReplaceAll(strings.ReplaceAll(lines[i].line, manifest, "FILE"), "%d", "N")
+	}
+	say("timed %s", c.task)
+	return lines, nil
+}
+
+// makeFoo makes an ImoocPod with three pods that are ready.
+func (b *bench) makeFoo(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := b.ours()
+	_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Create(ctx, &unstructured.Unstructured{Object: s.owner("foo", 3)}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer l.stop()
+	return b.run(ctx, b.plugin, "wait", "foo", "--timeout", "2m")
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// goal is what was aimed at, and what came of it.
+type goal struct {
+	what, wanted, measured string
+	held                   bool
+	// speed says that it depends on how fast the machine is and how quiet.
+	speed bool
+}
+
+// missed names the goals that were missed and that no machine is too slow for.
+func (r *results) missed() error {
+	var all []string
+	for _, g := range r.goals() {
+		if !g.held && !g.speed {
+			all = append(all, fmt.Sprintf("%s: %s, not %s", g.what, g.measured, g.wanted))
+		}
+	}
+	if len(all) > 0 {
+		return fmt.Errorf("missed: %s", strings.Join(all, "; "))
+	}
+	return nil
+}
+
+// large is from how many pods on the loop is held against the others.
+const large = 500
+
+// goals holds what was measured against what was aimed at.
+func (r *results) goals() []goal {
+	all := []goal{
+		r.ratio("created, beside the best raw requests", created, nameFloor, 1.10),
+		r.ratio("created, beside a ReplicaSet with its limits lifted", created, nameLifted, 1.05),
+		r.ratio("gone, beside the best raw deletes", gone, nameFloor, 1.10),
+	}
+	if g, measured := r.beside(large); measured {
+		all = append(all, g)
+	}
+	all = append(all, r.growth())
+	all = append(all, r.counted()...)
+	all = append(all, r.stillness()...)
+	all = append(all, r.light()...)
+	return all
+}
+
+// ratio compares ours at the sizes that are large enough, by medians.
+func (r *results) ratio(what string, value func(sample) float64, other string, most float64) goal {
+	g := goal{what: what, wanted: fmt.Sprintf("≤ %.2f ×", most), held: true, speed: true}
+	var said []string
+	for _, pods := range r.sizes(other) {
+		ours, theirs := r.spread(nameOurs, pods, value), r.spread(other, pods, value)
+		ratio := ours.median / theirs.median
+		said = append(said, fmt.Sprintf("%.2f × at %d", ratio, pods))
+		g.held = g.held && round(ratio) <= most
+	}
+	g.measured = strings.Join(said, ", ")
+	return g
+}
+
+// round is to the two digits that are told.
+func round(x float64) float64 { return math.Round(100*x) / 100 }
+
+// sizes lists those that are large, and have runs of a subject beside ours; where
+// none is large, the largest.
+func (r *results) sizes(other string) []int {
+	var all, enough []int
+	for _, s := range r.agenda.sizes {
+		if s.growth || r.spread(other, s.pods, created).n == 0 {
+			continue
+		}
+		all = append(all, s.pods)
+		if s.pods >= large {
+			enough = append(enough, s.pods)
+		}
+	}
+	if len(enough) == 0 {
+		return all[len(all)-1:]
+	}
+	return enough
+}
+
+// beside compares with a ReplicaSet as shipped.
+func (r *results) beside(pods int) (goal, bool) {
+	shipped := r.spread(nameShipped, pods, created)
+	ratio := shipped.median / r.spread(nameOurs, pods, created).median
+	return goal{what: fmt.Sprintf("created, beside a ReplicaSet as shipped, at %d", pods), wanted: "≥ 15 × faster",
+		measured: fmt.Sprintf("%.0f × faster", ratio), held: ratio >= 15, speed: true}, shipped.n > 0
+}
+
+// growth is how the time of a pod grows, the server's own share divided out.
+func (r *results) growth() goal {
+	small := 0
+	for _, s := range r.agenda.sizes {
+		if s.growth {
+			small = s.pods
+		}
+	}
+	big := r.agenda.sizes[len(r.agenda.sizes)-1].pods
+	at := func(pods int) float64 {
+		return r.spread(nameOurs, pods, created).median / r.spread(nameFloor, pods, created).median
+	}
+	ratio := at(big) / at(small)
+	return goal{what: fmt.Sprintf("time per pod at %d beside that at %d, each divided by the floor", big, small), wanted: "≤ 1.30 ×",
+		measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= 1.3, speed: true}
+}
+
+// counted are the goals that are numbers of requests, which every run has to meet.
+func (r *results) counted() []goal {
+	creates, deletes, statuses, events := true, true, true, 0
+	mostStatuses, allowed := 0, 0
+	for _, s := range r.runs {
+		if s.subject != nameOurs {
+			continue
+		}
+		creates = creates && s.up["create pods"] == s.pods && s.up["delete pods"] == 0
+		deletes = deletes && s.down["delete pods"] == s.pods && s.down["create pods"] == 0
+		for _, way := range []struct {
+			writes int
+			took   time.Duration
+		}{{s.up.statusWrites(), s.status}, {s.down.statusWrites(), s.empty}} {
+			most := 3 + int(way.took.Seconds())
+			statuses = statuses && way.writes <= most
+			if way.writes > mostStatuses {
+				mostStatuses, allowed = way.writes, most
+			}
+		}
+		events = max(events, s.eventsUp, s.eventsDown)
+	}
+	in := func(all bool) string {
+		if all {
+			return "in every run"
+		}
+		return "not in every run"
+	}
+	return []goal{
+		{what: "exactly as many creates as pods", wanted: "in every run", measured: in(creates), held: creates},
+		{what: "exactly as many deletes as pods", wanted: "in every run", measured: in(deletes), held: deletes},
+		{what: "status writes of a scale", wanted: "≤ 3 + one per second", measured: fmt.Sprintf("%s; %d at the most, where %d were allowed", in(statuses), mostStatuses, allowed), held: statuses},
+		{what: "event writes of a scale", wanted: "≤ 5", measured: fmt.Sprintf("%d at the most", events), held: events <= 5},
+	}
+}
+
+// stillness are the goals of a loop that has little or nothing to do.
+func (r *results) stillness() []goal {
+	i := r.idle
+	cost := float64(i.many.cpu) / float64(i.one.cpu)
+	none := i.still.reconciles + float64(i.still.writes)
+	again := i.restarted.reconciles + float64(i.restarted.writes)
+	return []goal{
+		{what: fmt.Sprintf("processor time of a reconcile with %d other objects, beside 1", i.objects+1), wanted: "≤ 1.10 ×",
+			measured: fmt.Sprintf("%.2f × (%.1f and %.1f requests)", cost, i.many.requests, i.one.requests), held: round(cost) <= 1.1, speed: true},
+		{what: fmt.Sprintf("reconciles and writes with %d converged pods", i.pods), wanted: "0",
+			measured: fmt.Sprintf("%.0f in %.0f s", none, i.window.Seconds()), held: none == 0},
+		{what: "writes of a loop that is started again", wanted: "0",
+			measured: fmt.Sprintf("%d at the start, %.0f later", i.rewrites, again), held: i.rewrites == 0 && again == 0},
+	}
+}
+
+// light are the goals of the commands and of the program.
+func (r *results) light() []goal {
+	wall, _, peak, requests := r.command("scale", direct)
+	theirs, _, theirPeak, _ := r.command("scale", kubectl)
+	ratio := wall.median / theirs.median
+	heap := 0.0
+	for _, rule := range r.rules {
+		heap = max(heap, rule.values["B/pod"])
+	}
+	size := float64(r.machine.binary) / 1e6
+	return []goal{
+		{what: "time of `scale` beside `kubectl scale`", wanted: "≤ 0.35 ×", measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= 0.35, speed: true},
+		{what: "requests of `scale`", wanted: "1", measured: fmt.Sprint(requests), held: requests == 1},
+		{what: "memory of `scale` beside `kubectl scale`", wanted: "no more", measured: fmt.Sprintf("%.0f MiB beside %.0f MiB", peak.median, theirPeak.median),
+			held: peak.median <= theirPeak.median, speed: true},
+		{what: "heap of a cached pod", wanted: "≤ 1.2 kB", measured: fmt.Sprintf("%.2f kB", heap/1000), held: heap > 0 && heap <= 1200},
+		{what: "the stripped program", wanted: "≤ 62 MB", measured: fmt.Sprintf("%.1f MB", size), held: size <= 62},
+	}
+}

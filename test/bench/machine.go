@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// machine is what was measured on, and what was.
+type machine struct {
+	processor string
+	cores     int
+	memory    uint64 // bytes
+	system    string
+	goVersion string
+	server    string // version of Kubernetes
+	program   string // version of the plugin
+	binary    int64  // bytes
+}
+
+// describe finds out where it runs.
+func (b *bench) describe(ctx context.Context) (machine, error) {
+	m := machine{cores: runtime.NumCPU(), goVersion: runtime.Version(), processor: processor()}
+	info, err := os.Stat(b.plugin)
+	if err != nil {
+		return m, fmt.Errorf("look at the program: %w", err)
+	}
+	m.binary = info.Size()
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return m, err
+	}
+	memory, err := proc.Meminfo()
+	if err != nil {
+		return m, err
+	}
+	if memory.MemTotalBytes != nil {
+		m.memory = *memory.MemTotalBytes
+	}
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return m, err
+	}
+	m.system = "Linux " + strings.TrimSpace(string(release)) + " " + runtime.GOARCH
+	for line, version := range map[string]*string{"kube-apiserver --version": &m.server, b.plugin + " version --client": &m.program} {
+		words := strings.Fields(line)
+		out, err := exec.CommandContext(ctx, words[0], words[1:]...).Output()
+		if err != nil {
+			return m, fmt.Errorf("%s: %w", line, err)
+		}
+		*version = strings.TrimSpace(string(out))
+	}
+	return m, nil
+}
+
+// processor is the name of the first one, where the kernel tells it.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, found := strings.CutPrefix(lines.Text(), "model name\t: "); found {
+			return name
+		}
+	}
+	return "unknown"
+}

@@ -1,0 +1,65 @@
+// Bench measures the loop and the verbs beside what Kubernetes has for the same
+// task, and writes docs/benchmarks.md with its pictures. It is run by "make
+// bench", below the launcher of test/cluster, whose control plane it uses:
+//
+//	cluster run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
+//	    bench -plugin kubectl-imoocpod -source . -out docs
+//
+// ReplicaSets are reconciled by controller managers of its own, so that their
+// limits can be chosen.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == timeVerb {
+		os.Exit(timeCommand(os.Args[2:]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures, and writes the report.
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	plugin := flags.String("plugin", "bin/kubectl-imoocpod", "the `program` to measure")
+	source := flags.String("source", ".", "the `directory` of its source")
+	out := flags.String("out", "docs", "the `directory` to write the report to")
+	quick := flags.Bool("quick", false, "small numbers, which say nothing of speed: to see that it works")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	b, err := newBench(ctx, *plugin, *source)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	todo := fullAgenda()
+	if *quick {
+		todo = quickAgenda()
+	}
+	results, err := b.measure(ctx, todo)
+	if err != nil {
+		return err
+	}
+	if err := results.write(*out); err != nil {
+		return err
+	}
+	return results.missed()
+}
+
+// say tells how far it is.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }

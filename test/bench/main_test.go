@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestQuick measures small numbers and holds the loop to what does not depend on
+// how fast the machine is: how often it writes. The program says what was missed.
+func TestQuick(t *testing.T) {
+	bin, out := t.TempDir(), t.TempDir()
+	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
+	build(t, "../cluster", ".", filepath.Join(bin, "cluster"))
+	build(t, ".", ".", filepath.Join(bin, "bench"))
+	cmd := exec.Command(filepath.Join(bin, "cluster"), "run", "--arg", "kube-controller-manager:--controllers=*,-replicaset-controller", "--",
+		filepath.Join(bin, "bench"), "-quick", "-plugin", filepath.Join(bin, "kubectl-imoocpod"), "-source", "../..", "-out", out)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	for name, has := range map[string]string{
+		"benchmarks.md":        "| exactly as many creates as pods | in every run | in every run | held |",
+		"benchmarks-scale.svg": nameOurs,
+		"benchmarks-curve.svg": nameFloor,
+	} {
+		content, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Error(err)
+		} else if !strings.Contains(string(content), has) {
+			t.Errorf("%s lacks %q:\n%s", name, has, content)
+		}
+	}
+}
+
+// build builds a program as it is shipped.
+func build(t *testing.T, dir, pkg, output string) {
+	t.Helper()
+	cmd := exec.Command("go", "build", "-C", dir, "-trimpath", "-ldflags", "-s -w", "-o", output, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+}
+
+func TestSpread(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   string
+	}{
+		{nil, ""},
+		{[]float64{3}, "3.0"},
+		{[]float64{4, 1, 2}, "2.0 (1.0–4.0)"},
+		{[]float64{4, 1, 2, 3}, "2.5 (1.0–4.0)"},
+	} {
+		if got := spreadOf(test.values).text("%.1f"); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.values, got, test.want)
+		}
+	}
+}

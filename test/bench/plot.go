@@ -1,0 +1,123 @@
+package main
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// The size of a picture, and of what is on it.
+const (
+	width  = 18 * vg.Centimeter
+	height = 10 * vg.Centimeter
+)
+
+// look of a subject in the pictures: they differ in more than the color.
+func look(subject string) (color.Color, draw.GlyphDrawer, []vg.Length) {
+	switch subject {
+	case nameFloor:
+		return color.RGBA{0x80, 0x80, 0x80, 0xff}, draw.CrossGlyph{}, []vg.Length{4, 3}
+	case nameLifted:
+		return color.RGBA{0x00, 0x72, 0xb2, 0xff}, draw.BoxGlyph{}, nil
+	case nameShipped:
+		return color.RGBA{0xe6, 0x9f, 0x00, 0xff}, draw.TriangleGlyph{}, nil
+	}
+	return color.RGBA{0xd5, 0x5e, 0x00, 0xff}, draw.CircleGlyph{}, nil
+}
+
+// newPicture has a white ground, which a dark page does not show through.
+func newPicture(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.BackgroundColor = color.White
+	p.Title.Padding = vg.Points(8)
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Padding = vg.Points(3)
+	p.Legend.XOffs, p.Legend.YOffs = vg.Points(8), -vg.Points(4)
+	p.Add(plotter.NewGrid())
+	return p
+}
+
+// drawScale draws the seconds until all pods were there against their number.
+func (r *results) drawScale(path string) error {
+	p := newPicture("Seconds until N pods are there", "N", "seconds")
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
+	for _, subject := range subjects() {
+		var points plotter.XYs
+		for _, size := range r.agenda.sizes {
+			if s := r.spread(subject, size.pods, created); s.n > 0 {
+				points = append(points, plotter.XY{X: float64(size.pods), Y: s.median})
+			}
+		}
+		if len(points) == 0 {
+			continue
+		}
+		line, dots, err := plotter.NewLinePoints(points)
+		if err != nil {
+			return err
+		}
+		line.Color, dots.Shape, line.Dashes = look(subject)
+		line.Width, dots.Color, dots.Radius = vg.Points(1.5), line.Color, vg.Points(3)
+		p.Add(line, dots)
+		p.Legend.Add(subject, line, dots)
+	}
+	return p.Save(width, height, path)
+}
+
+// drawCurve draws the pods that were there against the seconds since the request.
+func (r *results) drawCurve(path string) error {
+	p := newPicture("Pods that are there", "seconds", "pods")
+	longest := 0.0
+	for _, subject := range subjects() {
+		concurrency := 0
+		if subject == nameFloor {
+			concurrency = r.best(r.curveSize(), created)
+		}
+		runs := r.of(subject, r.curveSize(), concurrency)
+		if len(runs) == 0 {
+			continue
+		}
+		points := plotter.XYs{{X: 0, Y: 0}}
+		for i, at := range middle(runs).births {
+			points = append(points, plotter.XY{X: at.Seconds(), Y: float64(i + 1)})
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return err
+		}
+		line.Color, _, line.Dashes = look(subject)
+		line.Width = vg.Points(1.5)
+		p.Add(line)
+		p.Legend.Add(subject, line)
+		if subject != nameShipped {
+			longest = max(longest, points[len(points)-1].X)
+		}
+	}
+	// A ReplicaSet as shipped would make the others a wall at the left.
+	p.X.Max = 1.5 * longest
+	p.Legend.Left = false
+	p.Legend.Top = false
+	p.Legend.XOffs, p.Legend.YOffs = -vg.Points(8), vg.Points(8)
+	return p.Save(width, height, path)
+}
+
+// middle is the run whose time is the median, or next to it.
+func middle(runs []sample) sample {
+	var times []float64
+	for _, s := range runs {
+		times = append(times, created(s))
+	}
+	median, best := spreadOf(times).median, runs[0]
+	for _, s := range runs {
+		if abs(created(s)-median) < abs(created(best)-median) {
+			best = s
+		}
+	}
+	return best
+}
+
+func abs(x float64) float64 { return max(x, -x) }

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/prometheus/procfs"
+)
+
+// process is a program that goes on until it is stopped.
+type process struct {
+	cmd  *exec.Cmd
+	log  string
+	done chan struct{}
+}
+
+// usage is what a process has used so far.
+type usage struct {
+	cpu float64 // seconds, of all its threads
+	// resident is its memory now, peak the most it had, in bytes.
+	resident, peak uint64
+}
+
+// startProcess starts a program whose output goes to a file.
+func startProcess(cmd *exec.Cmd, log string) (*process, error) {
+	f, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	cmd.Stdout, cmd.Stderr = f, f
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, log: log, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		_ = cmd.Wait() // it is stopped by a signal
+	}()
+	return p, nil
+}
+
+// usage reads what the kernel knows.
+func (p *process) usage() (usage, error) {
+	proc, err := procfs.NewProc(p.cmd.Process.Pid)
+	if err != nil {
+		return usage{}, err
+	}
+	stat, err := proc.Stat()
+	if err != nil {
+		return usage{}, err
+	}
+	status, err := proc.NewStatus()
+	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}, err
+}
+
+// stop asks the process to end and waits until it has.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error: it has ended
+	<-p.done
+}
+
+// words are what it has said, for an error.
+func (p *process) words() string {
+	said, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%.4000s", said)
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+)
+
+// The text of the report around its tables, and what people found out with the
+// profiler, which no program can write.
+var (
+	//go:embed report.md.tmpl
+	reportText string
+	//go:embed findings.md
+	findings string
+)
+
+// write writes the report and its pictures to a directory.
+func (r *results) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := r.drawScale(filepath.Join(dir, "benchmarks-scale.svg")); err != nil {
+		return fmt.Errorf("draw: %w", err)
+	}
+	if err := r.drawCurve(filepath.Join(dir, "benchmarks-curve.svg")); err != nil {
+		return fmt.Errorf("draw: %w", err)
+	}
+	text, err := template.New("report").Parse(reportText)
+	if err != nil {
+		return fmt.Errorf("read the text of the report: %w", err)
+	}
+	var b bytes.Buffer
+	if err := text.Execute(&b, r.fields()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), append(bytes.TrimSpace(b.Bytes()), '\n'), 0o600)
+}
+
+// fields are what the text of the report has places for.
+func (r *results) fields() map[string]any {
+	m := r.machine
+	var concurrencies []string
+	for _, c := range r.agenda.concurrencies {
+		concurrencies = append(concurrencies, fmt.Sprint(c))
+	}
+	mostShipped := 0
+	for _, s := range r.agenda.sizes {
+		if s.shipped > 0 {
+			mostShipped = max(mostShipped, s.pods)
+		}
+	}
+	quick := ""
+	if r.agenda.commands < 3 {
+		quick = "**This was a quick run, which says nothing of speed.**"
+	}
+	return map[string]any{
+		"Processor": m.processor, "Cores": m.cores, "Memory": fmt.Sprintf("%.0f GiB", float64(m.memory)/(1<<30)), "System": m.system,
+		"Server": m.server, "Go": m.goVersion, "Program": "kubectl-imoocpod " + strings.TrimPrefix(m.program, "Client Version: "),
+		"Date": r.began.UTC().Format(time.DateOnly), "Took": r.took.Round(time.Second), "Quick": quick,
+		"Goals": r.goalTable(), "Curve": r.curveSize(), "Concurrencies": strings.Join(concurrencies, ", "), "MostShipped": mostShipped,
+		"Times": r.timeTable(), "RequestsAt": r.curveSize(), "Requests": r.requestTable(), "Loop": r.loopTable(),
+		"Idle": r.idleTable(), "Rounds": r.agenda.commands, "Commands": r.commandTable(), "Rules": r.ruleTable(),
+		"Findings": strings.TrimSpace(findings),
+	}
+}
+
+// table makes a table of Markdown; the cells of the columns from the given one on
+// are numbers.
+func table(numbers int, header []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(header)
+	rule := make([]string, len(header))
+	for i := range rule {
+		rule[i] = "---"
+		if i >= numbers {
+			rule[i] = "---:"
+		}
+	}
+	line(rule)
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}
+
+func (r *results) goalTable() string {
+	var rows [][]string
+	for _, g := range r.goals() {
+		verdict := "held"
+		if !g.held {
+			verdict = "**missed**"
+		}
+		rows = append(rows, []string{g.what, g.wanted, g.measured, verdict})
+	}
+	return table(4, []string{"", "goal", "measured", ""}, rows)
+}
+
+// subjects are those of the comparison, in the order of the report.
+func subjects() []string { return []string{nameFloor, nameLifted, nameShipped, nameOurs} }
+
+func (r *results) timeTable() string {
+	seconds := func(value func(sample) time.Duration) func(sample) float64 {
+		return func(s sample) float64 { return value(s).Seconds() }
+	}
+	columns := []func(sample) float64{
+		seconds(func(s sample) time.Duration { return s.first }), created,
+		seconds(func(s sample) time.Duration { return s.ready }),
+		seconds(func(s sample) time.Duration { return s.status }), gone,
+	}
+	var rows [][]string
+	for _, size := range r.agenda.sizes {
+		for _, subject := range subjects() {
+			row := []string{fmt.Sprint(size.pods), subject}
+			for i, value := range columns {
+				cell := r.spread(subject, size.pods, value).text("%.2f")
+				if i == 3 && subject == nameFloor {
+					cell = "" // it has no status
+				}
+				row = append(row, cell)
+			}
+			if row[2] != "" {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return table(2, []string{"N", "", "first", "created", "ready", "status", "gone"}, rows)
+}
+
+// curveSize is the largest number of pods that all but a ReplicaSet as shipped
+// had and at most 1,000: enough to see, and not too many to draw.
+func (r *results) curveSize() int {
+	most := 0
+	for _, s := range r.agenda.sizes {
+		if !s.growth && s.pods <= 1000 {
+			most = max(most, s.pods)
+		}
+	}
+	return most
+}
+
+func (r *results) requestTable() string {
+	var rows [][]string
+	for _, subject := range subjects() {
+		concurrency := 0
+		if subject == nameFloor {
+			concurrency = r.best(r.curveSize(), created)
+		}
+		runs := r.of(subject, r.curveSize(), concurrency)
+		if len(runs) == 0 {
+			continue
+		}
+		for _, way := range []struct {
+			name string
+			of   func(sample) (counts, int)
+		}{
+			{"up", func(s sample) (counts, int) { return s.up, s.eventsUp }},
+			{"down", func(s sample) (counts, int) { return s.down, s.eventsDown }},
+		} {
+			names := map[string]bool{}
+			for _, s := range runs {
+				c, _ := way.of(s)
+				for what := range c {
+					names[what] = true
+				}
+			}
+			median := func(value func(sample) int) int {
+				var values []float64
+				for _, s := range runs {
+					values = append(values, float64(value(s)))
+				}
+				return int(spreadOf(values).median)
+			}
+			var said []string
+			for _, what := range slices.Sorted(maps.Keys(names)) {
+				said = append(said, fmt.Sprintf("%d %s", median(func(s sample) int { c, _ := way.of(s); return c[what] }), what))
+			}
+			events := median(func(s sample) int { _, n := way.of(s); return n })
+			rows = append(rows, []string{subject, way.name, strings.Join(said, ", "), fmt.Sprint(events)})
+		}
+	}
+	return table(3, []string{"", "", "requests", "event writes"}, rows)
+}
+
+func (r *results) loopTable() string {
+	var rows [][]string
+	for _, size := range r.agenda.sizes {
+		for _, subject := range []string{nameLifted, nameOurs} {
+			if r.spread(subject, size.pods, created).n == 0 {
+				continue
+			}
+			row := []string{fmt.Sprint(size.pods), subject,
+				r.spread(subject, size.pods, func(s sample) float64 { return s.cpu }).text("%.2f"),
+				r.spread(subject, size.pods, func(s sample) float64 { return float64(s.peak) / (1 << 20) }).text("%.0f"),
+				r.spread(subject, size.pods, func(s sample) float64 { return float64(s.up.statusWrites()) }).text("%.0f"),
+				r.spread(subject, size.pods, func(s sample) float64 { return float64(s.down.statusWrites()) }).text("%.0f"), "", "",
+			}
+			if subject == nameOurs {
+				row[6] = r.spread(subject, size.pods, func(s sample) float64 { return s.reconcilesUp }).text("%.0f")
+				row[7] = r.spread(subject, size.pods, func(s sample) float64 { return s.reconcilesDown }).text("%.0f")
+			}
+			rows = append(rows, row)
+		}
+	}
+	return table(2, []string{"N", "", "CPU seconds", "peak MiB", "status writes up", "down", "reconciles up", "down"}, rows)
+}
+
+func (r *results) idleTable() string {
+	i := r.idle
+	row := func(what, format string, args ...any) []string { return []string{what, fmt.Sprintf(format, args...)} }
+	still := func(s stillness, window time.Duration) string {
+		return fmt.Sprintf("%.0f reconciles, %d writes, %d of the lease; %.2f s of CPU in %.0f s; %d MiB resident, %d at the most",
+			s.reconciles, s.writes, s.leases, s.cpu, window.Seconds(), s.resident>>20, s.peak>>20)
+	}
+	cost := func(c reconcileCost) string {
+		return fmt.Sprintf("%.2f ms of CPU, %.2f ms with the server's answers, %.1f requests (of %.0f)",
+			c.cpu.Seconds()*1000, c.work.Seconds()*1000, c.requests, c.reconciles)
+	}
+	return table(2, []string{fmt.Sprintf("%d ImoocPods of %d pods", i.objects, i.pods/max(1, i.objects)), ""}, [][]string{
+		row("from the first create until all pods are ready", "%.1f s", i.ready.Seconds()),
+		row("converged", "%s", still(i.still, i.window)),
+		row("started again: until the first plan", "%.2f s", i.began.Seconds()),
+		row("started again: looks at the start, and writes", "%.0f, %d", i.looked, i.rewrites),
+		row("started again, converged", "%s", still(i.restarted, i.window/2)),
+		row("a reconcile with 1 other object", "%s", cost(i.one)),
+		row(fmt.Sprintf("a reconcile with %d other objects", i.objects+1), "%s", cost(i.many)),
+	})
+}
+
+func (r *results) commandTable() string {
+	var rows [][]string
+	for _, c := range r.commands {
+		wall, cpu, peak, requests := r.command(c.task, c.by)
+		rows = append(rows, []string{"`" + c.line + "`", wall.text("%.0f"), cpu.text("%.0f"), peak.text("%.0f"), fmt.Sprint(requests)})
+	}
+	return table(1, []string{"", "ms", "ms of CPU", "MiB", "requests"}, rows)
+}
+
+func (r *results) ruleTable() string {
+	var rows [][]string
+	for _, rule := range r.rules {
+		heap := ""
+		if value, measured := rule.values["B/pod"]; measured {
+			heap = fmt.Sprintf("%.0f", value)
+		}
+		rows = append(rows, []string{rule.name, time.Duration(rule.values["ns/op"]).Round(time.Microsecond / 10).String(),
+			fmt.Sprintf("%.0f", rule.values["allocs/op"]), fmt.Sprintf("%.0f", rule.values["B/op"]), heap})
+	}
+	return table(1, []string{"", "time", "allocations", "bytes", "bytes per pod"}, rows)
+}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// sample is one run of a subject: from nothing to a number of pods, and back.
+type sample struct {
+	subject     string
+	concurrency int // of raw requests
+	pods        int
+	// first, created, ready and status are from the request until the first pod
+	// was there, all were, all were ready, and the status said so.
+	first, created, ready, status time.Duration
+	// gone is from the second request until the last pod was gone, empty until the
+	// status said so.
+	gone, empty time.Duration
+	// births are when each pod was there.
+	births []time.Duration
+	// up and down are the requests of the subject in both directions.
+	up, down counts
+	// eventsUp and eventsDown are its writes of events.
+	eventsUp, eventsDown int
+	// cpu and peak are of the loop, on the way up.
+	cpu  float64
+	peak uint64
+	// reconciles are the loop's, up and down; only ours tells them.
+	reconcilesUp, reconcilesDown float64
+}
+
+// compareScaling runs the subjects in turns, at each size; every second round
+// goes backwards, so that what drifts does not fall on the same ones.
+func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, error) {
+	var all []sample
+	number := 0
+	for _, size := range todo.sizes {
+		for round := range size.rounds {
+			var subjects []subject
+			for _, c := range todo.concurrencies {
+				if c <= size.pods || c == todo.concurrencies[0] {
+					subjects = append(subjects, raw(c))
+				}
+			}
+			if !size.growth {
+				subjects = append(subjects, b.lifted())
+			}
+			subjects = append(subjects, b.ours())
+			if round < size.shipped {
+				subjects = append(subjects, b.shipped())
+			}
+			if round%2 == 1 {
+				slices.Reverse(subjects)
+			}
+			for _, s := range subjects {
+				number++
+				one, err := b.scale(ctx, s, fmt.Sprintf("run-%d", number), size.pods)
+				if err != nil {
+					return nil, fmt.Errorf("%s, %d pods: %w", s.name, size.pods, err)
+				}
+				say("%5d pods, %-26s created %6.2f s, ready %6.2f s, gone %6.2f s", size.pods, s.label(), one.created.Seconds(), one.ready.Seconds(), one.gone.Seconds())
+				all = append(all, one)
+			}
+		}
+	}
+	return all, nil
+}
+
+// label is the name with the concurrency, if it has one.
+func (s subject) label() string {
+	if s.concurrency == 0 {
+		return s.name
+	}
+	return fmt.Sprintf("%s (%d at once)", s.name, s.concurrency)
+}
+
+// scale makes one run.
+func (b *bench) scale(ctx context.Context, s subject, run string, pods int) (_ sample, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	one := sample{subject: s.name, concurrency: s.concurrency, pods: pods}
+	owner, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Create(ctx, &unstructured.Unstructured{Object: s.owner(run, 0)}, metav1.CreateOptions{})
+	if err != nil {
+		return one, err
+	}
+	w, err := b.watchRun(ctx, run, &ownerRef{s.resource, run})
+	if err != nil {
+		return one, err
+	}
+	l, err := b.startLoop(ctx, s, w)
+	if err != nil {
+		return one, err
+	}
+	defer l.stop()
+	to := func(n int) func() error {
+		return func() error { return b.setReplicas(ctx, s, run, n) }
+	}
+	create, remove := to(pods), to(0)
+	if s.program == nil {
+		create = func() error { return b.createPods(ctx, s, owner, pods) }
+		remove = func() error { return b.deletePods(ctx, s, run) }
+	}
+	if err := b.up(ctx, s, w, l, create, &one); err != nil {
+		return one, fmt.Errorf("up: %w; the loop said: %s", err, l.words())
+	}
+	if err := b.down(ctx, s, w, l, remove, &one); err != nil {
+		return one, fmt.Errorf("down: %w; the loop said: %s", err, l.words())
+	}
+	l.stop()
+	return one, b.account.dynamic.Resource(s.resource).Namespace(namespace).Delete(ctx, run, metav1.DeleteOptions{})
+}
+
+// up makes the pods.
+func (b *bench) up(ctx context.Context, s subject, w *witness, l *loop, create func() error, one *sample) error {
+	before, err := b.stateOf(s, l)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := create(); err != nil {
+		return err
+	}
+	if _, err := w.until(ctx, "all pods are there", func() bool { return len(w.created) >= one.pods }); err != nil {
+		return err
+	}
+	ready, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == one.pods })
+	if err != nil {
+		return err
+	}
+	one.ready = ready.Sub(start)
+	if s.program != nil {
+		told, err := w.until(ctx, "the status says so", func() bool { return w.says(one.pods) })
+		if err != nil {
+			return err
+		}
+		one.status = told.Sub(start)
+	}
+	w.note(func(time.Time) {
+		for _, at := range w.created {
+			one.births = append(one.births, at.Sub(start))
+		}
+	})
+	one.first, one.created = one.births[0], one.births[one.pods-1]
+	after, err := b.settle(ctx, s, l, before, quiet)
+	if err != nil {
+		return err
+	}
+	one.up, one.cpu, one.peak = after.counts, after.usage.cpu-before.usage.cpu, after.usage.peak
+	one.reconcilesUp, one.eventsUp = after.reconciles-before.reconciles, after.events
+	return nil
+}
+
+// down removes them.
+func (b *bench) down(ctx context.Context, s subject, w *witness, l *loop, remove func() error, one *sample) error {
+	before, err := b.stateOf(s, l)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := remove(); err != nil {
+		return err
+	}
+	gone, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
+	if err != nil {
+		return err
+	}
+	one.gone = gone.Sub(start)
+	if s.program != nil {
+		told, err := w.until(ctx, "the status says so", func() bool { return w.says(0) })
+		if err != nil {
+			return err
+		}
+		one.empty = told.Sub(start)
+	}
+	after, err := b.settle(ctx, s, l, before, quiet)
+	if err != nil {
+		return err
+	}
+	one.down, one.reconcilesDown, one.eventsDown = after.counts, after.reconciles-before.reconciles, after.events
+	return nil
+}
+
+// state is what a subject has done and used until a moment.
+type state struct {
+	place      int64 // in the audit log
+	usage      usage
+	reconciles float64
+	// counts, events and writes are what it sent since an earlier state.
+	counts         counts
+	events, writes int
+}
+
+func (b *bench) stateOf(s subject, l *loop) (now state, err error) {
+	if now.place, err = b.audit.end(); err != nil || s.program == nil {
+		return now, err
+	}
+	if now.usage, err = l.usage(); err != nil {
+		return now, err
+	}
+	if s.name == nameOurs {
+		now.reconciles, err = l.metric("imoocpod_reconciles_total")
+	}
+	return now, err
+}
+
+// A subject is done when it has sent nothing for so long: one that has said how
+// many pods there are, and one that may be holding back a status for a second.
+const (
+	quiet     = 400 * time.Millisecond
+	veryQuiet = 3 * time.Second
+)
+
+// settle waits until a subject sends nothing any more but leases, and says what it did.
+func (b *bench) settle(ctx context.Context, s subject, l *loop, before state, quiet time.Duration) (state, error) {
+	sent := -1
+	for {
+		requests, err := b.audit.since(before.place, s.agent)
+		if err != nil {
+			return state{}, err
+		}
+		requests = slices.DeleteFunc(requests, func(r request) bool {
+			return r.Object.Resource == "leases" || r.Object.Resource == s.resource.Resource && r.UserAgent == "bench"
+		})
+		if len(requests) == sent {
+			now, err := b.stateOf(s, l)
+			now.counts = count(requests, func(r request) bool { return r.Object.Resource != "events" && r.Verb != "watch" })
+			for _, r := range requests {
+				if r.writes() {
+					now.writes++
+				}
+				if r.writes() && r.Object.Resource == "events" {
+					now.events++
+				}
+			}
+			return now, err
+		}
+		sent = len(requests)
+		if err := pause(ctx, quiet); err != nil {
+			return state{}, err
+		}
+	}
+}
+
+// pause waits for a while.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// setReplicas asks for a number of pods.
+func (b *bench) setReplicas(ctx context.Context, s subject, run string, n int) error {
+	_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Patch(ctx, run, types.MergePatchType,
+		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n), metav1.PatchOptions{})
+	return err
+}
+
+// createPods sends the creates, so many at a time.
+func (b *bench) createPods(ctx context.Context, s subject, owner *unstructured.Unstructured, n int) error {
+	pod, err := podOf(owner.GetName())
+	if err != nil {
+		return err
+	}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: s.apiVersion, Kind: s.kind, Name: owner.GetName(), UID: owner.GetUID(),
+		Controller: new(true), BlockOwnerDeletion: new(true)}}
+	return parallel(s.concurrency, n, func(i int) error {
+		one := pod.DeepCopy()
+		one.Name = fmt.Sprintf("%s-%d", owner.GetName(), i)
+		_, err := b.account.core.Pods(namespace).Create(ctx, one, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// deletePods sends the deletes, so many at a time.
+func (b *bench) deletePods(ctx context.Context, s subject, run string) error {
+	list, err := b.witness.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: runLabel + "=" + run})
+	if err != nil {
+		return err
+	}
+	return parallel(s.concurrency, len(list.Items), func(i int) error {
+		uid := string(list.Items[i].UID)
+		return b.account.core.Pods(namespace).Delete(ctx, list.Items[i].Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(uid)})
+	})
+}
+
+// parallel does n things, so many at a time, and returns the first error.
+func parallel(concurrency, n int, do func(i int) error) error {
+	next := make(chan int)
+	failed := make(chan error, concurrency)
+	for range concurrency {
+		go func() {
+			var first error
+			for i := range next {
+				if err := do(i); err != nil && first == nil {
+					first = err
+				}
+			}
+			failed <- first
+		}()
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	var first error
+	for range concurrency {
+		if err := <-failed; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// logOf is where what a process says goes.
+func (b *bench) logOf(name string) string { return filepath.Join(b.scratch, name+".log") }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// spread is the median of some measurements, with the least and the most.
+type spread struct {
+	median, least, most float64
+	n                   int
+}
+
+func spreadOf(values []float64) spread {
+	if len(values) == 0 {
+		return spread{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	s := spread{median: sorted[middle], least: sorted[0], most: sorted[len(sorted)-1], n: len(sorted)}
+	if len(sorted)%2 == 0 {
+		s.median = (sorted[middle-1] + sorted[middle]) / 2
+	}
+	return s
+}
+
+// text gives the median and, of several, how far they spread.
+func (s spread) text(format string) string {
+	switch s.n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(format, s.median)
+	}
+	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.median, s.least, s.most)
+}
+
+// results are all that was measured.
+type results struct {
+	agenda   agenda
+	machine  machine
+	began    time.Time
+	took     time.Duration
+	rules    []rule
+	commands []compared
+	runs     []sample
+	idle     idle
+}
+
+// of lists the runs of a subject at a size.
+func (r *results) of(subject string, pods, concurrency int) []sample {
+	var list []sample
+	for _, s := range r.runs {
+		if s.subject == subject && s.pods == pods && s.concurrency == concurrency {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// spread is that of something about the runs of a subject at a size, in which
+// raw requests have their best concurrency.
+func (r *results) spread(subject string, pods int, value func(sample) float64) spread {
+	concurrency := 0
+	if subject == nameFloor {
+		concurrency = r.best(pods, value)
+	}
+	var values []float64
+	for _, s := range r.of(subject, pods, concurrency) {
+		values = append(values, value(s))
+	}
+	return spreadOf(values)
+}
+
+// best is the concurrency of raw requests with the lowest median.
+func (r *results) best(pods int, value func(sample) float64) int {
+	medians := map[int]float64{}
+	for _, c := range r.agenda.concurrencies {
+		var values []float64
+		for _, s := range r.of(nameFloor, pods, c) {
+			values = append(values, value(s))
+		}
+		if len(values) > 0 {
+			medians[c] = spreadOf(values).median
+		}
+	}
+	best := 0
+	for c, median := range medians {
+		if best == 0 || cmp.Or(cmp.Compare(median, medians[best]), cmp.Compare(c, best)) < 0 {
+			best = c
+		}
+	}
+	return best
+}
+
+func created(s sample) float64 { return s.created.Seconds() }
+func gone(s sample) float64    { return s.gone.Seconds() }
+
+// statusWrites are the requests to a status.
+func (c counts) statusWrites() int {
+	n := 0
+	for what, times := range c {
+		switch what {
+		case "patch imoocpods/status", "update imoocpods/status", "patch replicasets/status", "update replicasets/status":
+			n += times
+		}
+	}
+	return n
+}
+
+// command is what a task came to with one caller.
+func (r *results) command(task string, by caller) (wall, cpu, peak spread, requests int) {
+	for _, c := range r.commands {
+		if c.task != task || c.by != by {
+			continue
+		}
+		var walls, cpus, peaks []float64
+		for _, t := range c.timings {
+			walls, cpus, peaks = append(walls, t.Wall.Seconds()*1000), append(cpus, t.CPU.Seconds()*1000), append(peaks, float64(t.Peak)/(1<<20))
+		}
+		for _, n := range c.requests {
+			requests += n
+		}
+		return spreadOf(walls), spreadOf(cpus), spreadOf(peaks), requests
+	}
+	return spread{}, spread{}, spread{}, 0
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// subject is one way to have a number of pods.
+type subject struct {
+	name string
+	// agent begins the user agent of its requests.
+	agent string
+	// resource and kind are those of the object that has the pods.
+	resource   schema.GroupVersionResource
+	apiVersion string
+	kind       string
+	// program reconciles the object, and serves metrics at an address if it can;
+	// nil: the requests are sent from here, so many at a time.
+	program     func(ctx context.Context, metrics string) *exec.Cmd
+	concurrency int
+}
+
+// The names of the subjects in the report.
+const (
+	nameFloor   = "raw requests"
+	nameShipped = "ReplicaSet as shipped"
+	nameLifted  = "ReplicaSet, limits lifted"
+	nameOurs    = "ImoocPod"
+)
+
+// raw sends the requests from here, so many at a time.
+func raw(concurrency int) subject {
+	return subject{
+		name: nameFloor, agent: "bench", concurrency: concurrency,
+		resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, apiVersion: "v1", kind: "ConfigMap",
+	}
+}
+
+// replicaSet is the controller of Kubernetes, with more arguments.
+func (b *bench) replicaSet(name string, args ...string) subject {
+	return subject{
+		name: name, agent: "kube-controller-manager/",
+		resource:   schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"},
+		apiVersion: "apps/v1", kind: "ReplicaSet",
+		program: func(ctx context.Context, _ string) *exec.Cmd {
+			return b.command(ctx, "kube-controller-manager", append([]string{
+				"--kubeconfig=" + b.kubeconfig, "--controllers=replicaset-controller",
+				"--leader-elect=false", "--secure-port=0", "--profiling=false",
+			}, args...)...)
+		},
+	}
+}
+
+func (b *bench) shipped() subject { return b.replicaSet(nameShipped) }
+
+func (b *bench) lifted() subject {
+	return b.replicaSet(nameLifted, "--kube-api-qps=100000", "--kube-api-burst=100000")
+}
+
+// ours is the loop of this project.
+func (b *bench) ours() subject {
+	return subject{
+		name: nameOurs, agent: "kubectl-imoocpod/",
+		resource:   imoocPods(),
+		apiVersion: imoocPods().GroupVersion().String(), kind: "ImoocPod",
+		program: func(ctx context.Context, metrics string) *exec.Cmd {
+			return b.command(ctx, b.plugin, "run-controller", "--metrics-bind-address="+metrics)
+		},
+	}
+}
+
+func imoocPods() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "batch.tutorial.kubebuilder.io", Version: "v1alpha1", Resource: "imoocpods"}
+}
+
+// owner is the object that has the pods of a run, at first none.
+func (s subject) owner(run string, replicas int) map[string]any {
+	object := map[string]any{
+		"apiVersion": s.apiVersion, "kind": s.kind,
+		"metadata": map[string]any{"name": run},
+	}
+	switch {
+	case s.program == nil:
+	case s.kind == "ReplicaSet":
+		object["spec"] = map[string]any{"replicas": int64(replicas), "template": podTemplate(run),
+			"selector": map[string]any{"matchLabels": map[string]any{runLabel: run}}}
+	default:
+		object["spec"] = map[string]any{"replicas": int64(replicas), "template": podTemplate(run)}
+	}
+	return object
+}
+
+// freeAddress is an address on this machine that nobody listens on.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

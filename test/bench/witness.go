@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// witness watches the pods of a run and their owner. It is nobody's cache: it
+// notes when it hears of what. Times are of the monotonic clock.
+type witness struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed at every change
+	pods    map[types.UID]*seen
+	owner   *unstructured.Unstructured
+	// created are the times of the creations, in their order.
+	created []time.Time
+	ready   int
+	lost    error
+}
+
+type seen struct{ ready bool }
+
+// watchRun begins to watch the pods with a run's label, and an owner if there is one.
+func (b *bench) watchRun(ctx context.Context, run string, owner *ownerRef) (*witness, error) {
+	w := &witness{changed: make(chan struct{}), pods: map[types.UID]*seen{}}
+	pods := b.witness.core.Pods(namespace)
+	selector := labels.Set{runLabel: run}.String()
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	if len(list.Items) > 0 {
+		return nil, fmt.Errorf("run %s begins with %d pods", run, len(list.Items))
+	}
+	events, err := pods.Watch(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return nil, err
+	}
+	go w.follow(ctx, events)
+	if owner == nil {
+		return w, nil
+	}
+	owners := b.witness.dynamic.Resource(owner.resource).Namespace(namespace)
+	events, err = owners.Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", owner.name).String()})
+	if err != nil {
+		return nil, err
+	}
+	go w.follow(ctx, events)
+	return w, nil
+}
+
+// ownerRef names the object that has the pods of a run.
+type ownerRef struct {
+	resource schema.GroupVersionResource
+	name     string
+}
+
+func (w *witness) follow(ctx context.Context, events watch.Interface) {
+	defer events.Stop()
+	for {
+		select {
+		case event, more := <-events.ResultChan():
+			if !more || event.Type == watch.Error {
+				w.note(func(time.Time) { w.lost = fmt.Errorf("the watch of a run has ended: %v", event.Object) })
+				return
+			}
+			w.note(func(now time.Time) { w.take(event, now) })
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w *witness) note(change func(now time.Time)) {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(now)
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+func (w *witness) take(event watch.Event, now time.Time) {
+	if owner, ok := event.Object.(*unstructured.Unstructured); ok {
+		w.owner = owner
+		return
+	}
+	pod, ok := event.Object.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	s := w.pods[pod.UID]
+	if s == nil {
+		s = &seen{}
+		w.pods[pod.UID] = s
+		w.created = append(w.created, now)
+	}
+	ready := isReady(pod)
+	if ready && !s.ready {
+		w.ready++
+	} else if !ready && s.ready {
+		w.ready--
+	}
+	s.ready = ready
+	if event.Type == watch.Deleted {
+		if s.ready {
+			w.ready--
+		}
+		delete(w.pods, pod.UID)
+	}
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// says is how many pods the owner's status tells of, of the newest generation.
+func (w *witness) says(n int) bool {
+	if w.owner == nil {
+		return false
+	}
+	number := func(path ...string) int64 {
+		value, _, _ := unstructured.NestedInt64(w.owner.Object, path...) // absent is zero
+		return value
+	}
+	return number("status", "observedGeneration") == w.owner.GetGeneration() &&
+		number("status", "replicas") == int64(n) && number("status", "readyReplicas") == int64(n)
+}
+
+// patience is how long a run may take; a ReplicaSet as shipped takes its time.
+const patience = 10 * time.Minute
+
+// until waits until what was seen fulfils a condition, and says when that was.
+func (w *witness) until(ctx context.Context, what string, condition func() bool) (time.Time, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited in vain until %s", what))
+	defer cancel()
+	for {
+		w.mu.Lock()
+		now, done, err, changed := time.Now(), condition(), w.lost, w.changed
+		w.mu.Unlock()
+		switch {
+		case err != nil:
+			return now, err
+		case done:
+			return now, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return now, context.Cause(ctx)
+		}
+	}
+}

@@ -55,7 +55,7 @@ const (
 	AnnotationVersion = "imoocpod.dev/version"
 	// AnnotationNamespace is the namespace that is reconciled, empty for all;
 	// AnnotationKinds lists the kinds, as plural.group with commas, empty for all
-	// that the loop knows; AnnotationSelector is the selector of the objects,
+	// that this program ships, "*" for all that CRDs declare besides; AnnotationSelector is the selector of the objects,
 	// empty for all.
 	AnnotationNamespace = "imoocpod.dev/namespace"
 	AnnotationKinds     = "imoocpod.dev/kinds"

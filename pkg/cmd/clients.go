@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -112,7 +113,7 @@ func (c *clients) newFinder() (*replica.Finder, error) {
 
 // kindNamed finds the kind that a word names, as kubectl does: plural, singular,
 // short name, plural.group or plural.version.group.
-func (c *clients) kindNamed(word string) (replica.Kind, error) {
+func (c *clients) kindNamed(ctx context.Context, word string) (replica.Kind, error) {
 	mapper, err := c.flags.ToRESTMapper()
 	if err != nil {
 		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
@@ -135,7 +136,20 @@ func (c *clients) kindNamed(word string) (replica.Kind, error) {
 	if err != nil {
 		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
 	}
-	return replica.KindOf(mapping), nil
+	return c.kindOf(ctx, mapping)
+}
+
+// kindOf is the kind of a type that the server has, with what its CRD declares.
+func (c *clients) kindOf(ctx context.Context, mapping *meta.RESTMapping) (replica.Kind, error) {
+	kind := replica.KindOf(mapping)
+	if kind.Reconciled() || kind.BuiltIn() {
+		return kind, nil
+	}
+	finder, err := c.finder()
+	if err != nil {
+		return kind, err
+	}
+	return finder.Declare(ctx, kind)
 }
 
 // core is the client for pods and events, which speaks protobuf.

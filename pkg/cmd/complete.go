@@ -212,7 +212,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 	}
 	t.namespace = namespace
 	if !slices.Contains(typeWords(replica.ImoocPod()), kindWord) {
-		if t.kind, err = f.c.kindNamed(kindWord); err != nil {
+		if t.kind, err = f.c.kindNamed(ctx, kindWord); err != nil {
 			return nil
 		}
 	}
@@ -250,7 +250,7 @@ func doing(kind replica.Kind, obj *unstructured.Unstructured) string {
 // paths lists the fields of the object named that could be its replica count,
 // the one that is it first.
 func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) found {
-	targets, _ := new(targetFlags).find(f.c, args)
+	targets, _ := new(targetFlags).find(ctx, f.c, args)
 	finder, err := f.c.finder()
 	if err != nil || len(targets) == 0 {
 		return found{}

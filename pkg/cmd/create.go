@@ -136,7 +136,7 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return &UsageError{Command: name + " create", Err: err}
 	}
-	kind, finder, err := o.kind(c)
+	kind, finder, err := o.kind(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 
 // kind is the kind to create. An ImoocPod needs no discovery, and no finder
 // unless fields are set.
-func (o *createOptions) kind(c *clients) (replica.Kind, *replica.Finder, error) {
+func (o *createOptions) kind(ctx context.Context, c *clients) (replica.Kind, *replica.Finder, error) {
 	if o.typeName == "" && len(o.set) == 0 {
 		return replica.ImoocPod(), &replica.Finder{}, nil
 	}
@@ -188,7 +188,7 @@ func (o *createOptions) kind(c *clients) (replica.Kind, *replica.Finder, error) 
 	if err != nil || o.typeName == "" {
 		return replica.ImoocPod(), finder, err
 	}
-	kind, err := c.kindNamed(o.typeName)
+	kind, err := c.kindNamed(ctx, o.typeName)
 	return kind, finder, err
 }
 
@@ -199,7 +199,7 @@ func (o *createOptions) object(ctx context.Context, kind replica.Kind, finder *r
 	obj.SetGroupVersionKind(kind.GroupVersionKind())
 	obj.SetName(o.name)
 	var err error
-	if kind.Shipped() {
+	if kind.Reconciled() && o.path.path == nil {
 		err = o.putSpec(kind, obj)
 	} else if o.counted {
 		err = o.putCount(ctx, kind, finder, obj)
@@ -276,12 +276,14 @@ func (o *createOptions) check(kind replica.Kind) error {
 	switch {
 	case kind.Shipped() && o.path.path != nil:
 		return errors.New("--replicas-path says where --replicas goes in an object of another TYPE")
-	case !kind.Shipped() && (o.image != "" || len(o.command) > 0):
-		return errors.New("--image and a command are for the kinds that this program ships; --set gives other types their fields")
+	case !kind.Reconciled() && (o.image != "" || len(o.command) > 0):
+		return errors.New("--image and a command are for the kinds that run-controller reconciles; --set gives other types their fields")
 	case o.image != "" && r.TemplatePath == nil && r.ImagePath == nil:
 		return fmt.Errorf("a %s takes no --image: it runs %s", kind.Kind, r.Image)
-	case len(o.command) > 0 && r.TemplatePath == nil:
+	case len(o.command) > 0 && r.TemplatePath == nil && r.CommandPath == nil:
 		return fmt.Errorf("a %s takes no command: it runs that of its image", kind.Kind)
+	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
+		return fmt.Errorf("a %s takes a command only with --image: it has no template of its own", kind.Kind)
 	case o.counted && r.Plan == replica.PlanNodes:
 		return fmt.Errorf("a %s takes no --replicas: it runs one pod per node", kind.Kind)
 	case kind.Shipped():
@@ -290,8 +292,8 @@ func (o *createOptions) check(kind replica.Kind) error {
 	return nil
 }
 
-// putSpec puts what the flags say into an object of a kind that this program
-// ships. The count is always said, as the tutorials' own CRDs want it.
+// putSpec puts what the flags say into an object of a kind that run-controller
+// reconciles. The count is always said, as the tutorials' own CRDs want it.
 func (o *createOptions) putSpec(kind replica.Kind, obj *unstructured.Unstructured) error {
 	if path := kind.Path(); path != nil {
 		if err := path.Put(obj.Object, int64(o.replicas)); err != nil {
@@ -305,9 +307,13 @@ func (o *createOptions) putSpec(kind replica.Kind, obj *unstructured.Unstructure
 		err = unstructured.SetNestedField(obj.Object, o.name, r.DeploymentNamePath...)
 	}
 	if err == nil && r.TemplatePath != nil {
-		err = o.putTemplate(obj.Object, r.TemplatePath)
-	} else if err == nil && o.image != "" {
+		return o.putTemplate(obj.Object, r.TemplatePath)
+	}
+	if err == nil && o.image != "" {
 		err = unstructured.SetNestedField(obj.Object, o.image, r.ImagePath...)
+	}
+	if err == nil && len(o.command) > 0 {
+		err = unstructured.SetNestedStringSlice(obj.Object, o.command, r.CommandPath...)
 	}
 	return err
 }

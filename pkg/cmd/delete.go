@@ -77,7 +77,7 @@ a controller runs: afterwards (background), before (foreground), or not at all
 }
 
 func (o *deleteOptions) run(ctx context.Context, c *clients, policy metav1.DeletionPropagation) error {
-	targets, errs := o.targets.find(c, o.args)
+	targets, errs := o.targets.find(ctx, c, o.args)
 	if o.ignoreNotFound {
 		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !notServed(err) })
 	}

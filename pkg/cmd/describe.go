@@ -43,7 +43,7 @@ func newDescribeCommand(c *clients, streams genericiooptions.IOStreams) *cobra.C
 }
 
 func (o *describeOptions) run(ctx context.Context, c *clients) error {
-	targets, errs := o.targets.find(c, o.args)
+	targets, errs := o.targets.find(ctx, c, o.args)
 	for i, t := range targets {
 		if i > 0 {
 			if _, err := fmt.Fprint(o.streams.Out, "\n\n"); err != nil {

@@ -13,11 +13,11 @@ import (
 )
 
 // facts reads from a target, whose object has been read, what a verdict is made
-// of. Of kinds that this program does not ship, the schema tells what is to be
+// of. Of kinds that this program does not know, the schema tells what is to be
 // expected of the status, and the desired count is looked for where it lives.
 func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) (status.Object, error) {
 	o, err := t.kind.Facts(t.obj)
-	if err != nil || t.kind.Shipped() {
+	if err != nil || t.kind.Reconciled() {
 		return o, err
 	}
 	finder, err := c.finder()

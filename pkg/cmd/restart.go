@@ -85,7 +85,7 @@ func (o *restartOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return &UsageError{Command: name + " restart", Err: err}
 	}
-	targets, errs := o.targets.find(c, o.args)
+	targets, errs := o.targets.find(ctx, c, o.args)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to restart")
 	}

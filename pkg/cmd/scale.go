@@ -117,7 +117,7 @@ func (o *scaleOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return &UsageError{Command: name + " scale", Err: err}
 	}
-	targets, errs := o.targets.find(c, o.args)
+	targets, errs := o.targets.find(ctx, c, o.args)
 	if len(targets) > 1 && o.change.resourceVersion != "" {
 		usage := &UsageError{Command: name + " scale", Err: errors.New("--resource-version cannot be that of several objects")}
 		return together(append(errs, usage))

@@ -304,7 +304,7 @@ func (o *statusOptions) sayNone(c *clients) error {
 // find reads the objects to show.
 func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error) {
 	if o.named() {
-		return o.targets.find(c, o.args)
+		return o.targets.find(ctx, c, o.args)
 	}
 	var targets []target
 	var errs []error

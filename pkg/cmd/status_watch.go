@@ -29,7 +29,7 @@ type watched struct {
 // runWatch shows the objects and then every change, until all that were named
 // are gone or the context ends.
 func (o *statusOptions) runWatch(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
-	sources, errs := o.sources(c)
+	sources, errs := o.sources(ctx, c)
 	if len(errs) > 0 {
 		if !o.named() {
 			errs = errs[:1] // of the other kinds it is the same
@@ -50,7 +50,7 @@ func (o *statusOptions) runWatch(ctx context.Context, c *clients, write func(io.
 }
 
 // sources are what is to be followed.
-func (o *statusOptions) sources(c *clients) ([]watched, []error) {
+func (o *statusOptions) sources(ctx context.Context, c *clients) ([]watched, []error) {
 	var sources []watched
 	var errs []error
 	ofKind := func(kind replica.Kind) {
@@ -67,7 +67,7 @@ func (o *statusOptions) sources(c *clients) ([]watched, []error) {
 		}
 	case len(o.args) > 0 && o.targets.given():
 		for word := range strings.SplitSeq(o.args[0], ",") {
-			kind, err := c.kindNamed(word)
+			kind, err := c.kindNamed(ctx, word)
 			if err != nil {
 				return nil, []error{err}
 			}
@@ -78,7 +78,7 @@ func (o *statusOptions) sources(c *clients) ([]watched, []error) {
 		if err != nil {
 			return nil, []error{err}
 		}
-		targets, notFound := o.targets.find(c, o.args)
+		targets, notFound := o.targets.find(ctx, c, o.args)
 		errs = notFound
 		for _, t := range targets {
 			sources = append(sources, watched{t, t.objects(client)})

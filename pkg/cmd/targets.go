@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -123,7 +124,7 @@ func typeWords(kind replica.Kind) []string {
 
 // name resolves arguments that name objects, without asking whether there are
 // such: nothing where they do not.
-func (f *targetFlags) name(c *clients, args []string) ([]target, []error) {
+func (f *targetFlags) name(ctx context.Context, c *clients, args []string) ([]target, []error) {
 	if _, ok := f.imoocPods(args); ok || f.given() || len(args) == 0 {
 		return nil, nil
 	}
@@ -134,7 +135,7 @@ func (f *targetFlags) name(c *clients, args []string) ([]target, []error) {
 	var found []target
 	var errs []error
 	named := func(word, name string) {
-		kind, err := c.kindNamed(word)
+		kind, err := c.kindNamed(ctx, word)
 		if err != nil {
 			errs = append(errs, err)
 			return
@@ -155,7 +156,7 @@ func (f *targetFlags) name(c *clients, args []string) ([]target, []error) {
 
 // find resolves arguments and flags to objects. Some may be found although
 // others are not: the errors are of those.
-func (f *targetFlags) find(c *clients, args []string) ([]target, []error) {
+func (f *targetFlags) find(ctx context.Context, c *clients, args []string) ([]target, []error) {
 	namespace, enforced, err := c.namespace()
 	if err != nil {
 		return nil, []error{err}
@@ -187,7 +188,11 @@ func (f *targetFlags) find(c *clients, args []string) ([]target, []error) {
 		if f.fromFiles() {
 			obj = nil // what the file says is not what the server has
 		}
-		found = append(found, target{kind: replica.KindOf(info.Mapping), namespace: info.Namespace, name: info.Name, obj: obj})
+		kind, err := c.kindOf(ctx, info.Mapping)
+		if err != nil {
+			return found, []error{err}
+		}
+		found = append(found, target{kind: kind, namespace: info.Namespace, name: info.Name, obj: obj})
 	}
 	return found, explainTypes(separate(err), args)
 }

@@ -95,7 +95,7 @@ func (o *waitOptions) run(ctx context.Context, c *clients, goals []func() goal) 
 	if err != nil {
 		return &UsageError{Command: name + " wait", Err: err}
 	}
-	targets, errs := o.find(c)
+	targets, errs := o.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no matching resources found")
 	}
@@ -131,13 +131,13 @@ func order(goal string) int {
 }
 
 // find names the targets. What may not be there is not asked for.
-func (o *waitOptions) find(c *clients) ([]target, []error) {
+func (o *waitOptions) find(ctx context.Context, c *clients) ([]target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
-		return o.targets.find(c, o.args)
+		return o.targets.find(ctx, c, o.args)
 	}
-	targets, errs := o.targets.name(c, o.args)
+	targets, errs := o.targets.name(ctx, c, o.args)
 	if len(targets)+len(errs) == 0 {
-		targets, errs = o.targets.find(c, o.args)
+		targets, errs = o.targets.find(ctx, c, o.args)
 	}
 	if o.waitsFor("delete") {
 		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !notServed(err) })

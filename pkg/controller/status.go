@@ -11,20 +11,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
-// conventional are the fields of a status that are where the API conventions
-// have them, for every kind.
-type conventional struct {
-	ObservedGeneration int64              `json:"observedGeneration"`
-	Conditions         []metav1.Condition `json:"conditions"`
-}
-
 // shows says for which parts of a plan's status a kind has a place.
 func shows(at replica.StatusPaths) plan.Fields {
 	return plan.Fields{
 		Selector: len(at.Selector) > 0,
 		Desired:  len(at.Desired) > 0, Current: len(at.Current) > 0, Updated: len(at.Updated) > 0,
 		Ready: len(at.Ready) > 0, Available: len(at.Available) > 0,
-		PodNames: len(at.PodNames) > 0,
+		PodNames: len(at.PodNames) > 0, ObservedGeneration: len(at.ObservedGeneration) > 0, Conditions: len(at.Conditions) > 0,
 	}
 }
 
@@ -35,19 +28,30 @@ func counts(at replica.StatusPaths, s *plan.Status) map[*int32][]string {
 	}
 }
 
+// conditionsHolder is what the converter, which takes no lists, converts
+// conditions in.
+type conditionsHolder struct {
+	Conditions []metav1.Condition `json:"conditions"`
+}
+
 // decodeStatus reads what is stored. What is of an unexpected type is not what
 // a plan wrote, and as good as absent.
 func decodeStatus(at replica.StatusPaths, obj *unstructured.Unstructured) (plan.Status, error) {
 	var s plan.Status
-	stored, _, err := unstructured.NestedMap(obj.Object, "status")
-	if err != nil {
-		return s, fmt.Errorf("read the status: %w", err)
+	if len(at.ObservedGeneration) > 0 {
+		s.ObservedGeneration, _, _ = unstructured.NestedInt64(obj.Object, at.ObservedGeneration...)
 	}
-	var common conventional
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &common); err != nil {
-		return s, fmt.Errorf("read the status: %w", err)
+	if len(at.Conditions) > 0 {
+		stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
+		if err != nil {
+			return s, fmt.Errorf("read the status: %w", err)
+		}
+		holder := conditionsHolder{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"conditions": stored}, &holder); err != nil {
+			return s, fmt.Errorf("read the conditions: %w", err)
+		}
+		s.Conditions = holder.Conditions
 	}
-	s.ObservedGeneration, s.Conditions = common.ObservedGeneration, common.Conditions
 	for count, path := range counts(at, &s) {
 		if len(path) > 0 {
 			n, _, _ := unstructured.NestedInt64(obj.Object, path...)
@@ -66,11 +70,8 @@ func decodeStatus(at replica.StatusPaths, obj *unstructured.Unstructured) (plan.
 // encodeStatus gives the fields of an object that say a plan's status. A list
 // of names is never null, which schemas refuse.
 func encodeStatus(at replica.StatusPaths, s plan.Status) (map[string]any, error) {
-	common, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&conventional{s.ObservedGeneration, s.Conditions})
-	if err != nil {
-		return nil, err
-	}
-	fields := map[string]any{"status": common}
+	held, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&conditionsHolder{s.Conditions})
+	fields := map[string]any{}
 	put := func(value any, path []string) {
 		if len(path) > 0 && err == nil {
 			err = unstructured.SetNestedField(fields, value, path...)
@@ -79,6 +80,8 @@ func encodeStatus(at replica.StatusPaths, s plan.Status) (map[string]any, error)
 	for count, path := range counts(at, &s) {
 		put(int64(*count), path)
 	}
+	put(s.ObservedGeneration, at.ObservedGeneration)
+	put(held["conditions"], at.Conditions)
 	put(s.Selector, at.Selector)
 	names := make([]any, len(s.PodNames))
 	for i, name := range s.PodNames {

@@ -23,7 +23,7 @@ func screenTime() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC
 func seen(desired, current, ready int32, pods ...corev1.Pod) status.Evidence {
 	return status.Evidence{
 		Object: status.Object{
-			Type: "imoocpod.batch.tutorial.kubebuilder.io", Kind: "ImoocPod", Namespace: "team-a", Name: "foo", UID: "foo",
+			Type: "imoocpod.batch.tutorial.kubebuilder.io", Resource: "imoocpods.batch.tutorial.kubebuilder.io", Kind: "ImoocPod", Namespace: "team-a", Name: "foo", UID: "foo",
 			Generation: 2, ObservedGeneration: 2, Desired: desired, Current: current, Ready: ready,
 			Created: screenTime().Add(-time.Hour),
 		},

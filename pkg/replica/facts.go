@@ -68,7 +68,7 @@ func (k Kind) Facts(obj *unstructured.Unstructured) (status.Object, error) {
 		Finalizers: obj.GetFinalizers(),
 		Generation: obj.GetGeneration(),
 		Desired:    k.Desired(obj),
-		Foreign:    !k.Shipped(),
+		Foreign:    !k.Reconciled(),
 	}
 	if deleted := obj.GetDeletionTimestamp(); deleted != nil {
 		o.Deleted = deleted.Time
@@ -121,6 +121,15 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 	o.Ready = ready
 	if updated, found := count(at.Updated); found {
 		o.Updated = &updated
+	}
+	if len(at.ObservedGeneration) == 0 {
+		o.Untracked = true
+	}
+	if len(at.Ready)+len(at.Available) == 0 {
+		o.Uncounted = true
+	}
+	if k.Recipe.Plan == PlanNodes && len(at.Desired) == 0 {
+		o.NoCount = true
 	}
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
 	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {

@@ -14,10 +14,6 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// PathAnnotation on a CRD names the replica field of its kind, for kinds that
-// have no /scale: an administrator says it once.
-const PathAnnotation = "imoocpod.dev/replicas-path"
-
 // Field is where the replica count of a kind lives.
 type Field struct {
 	// Scale says that the count is set through the /scale subresource.
@@ -113,6 +109,9 @@ func (f *Finder) Find(ctx context.Context, kind Kind, obj *unstructured.Unstruct
 	if served {
 		return Field{Scale: true, Path: scalePath(crd, kind), Found: "/scale"}, nil
 	}
+	if kind.Reconciled() {
+		return Field{Path: kind.Path(), Found: "declaration of the CRD"}, nil
+	}
 	if crd != nil {
 		if word := crd.GetAnnotations()[PathAnnotation]; word != "" {
 			path, err := ParsePath(word)
@@ -148,6 +147,22 @@ func (f *Finder) Serves(kind Kind, subresource string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// Declare adds to a kind what its CRD declares of it, if this user may read that.
+// What cannot be is as good as not declared: "kinds" and "check" tell of it.
+func (f *Finder) Declare(ctx context.Context, kind Kind) (Kind, error) {
+	if kind.Reconciled() || kind.BuiltIn() {
+		return kind, nil
+	}
+	crd, err := f.crd(ctx, kind)
+	if err != nil || crd == nil {
+		return kind, err
+	}
+	if declared, err := Declared(crd); err == nil {
+		kind.ReplicasPath, kind.Recipe = declared.ReplicasPath, declared.Recipe
+	}
+	return kind, nil
 }
 
 // crd reads the CRD of a kind: nil for built-in kinds, and where this user may

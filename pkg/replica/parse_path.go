@@ -27,6 +27,24 @@ func ParsePath(s string) (Path, error) {
 }
 
 func parsePath(s string) (Path, error) {
+	p, err := parseSteps(s)
+	if err != nil {
+		return Path{}, err
+	}
+	steps := p.steps
+	switch {
+	case steps[0].kind != field || steps[0].name != "spec":
+		return Path{}, fmt.Errorf("%s is outside .spec, and only there is a count to be changed", Path{steps[:1]})
+	case len(steps) == 1:
+		return Path{}, errors.New("it is all of .spec; name the field in it that holds the count")
+	case steps[len(steps)-1].kind == selection:
+		return Path{}, errors.New("it ends with an element of a list; name the field in it that holds the count")
+	}
+	return p, nil
+}
+
+// parseSteps is parsePath for any place in an object.
+func parseSteps(s string) (Path, error) {
 	if !utf8.ValidString(s) {
 		return Path{}, errors.New("it is not UTF-8")
 	}
@@ -50,14 +68,6 @@ func parsePath(s string) (Path, error) {
 			return Path{}, err
 		}
 		steps = append(steps, next)
-	}
-	switch {
-	case steps[0].kind != field || steps[0].name != "spec":
-		return Path{}, fmt.Errorf("%s is outside .spec, and only there is a count to be changed", Path{steps[:1]})
-	case len(steps) == 1:
-		return Path{}, errors.New("it is all of .spec; name the field in it that holds the count")
-	case steps[len(steps)-1].kind == selection:
-		return Path{}, errors.New("it ends with an element of a list; name the field in it that holds the count")
 	}
 	return Path{steps}, nil
 }

@@ -24,8 +24,9 @@ type Recipe struct {
 	// TemplatePath holds a pod template; Template is used where nothing is there.
 	TemplatePath []string
 	Template     *corev1.PodTemplateSpec
-	// ImagePath holds the image of the one container, for kinds without a template.
-	ImagePath []string
+	// ImagePath, CommandPath and EnvPath hold the image, the command and the
+	// environment of the one container, for kinds without a template.
+	ImagePath, CommandPath, EnvPath []string
 	// Image is the image where ImagePath is empty or nothing is there.
 	Image string
 	// DeploymentNamePath holds the name of the Deployment, which is otherwise the
@@ -33,8 +34,7 @@ type Recipe struct {
 	DeploymentNamePath []string
 	// NameLabel is the label of the pods that holds the name of the object.
 	NameLabel string
-	// Status says where in the status the plan's findings are written. Conditions
-	// and observedGeneration are where the API conventions have them.
+	// Status says where in the status the plan's findings are written.
 	Status StatusPaths
 }
 
@@ -47,6 +47,8 @@ type StatusPaths struct {
 	Desired, Current, Updated, Ready, Available []string
 	// PodNames holds the names of the pods, sorted; never null.
 	PodNames []string
+	// ObservedGeneration and Conditions are where the API conventions have them.
+	ObservedGeneration, Conditions []string
 }
 
 // Reconciled says whether "run-controller" reconciles the kind.

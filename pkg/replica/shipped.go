@@ -28,10 +28,12 @@ func ImoocPod() Kind {
 			Template:     batch.DefaultTemplate(), // for objects from before the CRD had one
 			NameLabel:    apis.LabelApp,
 			Status: StatusPaths{
-				Selector: []string{"status", "selector"},
-				Current:  []string{"status", "replicas"},
-				Updated:  []string{"status", "updatedReplicas"},
-				Ready:    []string{"status", "readyReplicas"},
+				Selector:           []string{"status", "selector"},
+				Current:            []string{"status", "replicas"},
+				Updated:            []string{"status", "updatedReplicas"},
+				Ready:              []string{"status", "readyReplicas"},
+				ObservedGeneration: []string{"status", "observedGeneration"},
+				Conditions:         []string{"status", "conditions"},
 			},
 		},
 	}
@@ -51,9 +53,11 @@ func AppService() Kind {
 			Image:              "nginx",
 			NameLabel:          apis.LabelApp,
 			Status: StatusPaths{
-				Selector:  []string{"status", "selector"},
-				Current:   []string{"status", "replicas"},
-				Available: []string{"status", "availableReplicas"},
+				Selector:           []string{"status", "selector"},
+				Current:            []string{"status", "replicas"},
+				Available:          []string{"status", "availableReplicas"},
+				ObservedGeneration: []string{"status", "observedGeneration"},
+				Conditions:         []string{"status", "conditions"},
 			},
 		},
 	}
@@ -71,10 +75,12 @@ func HelloWorld() Kind {
 			Image:     "nginx",
 			NameLabel: "hello_name",
 			Status: StatusPaths{
-				Selector:  []string{"status", "selector"},
-				Current:   []string{"status", "replicas"},
-				Available: []string{"status", "availableReplicas"},
-				PodNames:  []string{"status", "nodes"},
+				Selector:           []string{"status", "selector"},
+				Current:            []string{"status", "replicas"},
+				Available:          []string{"status", "availableReplicas"},
+				PodNames:           []string{"status", "nodes"},
+				ObservedGeneration: []string{"status", "observedGeneration"},
+				Conditions:         []string{"status", "conditions"},
 			},
 		},
 	}
@@ -91,10 +97,12 @@ func MyDaemonSet() Kind {
 			ImagePath: []string{"spec", "image"},
 			NameLabel: apis.LabelApp,
 			Status: StatusPaths{
-				Desired:   []string{"status", "desiredNumberScheduled"},
-				Current:   []string{"status", "currentNumberScheduled"},
-				Updated:   []string{"status", "updatedNumberScheduled"},
-				Available: []string{"status", "availableReplicas"},
+				Desired:            []string{"status", "desiredNumberScheduled"},
+				Current:            []string{"status", "currentNumberScheduled"},
+				Updated:            []string{"status", "updatedNumberScheduled"},
+				Available:          []string{"status", "availableReplicas"},
+				ObservedGeneration: []string{"status", "observedGeneration"},
+				Conditions:         []string{"status", "conditions"},
 			},
 		},
 	}

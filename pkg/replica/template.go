@@ -43,9 +43,15 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	if err != nil {
 		return nil, err
 	}
-	fields = map[string]any{"spec": map[string]any{
-		"containers": []any{map[string]any{"name": "app", "image": image}},
-	}}
+	container := map[string]any{"name": "app", "image": image}
+	for name, path := range map[string][]string{"command": kind.Recipe.CommandPath, "env": kind.Recipe.EnvPath} {
+		if list, found, err := listAt(obj, path); err != nil {
+			return nil, err
+		} else if found {
+			container[name] = list
+		}
+	}
+	fields = map[string]any{"spec": map[string]any{"containers": []any{container}}}
 	if at := RestartedAt(kind, obj); at != "" {
 		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRestartedAt: at}}
 	}
@@ -57,6 +63,18 @@ func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[strin
 		return nil, false, nil
 	}
 	return unstructured.NestedMap(obj.Object, kind.Recipe.TemplatePath...)
+}
+
+// listAt reads a list of an object; there is none where the kind has no path to it.
+func listAt(obj *unstructured.Unstructured, path []string) (list []any, found bool, err error) {
+	if len(path) == 0 {
+		return nil, false, nil
+	}
+	list, found, err = unstructured.NestedSlice(obj.Object, path...)
+	if err != nil {
+		return nil, false, fmt.Errorf("read .%s of %s: %w", strings.Join(path, "."), obj.GetName(), err)
+	}
+	return list, found, nil
 }
 
 // image is the image of the one container of a kind without a template.
@@ -96,6 +114,11 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	if len(kind.Recipe.TemplatePath) == 0 {
 		image, _ := image(kind, obj) // without one no pod is made
 		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
+		for name, path := range map[string][]string{"command": kind.Recipe.CommandPath, "env": kind.Recipe.EnvPath} {
+			if list, found, _ := listAt(obj, path); found {
+				said[name] = list
+			}
+		}
 	}
 	text, jsonErr := json.Marshal(said) // keys in order
 	if err != nil || jsonErr != nil {

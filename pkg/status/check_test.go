@@ -95,7 +95,7 @@ func TestCheckLoops(t *testing.T) {
 		return Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Version: version, Scope: scope, Since: now.Add(-time.Hour), Renewed: now.Add(-ago), For: 15 * time.Second}
 	}
 	const alice = "alice on laptop (process 4711), since 2026-01-02 14:04:05 UTC"
-	kinds := []string{"x.g", "y.g"}
+	kinds := []string{"imoocpods.batch.tutorial.kubebuilder.io", "helloworlds.test.jiaozi.com"}
 	for name, test := range map[string]struct {
 		loops     []Loop
 		namespace string
@@ -107,7 +107,7 @@ func TestCheckLoops(t *testing.T) {
 			"passed all kinds in namespace a: " + alice + " []\npassed all kinds in all namespaces: " + alice + " []"},
 		"elsewhere":             {[]Loop{loop(Scope{Namespace: "b"}, "v1", 0)}, "a", "failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
 		"dead":                  {[]Loop{loop(Scope{}, "v1", time.Minute)}, "a", "failed none runs for namespace a; the last was " + alice + ", not heard of since 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
-		"for one kind":          {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"x.g"}}, "v1", 0)}, "a", "passed x.g in namespace a: " + alice + " []\nfailed none reconciles y.g in namespace a [kubectl imoocpod run-controller -n a]"},
+		"for one kind":          {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed none reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 		"for one namespace":     {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed all kinds in namespace a: " + alice + " []\nfailed none runs for all namespaces [kubectl imoocpod run-controller -A]"},
 		"of another version":    {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed all kinds in all namespaces: " + alice + "; it is of version v0 and this program of v1: stop it, and start this one [kubectl imoocpod run-controller -A]"},
 		"of an unknown version": {[]Loop{loop(Scope{}, "", 0)}, "a", "passed all kinds in all namespaces: " + alice + " []"},
@@ -120,7 +120,7 @@ func TestCheckLoops(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
 		}
 	}
-	if len(kinds) != 2 || kinds[0] != "x.g" {
+	if len(kinds) != 2 || kinds[0] != "imoocpods.batch.tutorial.kubebuilder.io" {
 		t.Error("the kinds were changed")
 	}
 }

@@ -13,6 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	appcontroller "github.com/imoocpod/kubectl-imoocpod/pkg/apis/appcontroller/v1alpha1"
+	apps "github.com/imoocpod/kubectl-imoocpod/pkg/apis/apps/v1beta1"
+	batch "github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	test "github.com/imoocpod/kubectl-imoocpod/pkg/apis/test/v1alpha1"
 )
 
 // Scope is what a loop reconciles.
@@ -20,8 +24,10 @@ type Scope struct {
 	// Namespace is the one that it works in; empty means all.
 	Namespace string
 	// Kinds are those it was told to reconcile, as plural.group; none means all
-	// that it knows.
+	// that this program ships.
 	Kinds []string
+	// Declared says that it reconciles also all that CRDs declare; Kinds is empty.
+	Declared bool
 	// Selector selects the objects by their labels; empty means all.
 	Selector string
 }
@@ -35,25 +41,44 @@ func (s Scope) Lease() (namespace, name string) {
 		namespace = apis.LeaseNamespaceForAll
 		name += "-all"
 	}
-	if len(s.Kinds) > 0 || s.Selector != "" {
+	if len(s.Kinds) > 0 || s.Declared || s.Selector != "" {
 		sum := sha256.Sum256([]byte(s.kinds() + "\n" + s.Selector))
 		name += "-" + hex.EncodeToString(sum[:4])
 	}
 	return namespace, name
 }
 
+// anyDeclared stands in a lease for all kinds, those that CRDs declare included.
+const anyDeclared = "*"
+
 // kinds lists the kinds in an order that does not depend on the command line.
 func (s Scope) kinds() string {
+	if s.Declared {
+		return anyDeclared
+	}
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(s.Kinds))), ",")
 }
 
-// Covers says whether a loop of the scope reconciles an object, if it knows the
-// object's kind (plural.group).
+// has says whether a kind (plural.group) is in the scope.
+func (s Scope) has(kind string) bool {
+	return s.Declared || slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && ships(kind)
+}
+
+// ships says whether a kind is one that this program brings with it.
+func ships(kind string) bool {
+	_, group, _ := strings.Cut(kind, ".")
+	return slices.Contains([]string{
+		batch.GroupVersion().Group, appcontroller.GroupVersion().Group, test.GroupVersion().Group, apps.GroupVersion().Group,
+	}, group)
+}
+
+// Covers says whether a loop of the scope reconciles an object of a kind
+// (plural.group).
 func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	if s.Namespace != "" && s.Namespace != namespace {
 		return false
 	}
-	if len(s.Kinds) > 0 && !slices.Contains(s.Kinds, kind) {
+	if !s.has(kind) {
 		return false
 	}
 	selector, err := labels.Parse(s.Selector)
@@ -66,8 +91,7 @@ func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {
 		return false
 	}
-	return len(s.Kinds) == 0 || len(other.Kinds) == 0 ||
-		slices.ContainsFunc(s.Kinds, func(kind string) bool { return slices.Contains(other.Kinds, kind) })
+	return len(s.Kinds)+len(other.Kinds) == 0 || slices.ContainsFunc(s.Kinds, other.has) || slices.ContainsFunc(other.Kinds, s.has)
 }
 
 // String says what the scope is, such as "imoocpods.example.com in namespace a,
@@ -76,6 +100,9 @@ func (s Scope) String() string {
 	what := "all kinds"
 	if len(s.Kinds) > 0 {
 		what = strings.Join(s.Kinds, ", ")
+	}
+	if s.Declared {
+		what += " and what CRDs declare"
 	}
 	where := "all namespaces"
 	if s.Namespace != "" {
@@ -116,7 +143,11 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 	if pid, err := strconv.Atoi(about[apis.AnnotationPID]); err == nil {
 		l.PID = pid
 	}
-	if kinds := about[apis.AnnotationKinds]; kinds != "" {
+	switch kinds := about[apis.AnnotationKinds]; kinds {
+	case "":
+	case anyDeclared:
+		l.Scope.Declared = true
+	default:
 		l.Scope.Kinds = strings.Split(kinds, ",")
 	}
 	if holder := lease.Spec.HolderIdentity; holder != nil {

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -30,23 +31,26 @@ func TestLeaseOfScope(t *testing.T) {
 
 func TestScopeCoversAndOverlaps(t *testing.T) {
 	t.Parallel()
+	const imoocpods = "imoocpods.batch.tutorial.kubebuilder.io"
 	all, a, b := Scope{}, Scope{Namespace: "a"}, Scope{Namespace: "b"}
-	kind := Scope{Namespace: "a", Kinds: []string{"x.g"}}
+	kind := Scope{Namespace: "a", Kinds: []string{imoocpods}}
 	front := Scope{Selector: "tier=front"}
 	for name, test := range map[string]struct{ got, want bool }{
-		"all, any":                     {all.Covers("a", "x.g", nil), true},
-		"its namespace":                {a.Covers("a", "x.g", nil), true},
-		"another namespace":            {b.Covers("a", "x.g", nil), false},
-		"its kind":                     {kind.Covers("a", "x.g", nil), true},
+		"all, any":                     {all.Covers("a", imoocpods, nil), true},
+		"its namespace":                {a.Covers("a", imoocpods, nil), true},
+		"another namespace":            {b.Covers("a", imoocpods, nil), false},
+		"its kind":                     {kind.Covers("a", imoocpods, nil), true},
 		"another kind":                 {kind.Covers("a", "y.g", nil), false},
-		"its labels":                   {front.Covers("a", "x.g", map[string]string{"tier": "front"}), true},
-		"other labels":                 {front.Covers("a", "x.g", map[string]string{"tier": "back"}), false},
-		"a selector that cannot be":    {Scope{Selector: "=="}.Covers("a", "x.g", nil), false},
+		"its labels":                   {front.Covers("a", imoocpods, map[string]string{"tier": "front"}), true},
+		"other labels":                 {front.Covers("a", imoocpods, map[string]string{"tier": "back"}), false},
+		"a selector that cannot be":    {Scope{Selector: "=="}.Covers("a", imoocpods, nil), false},
 		"all overlaps a namespace":     {all.Overlaps(a) && a.Overlaps(all), true},
 		"two namespaces":               {a.Overlaps(b), false},
 		"all kinds overlap one":        {a.Overlaps(kind) && kind.Overlaps(a), true},
 		"different kinds":              {kind.Overlaps(Scope{Kinds: []string{"y.g"}}), false},
-		"a kind in common":             {kind.Overlaps(Scope{Kinds: []string{"y.g", "x.g"}}), true},
+		"what ships and what does not": {all.Overlaps(Scope{Kinds: []string{"y.g"}}) || all.Covers("a", "y.g", nil), false},
+		"what CRDs declare":            {Scope{Declared: true}.Overlaps(Scope{Kinds: []string{"y.g"}}) && Scope{Declared: true}.Covers("a", "y.g", nil), true},
+		"a kind in common":             {kind.Overlaps(Scope{Kinds: []string{"y.g", imoocpods}}), true},
 		"selectors may always overlap": {front.Overlaps(Scope{Selector: "tier=back"}), true},
 	} {
 		if test.got != test.want {
@@ -62,6 +66,10 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 		Holder: "alice_laptop_4711_abcd", User: "alice", Host: "laptop", Machine: "m1", PID: 4711, Version: "v1",
 		Scope: Scope{Namespace: "a", Kinds: []string{"x.g", "y.g"}, Selector: "tier in (front, back)"},
 		Since: since, Renewed: since.Add(time.Minute), For: 15 * time.Second,
+	}
+	everything := Loop{Scope: Scope{Declared: true}}
+	if read := LoopOf(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Annotations: everything.Annotations()}}); !reflect.DeepEqual(read.Scope, everything.Scope) {
+		t.Errorf("the scope of %s is read as %+v", everything.Scope, read.Scope)
 	}
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Annotations: want.Annotations()},

@@ -117,5 +117,9 @@ func (r Reconciler) howToReconcile(e Evidence) string {
 	if loop, lives := r.liveLoop(); lives {
 		return "see what the controller says: " + loop.Who
 	}
-	return "kubectl imoocpod run-controller" + inNamespace(o.Namespace)
+	run := "kubectl imoocpod run-controller" + inNamespace(o.Namespace)
+	if !ships(o.Resource) {
+		run += " --kinds " + o.Resource
+	}
+	return run
 }

@@ -24,13 +24,16 @@ func TestNobodyReconciles(t *testing.T) {
 		}
 	}
 	here, elsewhere := Scope{Namespace: "shop"}, Scope{Namespace: "other"}
-	unseen := Object{Generation: 1, Desired: 3}
-	behind := Object{Generation: 4, ObservedGeneration: 3, Desired: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
-	short := Object{Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 1, Ready: 1, Managers: written("kubectl-imoocpod", 5*time.Minute)}
-	ready := Object{Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	const resource = "imoocpods.batch.tutorial.kubebuilder.io"
+	unseen := Object{Resource: resource, Generation: 1, Desired: 3}
+	behind := Object{Resource: resource, Generation: 4, ObservedGeneration: 3, Desired: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	short := Object{Resource: resource, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 1, Ready: 1, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	ready := Object{Resource: resource, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
 	fresh := short
 	fresh.Managers = written("kubectl-imoocpod", time.Second)
 	foreign := Object{Foreign: true, Resource: "lamps.example.com", Generation: 4, ObservedGeneration: 3, Managers: written("lamp-operator", 3*time.Hour)}
+	declared := unseen
+	declared.Resource = "widgets.example.com"
 	const run = "kubectl imoocpod run-controller -n shop"
 	for name, test := range map[string]struct {
 		object       Object
@@ -48,10 +51,11 @@ func TestNobodyReconciles(t *testing.T) {
 			"generation 4, controller saw 3; its status was last written by kubectl-imoocpod 5m ago", run},
 		"left in the middle": {short, []Loop{}, NotReconciled, CodeNoController,
 			"1 of 3 pods are ready, 2 not yet made; its status was last written by kubectl-imoocpod 5m ago, and no controller runs for it", run},
-		"at work":                        {short, []Loop{loop(0, Scope{})}, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
-		"at work without a lease":        {fresh, []Loop{}, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
-		"in the middle, leases not read": {short, nil, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
-		"ready, whoever runs":            {ready, []Loop{}, Ready, CodeReady, "3 of 3 pods are ready", ""},
+		"at work":                         {short, []Loop{loop(0, Scope{})}, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
+		"at work without a lease":         {fresh, []Loop{}, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
+		"in the middle, leases not read":  {short, nil, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
+		"ready, whoever runs":             {ready, []Loop{}, Ready, CodeReady, "3 of 3 pods are ready", ""},
+		"declared by a CRD, nobody there": {declared, []Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run + " --kinds widgets.example.com"},
 		"another program's, not seen": {foreign, nil, NotReconciled, CodeGenerationNotSeen,
 			"generation 4, controller saw 3; its status was last written by lamp-operator 3h ago", "is the controller of lamps.example.com installed, and does it run?"},
 	} {

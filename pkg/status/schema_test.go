@@ -147,7 +147,7 @@ func TestSchema(t *testing.T) {
 	full := recorded(t, "probe")
 	at := metav1.NewTime(lookedAt().Add(-time.Minute))
 	full.Object = Object{
-		Type: "appservice.x", Kind: "AppService", APIVersion: "x/v1", Name: "foo", UID: "root", Created: at.Time, Generation: 2, ObservedGeneration: 2,
+		Type: "appservice.x", Resource: "appservices.appcontroller.k8s.io", Kind: "AppService", APIVersion: "x/v1", Name: "foo", UID: "root", Created: at.Time, Generation: 2, ObservedGeneration: 2,
 		Desired: 3, Current: 2, Updated: new(int32(1)), Controller: &metav1.OwnerReference{Kind: "Shop", Name: "s"},
 		Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "No", Message: "not yet", ObservedGeneration: 2, LastTransitionTime: at}},
 		Managers: []metav1.ManagedFieldsEntry{

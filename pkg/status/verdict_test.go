@@ -10,7 +10,7 @@ import (
 
 func TestVerdict(t *testing.T) {
 	t.Parallel()
-	const hint = "kubectl imoocpod run-controller -n ns"
+	const hint = "kubectl imoocpod run-controller -n ns --kinds lamps.x"
 	failure := func(s metav1.ConditionStatus) []metav1.Condition {
 		return []metav1.Condition{{Type: apis.ConditionReplicaFailure, Status: s, Reason: "QuotaExceeded", Message: "exceeded quota"}}
 	}

@@ -65,7 +65,7 @@ func TestCreateAnyKind(t *testing.T) {
 		"search/no --set .spec.nodeSets[1].count=1":                              {exitUsage, []string{"element 1 comes before element 0 is there"}},
 		"search/no --set .spec.nodeSets.count=1 --set .spec.nodeSets[0].count=1": {exitUsage, []string{"is not a list"}},
 		"connector/no --replicas 0":                                              {exitError, []string{"spec.tasksMax"}},
-		"widget/no --image web":                                                  {exitUsage, []string{"--image and a command are for the kinds that this program ships"}},
+		"widget/no --image web":                                                  {exitUsage, []string{"--image and a command are for the kinds that run-controller reconciles"}},
 		"/no":                                                                    {exitUsage, []string{"which type?"}},
 		"widget/No":                                                              {exitUsage, []string{`invalid name "No"`}},
 	} {

@@ -56,7 +56,7 @@ func with(d Deployment, change func(*Deployment)) Deployment {
 func deploymentView(desired int32, deployments ...Deployment) View {
 	v := view(desired, "")
 	v.Owner.Wanted = Wanted{Name: "web", Fields: wantedFields(int64(desired), "nginx")}
-	v.Owner.Shows = Fields{Current: true, Available: true, PodNames: true}
+	v.Owner.Shows = Fields{Current: true, Available: true, PodNames: true, ObservedGeneration: true, Conditions: true}
 	v.Deployments = deployments
 	return v
 }

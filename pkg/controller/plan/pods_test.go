@@ -39,7 +39,7 @@ func pods(words string) []Pod {
 
 func view(desired int32, words string) View {
 	v := View{
-		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired, Shows: Fields{Current: true, Ready: true}},
+		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired, Shows: Fields{Current: true, Ready: true, ObservedGeneration: true, Conditions: true}},
 		Pods:  pods(words),
 		Now:   noon,
 	}

@@ -28,10 +28,11 @@ type Status struct {
 	Conditions []metav1.Condition
 }
 
-// Fields says for which parts of a Status a kind has a place. The observed
-// generation and the conditions are where the API conventions have them.
+// Fields says for which parts of a Status a kind has a place.
 type Fields struct {
 	Selector, Desired, Current, Updated, Ready, Available, PodNames bool
+
+	ObservedGeneration, Conditions bool
 }
 
 // Shown is the part of a status that a kind has a place for.
@@ -49,6 +50,12 @@ func (s Status) Shown(f Fields) Status {
 	}
 	if !f.PodNames {
 		s.PodNames = nil
+	}
+	if !f.ObservedGeneration {
+		s.ObservedGeneration = 0
+	}
+	if !f.Conditions {
+		s.Conditions = nil
 	}
 	return s
 }

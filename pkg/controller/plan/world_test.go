@@ -166,7 +166,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			now:   noon,
 			lost:  map[types.UID]bool{},
 		}
-		w.owner.Shows = Fields{Current: true, Updated: true, Ready: true}
+		w.owner.Shows = Fields{Current: true, Updated: true, Ready: true, ObservedGeneration: true, Conditions: true}
 		w.prunes = rapid.Bool().Draw(t, "prunes")
 		for i := range rapid.IntRange(0, 10).Draw(t, "pods") {
 			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: Slot(rapid.Int32Range(-1, 11).Draw(t, "slot"))}

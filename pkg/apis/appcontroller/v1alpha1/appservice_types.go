@@ -9,6 +9,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=appservices,singular=appservice
+// +kubebuilder:metadata:annotations="imoocpod.dev/plan=deployment";"imoocpod.dev/deployment-name-path=.spec.deploymentName";"imoocpod.dev/image-path=.spec.image";"imoocpod.dev/image=nginx";"imoocpod.dev/name-label=app"
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, the group is that of a tutorial"
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector

@@ -11,6 +11,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=mydaemonsets,singular=mydaemonset
+// +kubebuilder:metadata:annotations="imoocpod.dev/plan=nodes";"imoocpod.dev/image-path=.spec.image";"imoocpod.dev/name-label=app";"imoocpod.dev/available-path=.status.availableReplicas"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.desiredNumberScheduled`,description="How many nodes should run the pod."
 // +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.currentNumberScheduled`,description="How many of them have a pod."

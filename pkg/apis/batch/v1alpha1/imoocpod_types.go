@@ -11,6 +11,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=imoocpods,singular=imoocpod,shortName=imp
+// +kubebuilder:metadata:annotations="imoocpod.dev/plan=pods";"imoocpod.dev/template-path=.spec.template";"imoocpod.dev/name-label=app"
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="How many pods are wanted."

@@ -9,6 +9,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=helloworlds,singular=helloworld
+// +kubebuilder:metadata:annotations="imoocpod.dev/plan=deployment";"imoocpod.dev/image=nginx";"imoocpod.dev/name-label=hello_name";"imoocpod.dev/pod-names-path=.status.nodes"
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.size`,description="How many pods are wanted."

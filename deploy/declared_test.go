@@ -1,0 +1,42 @@
+package deploy
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// The kinds that the program brings with it are declared as all others are: what
+// it has compiled in is what their CRDs say.
+func TestShippedKindsAreDeclared(t *testing.T) {
+	t.Parallel()
+	crds, err := CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped := replica.Shipped()
+	for _, crd := range crds {
+		declared, err := replica.Declared(crd)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		i := slices.IndexFunc(shipped, func(k replica.Kind) bool { return k.CRD() == crd.GetName() })
+		if i < 0 {
+			t.Errorf("%s is shipped, but not compiled in", crd.GetName())
+			continue
+		}
+		compiled := shipped[i]
+		shipped = slices.Delete(shipped, i, i+1)
+		compiled.Recipe.Template = nil // for objects of before the CRD
+		if !equality.Semantic.DeepEqual(declared, compiled) {
+			t.Errorf("%s is declared as\n%+v\nand compiled in as\n%+v", crd.GetName(), declared, compiled)
+		}
+	}
+	for _, kind := range shipped {
+		t.Errorf("%s is compiled in, but there is no CRD", kind.CRD())
+	}
+}

@@ -1,0 +1,325 @@
+package replica
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The annotations of a CRD that declare how its kind is reconciled. A path is
+// the fields from the root of an object, such as .spec.size. What the CRD says
+// anyway, in its /scale subresource or by the usual names of status fields, need
+// not be declared.
+const (
+	// AnnotationPlan is the plan; a CRD without it declares nothing.
+	AnnotationPlan = declares + "plan"
+	// PathAnnotation names the replica field, also for kinds that have no plan and
+	// no /scale: an administrator says it once.
+	PathAnnotation = declares + "replicas-path"
+	// AnnotationTemplatePath names the pod template.
+	AnnotationTemplatePath = declares + "template-path"
+	// AnnotationImagePath, AnnotationCommandPath and AnnotationEnvPath name the
+	// image, command and environment of the one container of kinds without a
+	// template; AnnotationImage is the image where none is said.
+	AnnotationImagePath   = declares + "image-path"
+	AnnotationCommandPath = declares + "command-path"
+	AnnotationEnvPath     = declares + "env-path"
+	AnnotationImage       = declares + "image"
+	// AnnotationDeploymentNamePath names the field with the name of the Deployment.
+	AnnotationDeploymentNamePath = declares + "deployment-name-path"
+	// AnnotationNameLabel is the label of the pods that holds the object's name.
+	AnnotationNameLabel = declares + "name-label"
+	// The others name fields of the status.
+	AnnotationSelectorPath  = declares + "selector-path"
+	AnnotationDesiredPath   = declares + "desired-path"
+	AnnotationCurrentPath   = declares + "current-path"
+	AnnotationUpdatedPath   = declares + "updated-path"
+	AnnotationReadyPath     = declares + "ready-path"
+	AnnotationAvailablePath = declares + "available-path"
+	AnnotationPodNamesPath  = declares + "pod-names-path"
+)
+
+// declares is what the names of these annotations begin with.
+const declares = "imoocpod.dev/"
+
+// DeclarationError says what is wrong with the declaration of a kind.
+type DeclarationError struct {
+	// CRD is the name of the definition.
+	CRD string
+	// Problems tell of the annotations, each with the path that is meant.
+	Problems []string
+}
+
+func (e *DeclarationError) Error() string {
+	return fmt.Sprintf("the CRD %s declares what cannot be: %s", e.CRD, strings.Join(e.Problems, "; "))
+}
+
+// Declared reads from a CRD how its kind is reconciled. A CRD that declares no
+// plan gives a kind that is not Reconciled. A declaration that the schema
+// contradicts is a DeclarationError.
+func Declared(crd *unstructured.Unstructured) (Kind, error) {
+	d := declaration{crd: crd, said: map[string]string{}}
+	for key, value := range crd.GetAnnotations() {
+		if strings.HasPrefix(key, declares) {
+			d.said[key] = value
+		}
+	}
+	kind := Kind{Kind: d.text("spec", "names", "kind"), Singular: d.text("spec", "names", "singular")}
+	if kind.Singular == "" {
+		kind.Singular = strings.ToLower(kind.Kind)
+	}
+	kind.Clusterwide = d.text("spec", "scope") == "Cluster"
+	kind.Resource = schema.GroupVersionResource{Group: d.text("spec", "group"), Resource: d.text("spec", "names", "plural")}
+	d.version = storedVersion(crd)
+	kind.Resource.Version, _ = d.version["name"].(string)
+	if _, declared := d.said[AnnotationPlan]; !declared {
+		return kind, nil
+	}
+	d.schema = fields(d.version, "schema", "openAPIV3Schema")
+	d.read(&kind)
+	if len(d.problems) > 0 {
+		slices.Sort(d.problems)
+		return Kind{}, &DeclarationError{CRD: crd.GetName(), Problems: d.problems}
+	}
+	return kind, nil
+}
+
+// Established says whether the server serves the kind of a CRD.
+func Established(crd *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+// storedVersion is the version in which objects are stored: what is written in
+// it is not converted.
+func storedVersion(crd *unstructured.Unstructured) map[string]any {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		if v, ok := v.(map[string]any); ok && v["storage"] == true {
+			return v
+		}
+	}
+	return nil
+}
+
+// declaration is one that is being read.
+type declaration struct {
+	crd     *unstructured.Unstructured
+	version map[string]any
+	schema  map[string]any
+	// said are the annotations that have not been read yet.
+	said     map[string]string
+	problems []string
+}
+
+func (d *declaration) read(kind *Kind) {
+	r := &kind.Recipe
+	r.Plan = Plan(d.take(AnnotationPlan))
+	switch r.Plan {
+	case PlanPods, PlanDeployment, PlanNodes:
+	default:
+		d.problem("%s must be pods, deployment or nodes, not %q", AnnotationPlan, r.Plan)
+		return
+	}
+	name, _ := d.version["name"].(string)
+	if served, _ := d.version["served"].(bool); !served {
+		d.problem("the version %q in which objects are stored is not served", name)
+	}
+	if kind.Clusterwide {
+		d.problem(".spec.scope is Cluster: an object in no namespace can have no pods")
+	}
+	if fields(d.version, "subresources", "status") == nil {
+		d.problem("version %s has no subresources.status: the loop would write into what people wrote", name)
+	}
+	scale := fields(d.version, "subresources", "scale")
+	scaled := func(path string) string { s, _ := scale[path].(string); return s }
+	if r.Plan != PlanNodes { // for which the annotation is one too many
+		kind.ReplicasPath = d.wants(PathAnnotation, "integer", scaled("specReplicasPath"), ".spec.replicas")
+		if kind.ReplicasPath == nil && len(d.problems) == 0 {
+			d.problem("%s is missing: nothing else says which field is the replica count", PathAnnotation)
+		}
+	}
+	d.readPods(r)
+	r.Status = d.readStatus(r.Plan, scaled)
+	for _, key := range slices.Sorted(maps.Keys(d.said)) {
+		d.problem("%s is not among the annotations of the plan %s", key, r.Plan)
+	}
+}
+
+// readPods reads what the pods are made from.
+func (d *declaration) readPods(r *Recipe) {
+	if r.Plan == PlanDeployment {
+		r.DeploymentNamePath = d.wants(AnnotationDeploymentNamePath, "string")
+	}
+	r.NameLabel = d.take(AnnotationNameLabel)
+	if _, templated := d.said[AnnotationTemplatePath]; templated {
+		r.TemplatePath = d.wants(AnnotationTemplatePath, "object")
+		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
+			d.problem("%s names no pod template: %s is not in the schema of version %s", AnnotationTemplatePath, missing, d.version["name"])
+		}
+		return // the annotations for kinds without are too many
+	}
+	before := len(d.problems)
+	r.ImagePath = d.wants(AnnotationImagePath, "string")
+	r.CommandPath = d.wants(AnnotationCommandPath, "array")
+	r.EnvPath = d.wants(AnnotationEnvPath, "array")
+	r.Image = d.take(AnnotationImage)
+	if r.ImagePath == nil && r.Image == "" && len(d.problems) == before {
+		d.problem("what the pods are made from is missing: say %s, %s or %s", AnnotationTemplatePath, AnnotationImagePath, AnnotationImage)
+	}
+}
+
+// readStatus reads where the findings go: where it is declared, or else where
+// kinds usually have them, if the schema has such a field.
+func (d *declaration) readStatus(plan Plan, scaled func(string) string) StatusPaths {
+	var at StatusPaths
+	at.Selector = d.tells(AnnotationSelectorPath, "string", scaled("labelSelectorPath"))
+	if plan == PlanNodes {
+		at.Desired = d.tells(AnnotationDesiredPath, "integer", ".status.desiredNumberScheduled")
+		at.Current = d.tells(AnnotationCurrentPath, "integer", ".status.currentNumberScheduled")
+		at.Updated = d.tells(AnnotationUpdatedPath, "integer", ".status.updatedNumberScheduled")
+		at.Ready = d.tells(AnnotationReadyPath, "integer", ".status.numberReady")
+		at.Available = d.tells(AnnotationAvailablePath, "integer", ".status.numberAvailable")
+	} else {
+		at.Desired = d.tells(AnnotationDesiredPath, "integer")
+		at.Current = d.tells(AnnotationCurrentPath, "integer", scaled("statusReplicasPath"), ".status.replicas")
+		at.Updated = d.tells(AnnotationUpdatedPath, "integer", ".status.updatedReplicas")
+		at.Ready = d.tells(AnnotationReadyPath, "integer", ".status.readyReplicas")
+		at.Available = d.tells(AnnotationAvailablePath, "integer", ".status.availableReplicas")
+	}
+	at.PodNames = d.tells(AnnotationPodNamesPath, "array")
+	if path := []string{"status", "observedGeneration"}; d.typeAt(path) == "integer" {
+		at.ObservedGeneration = path
+	}
+	if path := []string{"status", "conditions"}; d.typeAt(path) == "array" {
+		at.Conditions = path
+		d.checkConditions()
+	}
+	return at
+}
+
+// checkConditions finds where conditions are not those of the API conventions,
+// which are all that the loop can write.
+func (d *declaration) checkConditions() {
+	item := fields(d.schema, "properties", "status", "properties", "conditions", "items")
+	if item["x-kubernetes-preserve-unknown-fields"] == true {
+		return
+	}
+	ours := []string{"type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"}
+	for _, required := range texts(item["required"]) {
+		if !slices.Contains(ours, required) {
+			d.problem(".status.conditions[*].%s is required, and no field of the conditions that the API conventions know", required)
+		}
+	}
+	for _, name := range []string{"type", "status"} {
+		if fields(item, "properties", name)["type"] != "string" {
+			d.problem(".status.conditions[*].%s is no string of version %s, as the API conventions have it", name, d.version["name"])
+		}
+	}
+}
+
+// wants and tells read the annotations of fields of the spec and of the status.
+func (d *declaration) wants(key, kind string, usual ...string) []string {
+	return d.path("spec", key, kind, usual...)
+}
+func (d *declaration) tells(key, kind string, usual ...string) []string {
+	return d.path("status", key, kind, usual...)
+}
+
+// path reads the annotation of a path, and checks it against the schema. Where
+// it is absent, it is the first of the usual ones that the schema has, or nil.
+func (d *declaration) path(root, key, kind string, usual ...string) []string {
+	word, declared := d.said[key]
+	if !declared {
+		for _, word := range usual {
+			if names, err := fieldNames(word); err == nil && d.typeAt(names) == kind {
+				return names
+			}
+		}
+		return nil
+	}
+	delete(d.said, key)
+	names, err := fieldNames(word)
+	if err != nil {
+		d.problem("%s: %v", key, err)
+		return nil
+	}
+	at, missing := d.at(names)
+	switch {
+	case names[0] != root:
+		d.problem("%s: %s is no field of .%s", key, word, root)
+	case missing != "":
+		d.problem("%s: %s is not in the schema of version %s", key, missing, d.version["name"])
+	case open(at) && at["type"] == nil:
+	case at["type"] != kind:
+		d.problem("%s: %s is of type %s, not %s", key, word, at["type"], kind)
+	}
+	return names
+}
+
+// fieldNames are the names on a path that goes through fields alone.
+func fieldNames(word string) ([]string, error) {
+	path, err := parseSteps(word)
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", word, err)
+	}
+	names := make([]string, len(path.steps))
+	for i, s := range path.steps {
+		if s.kind != field {
+			return nil, fmt.Errorf("%s goes through a list: only fields can be declared", word)
+		}
+		names[i] = s.name
+	}
+	return names, nil
+}
+
+// typeAt is the type of a field, "" where the schema has no such field.
+func (d *declaration) typeAt(names []string) string {
+	at, _ := d.at(names)
+	kind, _ := at["type"].(string)
+	return kind
+}
+
+// at is the schema of a field. What an open object holds is not described.
+func (d *declaration) at(names []string) (at map[string]any, missing string) {
+	at = d.schema
+	for i, name := range names {
+		next := fields(at, "properties", name)
+		if next == nil && open(at) {
+			return map[string]any{"x-kubernetes-preserve-unknown-fields": true}, ""
+		}
+		if next == nil {
+			return nil, "." + strings.Join(names[:i+1], ".")
+		}
+		at = next
+	}
+	return at, ""
+}
+
+// open says whether an object may hold what its schema does not describe.
+func open(schema map[string]any) bool {
+	return schema["x-kubernetes-preserve-unknown-fields"] == true
+}
+
+// take reads an annotation that is no path.
+func (d *declaration) take(key string) string {
+	word := d.said[key]
+	delete(d.said, key)
+	return word
+}
+
+func (d *declaration) problem(format string, args ...any) {
+	d.problems = append(d.problems, fmt.Sprintf(format, args...))
+}
+
+func (d *declaration) text(path ...string) string {
+	text, _, _ := unstructured.NestedString(d.crd.Object, path...)
+	return text
+}

@@ -112,12 +112,15 @@ unit: check-go ## Run the unit tests
 	go -C test/cluster test $(RACE) ./...
 	go -C deploy/image test ./...
 
+# How many end-to-end tests run at the same time: they wait more than they work.
+TESTS ?= 8
+
 .PHONY: e2e
 e2e: check-go $(CLUSTER) ## Run the end-to-end tests
 	@# go test shows nothing until a package is done, so what takes minutes for
 	@# the first time is built here, where it can be seen.
 	@$(CLUSTER) build >/dev/null
-	go test $(RACE) -count=1 -timeout 30m ./test/...
+	go test $(RACE) -count=1 -timeout 30m -parallel $(TESTS) ./test/...
 	go -C test/bench test -count=1 ./...
 
 .PHONY: krew-test
@@ -178,7 +181,7 @@ DURATION ?= 15m
 chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (15m)
 	@$(CLUSTER) build >/dev/null
 	@# Verbose, for the summary at the end; of what went well nothing else is shown.
-	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
+	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -parallel $(TESTS) -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
 		grep --line-buffered -vE '^ *(=== |--- PASS)|event\.go|reflector\.go'
 
 # The figures of docs/benchmarks.md: about ten minutes, on a machine that does

@@ -20,12 +20,16 @@ import (
 )
 
 var (
-	chaosDuration = flag.Duration("chaos", 3*time.Minute, "for how long new random runs are begun")
+	chaosDuration = flag.Duration("chaos", 0, "for how long new random runs are begun, as \"make chaos\" says it")
 	chaosSeed     = flag.Uint64("seed", 0, "run only the random run of this seed")
 )
 
-// chaosLanes is how many random runs go on at the same time.
-const chaosLanes = 4
+const (
+	// chaosRuns is how many random runs there are where no time is given for them.
+	chaosRuns = 60
+	// chaosLanes is how many go on at the same time.
+	chaosLanes = 4
+)
 
 // tally counts what the random runs came to.
 var tally struct{ runs, actions, faults, writes atomic.Int64 }
@@ -44,7 +48,7 @@ func TestChaos(t *testing.T) {
 	seeds := make(chan uint64)
 	go func() {
 		defer close(seeds)
-		for time.Now().Before(end) {
+		for n := 0; time.Now().Before(end) || (*chaosDuration == 0 && n < chaosRuns); n++ {
 			seeds <- rand.Uint64()>>1 + 1
 		}
 	}()

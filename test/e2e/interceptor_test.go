@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
@@ -56,9 +58,30 @@ type innerLoop struct {
 	done       chan struct{}
 	err        error
 
+	// said is what it said, log what the libraries under it did.
+	said, log transcript
+
 	mu     sync.Mutex
-	out    bytes.Buffer
 	killed bool
+}
+
+// transcript keeps what is written, by several at the same time.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write takes some more.
+func (s *transcript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *transcript) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 var errKilled = errors.New("the loop was killed")
@@ -74,7 +97,9 @@ func startInner(t *testing.T, namespace string, clk clock.PassiveClock, intercep
 func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clock.PassiveClock, interceptors ...interceptor) *innerLoop {
 	t.Helper()
 	l := &innerLoop{done: make(chan struct{}), metrics: controller.NewMetrics("test")}
-	ctx, cancel := context.WithCancel(context.Background())
+	// A loop that is killed fails at what it had begun, and client-go says so.
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.log)))
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
 	l.stop = cancel
 	l.kill = func() {
 		l.mu.Lock()
@@ -101,7 +126,7 @@ func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clo
 	l.Controller, err = controller.New(controller.Options{
 		Dynamic: custom, Core: core, Kinds: kinds,
 		Namespace: namespace, Workers: 2, Clock: clk, Metrics: l.metrics,
-		Say: func(line controller.Line) { _, _ = fmt.Fprintf(l, "%s: %s\n", line.Name, line.Text) },
+		Say: func(line controller.Line) { _, _ = fmt.Fprintf(&l.said, "%s: %s\n", line.Name, line.Text) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +139,7 @@ func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clo
 		l.kill()
 		<-l.done
 		if t.Failed() {
-			t.Logf("a loop said:\n%s(it ended with: %v)", l.output(), l.err)
+			t.Logf("a loop said:\n%s(it ended with: %v)\n%s", l.output(), l.err, l.log.String())
 		}
 	})
 	return l
@@ -134,18 +159,7 @@ func (l *innerLoop) wasKilled() bool {
 	return l.killed
 }
 
-// Write takes what the loop says.
-func (l *innerLoop) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(p)
-}
-
-func (l *innerLoop) output() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
-}
+func (l *innerLoop) output() string { return l.said.String() }
 
 // answer makes the response of a server that refuses a request.
 func answer(r *http.Request, code int, reason, message string) *http.Response {

@@ -17,10 +17,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
-// nodeNames lists the nodes of the cluster.
+// nodeNames lists the nodes of the cluster, without those that a test keeps for
+// itself (newNode).
 func nodeNames(t *testing.T) []string {
 	t.Helper()
-	list, err := cluster.core.Nodes().List(t.Context(), metav1.ListOptions{})
+	list, err := cluster.core.Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: "!e2e/pool"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestFailsEarly(t *testing.T) {
 	if r.code != exitFailed || !strings.Contains(r.stderr, "error: imoocpod.batch.tutorial.kubebuilder.io/foo has failed: ") || !strings.Contains(r.stderr, "exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.code, r.stderr)
 	}
-	r = kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "3s", "--fail-after", "0", "--fail-fast=false")
+	r = kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "5s", "--fail-after", "0", "--fail-fast=false")
 	if r.code != exitTimeout || !strings.Contains(r.stderr, "timed out; last seen: failed: ") {
 		t.Errorf("exit code %d, said %q", r.code, r.stderr)
 	}
@@ -140,7 +140,7 @@ func TestSeveralOutcomes(t *testing.T) {
 	} {
 		args := words(test.args)
 		if !strings.Contains(test.args, "current-replicas 7") {
-			args = append(args, "--timeout", "2s")
+			args = append(args, "--timeout", "5s")
 		}
 		r := kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
 		if r.code != test.code {

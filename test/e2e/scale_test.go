@@ -116,7 +116,7 @@ func TestScaleTimeout(t *testing.T) {
 	ns := newNamespace(t)
 	imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	// Nobody makes pods.
-	r := kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "1s")
+	r := kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "5s")
 	unseen := "error: wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be ready: timed out; last seen: not reconciled: no controller has seen it yet\nhint: kubectl imoocpod run-controller -n " + ns + "\n"
 	if r.code != exitTimeout || !strings.HasSuffix(r.stderr, unseen) || r.stdout != scaledFoo+"\n" {
 		t.Errorf("exit code %d, printed %q, said %q, want %q", r.code, r.stdout, r.stderr, unseen)
@@ -139,7 +139,7 @@ func TestScaleTimeout(t *testing.T) {
 	eventually(t, "the quota is in force", func() bool {
 		return kubectl(t, ns, "run", "probe", "--image", "busybox", "--dry-run=server").code != 0
 	})
-	r = kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "3s")
+	r = kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "10s")
 	if r.code != exitTimeout || !strings.Contains(r.stderr, "timed out; last seen: failed: no more pods can be created: exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.code, r.stderr)
 	}

@@ -1,0 +1,290 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+)
+
+// try is how one example of a verb is run.
+type try struct {
+	// before is a script that makes what the example is about.
+	before string
+	// says are words that it prints. One that goes on is stopped by Ctrl-C then.
+	says   string
+	code   int
+	goesOn bool
+}
+
+// exampleObjects are those that the examples name.
+const exampleObjects = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}
+---
+apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
+kind: ImoocPod
+metadata: {name: foo}
+spec: {replicas: 2}
+---
+apiVersion: appcontroller.k8s.io/v1alpha1
+kind: AppService
+metadata: {name: shop, labels: {tier: front}}
+spec: {deploymentName: shop, image: nginx, replicas: 1}
+---
+apiVersion: elasticsearch.k8s.elastic.co/v1
+kind: Elasticsearch
+metadata: {name: es}
+spec: {nodeSets: [{name: master, count: 3}, {name: hot, count: 2}]}
+`
+
+// exampleKinds are those of others that the examples name.
+const exampleKinds = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: elasticsearches.elasticsearch.k8s.elastic.co}
+spec:
+  group: elasticsearch.k8s.elastic.co
+  names: {kind: Elasticsearch, plural: elasticsearches, singular: elasticsearch}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+    nodeSets: {type: array, items: {type: object, properties: {name: {type: string}, count: {type: integer}}}}}}}}}}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: foos.samplecontroller.k8s.io
+  annotations: {api-approved.kubernetes.io: "unapproved, for a test"}
+spec:
+  group: samplecontroller.k8s.io
+  names: {kind: Foo, plural: foos, singular: foo}
+  scope: Namespaced
+  versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+    replicas: {type: integer}, deploymentName: {type: string}}}}}}}]
+`
+
+// examplesInNamespaces are of verbs that concern one namespace. They run in the
+// order of the help, with a loop, and find the objects ready; those of create
+// find none.
+func examplesInNamespaces() map[string][]try {
+	const none, foo = "kubectl delete imoocpods --all", "kubectl imoocpod create foo --replicas 2"
+	const two, three = "kubectl imoocpod scale foo --replicas 2", "kubectl imoocpod create foo --replicas 3"
+	const replaced = "kubectl delete imoocpod foo && " + three
+	return map[string][]try{
+		"kubectl-imoocpod": {{says: "✔ loop"}, {before: none, says: "foo created"}, {says: "deployment.apps/web scaled"}},
+		"create": {
+			{says: "imoocpod.batch.tutorial.kubebuilder.io/foo created"}, {before: none, says: "foo created"},
+			{says: "web created"}, {says: "nap created"}, {says: "appservice.appcontroller.k8s.io/foo created"},
+			{says: "helloworld.test.jiaozi.com/hi created"}, {says: "mydaemonset.apps.zhongmingmao.io/agent created"},
+			{says: "foo.samplecontroller.k8s.io/bar created"}, {says: "kind: ImoocPod"},
+		},
+		"scale": {
+			{says: "foo scaled"}, {before: two, says: "foo scaled"}, {before: two, says: "foo scaled"},
+			{says: "foo scaled"}, {says: "foo scaled"}, {says: "deployment.apps/web scaled"},
+			{says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"},
+		},
+		"restart": {{says: "foo restarted"}, {before: replaced, says: "foo restarted"}, {says: "deployment.apps/web restarted"}, {says: "shop restarted"}},
+		"delete":  {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
+		"status": {
+			{says: "foo: ready: 2 of 2 pods are ready"}, {says: "2 of 2 pods are ready"}, {}, {says: "deployment.apps/web: ready"},
+			{says: "foo", goesOn: true, code: exitInterrupted}, {says: "deployment.apps/web: ready: "},
+			{says: "NAME", goesOn: true, code: exitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
+		},
+		"describe": {{says: "2 of 2 pods are ready"}, {says: "web"}},
+		"wait": {
+			{says: "condition met"}, {says: "deployment.apps/web condition met"}, {says: "condition met"},
+			{before: none, says: "condition met"}, {before: three, says: "condition met"},
+		},
+		"kinds":      {{says: "ImoocPod"}, {says: "Elasticsearch"}},
+		"check":      {{says: "✔ loop"}, {says: "alice may not create", code: 1}, {says: `"passed": true`}},
+		"completion": {{says: "kubectl_complete-imoocpod created"}, {says: "kubectl_complete-imoocpod deleted"}, {}},
+		"options":    {{says: "--kubeconfig"}},
+		"version":    {{says: "Server Version"}, {says: "v"}},
+		"run-controller": {
+			{before: replaced, says: "3 of 3 pods are ready", goesOn: true},
+			{}, // see examplesForAll
+			{says: "namespaces team-a, team-b", goesOn: true}, {says: "Reconciling AppServices, HelloWorlds", goesOn: true},
+			{before: replaced}, {before: replaced, says: "3"}, {says: "precondition not met", code: exitPrecondition},
+		},
+	}
+}
+
+// examplesForAll concern everybody.
+func examplesForAll() map[string][]try {
+	return map[string][]try{
+		"install": {{says: "imoocpods.batch.tutorial.kubebuilder.io unchanged"}, {says: "deployment.apps/imoocpod-controller created"}, {says: "kind: Deployment"}},
+		"uninstall": {
+			{says: "deployment.apps/imoocpod-controller deleted"},
+			{before: "kubectl imoocpod create foo", says: "refused: removing imoocpods.batch.tutorial.kubebuilder.io", code: exitPrecondition},
+			// With objects it is tried in TestUninstall, where the garbage collector has
+			// heard of the kinds.
+			{before: "kubectl delete imoocpod foo", says: "imoocpods.batch.tutorial.kubebuilder.io deleted"},
+		},
+	}
+}
+
+// Every verb's help has examples, and all of them come to what they are said to
+// come to.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	apply(t, "", exampleKinds)
+	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/elasticsearches.elasticsearch.k8s.elastic.co", "crd/foos.samplecontroller.k8s.io"))
+	for _, team := range []string{"team-a", "team-b"} {
+		must(t, kubectl(t, "", "create", "namespace", team))
+		t.Cleanup(func() { _ = cluster.core.Namespaces().Delete(context.Background(), team, metav1.DeleteOptions{}) })
+	}
+	tries := examplesInNamespaces()
+	// Of each group in one namespace, one after the other.
+	for _, group := range [][]string{
+		{"create"},
+		{"kubectl-imoocpod"},
+		{"status", "describe", "check", "kinds", "version", "options", "completion"},
+		{"scale", "restart", "wait", "delete"},
+		{"run-controller"},
+	} {
+		t.Run(group[0], func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			l := startLoop(t, ns)
+			if group[0] != "create" {
+				apply(t, ns, exampleObjects)
+				imoocpod(t, ns, "wait", "imoocpod/foo", "deployment/web", "appservice/shop", "--timeout", "2m")
+			}
+			if group[0] == "run-controller" {
+				l.stop()
+			}
+			env := inContext(t, ns)
+			for _, verb := range group {
+				for i, line := range examplesOf(t, verb, len(tries[verb])) {
+					switch {
+					case strings.HasSuffix(line, "run-controller -A"):
+						continue
+					case strings.HasSuffix(line, "--if-held=exit"):
+						startLoop(t, ns).says("Reconciling")
+					}
+					tries[verb][i].run(t, env, line)
+				}
+			}
+		})
+	}
+}
+
+// The same of what other tests would notice. Not in parallel with them, as the
+// tests of the installation; in the order in which things are installed and removed.
+func TestExamplesForAll(t *testing.T) {
+	ns := newNamespace(t)
+	env := inContext(t, ns)
+	eventually(t, "no object of an earlier test is left", func() bool { return len(contents(t, "")) == 0 })
+	try{says: "in all namespaces", goesOn: true}.run(t, env, "kubectl imoocpod run-controller -A")
+	all := examplesForAll()
+	for _, verb := range []string{"install", "uninstall"} {
+		for i, line := range examplesOf(t, verb, len(all[verb])) {
+			all[verb][i].run(t, env, line)
+		}
+	}
+	imoocpod(t, "", "install")
+	others := examplesInNamespaces()
+	for _, verb := range verbs() {
+		if others[verb.Name()] == nil && all[verb.Name()] == nil {
+			t.Errorf("no test runs the examples of %s", verb.Name())
+		}
+	}
+}
+
+// verbs are all commands, and the program itself.
+func verbs() []*cobra.Command {
+	root := cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard())
+	return append(root.Commands(), root)
+}
+
+// examplesOf are the command lines in the help of a verb, which are so many.
+func examplesOf(t *testing.T, verb string, many int) []string {
+	t.Helper()
+	all := verbs()
+	i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == verb })
+	if i < 0 {
+		t.Fatalf("there is no verb %s", verb)
+	}
+	var lines []string
+	for line := range strings.Lines(all[i].Example) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != many {
+		t.Fatalf("the help of %s has %d examples, and %d are tried: %q", verb, len(lines), many, lines)
+	}
+	return lines
+}
+
+// inContext is an environment in which a namespace is the current one, and the
+// plugin is installed as by krew.
+func inContext(t *testing.T, namespace string) []string {
+	t.Helper()
+	_, env := asKrew(t)
+	kubeconfig := writeFile(t, readFile(t, cluster.Kubeconfig))
+	must(t, kubectl(t, "", "config", "set-context", "--current", "--namespace", namespace, "--kubeconfig", kubeconfig))
+	return append(append(environment(), env...), "KUBECONFIG="+kubeconfig)
+}
+
+// run runs a command line in a shell.
+func (want try) run(t *testing.T, env []string, line string) {
+	t.Helper()
+	if want.before != "" {
+		before := exec.CommandContext(t.Context(), "bash", "-c", want.before)
+		before.Env = env
+		if out, err := before.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", want.before, err, out)
+		}
+	}
+	c := exec.CommandContext(t.Context(), "bash", "-c", line)
+	c.Env = env
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout, c.Stderr = in, in
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+	// To the shell and all that it runs, as a terminal sends it.
+	stop := sync.OnceFunc(func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGINT) })
+	late := time.AfterFunc(deadline, stop)
+	defer late.Stop()
+	var said bytes.Buffer
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if want.goesOn && strings.Contains(said.String(), want.says) {
+			stop()
+		}
+	}
+	code := 0
+	var exit *exec.ExitError
+	if err := c.Wait(); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	}
+	if code != want.code || !strings.Contains(said.String(), want.says) {
+		t.Errorf("%s: exit code %d, want %d; it said\n%s\nwant %q in it", line, code, want.code, said.String(), want.says)
+	}
+}

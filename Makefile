@@ -29,7 +29,7 @@ RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^##@ /{printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} \
-		/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build $(CLUSTER) ## See all four kinds work, on a control plane of its own
@@ -98,7 +98,7 @@ tidy: check-go ## Bring the module files up to date
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's programs stay in the cache
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist
 
 .PHONY: screenshots
 screenshots: build $(CLUSTER) ## Take the screenshots of the README anew
@@ -124,7 +124,7 @@ e2e: check-go $(CLUSTER) ## Run the end-to-end tests
 	go -C test/bench test -count=1 ./...
 
 .PHONY: krew-test
-krew-test: reproducible $(CLUSTER) ## Install a snapshot of a release by krew
+krew-test: reproducible $(CLUSTER) ## Have krew install a snapshot of a release
 	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
 
 .PHONY: verify
@@ -199,12 +199,12 @@ SNAPSHOT = $(shell git describe --tags --long 2>/dev/null || \
 	echo v0.0.0-$$(git rev-list --count HEAD)-g$$(git rev-parse --short HEAD))
 
 .PHONY: release-snapshot
-release-snapshot: check-go ## Make all that a release holds in dist/, offline, of what is checked out
+release-snapshot: check-go ## Make all of a release in dist/, offline, of what is checked out
 	GORELEASER_CURRENT_TAG=$(SNAPSHOT) $(GORELEASER) release --clean --skip=validate,publish
 	go run ./deploy/krew -dist dist
 
 .PHONY: release
-release: check-go ## Make all that a release holds in dist/, of the tag that is checked out
+release: check-go ## Make all of a release in dist/, of the tag that is checked out
 	$(GORELEASER) release --clean --skip=publish
 	go run ./deploy/krew -dist dist
 
@@ -219,7 +219,7 @@ reproducible: release-snapshot ## Make a snapshot twice and compare the checksum
 	echo "the same was made twice"
 
 .PHONY: krew-manifests
-krew-manifests: ## Make the release in dist/ the one that krew installs
+krew-manifests: ## Give krew the release that is in dist/
 	cp dist/krew/imoocpod.yaml krew.yaml
 	cp dist/krew/imoocpod.yaml plugins/imoocpod.yaml
 	rm -f plugins/.gitkeep

@@ -122,14 +122,19 @@ func TestInstallArchive(t *testing.T) {
 	}
 }
 
-// The repository is an index: what is in it is found, installed, brought up to
-// date and removed; and the program that was installed works, with completion.
+// The repository as it is can be added as an index. What is released in it is
+// found, installed, brought up to date and removed; and the program that was
+// installed works, with completion.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	m, text := released(t)
 	u := newUser(t)
 	index := filepath.Join(t.TempDir(), "index")
 	u.run("git", "clone", "-q", "../..", index)
+	u.env = append(u.env, "KREW_DEFAULT_INDEX_URI="+index)
+	u.run("kubectl", "krew", "index", "add", "imoocpod", index)
+	u.run("kubectl", "krew", "search")
+
 	publish := func(text string) {
 		t.Helper()
 		for _, file := range []string{"krew.yaml", "plugins/imoocpod.yaml"} {
@@ -142,9 +147,7 @@ func TestIndex(t *testing.T) {
 	}
 	const older = "v0.0.0-0" // than any snapshot
 	publish(strings.Replace(text, "version: "+m.Spec.Version, "version: "+older, 1))
-
-	u.env = append(u.env, "KREW_DEFAULT_INDEX_URI="+index)
-	u.run("kubectl", "krew", "index", "add", "imoocpod", index)
+	u.run("kubectl", "krew", "update")
 	u.says("imoocpod/imoocpod", "krew", "search", "imoocpod")
 	u.says("VERSION: "+older, "krew", "info", "imoocpod/imoocpod")
 	u.says("kubectl imoocpod completion install", "krew", "install", "imoocpod/imoocpod")

@@ -61,6 +61,7 @@ func addCompletion(root *cobra.Command, c *clients) {
 		"color":         oneOf("auto", "always", "never"),
 		"for":           oneOf("ready", "create", "delete", "condition=", "jsonpath="),
 		"if-held":       oneOf("wait", "exit"),
+		"plan":          oneOf("pods", "deployment", "nodes"),
 		"kinds":         oneOf("imoocpods", "appservices", "helloworlds", "mydaemonsets"),
 		"cascade":       oneOf("background", "foreground", "orphan"),
 	}
@@ -84,7 +85,7 @@ func addCompletion(root *cobra.Command, c *clients) {
 		}
 	}
 	root.PersistentFlags().VisitAll(offer(root))
-	for _, verb := range root.Commands() {
+	for _, verb := range commandsBelow(root) {
 		verb.LocalNonPersistentFlags().VisitAll(offer(verb))
 		if len(verb.ValidArgs) > 0 {
 			continue
@@ -100,6 +101,15 @@ func addCompletion(root *cobra.Command, c *clients) {
 			verb.ValidArgsFunction = cobra.NoFileCompletions
 		}
 	}
+}
+
+// commandsBelow are the commands below another, at any depth.
+func commandsBelow(cmd *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, sub := range cmd.Commands() {
+		all = append(append(all, sub), commandsBelow(sub)...)
+	}
+	return all
 }
 
 // bounded makes a completion of something that asks a server: it says nothing

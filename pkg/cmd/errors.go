@@ -24,7 +24,7 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
 func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
-	return &UsageError{Command: commandName(cmd), Err: fmt.Errorf(format, args...)}
+	return &UsageError{Command: cmd.CommandPath(), Err: fmt.Errorf(format, args...)}
 }
 
 // The errors that have an exit code of their own; they are wrapped with what

@@ -54,10 +54,10 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()
 	root := func() *cobra.Command { return NewRootCommand("v1", streams) }
-	for _, cmd := range append(root().Commands(), root()) {
+	for _, cmd := range append(commandsBelow(root()), root()) {
 		examples := examplesOf(cmd)
 		if len(examples) == 0 || cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
-			t.Errorf("%s: %d examples, for %q", commandName(cmd), len(examples), cmd.Short)
+			t.Errorf("%s: %d examples, for %q", cmd.CommandPath(), len(examples), cmd.Short)
 		}
 		for _, words := range examples {
 			// A tree of its own, as flags keep what they were set to.
@@ -72,7 +72,7 @@ func TestExamples(t *testing.T) {
 				err = verb.ValidateArgs(verb.Flags().Args())
 			}
 			if err != nil {
-				t.Errorf("%s: the example %q: %v", commandName(cmd), words, err)
+				t.Errorf("%s: the example %q: %v", cmd.CommandPath(), words, err)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestExamples(t *testing.T) {
 func TestEverythingCompletes(t *testing.T) {
 	t.Parallel()
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()
-	for _, verb := range NewRootCommand("v1", streams).Commands() {
+	for _, verb := range commandsBelow(NewRootCommand("v1", streams)) {
 		if verb.ValidArgsFunction == nil && len(verb.ValidArgs) == 0 {
 			t.Errorf("nothing is known of the arguments of %s", verb.Name())
 		}

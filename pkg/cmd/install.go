@@ -202,15 +202,23 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 
 // await waits until the server serves a definition, and says what was done.
 func (o *installOptions) await(ctx context.Context, a *applier, crd sentCRD) error {
-	crdName, version := crd.after.GetName(), crd.after.GetResourceVersion()
 	if len(o.dryRun.server()) == 0 {
-		if err := awaitObject(ctx, a.objects(crd.after), crdName, o.timeout, func(obj *unstructured.Unstructured) (bool, error) {
-			return obj != nil && atLeast(obj, version) && established(obj), nil
-		}); err != nil {
-			return fmt.Errorf("wait for %s to be established: %w", crdName, err)
+		if err := awaitEstablished(ctx, a.objects(crd.after), crd.after, o.timeout); err != nil {
+			return err
 		}
 	}
 	return a.say(crd.after, applyDeed(crd.before, crd.after))
+}
+
+// awaitEstablished waits until the server serves a definition that was sent.
+func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent *unstructured.Unstructured, timeout time.Duration) error {
+	err := awaitObject(ctx, crds, sent.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
+		return obj != nil && atLeast(obj, sent.GetResourceVersion()) && established(obj), nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s to be established: %w", sent.GetName(), err)
+	}
+	return nil
 }
 
 // awaitDeleted waits until a definition that is being deleted is gone.

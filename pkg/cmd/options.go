@@ -28,7 +28,7 @@ func newOptionsCommand(streams genericiooptions.IOStreams) *cobra.Command {
 // noArgs refuses arguments where a command takes none.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageErrorf(cmd, "%s takes no arguments, got %q", commandName(cmd), args[0])
+		return usageErrorf(cmd, "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

@@ -123,14 +123,6 @@ func didYouMean(nearest []string) string {
 	return fmt.Sprintf("; did you mean %s?", strings.Join(nearest, " or "))
 }
 
-// commandName is the command as a person types it.
-func commandName(cmd *cobra.Command) string {
-	if cmd.HasParent() {
-		return name + " " + cmd.Name()
-	}
-	return name
-}
-
 // usageTemplate replaces the two dozen global flags under every command's help
 // by a line that names the command that lists them, as kubectl does.
 func usageTemplate(template string) string {

@@ -1,0 +1,130 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// kindsNewOptions says which kind to make a CRD of.
+type kindsNewOptions struct {
+	streams  genericiooptions.IOStreams
+	print    *genericclioptions.PrintFlags
+	scaffold replica.Scaffold
+	path     pathFlag
+	install  bool
+}
+
+func newKindsNewCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &kindsNewOptions{
+		streams: streams, print: genericclioptions.NewPrintFlags("created"),
+		scaffold: replica.Scaffold{Plan: replica.PlanPods, Image: "nginx"},
+	}
+	cmd := &cobra.Command{
+		Use:                   "new NAME --group=GROUP [--plan=pods|deployment|nodes] [--replicas-path=PATH] [--image=IMAGE] [--install]",
+		Short:                 "Make a CRD of a kind of your own, which \"run-controller\" reconciles",
+		DisableFlagsInUseLine: true,
+		Long: `Make a custom resource definition of a kind of your own, and print it. It is
+complete: a schema with defaults and rules, a status, /scale, columns, and the
+annotations from which "run-controller" knows how to reconcile the kind. Nothing
+has to be written or compiled, and the definition is yours to edit.
+
+NAME is the kind in CamelCase, GROUP a domain. The plan says what an object keeps:
+a number of pods that it owns itself, a Deployment, or a pod on every node.
+
+With --install the definition is created in the cluster. One that is there already
+is left as it is: it is an error unless it says the same.`,
+		Example: `  # A kind that has pods; "run-controller --declared-kinds" reconciles it
+  kubectl imoocpod kinds new Foo --group example.com --install
+
+  # A kind that has a Deployment and its count in another field, to be edited
+  kubectl imoocpod kinds new Site --group example.com --plan deployment --replicas-path .spec.size > site.yaml
+
+  # A kind that has a pod on every node
+  kubectl imoocpod kinds new Agent --group example.com --plan nodes --image busybox -o json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageErrorf(cmd, "expected one NAME, that of the kind, got %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.scaffold.Kind, o.scaffold.ReplicasPath = args[0], o.path.path
+			switch {
+			case o.scaffold.Group == "":
+				return usageErrorf(cmd, "which group? give --group, a domain of yours, as in example.com")
+			case o.scaffold.Plan == replica.PlanNodes && o.path.path != nil:
+				return usageErrorf(cmd, "--replicas-path is for the other plans: with a pod on each node there is no count")
+			case o.scaffold.Image == "":
+				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
+			}
+			if !o.install && *o.print.OutputFormat == "" {
+				*o.print.OutputFormat = "yaml"
+			}
+			crd, err := o.scaffold.CRD()
+			if err == nil {
+				_, err = o.print.ToPrinter()
+			}
+			if err != nil {
+				return usageErrorf(cmd, "%w", err)
+			}
+			return o.run(cmd.Context(), c, crd)
+		},
+	}
+	o.print.AddFlags(cmd)
+	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
+	cmd.Flags().Var(choice[replica.Plan]{&o.scaffold.Plan, `"pods", "deployment", or "nodes"`}, "plan", `What an object keeps. Must be "pods", "deployment", or "nodes".`)
+	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that is to hold the count. (default .spec.replicas)")
+	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the pods' container where an object says no other.")
+	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster, in place of printing it.")
+	return cmd
+}
+
+func (o *kindsNewOptions) run(ctx context.Context, c *clients, crd *unstructured.Unstructured) error {
+	said := &applier{print: o.print, out: o.streams.Out}
+	if !o.install {
+		return said.say(crd, "created")
+	}
+	client, err := c.dynamic()
+	if err != nil {
+		return err
+	}
+	crds := client.Resource(crdResource())
+	deed := "created"
+	created, err := crds.Create(ctx, crd, metav1.CreateOptions{FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationStrict})
+	if apierrors.IsAlreadyExists(err) {
+		deed = "unchanged"
+		created, err = crds.Get(ctx, crd.GetName(), metav1.GetOptions{})
+		if err == nil && !says(created, crd) {
+			return fmt.Errorf("%w: %s is there already and says something else; to change it, edit it, or apply what this prints without --install", ErrRefused, crd.GetName())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := awaitEstablished(ctx, crds, created, time.Minute); err != nil {
+		return err
+	}
+	return said.say(created, deed)
+}
+
+// says says whether a definition has all that another has; it may have more.
+func says(there, wanted *unstructured.Unstructured) bool {
+	notes := there.GetAnnotations()
+	for key, value := range wanted.GetAnnotations() {
+		if notes[key] != value {
+			return false
+		}
+	}
+	return there.GetDeletionTimestamp() == nil && equality.Semantic.DeepDerivative(wanted.Object["spec"], there.Object["spec"])
+}

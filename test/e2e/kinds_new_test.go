@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// removeCRD takes a CRD away when the test is over, and its objects with it.
+func removeCRD(t *testing.T, name string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := crds().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What "kinds new" makes, the server takes without a word, and defaults, rules,
+// columns and /scale are in force. What is there is never overwritten.
+func TestKindsNew(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	for _, test := range []struct {
+		args, plural string
+		// count is where the default of 1 appears, "" where there is none.
+		count string
+	}{
+		{"Podder --plan pods", "podders", ".spec.replicas"},
+		{"Site --plan deployment --replicas-path .spec.pool.size --image httpd", "sites", ".spec.pool.size"},
+		{"Watcher --plan nodes", "watchers", ""},
+	} {
+		kind, _, _ := strings.Cut(test.args, " ")
+		command := append([]string{"kinds", "new", "--group", "new.example.com"}, words(test.args)...)
+		crd := test.plural + ".new.example.com"
+		head := "apiVersion: new.example.com/v1alpha1\nkind: " + kind + "\n"
+		said := "customresourcedefinition.apiextensions.k8s.io/" + crd
+
+		printed := imoocpod(t, "", command...)
+		strict := must(t, kubectlFrom(t, printed, nil, "", "create", "--validate=strict", "--dry-run=server", "-f", "-"))
+		if strict != said+" created (server dry run)\n" {
+			t.Errorf("the server said %q of\n%s", strict, printed)
+		}
+		r := kubectl(t, "", append([]string{"imoocpod"}, append(command, "--install")...)...)
+		removeCRD(t, crd)
+		if must(t, r) != said+" created\n" || r.stderr != "" {
+			t.Errorf("%s printed %q and said %q", r.line, r.stdout, r.stderr)
+		}
+		stored, err := crds().Get(t.Context(), crd, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if declared, err := replica.Declared(stored); err != nil || !declared.Reconciled() {
+			t.Errorf("what is stored declares %+v (%v)", declared, err)
+		}
+		conditions, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")
+		for _, c := range conditions {
+			if c, _ := c.(map[string]any); c["type"] == "NonStructuralSchema" || c["status"] == "False" {
+				t.Errorf("%s has the condition %v", crd, c)
+			}
+		}
+		if again := imoocpod(t, "", append(command, "--install")...); again != said+" unchanged\n" {
+			t.Errorf("for the second time it printed %q", again)
+		}
+
+		object := test.plural + ".new.example.com/foo"
+		apply(t, ns, manifest(head, "foo", "")) // nothing but a name
+		image := must(t, kubectl(t, ns, "get", object, "-o", "jsonpath={.spec.image}"))
+		if image != map[bool]string{true: "httpd", false: "nginx"}[strings.Contains(test.args, "httpd")] {
+			t.Errorf("the default image of %s is %q", kind, image)
+		}
+		if test.count != "" {
+			must(t, kubectl(t, ns, "scale", object, "--replicas", "3"))
+			if n := must(t, kubectl(t, ns, "get", object, "-o", "jsonpath={"+test.count+"}")); n != "3" {
+				t.Errorf("after a scale of %s, %s is %q", kind, test.count, n)
+			}
+		}
+		if header := must(t, kubectl(t, ns, "get", object)); !strings.HasPrefix(strings.Join(words(header), " "), "NAME DESIRED CURRENT UP-TO-DATE READY AGE ") {
+			t.Errorf("kubectl get prints\n%s", header)
+		}
+		long := strings.Repeat("a", 64)
+		if r := kubectlFrom(t, manifest(head, long, ""), nil, ns, "apply", "-f", "-"); r.code == 0 || !strings.Contains(r.stderr, "no longer than 63 characters") {
+			t.Errorf("%s with a long name: %d, %s", kind, r.code, r.stderr)
+		}
+	}
+
+	before, err := crds().Get(t.Context(), "podders.new.example.com", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRefuse(t, "", []refusal{
+		{args: "kinds new Podder --group new.example.com --image busybox --install", code: exitPrecondition, says: []string{"podders.new.example.com is there already and says something else"}},
+		{args: "kinds new Podder --group new.example.com --plan nodes --install", code: exitPrecondition, says: []string{"podders.new.example.com is there already"}},
+		{args: "kinds new Podder --group new.example.com --plan nodes --replicas-path .spec.size --install", code: exitUsage, says: []string{"--replicas-path is for the other plans", "kubectl imoocpod kinds new --help"}},
+		{args: "kinds new podder --group new.example.com --install", code: exitUsage, says: []string{`invalid kind "podder"`}},
+		{args: "kinds new Podder --group new --install", code: exitUsage, says: []string{`invalid group "new"`}},
+		{args: "kinds new Podder --install", code: exitUsage, says: []string{"which group?"}},
+		{args: "kinds new --group new.example.com", code: exitUsage, says: []string{"expected one NAME"}},
+		{args: "kinds new Podder Other --group new.example.com", code: exitUsage, says: []string{"expected one NAME"}},
+		{args: "kinds new Podder --group new.example.com --plan jobs", code: exitUsage, says: []string{`must be "pods", "deployment", or "nodes"`}},
+		{args: "kinds new Podder --group new.example.com --replicas-path .status.size", code: exitUsage, says: []string{"outside .spec"}},
+		{args: "kinds new Podder --group new.example.com --replicas-path .spec.image", code: exitUsage, says: []string{"cannot be the replica count"}},
+		{args: "kinds new Podder --group new.example.com -o wide", code: exitUsage, says: []string{"wide"}},
+		{args: "kinds old", code: exitUsage, says: []string{`kinds takes no arguments, got "old"`}},
+	})
+	t.Cleanup(func() { // when the refusals have run
+		after, err := crds().Get(context.Background(), "podders.new.example.com", metav1.GetOptions{})
+		if err != nil || after.GetResourceVersion() != before.GetResourceVersion() {
+			t.Errorf("what was refused changed the CRD (%v)", err)
+		}
+	})
+}

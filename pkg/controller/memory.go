@@ -294,17 +294,19 @@ func (m *memory) isWaiting(k key) bool {
 // they cannot be compared, planning goes on: it is safe on an old cache, only
 // wasteful.
 func behind(store cache.Store, written string) bool {
-	c, err := resourceversion.CompareResourceVersion(store.LastStoreSyncResourceVersion(), written)
-	return err == nil && c < 0
+	return older(store.LastStoreSyncResourceVersion(), written)
 }
 
 // later is the higher of two resourceVersions, of which "" is none.
 func later(a, b string) string {
-	if a == "" {
-		return b
-	}
-	if c, err := resourceversion.CompareResourceVersion(a, b); err == nil && c < 0 {
+	if a == "" || older(a, b) {
 		return b
 	}
 	return a
+}
+
+// older says whether a resourceVersion is known to be lower than another.
+func older(a, b string) bool {
+	c, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && c < 0
 }

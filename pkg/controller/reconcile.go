@@ -148,7 +148,8 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 		failing: rec.failing}
 	w.current = func() bool {
 		cached := o.get(k.namespace, k.name)
-		return cached != nil && (cached.GetGeneration() < view.Owner.Generation || !differs(o.kind, cached, obj))
+		// A cache that is behind what was just read has nothing to say against it.
+		return cached != nil && (older(cached.GetResourceVersion(), obj.GetResourceVersion()) || !differs(o.kind, cached, obj))
 	}
 	c.announcePlan(k, view, p)
 	statusDone := make(chan error, 1)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,6 +125,18 @@ func (f *faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.
 	}
 	resp.Body = b
 	return resp, nil
+}
+
+// holdWatch makes an interceptor through which the watches of a resource can be
+// held back, and nothing else goes wrong.
+func holdWatch(by *faults, resource string) interceptor {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil && isWatch(r) && strings.HasSuffix(r.URL.Path, resource) {
+			resp.Body = &watchBody{ReadCloser: resp.Body, faults: by, cancel: func() {}}
+		}
+		return resp, err
+	}
 }
 
 // watchBody is what a watch tells, held back at times and cut off in the end.

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -123,6 +124,9 @@ func TestNodesPlan(t *testing.T) {
 	foo.runsOn(len(all), "other", all...)
 
 	remove()
+	eventually(t, "the pod of the node that is gone is deleted", func() bool { return len(foo.livePods()) == len(before) })
+	// There is no kubelet to end it. The pod garbage collector does, a minute later.
+	must(t, kubectl(t, ns, "delete", "pod", "--field-selector", "spec.nodeName="+extra, "--force", "--grace-period=0"))
 	foo.runsOn(len(before), "other", before...)
 	must(t, kubectl(t, ns, "delete", "mydaemonset", "foo", "--cascade=foreground"))
 	eventually(t, "the pods are gone", func() bool { return len(foo.livePods()) == 0 })
@@ -149,6 +153,31 @@ func TestEveryCrashPointOfNodes(t *testing.T) {
 		}
 		return writes.Load()
 	})
+}
+
+// What is written is written for the owner as it was just read, also where the
+// cache has yet to hear of a change that makes no generation.
+func TestCacheThatIsBehindStopsNothing(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	nodes := nodeNames(t)
+	slow := &faults{}
+	startInnerFor(t, ns, []replica.Kind{replica.MyDaemonSet()}, nil, holdWatch(slow, "/mydaemonsets"))
+	foo := newOwner(t, ns, replica.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
+	foo.runsOn(len(nodes), "nginx", nodes...)
+	slow.hold()
+	foo.patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
+	victim := foo.livePods()[0]
+	must(t, kubectl(t, ns, "delete", "pod", victim.Name))
+	restarted := func(p corev1.Pod) bool { return p.Annotations[apis.AnnotationRestartedAt] != "" }
+	eventually(t, "the pod is made again, as foo is now", func() bool {
+		return slices.ContainsFunc(foo.livePods(), func(p corev1.Pod) bool { return p.Name == victim.Name && restarted(p) })
+	})
+	slow.release()
+	eventually(t, "all pods are restarted", func() bool {
+		return !slices.ContainsFunc(foo.livePods(), func(p corev1.Pod) bool { return !restarted(p) })
+	})
+	foo.runsOn(len(nodes), "nginx", nodes...)
 }
 
 // Nodes are the cluster's: who may not read them is told so, and the other kinds

@@ -42,16 +42,9 @@ func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 	w := watchPods(t, ns)
 	d := newDriver(t, ns, w)
 	slow := &faults{}
-	holdPods := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		resp, err := next.RoundTrip(r)
-		if err == nil && isWatch(r) && strings.HasSuffix(r.URL.Path, "/pods") {
-			resp.Body = &watchBody{ReadCloser: resp.Body, faults: slow, cancel: func() {}}
-		}
-		return resp, err
-	}
 	var creates atomic.Int64
 	d.create(0)
-	l := startInner(t, ns, nil, d.check(), countCreates(&creates), holdPods)
+	l := startInner(t, ns, nil, d.check(), countCreates(&creates), holdWatch(slow, "/pods"))
 	w.until(t, "the loop has seen foo", func() bool { return w.imps["foo"] != nil && w.imps["foo"].Status.ObservedGeneration == 1 })
 	slow.hold()
 	d.scale(3)
@@ -217,18 +210,11 @@ func TestStaleOwnerWritesNothing(t *testing.T) {
 	w := watchPods(t, ns)
 	d := newDriver(t, ns, w)
 	slow := &faults{}
-	holdOwners := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		resp, err := next.RoundTrip(r)
-		if err == nil && isWatch(r) && strings.HasSuffix(r.URL.Path, "/imoocpods") {
-			resp.Body = &watchBody{ReadCloser: resp.Body, faults: slow, cancel: func() {}}
-		}
-		return resp, err
-	}
 	d.create(3)
 	startInner(t, ns, nil, d.check())
 	w.settles(t, "foo", 3)
 	var creates atomic.Int64
-	stale := startInner(t, ns, nil, d.check(), countCreates(&creates), holdOwners)
+	stale := startInner(t, ns, nil, d.check(), countCreates(&creates), holdWatch(slow, "/imoocpods"))
 	eventually(t, "the second loop has looked at foo", func() bool { return stale.Reconciles() > 0 })
 	slow.hold()
 	looks := stale.Reconciles()

@@ -65,7 +65,11 @@ func (c *Controller) checkVanished(ctx context.Context, k key) error {
 	vanished := c.memory.takeVanished(k)
 	begun, err := slide(ctx, vanished, func() bool { return true }, func(ctx context.Context, r *podRecord) error {
 		pod, err := c.core.Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
-		if err == nil && pod.UID == r.UID && unlabelled(pod, r.ownerUID()) {
+		switch {
+		case err != nil || pod.UID != r.UID || !unlabelled(pod, r.ownerUID()):
+		case c.leftAlone(r.Namespace, r.controller()):
+			c.memory.setVanished(k, r) // until the selector takes the object in again
+		default:
 			_, err = c.relabel(ctx, pod, *r.controller())
 		}
 		if err != nil && !apierrors.IsNotFound(err) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -24,10 +25,17 @@ func TestKindsAndSelector(t *testing.T) {
 	converged(t, ns, "foo", 2)
 	converged(t, ns, "baz", 2)
 	must(t, kubectl(t, ns, "label", "imoocpod", "foo", "team=b", "--overwrite"))
-	patchFoo(t, ns, `{"spec":{"replicas":5}}`)
+	patchFoo(t, ns, `{"spec":{"replicas":1}}`)
 	must(t, kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "4"))
 	converged(t, ns, "baz", 4) // so foo's change has been seen too
 	foo := getImoocPod(t, ns, "foo")
+	pod := podName(foo, 1)
+	must(t, kubectl(t, ns, "label", "pod", pod, apis.LabelOwner+"-"))
+	must(t, kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "1"))
+	converged(t, ns, "baz", 1)
+	if written := audited(t, ns, func(r request) bool { return byPlugin(r) && r.Verb == "patch" && r.Object.Name == pod }); len(written) > 0 {
+		t.Errorf("a pod of foo was labelled again: %+v", written)
+	}
 	if pods := podsOf(t, ns, foo.UID); len(pods) != 2 || foo.Status.Replicas != 2 || foo.Status.ObservedGeneration == foo.Generation {
 		t.Errorf("foo has %d pods and the status %+v after it left the selection", len(pods), foo.Status)
 	}
@@ -38,7 +46,7 @@ func TestKindsAndSelector(t *testing.T) {
 		t.Errorf("a HelloWorld was reconciled: %v", status)
 	}
 	must(t, kubectl(t, ns, "label", "imoocpod", "foo", "team=a", "--overwrite"))
-	converged(t, ns, "foo", 5)
+	converged(t, ns, "foo", 1)
 }
 
 // The tutorials counted what one change costs their loops. This counts ours,

@@ -198,13 +198,17 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 SNAPSHOT = $(shell git describe --tags --long 2>/dev/null || \
 	echo v0.0.0-$$(git rev-list --count HEAD)-g$$(git rev-parse --short HEAD))
 
+.PHONY: cyclonedx
+cyclonedx: check-go
+	@GOFLAGS=-trimpath go tool -modfile=deploy/sbom/go.mod cyclonedx-gomod version >/dev/null
+
 .PHONY: release-snapshot
-release-snapshot: check-go ## Make all of a release in dist/, offline, of what is checked out
+release-snapshot: cyclonedx ## Make all of a release in dist/, offline, of what is checked out
 	GORELEASER_CURRENT_TAG=$(SNAPSHOT) $(GORELEASER) release --clean --skip=validate,publish
 	go run ./deploy/krew -dist dist
 
 .PHONY: release
-release: check-go ## Make all of a release in dist/, of the tag that is checked out
+release: cyclonedx ## Make all of a release in dist/, of the tag that is checked out
 	$(GORELEASER) release --clean --skip=publish
 	go run ./deploy/krew -dist dist
 

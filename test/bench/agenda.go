@@ -8,8 +8,8 @@ import (
 // agenda says what is measured, and how often.
 type agenda struct {
 	sizes []size
-	// concurrencies are how many raw requests are under way at once; a round of
-	// the floor is one run of each.
+	// concurrencies are how many raw requests are under way at once: another number
+	// in each round.
 	concurrencies []int
 	// idle has so many objects of so many pods each, looked at for a while.
 	idleObjects, idlePods int
@@ -35,18 +35,18 @@ type size struct {
 func fullAgenda() agenda {
 	return agenda{
 		sizes: []size{
-			{pods: 1, rounds: 5, shipped: 5},
-			{pods: 100, rounds: 5, shipped: 2},
+			{pods: 1, rounds: 3, shipped: 3},
+			{pods: 100, rounds: 5, shipped: 1},
 			{pods: 300, rounds: 5, growth: true},
 			{pods: 500, rounds: 5, shipped: 1},
-			{pods: 1000, rounds: 3, shipped: 1},
+			{pods: 1000, rounds: 3},
 			{pods: 3000, rounds: 2},
 		},
-		concurrencies: []int{16, 32, 64},
+		concurrencies: []int{32, 16, 64},
 		idleObjects:   1000, idlePods: 5, idleWindow: time.Minute,
-		commands:  20,
+		commands:  15,
 		changes:   30,
-		benchtime: "0.5s",
+		benchtime: "0.2s",
 	}
 }
 

@@ -37,18 +37,14 @@ type sample struct {
 }
 
 // compareScaling runs the subjects in turns, at each size; every second round
-// goes backwards, so that what drifts does not fall on the same ones.
+// goes backwards, so that what drifts does not fall on the same ones. Raw requests
+// have another concurrency in each round.
 func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, error) {
 	var all []sample
 	number := 0
 	for _, size := range todo.sizes {
 		for round := range size.rounds {
-			var subjects []subject
-			for _, c := range todo.concurrencies {
-				if c <= size.pods || c == todo.concurrencies[0] {
-					subjects = append(subjects, raw(c))
-				}
-			}
+			subjects := []subject{raw(todo.concurrencies[round%len(todo.concurrencies)])}
 			if !size.growth {
 				subjects = append(subjects, b.lifted())
 			}

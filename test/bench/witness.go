@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	retry "k8s.io/client-go/tools/watch"
 )
 
 // witness watches the pods of a run and their owner. It is nobody's cache: it
@@ -43,7 +45,13 @@ func (b *bench) watchRun(ctx context.Context, run string, owner *ownerRef) (*wit
 	if len(list.Items) > 0 {
 		return nil, fmt.Errorf("run %s begins with %d pods", run, len(list.Items))
 	}
-	events, err := pods.Watch(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: list.ResourceVersion})
+	// The server ends a watch that it has to wait for, on a machine that is busy.
+	events, err := retry.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			opts.LabelSelector = selector
+			return pods.Watch(ctx, opts)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +60,17 @@ func (b *bench) watchRun(ctx context.Context, run string, owner *ownerRef) (*wit
 		return w, nil
 	}
 	owners := b.witness.dynamic.Resource(owner.resource).Namespace(namespace)
-	events, err = owners.Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", owner.name).String()})
+	first, err := owners.Get(ctx, owner.name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	w.owner = first
+	events, err = retry.NewRetryWatcherWithContext(ctx, first.GetResourceVersion(), &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			opts.FieldSelector = fields.OneTermEqualSelector("metadata.name", owner.name).String()
+			return owners.Watch(ctx, opts)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}

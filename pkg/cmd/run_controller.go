@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -31,7 +30,7 @@ type runControllerOptions struct {
 	log           loopLog
 	version       string
 	allNamespaces bool
-	kindNames     []string
+	kinds         loopKinds
 	selector      string
 	workers       int
 	resync        time.Duration
@@ -43,7 +42,6 @@ type runControllerOptions struct {
 	clients       *clients
 	output        string // of a dry run
 
-	kinds   []replica.Kind  // that kindNames name
 	matches labels.Selector // that selector means
 	several bool            // namespaces
 	plans   plans
@@ -70,8 +68,11 @@ those that have not will not get it without help (3), or after --timeout (4).
 With --dry-run it prints what it would do, and writes nothing: no pod, no
 status, no event, no lease.
 
-All kinds that are installed are reconciled; --kinds and --selector leave out some.
-A CRD that is installed later is taken up then.
+The four kinds that this program ships are reconciled where they are installed;
+--kinds and --selector leave out some. With --declared-kinds so is every kind whose
+CRD says by annotations how ("kubectl imoocpod kinds new" makes such CRDs), with
+--kinds those that are named. A CRD that is installed or annotated later is taken
+up then.
 
 With -n and several namespaces each has a loop and a lease of its own. One in
 which rights are missing is tried again later and does not stop the others.`,
@@ -86,6 +87,10 @@ which rights are missing is tried again later and does not stop the others.`,
 
   # Reconcile AppServices and HelloWorlds only, and of these only a team's
   kubectl imoocpod run-controller --kinds appservices,helloworlds -l team=a
+
+  # Reconcile what CRDs declare, too, or one such kind alone
+  kubectl imoocpod run-controller --declared-kinds
+  kubectl imoocpod run-controller --kinds widgets.example.com
 
   # In a script: until all is as wanted, or fail after five minutes
   kubectl imoocpod run-controller --once --timeout 5m
@@ -111,7 +116,7 @@ which rights are missing is tried again later and does not stop the others.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
-	cmd.Flags().StringSliceVar(&o.kindNames, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,appservice'. All that are installed by default.")
+	o.kinds.addFlags(cmd)
 	cmd.Flags().StringVarP(&o.selector, "selector", "l", "", "Reconcile only objects whose labels match, such as 'team=a,env!=test'. One that no longer matches is left alone, with its pods.")
 	cmd.Flags().IntVar(&o.workers, "workers", o.workers, "How many objects are reconciled at the same time.")
 	cmd.Flags().DurationVar(&o.resync, "resync", 0, "How often every object is looked at without an event. Zero means never: nothing needs it, as watches that break are taken up again.")
@@ -144,10 +149,10 @@ func (o *runControllerOptions) check(cmd *cobra.Command) error {
 	if err := o.limits.check(cmd, o.once); err != nil {
 		return err
 	}
-	var err error
-	if o.kinds, err = kindsToReconcile(o.kindNames); err != nil {
-		return usageErrorf(cmd, "--kinds: %v", err)
+	if err := o.kinds.check(cmd, o.streams.In); err != nil {
+		return err
 	}
+	var err error
 	if o.matches, err = labels.Parse(o.selector); err != nil {
 		return usageErrorf(cmd, "--selector: %v", err)
 	}
@@ -249,7 +254,8 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 	loop, err := controller.New(controller.Options{
 		Dynamic:   dynamic,
 		Core:      core,
-		Kinds:     o.kinds,
+		Kinds:     o.kinds.known,
+		Declared:  o.kinds.declarations(),
 		Selector:  o.matches,
 		Namespace: namespace,
 		Workers:   o.workers,
@@ -272,40 +278,8 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 // scope is what a loop in a namespace reconciles.
 func (o *runControllerOptions) scope(namespace string) status.Scope {
 	scope := status.Scope{Namespace: namespace, Selector: o.matches.String()}
-	if len(o.kindNames) > 0 {
-		for _, kind := range o.kinds {
-			scope.Kinds = append(scope.Kinds, kind.CRD())
-		}
-	}
+	o.kinds.scope(&scope)
 	return scope
-}
-
-// kindsToReconcile are the kinds that words name as a person types them, with or
-// without the group; no words mean all.
-func kindsToReconcile(words []string) ([]replica.Kind, error) {
-	all := replica.Shipped()
-	if len(words) == 0 {
-		return all, nil
-	}
-	var named []replica.Kind
-	for _, word := range words {
-		i := slices.IndexFunc(all, func(k replica.Kind) bool {
-			name, group, qualified := strings.Cut(strings.ToLower(word), ".")
-			return (name == k.Singular || name == k.Resource.Resource || name == strings.ToLower(k.Kind)) &&
-				(!qualified || group == k.Resource.Group || group == k.Resource.Version+"."+k.Resource.Group)
-		})
-		if i < 0 {
-			var names []string
-			for _, k := range all {
-				names = append(names, k.Singular)
-			}
-			return nil, fmt.Errorf("%q is none of the kinds that are reconciled: %s", word, strings.Join(names, ", "))
-		}
-		if !slices.ContainsFunc(named, func(k replica.Kind) bool { return k.Resource == all[i].Resource }) {
-			named = append(named, all[i])
-		}
-	}
-	return named, nil
 }
 
 // sayOf takes lines about a namespace.
@@ -348,13 +322,9 @@ func (o *runControllerOptions) announce(c *clients, server string, namespaces []
 	case namespaces[0] != metav1.NamespaceAll:
 		where = "namespace " + namespaces[0]
 	}
-	var kinds []string
-	for _, kind := range o.kinds {
-		kinds = append(kinds, kind.Kind+"s")
-	}
 	if current != "" { // in a pod there is none
 		where += fmt.Sprintf(" of context %q", current)
 	}
-	o.log.say("Reconciling %s in %s at %s. Stop with Ctrl-C.", strings.Join(kinds, ", "), where, server)
+	o.log.say("Reconciling %s in %s at %s. Stop with Ctrl-C.", &o.kinds, where, server)
 	return nil
 }

@@ -67,9 +67,14 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 			errs = append(errs, o.missing(ctx, s, err))
 		}
 	}
-	for _, kind := range o.kinds {
+	for _, kind := range o.kinds.known {
 		if err := leftOut[kind.CRD()]; err != nil && o.anyOf(ctx, kind, namespace) {
 			errs = append(errs, fmt.Errorf("%s are not reconciled: %w", kind.CRD(), err))
+		}
+	}
+	for _, crd := range o.kinds.named {
+		if err := leftOut[crd]; err != nil {
+			errs = append(errs, fmt.Errorf("%s is not reconciled: %w", crd, err))
 		}
 	}
 	if len(errs) > 0 {
@@ -101,12 +106,7 @@ func objectCount(n int) string {
 
 // nameOf is an object's type and name, with the namespace where there are several.
 func (o *runControllerOptions) nameOf(s controller.Standing) string {
-	kind := s.Kind
-	for _, k := range o.kinds {
-		if k.CRD() == s.Kind {
-			kind = k.String()
-		}
-	}
+	kind := s.Of.String()
 	if o.several || o.allNamespaces {
 		return kind + "/" + s.Name + " in namespace " + s.Namespace
 	}

@@ -86,12 +86,7 @@ func (h *hopes) over(ctx context.Context, s controller.Standing) bool {
 
 // judge gives the verdict on an object as it is now.
 func (o *runControllerOptions) judge(ctx context.Context, s controller.Standing) (status.Report, time.Time, error) {
-	t := target{namespace: s.Namespace, name: s.Name}
-	for _, kind := range o.kinds {
-		if kind.CRD() == s.Kind {
-			t.kind = kind
-		}
-	}
+	t := target{kind: s.Of, namespace: s.Namespace, name: s.Name}
 	evidence, _, err := look(ctx, o.clients, t)
 	if err != nil {
 		return status.Report{}, evidence.Now, err

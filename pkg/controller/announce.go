@@ -84,7 +84,10 @@ func (c *Controller) announceState(k key, p plan.Plan) {
 
 // tellTrouble records on the object that it could not be reconciled for a while.
 func (c *Controller) tellTrouble(k key, err error) {
-	o := c.owners[k.kind]
+	o := c.kinds.get(k.kind)
+	if o == nil {
+		return
+	}
 	if obj := o.get(k.namespace, k.name); obj != nil {
 		c.events.Event(eventReference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", err.Error())
 	}

@@ -37,8 +37,9 @@ type Options struct {
 	// Dynamic serves the custom resources and Deployments, Core the pods and events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
-	// Kinds are the kinds to reconcile.
-	Kinds []replica.Kind
+	// Kinds are the kinds to reconcile, Declared those of which CRDs tell besides.
+	Kinds    []replica.Kind
+	Declared Declarations
 	// Selector limits the objects; nil means all. One that no longer matches is
 	// left alone, with what it has.
 	Selector labels.Selector
@@ -74,12 +75,13 @@ type Controller struct {
 	// deployments are those of the namespaces that the loop works in, nodes those of
 	// the cluster.
 	deployments, nodes *supply
-	owners             map[string]*owners
+	kinds              kinds
 	memory             *memory
 	standings          *standings
 	sweeps             chan struct{} // holds at most one call for a sweep
 	events             record.EventRecorder
 	called             rollCall
+	declarations       declarations
 	link               link
 
 	line func(Line)
@@ -121,11 +123,12 @@ func New(opts Options) (*Controller, error) {
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
 			workqueue.TypedRateLimitingQueueConfig[key]{Name: queueName(opts.Namespace), MetricsProvider: metrics}),
-		owners:    map[string]*owners{},
-		memory:    newMemory(),
-		standings: newStandings(metrics.converging),
-		sweeps:    make(chan struct{}, 1),
-		line:      opts.Say,
+		kinds:        kinds{all: map[string]*owners{}},
+		declarations: declarations{Declarations: opts.Declared, refused: map[string]error{}},
+		memory:       newMemory(),
+		standings:    newStandings(metrics.converging),
+		sweeps:       make(chan struct{}, 1),
+		line:         opts.Say,
 	}
 	c.link.say, c.link.down = c.say, map[string]bool{}
 	pods, err := c.podInformer()
@@ -144,13 +147,15 @@ func New(opts Options) (*Controller, error) {
 		c.clock = clock.RealClock{}
 	}
 	for _, kind := range opts.Kinds {
-		metrics.know(kind.CRD())
-		c.owners[kind.CRD()] = &owners{
-			kind:   kind,
-			client: opts.Dynamic.Resource(kind.Resource),
-		}
+		c.kinds.put(c.ownersOf(kind))
 	}
 	return c, nil
+}
+
+// ownersOf makes the cache of a kind's objects, which is yet to be filled.
+func (c *Controller) ownersOf(kind replica.Kind) *owners {
+	c.metrics.know(kind.CRD())
+	return &owners{kind: kind, client: c.dynamic.Resource(kind.Resource), stopped: make(chan struct{})}
 }
 
 // queueName is the queue's in the metrics.
@@ -163,12 +168,12 @@ func queueName(namespace string) string {
 
 // Synced says whether all that there was at the start has been read.
 func (c *Controller) Synced() bool {
-	for _, o := range c.owners {
+	for _, o := range c.kinds.list() {
 		if _, synced := o.cached(); !synced {
 			return false
 		}
 	}
-	return c.pods.HasSynced()
+	return c.pods.HasSynced() && c.declarations.known()
 }
 
 // Run reconciles until the context ends, and returns when the writes under way
@@ -178,6 +183,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	if _, err := c.core.Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner, Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
+	}
+	if c.declarations.any() {
+		if err := c.mayReadDeclarations(ctx); err != nil {
+			return err
+		}
 	}
 	// Events of the last writes are still to be sent when the loop stops.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
@@ -205,9 +215,22 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	running.Go(func() { c.keep(ctx, c.deployments) })
 	running.Go(func() { c.keep(ctx, c.nodes) })
-	for _, o := range c.owners {
+	run := func(o *owners) {
+		ctx, end := context.WithCancel(ctx)
+		o.stop = end
 		running.Go(func() {
+			defer close(o.stopped)
 			if err := c.follow(ctx, o); err != nil {
+				stop(err)
+			}
+		})
+	}
+	for _, o := range c.kinds.list() {
+		run(o)
+	}
+	if c.declarations.any() {
+		running.Go(func() {
+			if err := c.followDeclarations(ctx, run); err != nil {
 				stop(err)
 			}
 		})
@@ -291,7 +314,7 @@ func (c *Controller) because(k key, why ...string) {
 // resyncs puts all objects into the queue, again and again.
 func (c *Controller) resyncs(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) {
-		for _, o := range c.owners {
+		for _, o := range c.kinds.list() {
 			store, _ := o.cached()
 			if store == nil {
 				continue
@@ -303,26 +326,6 @@ func (c *Controller) resyncs(ctx context.Context) {
 			}
 		}
 	}, c.resync)
-}
-
-// kindOf is the kind of the object that a controller reference names, nil if
-// this loop does not reconcile it.
-func (c *Controller) kindOf(ref *metav1.OwnerReference) *replica.Kind {
-	for _, o := range c.owners {
-		if ref.Kind == o.kind.Kind && ref.APIVersion == o.kind.Resource.GroupVersion().String() {
-			return &o.kind
-		}
-	}
-	return nil
-}
-
-// podKindOf is kindOf for the controller reference of a pod: nil also where the
-// objects of the kind have no pods of their own.
-func (c *Controller) podKindOf(ref *metav1.OwnerReference) *replica.Kind {
-	if kind := c.kindOf(ref); kind != nil && kind.Recipe.Plan != replica.PlanDeployment {
-		return kind
-	}
-	return nil
 }
 
 // forbidden says whether an error means that rights are missing.

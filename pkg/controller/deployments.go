@@ -43,19 +43,19 @@ func (c *Controller) deploymentInformer() (cache.SharedIndexInformer, error) {
 			return deployments.List(ctx, opts)
 		},
 		watch: deployments.Watch,
-	}, c.dynamic, &unstructured.Unstructured{}, c.trimDeployment, cache.Indexers{byOwner: indexByOwner}, nil)
+	}, c.dynamic, &unstructured.Unstructured{}, trimDeployment, cache.Indexers{byOwner: indexByOwner}, nil)
 }
 
 // trimDeployment makes the record of a Deployment before it is stored.
-func (c *Controller) trimDeployment(obj any) (any, error) {
+func trimDeployment(obj any) (any, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return obj, nil // already trimmed, or a tombstone
 	}
-	return c.newDeploymentRecord(u)
+	return newDeploymentRecord(u)
 }
 
-func (c *Controller) newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error) {
+func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error) {
 	ref := metav1.GetControllerOfNoCopy(u)
 	r := &deploymentRecord{
 		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion()},
@@ -69,13 +69,15 @@ func (c *Controller) newDeploymentRecord(u *unstructured.Unstructured) (*deploym
 	}
 	r.OwnerReferences = []metav1.OwnerReference{*ref}
 	r.plan.Controller = ref.UID
-	kind := c.kindOf(ref)
-	if kind == nil || kind.Recipe.Plan != replica.PlanDeployment {
+	// The selector, which nobody can change, tells ours, whatever kinds there are,
+	// and has all labels that an owner sets.
+	ours, _, _ := unstructured.NestedStringMap(u.Object, "spec", "selector", "matchLabels")
+	if ours[apis.LabelOwner] != string(ref.UID) {
 		return r, nil
 	}
 	d := &r.plan
 	labels, annotations := map[string]any{}, map[string]any{}
-	for _, name := range []string{apis.LabelOwner, kind.Recipe.NameLabel} {
+	for name := range ours {
 		if value, ok := u.GetLabels()[name]; ok {
 			labels[name] = value
 		}
@@ -189,7 +191,7 @@ func (w *work) apply(ctx context.Context, o *outcome) error {
 	now, err := deployments.Apply(ctx, a.Name, obj, metav1.ApplyOptions{FieldManager: replica.FieldManager, Force: true})
 	switch {
 	case err == nil:
-		record, err := w.c.newDeploymentRecord(now)
+		record, err := newDeploymentRecord(now)
 		if err != nil {
 			return err
 		}
@@ -287,11 +289,11 @@ func (c *Controller) deploymentEvents() cache.ResourceEventHandler {
 func (c *Controller) interestedIn(r *deploymentRecord) []key {
 	var keys []key
 	if ref := metav1.GetControllerOfNoCopy(r); ref != nil {
-		if kind := c.kindOf(ref); kind != nil && kind.Recipe.Plan == replica.PlanDeployment {
-			keys = append(keys, key{kind: kind.CRD(), namespace: r.Namespace, name: ref.Name})
+		if o := c.kinds.of(ref); o != nil && o.kind.Recipe.Plan == replica.PlanDeployment {
+			keys = append(keys, key{kind: o.kind.CRD(), namespace: r.Namespace, name: ref.Name})
 		}
 	}
-	for _, o := range c.owners {
+	for _, o := range c.kinds.by(replica.PlanDeployment) {
 		for _, obj := range o.find(byDeployment, r.Namespace+"/"+r.Name) {
 			keys = append(keys, key{kind: o.kind.CRD(), namespace: r.Namespace, name: obj.GetName()})
 		}

@@ -23,7 +23,7 @@ const crdInterval = time.Second
 // follow watches a kind's objects until the context ends: from when its CRD is
 // installed until it is removed, and again when it is back.
 func (c *Controller) follow(ctx context.Context, o *owners) error {
-	for first := true; ctx.Err() == nil; first = false {
+	for first := !o.declared; ctx.Err() == nil; first = false {
 		if err := c.awaitInstalled(ctx, o, first); err != nil {
 			return err
 		}
@@ -95,12 +95,12 @@ func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) 
 				return false, err
 			}
 			c.sayNotInstalled(notInstalled...)
-		} else if absent && !missing {
+		} else if absent && !missing && !o.declared {
 			c.sayNotInstalled(crd)
 		}
 		switch {
 		case err == nil:
-			if missing {
+			if missing && !o.declared {
 				c.say("%s is installed now", crd)
 			}
 			return true, nil
@@ -152,14 +152,14 @@ func (c *Controller) podEvents() cache.ResourceEventHandler {
 		if !ok || r.controller() == nil {
 			return
 		}
-		kind := c.podKindOf(r.controller())
-		if kind == nil {
+		owners := c.kinds.ofPod(r.controller())
+		if owners == nil {
 			if changed {
 				c.enqueueNamers(r)
 			}
 			return
 		}
-		k := key{kind: kind.CRD(), namespace: r.Namespace, name: r.controller().Name}
+		k := key{kind: owners.kind.CRD(), namespace: r.Namespace, name: r.controller().Name}
 		if how == deleted {
 			c.memory.gone(k, r)
 		}
@@ -188,8 +188,8 @@ func (c *Controller) enqueueNamers(r *podRecord) {
 	if r.deployment == "" {
 		return
 	}
-	for _, o := range c.owners {
-		if len(o.kind.Recipe.Status.PodNames) == 0 || o.kind.Recipe.Plan != replica.PlanDeployment {
+	for _, o := range c.kinds.by(replica.PlanDeployment) {
+		if len(o.kind.Recipe.Status.PodNames) == 0 {
 			continue
 		}
 		for _, obj := range o.find(byUID, string(r.label)) {

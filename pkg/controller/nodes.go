@@ -68,9 +68,9 @@ func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 
 // enqueueAll puts all objects that are reconciled by a plan into the queue.
 func (c *Controller) enqueueAll(plan replica.Plan) {
-	for _, o := range c.owners {
+	for _, o := range c.kinds.by(plan) {
 		store := o.getStore()
-		if store == nil || o.kind.Recipe.Plan != plan {
+		if store == nil {
 			continue
 		}
 		for _, obj := range store.List() {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -18,6 +19,11 @@ import (
 type owners struct {
 	kind   replica.Kind
 	client dynamic.NamespaceableResourceInterface
+	// declared says that a CRD declares the kind: stop ends its informer, and
+	// stopped is closed then.
+	declared bool
+	stop     context.CancelFunc
+	stopped  chan struct{}
 
 	mu    sync.RWMutex
 	store cache.Indexer

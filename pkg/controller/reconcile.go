@@ -23,10 +23,13 @@ const cacheTimeout = time.Second
 // plans, executes, and writes the status if it changed. again is when to look
 // again without an event, zero for not.
 func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration, err error) {
-	owners := c.owners[k.kind]
-	obj := owners.get(k.namespace, k.name)
+	owners := c.kinds.get(k.kind)
+	var obj *unstructured.Unstructured
+	if owners != nil {
+		obj = owners.get(k.namespace, k.name)
+	}
 	// Also for an object that is not in the cache: it may be yet to come.
-	if !c.dryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
+	if owners != nil && !c.dryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
 		if err := c.checkVanished(ctx, k); err != nil {
 			return 0, err
 		}

@@ -34,11 +34,15 @@ const sweepPage = 500
 
 // relabel gives a pod of an owner its identity labels again.
 func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.OwnerReference) (*corev1.Pod, error) {
+	o := c.kinds.of(&owner)
+	if o == nil {
+		return nil, fmt.Errorf("label pod %s again: %s is not reconciled any more", pod.Name, owner.Kind)
+	}
 	bypasses := types.UID(pod.Labels[apis.LabelBypasses])
 	creation := plan.Creation{Slot: plan.SlotOf(pod.Name, owner.Name, owner.UID, bypasses), Bypasses: bypasses}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":    pod.UID, // a precondition: not another pod of the name
-		"labels": identity(nil, *c.kindOf(&owner), owner, creation),
+		"labels": identity(nil, o.kind, owner, creation),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
@@ -126,7 +130,7 @@ func (c *Controller) sweep(ctx context.Context) error {
 		for i := range page.Items {
 			pod := &page.Items[i]
 			ref := metav1.GetControllerOfNoCopy(pod)
-			if ref == nil || c.podKindOf(ref) == nil || c.leftAlone(pod.Namespace, ref) {
+			if ref == nil || c.kinds.ofPod(ref) == nil || c.leftAlone(pod.Namespace, ref) {
 				continue
 			}
 			if _, err := c.relabel(ctx, pod, *ref); err != nil && !apierrors.IsNotFound(err) {
@@ -142,7 +146,10 @@ func (c *Controller) sweep(ctx context.Context) error {
 // leftAlone says that the selector leaves out the object that a reference names,
 // as far as is known.
 func (c *Controller) leftAlone(namespace string, ref *metav1.OwnerReference) bool {
-	o := c.owners[c.kindOf(ref).CRD()]
+	o := c.kinds.of(ref)
+	if o == nil {
+		return true
+	}
 	_, synced := o.cached()
 	return !c.selector.Empty() && synced && o.get(namespace, ref.Name) == nil
 }

@@ -14,12 +14,14 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // Standing is how far the loop is with an object: what its last look came to.
 type Standing struct {
-	// Kind is plural.group.
+	// Kind is plural.group, and Of what is known of that.
 	Kind, Namespace, Name string
+	Of                    replica.Kind
 	// Converged says that the object has what it asks for, Why what is missing.
 	Converged bool
 	Why       string
@@ -116,10 +118,10 @@ func (c *Controller) Settle(ctx context.Context) error {
 // Refused gives the kinds (plural.group) whose objects are not reconciled because
 // of what else may not be read, with the reason.
 func (c *Controller) Refused() map[string]error {
-	refused := map[string]error{}
-	for name, o := range c.owners {
+	refused := c.declarations.wrong()
+	for _, o := range c.kinds.list() {
 		if err := o.getRefused(); err != nil {
-			refused[name] = err
+			refused[o.kind.CRD()] = err
 		}
 	}
 	return refused
@@ -128,8 +130,8 @@ func (c *Controller) Refused() map[string]error {
 // Standings lists those of all objects in the order of their names, and says
 // whether there is nothing to wait for.
 func (c *Controller) Standings() (all []Standing, settled bool) {
-	settled = true
-	for _, o := range c.owners {
+	settled = c.declarations.known()
+	for _, o := range c.kinds.list() {
 		store, synced := o.cached()
 		settled = settled && synced
 		if store == nil {
@@ -145,6 +147,7 @@ func (c *Controller) Standings() (all []Standing, settled bool) {
 			if !known {
 				s = Standing{Kind: k.kind, Namespace: k.namespace, Name: k.name, Why: "not yet looked at"}
 			}
+			s.Of = o.kind
 			all = append(all, s)
 			settled = settled && known && (c.dryRun || s.Converged)
 		}

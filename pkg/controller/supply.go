@@ -61,10 +61,8 @@ func (c *Controller) keep(ctx context.Context, s *supply) {
 		case err != nil && ctx.Err() == nil && !said:
 			c.say("cannot list %s: %v; not reconciled until that is possible: %s", s.resource, err, strings.Join(c.kindsBy(s.plan), ", "))
 			said = true
-			for _, o := range c.owners {
-				if o.kind.Recipe.Plan == s.plan {
-					o.setRefused(err)
-				}
+			for _, o := range c.kinds.by(s.plan) {
+				o.setRefused(err)
 			}
 			c.standings.poke()
 		}
@@ -84,10 +82,8 @@ func (c *Controller) keep(ctx context.Context, s *supply) {
 // kindsBy lists the kinds that are reconciled by a plan.
 func (c *Controller) kindsBy(plan replica.Plan) []string {
 	var names []string
-	for _, o := range c.owners {
-		if o.kind.Recipe.Plan == plan {
-			names = append(names, o.kind.CRD())
-		}
+	for _, o := range c.kinds.by(plan) {
+		names = append(names, o.kind.CRD())
 	}
 	return names
 }

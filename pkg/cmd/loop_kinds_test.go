@@ -3,6 +3,8 @@ package cmd
 import (
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 func TestKindsToReconcile(t *testing.T) {
@@ -13,19 +15,21 @@ func TestKindsToReconcile(t *testing.T) {
 		"ImoocPods,imoocpod":               "ImoocPod",
 		"appservices.appcontroller.k8s.io": "AppService",
 		"helloworld.v1alpha1.test.jiaozi.com,MyDaemonSet": "HelloWorld MyDaemonSet",
-		"deployments":           "error",
-		"imoocpods.example.com": "error",
-		"imoocpods,":            "error",
+		"deployments":                    "error",
+		"imoocpods.example.com,imoocpod": "ImoocPod imoocpods.example.com",
+		"imoocpods,":                     "error",
+		"widgets.":                       "error",
 	} {
 		var list []string
 		if words != "" {
 			list = strings.Split(words, ",")
 		}
-		kinds, err := kindsToReconcile(list)
+		kinds, crds, err := kindsToReconcile(replica.Shipped(), list)
 		var got []string
 		for _, kind := range kinds {
 			got = append(got, kind.Kind)
 		}
+		got = append(got, crds...)
 		if err != nil {
 			got = []string{"error"}
 		}

@@ -1,0 +1,160 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// loopKinds say which kinds a loop reconciles.
+type loopKinds struct {
+	words []string
+	files []string
+	// declared asks for all that CRDs declare.
+	declared bool
+
+	// known are those that it reconciles from the start, named are the CRDs whose
+	// declarations are taken up.
+	known []replica.Kind
+	named []string
+}
+
+func (k *loopKinds) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&k.words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,appservice'. All that this program ships by default. A kind that its CRD declares is named with its group, such as 'widgets.example.com'.")
+	cmd.Flags().BoolVar(&k.declared, "declared-kinds", false, "Reconcile also every kind that a CRD in the cluster declares, now or later. Who may write CRDs then says what is made with the rights of this loop.")
+	cmd.Flags().StringSliceVar(&k.files, "kind-file", nil, "A file with CRDs, whose declarations are taken from there and not from the cluster. '-' reads standard input.")
+}
+
+// check reads what the flags name. in is standard input.
+func (k *loopKinds) check(cmd *cobra.Command, in io.Reader) error {
+	if k.declared && len(k.words) > 0 {
+		return usageErrorf(cmd, "--kinds and --declared-kinds cannot be used together: --kinds names all that is to be reconciled")
+	}
+	shipped := replica.Shipped()
+	known := slices.Clone(shipped)
+	for _, file := range k.files {
+		kinds, err := kindsOfFile(file, in)
+		if err != nil {
+			return usageErrorf(cmd, "--kind-file %s: %w", file, err)
+		}
+		for _, kind := range kinds {
+			// What a file says of a shipped kind is said on purpose.
+			known = slices.DeleteFunc(known, func(other replica.Kind) bool { return other.CRD() == kind.CRD() })
+			known = append(known, kind)
+		}
+	}
+	var err error
+	if k.known, k.named, err = kindsToReconcile(known, k.words); err != nil {
+		return usageErrorf(cmd, "--kinds: %v", err)
+	}
+	return nil
+}
+
+// kindsOfFile reads the kinds that the CRDs in a file declare.
+func kindsOfFile(name string, in io.Reader) ([]replica.Kind, error) {
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close() //nolint:errcheck // it is only read
+		in = file
+	}
+	var kinds []replica.Kind
+	decoder := yaml.NewYAMLOrJSONDecoder(in, 4096)
+	for {
+		crd := &unstructured.Unstructured{}
+		err := decoder.Decode(&crd.Object)
+		switch {
+		case errors.Is(err, io.EOF) && len(kinds) == 0:
+			return nil, errors.New("it holds no CRD")
+		case errors.Is(err, io.EOF):
+			return kinds, nil
+		case err != nil:
+			return nil, err
+		case len(crd.Object) == 0:
+			continue // an empty document
+		case crd.GetKind() != "CustomResourceDefinition":
+			return nil, fmt.Errorf("it holds a %s, and CRDs alone declare kinds", crd.GetKind())
+		}
+		kind, err := replica.Declared(crd)
+		if err != nil {
+			return nil, err
+		}
+		if !kind.Reconciled() {
+			return nil, fmt.Errorf("the CRD %s declares no plan: annotate it with %s", crd.GetName(), replica.AnnotationPlan)
+		}
+		kinds = append(kinds, kind)
+	}
+}
+
+// kindsToReconcile are the kinds that words name as a person types them, with or
+// without the group; no words mean all that are known. A word with a group that
+// is none of these names the CRD of one that is yet to be declared.
+func kindsToReconcile(known []replica.Kind, words []string) (kinds []replica.Kind, crds []string, err error) {
+	if len(words) == 0 {
+		return known, nil, nil
+	}
+	for _, word := range words {
+		i := slices.IndexFunc(known, func(k replica.Kind) bool {
+			name, group, qualified := strings.Cut(strings.ToLower(word), ".")
+			return (name == k.Singular || name == k.Resource.Resource || name == strings.ToLower(k.Kind)) &&
+				(!qualified || group == k.Resource.Group || group == k.Resource.Version+"."+k.Resource.Group)
+		})
+		switch {
+		case i < 0 && strings.Contains(strings.Trim(word, "."), "."):
+			crds = append(crds, strings.ToLower(word))
+		case i < 0:
+			var names []string
+			for _, k := range known {
+				names = append(names, k.Singular)
+			}
+			return nil, nil, fmt.Errorf("%q is none of the kinds that are reconciled: %s; one that its CRD declares is named as PLURAL.GROUP", word, strings.Join(names, ", "))
+		case !slices.ContainsFunc(kinds, func(k replica.Kind) bool { return k.Resource == known[i].Resource }):
+			kinds = append(kinds, known[i])
+		}
+	}
+	return kinds, crds, nil
+}
+
+// declarations say of which CRDs a loop takes up what they declare.
+func (k *loopKinds) declarations() controller.Declarations {
+	return controller.Declarations{All: k.declared, Named: k.named}
+}
+
+// scope puts into the scope of a loop which kinds it reconciles.
+func (k *loopKinds) scope(scope *status.Scope) {
+	scope.Declared = k.declared
+	if len(k.words)+len(k.files) == 0 || k.declared {
+		return
+	}
+	for _, kind := range k.known {
+		scope.Kinds = append(scope.Kinds, kind.CRD())
+	}
+	scope.Kinds = append(scope.Kinds, k.named...)
+}
+
+// String lists the kinds for a person.
+func (k *loopKinds) String() string {
+	var names []string
+	for _, kind := range k.known {
+		names = append(names, kind.Kind+"s")
+	}
+	names = append(names, k.named...)
+	text := strings.Join(names, ", ")
+	if k.declared {
+		text += " and what CRDs declare"
+	}
+	return text
+}

@@ -1,0 +1,218 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// Declarations are the CRDs whose declarations a loop takes up.
+type Declarations struct {
+	// All asks for those of all CRDs, Named for those of some (plural.group).
+	All   bool
+	Named []string
+}
+
+// declarations is what is known of them.
+type declarations struct {
+	Declarations
+	mu sync.Mutex
+	// read says that those which there were at the start have been taken up.
+	read bool
+	// refused is what is wrong with the declarations of some CRDs.
+	refused map[string]error
+}
+
+func (d *declarations) any() bool { return d.All || len(d.Named) > 0 }
+
+// ask says whether the declaration of a CRD is to be taken up.
+func (d *declarations) ask(crd string) bool { return d.All || slices.Contains(d.Named, crd) }
+
+// known says whether all has been taken up that was declared at the start.
+func (d *declarations) known() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.any() || d.read
+}
+
+func (d *declarations) setRead() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.read = true
+}
+
+// wrong gives what is wrong with some, by the names of the CRDs.
+func (d *declarations) wrong() map[string]error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.refused)
+}
+
+// refuse notes what is wrong with the declaration of a CRD, nil for nothing, and
+// says whether that is something new.
+func (d *declarations) refuse(crd string, err error) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.refused[crd]
+	if err == nil {
+		delete(d.refused, crd)
+		return false
+	}
+	d.refused[crd] = err
+	return before == nil || before.Error() != err.Error()
+}
+
+// declaration is what is kept of a CRD: the kind that it declares, or what is
+// wrong with that.
+type declaration struct {
+	metav1.ObjectMeta
+	kind replica.Kind
+	err  error
+}
+
+// declared says whether there is a kind to be reconciled.
+func (d *declaration) declared() bool { return d.err == nil && d.kind.Reconciled() }
+
+// declarationOf reads a CRD. One whose kind is not yet served declares nothing.
+func declarationOf(obj any) (any, error) {
+	crd, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return obj, nil // a tombstone
+	}
+	d := &declaration{ObjectMeta: metav1.ObjectMeta{Name: crd.GetName(), UID: crd.GetUID(), ResourceVersion: crd.GetResourceVersion()}}
+	if replica.Established(crd) {
+		d.kind, d.err = replica.Declared(crd)
+	}
+	return d, nil
+}
+
+func crdResource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+}
+
+// followDeclarations reconciles what CRDs declare, from when they do until they
+// do not any more.
+func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) error {
+	crds := c.dynamic.Resource(crdResource())
+	informer, err := c.informer(source{
+		resource: crdResource().Resource,
+		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return crds.List(ctx, opts)
+		},
+		watch: crds.Watch,
+	}, c.dynamic, &unstructured.Unstructured{}, declarationOf, nil, nil)
+	if err != nil {
+		return err
+	}
+	handle := func(obj any, there bool) {
+		if d, ok := untombed(obj).(*declaration); ok && c.declarations.ask(d.Name) {
+			c.takeUp(ctx, d, there, run)
+		}
+	}
+	handled, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { handle(obj, true) },
+		UpdateFunc: func(_, obj any) { handle(obj, true) },
+		DeleteFunc: func(obj any) { handle(obj, false) },
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
+			c.missDeclarations(informer.GetStore())
+			c.declarations.setRead()
+			c.standings.poke()
+		}
+	}()
+	informer.RunWithContext(ctx)
+	return nil
+}
+
+// missDeclarations says of CRDs that were named and do not declare their kinds.
+func (c *Controller) missDeclarations(store cache.Store) {
+	for _, crd := range c.declarations.Named {
+		obj, _, _ := store.GetByKey(crd)
+		if d, ok := obj.(*declaration); !ok || (d.err == nil && !d.declared()) {
+			c.declarations.refuse(crd, errNotDeclared)
+			c.say("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
+		}
+	}
+}
+
+var errNotDeclared = errors.New("no CRD of the name declares a plan")
+
+// mayReadDeclarations says at the start where the rights for that are missing.
+func (c *Controller) mayReadDeclarations(ctx context.Context) error {
+	_, err := c.dynamic.Resource(crdResource()).List(ctx, metav1.ListOptions{Limit: 1})
+	if forbidden(err) {
+		return fmt.Errorf("list CRDs for what they declare (give the CRDs with --kind-file where that may not be): %w", err)
+	}
+	return err
+}
+
+// takeUp makes the loop reconcile a kind as its CRD declares it now, or not any
+// more. It is called for one CRD after the other.
+func (c *Controller) takeUp(ctx context.Context, d *declaration, there bool, run func(*owners)) {
+	before := c.kinds.get(d.Name)
+	if before != nil && !before.declared {
+		return // it was named at the start, and is as it was then
+	}
+	var wrong error
+	if there {
+		wrong = d.err
+	}
+	after := there && d.declared()
+	switch {
+	case c.declarations.refuse(d.Name, wrong):
+		c.say("%s is not reconciled: %v", d.Name, d.err)
+	case before != nil && !after:
+		c.say("%s is not declared any more: its objects stay, and what they have", d.Name)
+	case before == nil && after:
+		c.say("%s is reconciled by the plan %s, as its CRD declares", d.Name, d.kind.Recipe.Plan)
+	case before != nil && !equality.Semantic.DeepEqual(before.kind, d.kind):
+		c.say("%s is declared in another way: it is reconciled by the plan %s now", d.Name, d.kind.Recipe.Plan)
+	default:
+		return
+	}
+	if before != nil {
+		before.stop()
+		<-before.stopped
+	}
+	switch {
+	case after:
+		o := c.ownersOf(d.kind)
+		o.declared = true
+		c.kinds.put(o)
+		run(o)
+		c.askSweep()
+	case before != nil:
+		c.kinds.remove(before)
+		c.forgetAll(before)
+	}
+	c.standings.poke()
+}
+
+// forgetAll has what is remembered of a kind's objects forgotten.
+func (c *Controller) forgetAll(o *owners) {
+	store, _ := o.cached()
+	if store == nil {
+		return
+	}
+	for _, obj := range store.List() {
+		if u, ok := obj.(*unstructured.Unstructured); ok {
+			c.wake(key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}, "its kind is not reconciled any more")
+		}
+	}
+}

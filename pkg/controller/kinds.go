@@ -1,0 +1,81 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// kinds are those that are reconciled now, each with the cache of its objects,
+// by the names of their CRDs.
+type kinds struct {
+	mu  sync.RWMutex
+	all map[string]*owners
+}
+
+// get returns nil where the kind is not reconciled.
+func (k *kinds) get(crd string) *owners {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.all[crd]
+}
+
+// list is in the order of the names.
+func (k *kinds) list() []*owners {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	list := make([]*owners, 0, len(k.all))
+	for _, o := range k.all {
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(a, b *owners) int { return cmp.Compare(a.kind.CRD(), b.kind.CRD()) })
+	return list
+}
+
+func (k *kinds) put(o *owners) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.all[o.kind.CRD()] = o
+}
+
+func (k *kinds) remove(o *owners) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.all, o.kind.CRD())
+}
+
+// by lists those that are reconciled by a plan.
+func (k *kinds) by(plan replica.Plan) []*owners {
+	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Recipe.Plan != plan })
+}
+
+// of is the kind of the object that a controller reference names, nil if it is
+// not reconciled. In which of its versions the object was seen does not matter.
+func (k *kinds) of(ref *metav1.OwnerReference) *owners {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return nil
+	}
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for _, o := range k.all {
+		if ref.Kind == o.kind.Kind && gv.Group == o.kind.Resource.Group {
+			return o
+		}
+	}
+	return nil
+}
+
+// ofPod is of for the controller reference of a pod: nil also where the objects
+// of the kind have no pods of their own.
+func (k *kinds) ofPod(ref *metav1.OwnerReference) *owners {
+	if o := k.of(ref); o != nil && o.kind.Recipe.Plan != replica.PlanDeployment {
+		return o
+	}
+	return nil
+}

@@ -149,6 +149,11 @@ func (o *checkOptions) checks(ctx context.Context, c *clients) ([]status.Check, 
 		}
 		checks = append(checks, check)
 	}
+	declared, err := checkDeclarations(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	checks = append(checks, declared...)
 	var kinds []string
 	for _, kind := range replica.Shipped() {
 		kinds = append(kinds, kind.CRD())
@@ -185,6 +190,32 @@ func checkCRD(ctx context.Context, client dynamic.Interface, crd *unstructured.U
 		return status.Check{}, err
 	}
 	return status.CheckCRD(crd.GetName(), crd.Object, have.Object), nil
+}
+
+// checkDeclarations looks at the kinds that CRDs declare beside those that are
+// shipped. Who may not list CRDs has none to look at.
+func checkDeclarations(ctx context.Context, client dynamic.Interface) ([]status.Check, error) {
+	crds, err := client.Resource(crdResource()).List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var checks []status.Check
+	for i := range crds.Items {
+		crd := &crds.Items[i]
+		kind, err := replica.Declared(crd)
+		check := status.Check{Name: "kind " + crd.GetName(), State: status.CheckPassed, Message: fmt.Sprintf("declared with the plan %s", kind.Recipe.Plan)}
+		switch {
+		case err == nil && (!kind.Reconciled() || kind.Shipped()):
+			continue
+		case err != nil:
+			check.State, check.Message, check.Fix = status.CheckFailed, err.Error(), []string{"kubectl edit crd " + crd.GetName()}
+		}
+		checks = append(checks, check)
+	}
+	return checks, nil
 }
 
 // verbRights are the rights that a verb needs.

@@ -14,6 +14,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
@@ -149,7 +150,13 @@ func (c *clients) kindOf(ctx context.Context, mapping *meta.RESTMapping) (replic
 	if err != nil {
 		return kind, err
 	}
-	return finder.Declare(ctx, kind)
+	kind, err = finder.Declare(ctx, kind)
+	if wrong := (*replica.DeclarationError)(nil); errors.As(err, &wrong) {
+		// It is as good as none; "kinds" and "check" tell of it.
+		klog.FromContext(ctx).V(1).Info("The declaration of a kind is left out", "kind", kind, "err", err)
+		return kind, nil
+	}
+	return kind, err
 }
 
 // core is the client for pods and events, which speaks protobuf.

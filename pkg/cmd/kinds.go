@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -129,6 +130,7 @@ func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer
 
 // surveyKind finds out about one kind; nil means that it carries no count.
 func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, namespace string) *printer.Kind {
+	kind, wrong := finder.Declare(ctx, kind)
 	finding := finder.Survey(ctx, kind)
 	if finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil {
 		return nil
@@ -136,6 +138,9 @@ func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, 
 	row := &printer.Kind{
 		Kind: kind.Kind, Group: kind.Resource.Group, Version: kind.Resource.Version, Resource: kind.Resource.Resource,
 		Reconciled: kind.Reconciled(), Objects: countOf(ctx, finder.Dynamic.Resource(kind.Resource)),
+	}
+	if declaration := (*replica.DeclarationError)(nil); errors.As(wrong, &declaration) {
+		row.Wrong = declaration.Problems
 	}
 	subresource := ""
 	switch {

@@ -24,6 +24,8 @@ type Kind struct {
 	Objects *int64 `json:"objects,omitempty"`
 	// Reconciled says whether "run-controller" can reconcile it.
 	Reconciled bool `json:"reconciled"`
+	// Wrong is what is wrong with the declaration by which it should be.
+	Wrong []string `json:"wrong,omitempty"`
 }
 
 // Kinds writes a row for each resource type.
@@ -40,11 +42,25 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 				field += fmt.Sprintf(" (+%d)", more)
 			}
 		}
-		rows = append(rows, []string{k.Kind, orNone(k.Group), orNone(field), k.Found, yesNo(k.MayScale), known(k.Objects), yesNo(&k.Reconciled)})
+		rows = append(rows, []string{k.Kind, orNone(k.Group), orNone(field), k.Found, yesNo(k.MayScale), known(k.Objects), reconciled(k)})
 	}
 	p := &text{w: w}
 	p.table(rows)
+	if wide {
+		for _, k := range kinds {
+			for _, problem := range k.Wrong {
+				p.line("%s.%s declares what cannot be: %s", k.Resource, k.Group, problem)
+			}
+		}
+	}
 	return p.err
+}
+
+func reconciled(k *Kind) string {
+	if len(k.Wrong) > 0 {
+		return "wrongly declared"
+	}
+	return yesNo(&k.Reconciled)
 }
 
 func yesNo(b *bool) string {

@@ -150,7 +150,7 @@ func (f *Finder) Serves(kind Kind, subresource string) (bool, error) {
 }
 
 // Declare adds to a kind what its CRD declares of it, if this user may read that.
-// What cannot be is as good as not declared: "kinds" and "check" tell of it.
+// What cannot be is a DeclarationError, and leaves the kind as it is.
 func (f *Finder) Declare(ctx context.Context, kind Kind) (Kind, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kind, nil
@@ -159,10 +159,11 @@ func (f *Finder) Declare(ctx context.Context, kind Kind) (Kind, error) {
 	if err != nil || crd == nil {
 		return kind, err
 	}
-	if declared, err := Declared(crd); err == nil {
+	declared, err := Declared(crd)
+	if err == nil && declared.Reconciled() {
 		kind.ReplicasPath, kind.Recipe = declared.ReplicasPath, declared.Recipe
 	}
-	return kind, nil
+	return kind, err
 }
 
 // crd reads the CRD of a kind: nil for built-in kinds, and where this user may

@@ -96,6 +96,13 @@ func startInner(t *testing.T, namespace string, clk clock.PassiveClock, intercep
 // startInnerFor is startInner for any kinds.
 func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clock.PassiveClock, interceptors ...interceptor) *innerLoop {
 	t.Helper()
+	return startInnerWith(t, controller.Options{Kinds: kinds, Namespace: namespace, Clock: clk}, interceptors...)
+}
+
+// startInnerWith is startInner with options of which the clients and what is to
+// be seen of it are filled in.
+func startInnerWith(t *testing.T, opts controller.Options, interceptors ...interceptor) *innerLoop {
+	t.Helper()
 	l := &innerLoop{done: make(chan struct{}), metrics: controller.NewMetrics("test")}
 	// A loop that is killed fails at what it had begun, and client-go says so.
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.log)))
@@ -123,11 +130,9 @@ func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clo
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Controller, err = controller.New(controller.Options{
-		Dynamic: custom, Core: core, Kinds: kinds,
-		Namespace: namespace, Workers: 2, Clock: clk, Metrics: l.metrics,
-		Say: func(line controller.Line) { _, _ = fmt.Fprintf(&l.said, "%s: %s\n", line.Name, line.Text) },
-	})
+	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, l.metrics
+	opts.Say = func(line controller.Line) { _, _ = fmt.Fprintf(&l.said, "%s: %s\n", line.Name, line.Text) }
+	l.Controller, err = controller.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,333 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// crdOf is the CRD of a kind in a group, with the properties of its spec and
+// status and the subresources that it has beside /status, as YAML flows.
+func crdOf(group, kind, spec, status, subresources string, annotations ...string) string {
+	plural := strings.ToLower(kind) + "s"
+	return fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: %[2]s.%[1]s
+  annotations: {%[7]s}
+spec:
+  group: %[1]s
+  names: {kind: %[3]s, listKind: %[3]sList, plural: %[2]s, singular: %[8]s}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}%[6]s}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {%[4]s}}
+          status: {type: object, properties: {%[5]s}}
+`, group, plural, kind, spec, status, subresources, strings.Join(annotations, ", "), strings.ToLower(kind))
+}
+
+// Parts of such CRDs.
+const (
+	sizeAndImage  = "size: {type: integer, format: int32, minimum: 0}, image: {type: string}"
+	observed      = "observedGeneration: {type: integer, format: int64}"
+	someCondition = `conditions: {type: array, items: {type: object, required: [type, status, lastTransitionTime, reason, message], properties: {
+  type: {type: string}, status: {type: string}, reason: {type: string, minLength: 1}, message: {type: string}, lastTransitionTime: {type: string, format: date-time}, observedGeneration: {type: integer}}}}`
+	podTemplate = "pod: {type: object, x-kubernetes-preserve-unknown-fields: true}"
+)
+
+// kindIn is what a CRD declares.
+func kindIn(t *testing.T, manifest string) replica.Kind {
+	t.Helper()
+	crd := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &crd.Object); err != nil {
+		t.Fatal(err)
+	}
+	kind, err := replica.Declared(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kind
+}
+
+// gadget keeps pods from a template, and has no /scale and few status fields.
+func gadget(group string) string {
+	return crdOf(group, "Gadget", "size: {type: integer, format: int32, minimum: 0}, "+podTemplate, "live: {type: integer}, readyReplicas: {type: integer}", "",
+		"imoocpod.dev/plan: pods", "imoocpod.dev/replicas-path: .spec.size", "imoocpod.dev/template-path: .spec.pod", "imoocpod.dev/current-path: .status.live")
+}
+
+// site keeps a Deployment, with a command and an environment, behind /scale.
+func site(group string) string {
+	return crdOf(group, "Site", sizeAndImage+", run: {type: array, items: {type: string}}, env: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}",
+		observed+", "+someCondition+", selector: {type: string}, replicas: {type: integer}, availableReplicas: {type: integer}, names: {type: array, items: {type: string}}",
+		", scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}",
+		"imoocpod.dev/plan: deployment", "imoocpod.dev/image-path: .spec.image", "imoocpod.dev/command-path: .spec.run", "imoocpod.dev/env-path: .spec.env",
+		"imoocpod.dev/name-label: site", "imoocpod.dev/pod-names-path: .status.names")
+}
+
+// agent keeps a pod on every node.
+func agent(group string) string {
+	return crdOf(group, "Agent", "image: {type: string}", observed+", "+someCondition+", desiredNumberScheduled: {type: integer}, currentNumberScheduled: {type: integer}, numberReady: {type: integer}", "",
+		"imoocpod.dev/plan: nodes", "imoocpod.dev/image-path: .spec.image", "imoocpod.dev/image: nginx")
+}
+
+// images are those of the pods, each once.
+func images(pods []corev1.Pod) []string {
+	var all []string
+	for _, pod := range pods {
+		all = append(all, pod.Spec.Containers[0].Image)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// A kind for each plan, declared by nothing but its CRD, is created, scaled,
+// rolled, restarted, described and deleted like those that are shipped.
+func TestDeclaredKinds(t *testing.T) {
+	t.Parallel()
+	const group = "declared.example.com"
+	for _, crd := range []string{gadget(group), site(group), agent(group)} {
+		installKind(t, kindIn(t, crd), crd)
+	}
+	ns := newNamespace(t)
+	l := startLoop(t, ns, "--declared-kinds")
+	for _, says := range []string{"and what CRDs declare", "gadgets.declared.example.com is reconciled by the plan pods, as its CRD declares"} {
+		l.says(says)
+	}
+	nodes := len(nodeNames(t))
+	for kind, test := range map[string]struct {
+		create []string
+		pods   int
+		roll   string
+	}{
+		"gadget": {[]string{"--replicas", "3", "--image", "web:v1"}, 3, `{"spec":{"pod":{"spec":{"containers":[{"name":"main","image":"web:v2"}]}}}}`},
+		"site":   {[]string{"--replicas", "3", "--image", "web:v1", "--set", ".spec.env[0].name=TIER", "--set", ".spec.env[0].value=front", "--", "serve", "-v"}, 3, `{"spec":{"image":"web:v2"}}`},
+		"agent":  {[]string{"--image", "web:v1"}, nodes, `{"spec":{"image":"web:v2"}}`},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			name := kind + "." + group + "/" + kind
+			o := &owner{t: t, kind: kindIn(t, map[string]string{"gadget": gadget(group), "site": site(group), "agent": agent(group)}[kind]), namespace: ns, name: kind}
+			pods := func() []corev1.Pod {
+				return slices.DeleteFunc(o.livePods(), func(pod corev1.Pod) bool { return !strings.HasPrefix(pod.Name, kind) })
+			}
+			create := []string{"create", name}
+			imoocpod(t, ns, append(create, test.create...)...)
+			imoocpod(t, ns, "status", name, "--wait", "--timeout", "2m")
+			if n := len(pods()); n != test.pods {
+				t.Fatalf("it is ready with %d pods, want %d", n, test.pods)
+			}
+			if kind == "site" {
+				main := pods()[0].Spec.Containers[0]
+				if pods()[0].Labels["site"] != "site" || !slices.Equal(main.Command, []string{"serve", "-v"}) || len(main.Env) != 1 || main.Env[0].Value != "front" {
+					t.Errorf("its pods have the labels %v, and run %+v", pods()[0].Labels, main)
+				}
+			}
+			if r := kubectl(t, ns, "imoocpod", "scale", name, "--replicas", "5", "--timeout", "2m"); kind == "agent" {
+				if r.code == 0 || !strings.Contains(r.stderr, "it runs one pod per node") {
+					t.Errorf("scaled: %+v", r)
+				}
+			} else {
+				must(t, r)
+				if n := len(pods()); n != 5 {
+					t.Errorf("it is scaled to %d pods, want 5", n)
+				}
+			}
+			o.patch("%s", test.roll)
+			imoocpod(t, ns, "status", name, "--wait", "--timeout", "2m")
+			eventually(t, "all pods are of the new image", func() bool { return slices.Equal(images(pods()), []string{"web:v2"}) })
+			imoocpod(t, ns, "restart", name, "--wait", "--timeout", "2m")
+			for _, pod := range pods() {
+				if pod.Annotations["kubectl.kubernetes.io/restartedAt"] == "" {
+					t.Errorf("pod %s was not restarted", pod.Name)
+				}
+			}
+			if described := imoocpod(t, ns, "describe", name); !strings.Contains(described, "web:v2") || !strings.Contains(described, kind+"-") {
+				t.Errorf("described as\n%s", described)
+			}
+			imoocpod(t, ns, "delete", name, "--cascade=foreground")
+			eventually(t, "its pods are gone", func() bool { return len(pods()) == 0 })
+		})
+	}
+}
+
+// A CRD as kubebuilder scaffolds one, with a size and an image, becomes an
+// operator's by kubectl annotate, while the loop runs. What is declared anew is
+// taken up, what cannot be is told and ends the loop for the kind alone, and
+// when nothing is declared any more the objects stay as they are.
+func TestAnnotateAKind(t *testing.T) {
+	t.Parallel()
+	const group = "annotated.example.com"
+	crd := crdOf(group, "Memcached", sizeAndImage+", other: {type: string}", someCondition, "")
+	plain := replica.Kind{Resource: resourceOf("memcacheds." + group), Kind: "Memcached", ReplicasPath: []string{"spec", "size"}}
+	plain.Resource.Version = "v1"
+	installKind(t, plain, crd)
+	annotate := func(annotations ...string) {
+		t.Helper()
+		must(t, kubectl(t, "", append([]string{"annotate", "--overwrite", "crd", plain.CRD()}, annotations...)...))
+	}
+	ns := newNamespace(t)
+	l := startLoop(t, ns, "--kinds", plain.CRD())
+	l.says("memcacheds.annotated.example.com is not reconciled: no CRD of the name declares a plan; waiting for it")
+	foo := newOwner(t, ns, plain, "foo", map[string]any{"size": int64(3), "image": "web:v1", "other": "web:v9"})
+
+	annotate("imoocpod.dev/plan=pods", "imoocpod.dev/image-path=.spec.image", "imoocpod.dev/replicas-path=.spec.size")
+	l.says("memcacheds.annotated.example.com is reconciled by the plan pods, as its CRD declares")
+	imoocpod(t, ns, "status", "memcached/foo", "--wait", "--timeout", "2m")
+	if pods := foo.livePods(); len(pods) != 3 || !slices.Equal(images(pods), []string{"web:v1"}) {
+		t.Fatalf("it is ready with %v", pods)
+	}
+
+	annotate("imoocpod.dev/image-path=.spec.other")
+	l.says("memcacheds.annotated.example.com is declared in another way: it is reconciled by the plan pods now")
+	eventually(t, "the pods are replaced", func() bool {
+		pods := foo.livePods()
+		return len(pods) == 3 && slices.Equal(images(pods), []string{"web:v9"})
+	})
+
+	annotate("imoocpod.dev/image-path=.spec.imgae")
+	l.says("memcacheds.annotated.example.com is not reconciled: the CRD memcacheds.annotated.example.com declares what cannot be: imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
+	foo.scale(1)
+	annotate("imoocpod.dev/image-path=.spec.image")
+	eventually(t, "the kind is reconciled again", func() bool {
+		pods := foo.livePods()
+		return len(pods) == 1 && slices.Equal(images(pods), []string{"web:v1"})
+	})
+
+	annotate("imoocpod.dev/plan-")
+	l.says("memcacheds.annotated.example.com is not declared any more: its objects stay, and what they have")
+	foo.scale(2)
+	annotate("imoocpod.dev/plan=pods")
+	eventually(t, "the kind is reconciled once more", func() bool { return len(foo.livePods()) == 2 })
+	if r := kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.code != exitError || !strings.Contains(r.stderr, "nothing.annotated.example.com is not reconciled: no CRD of the name declares a plan") {
+		t.Errorf("a kind that nobody declares: %+v", r)
+	}
+}
+
+// What is wrong with a declaration is told where people look for kinds and for
+// what is not in place. It is not parallel: check fails for all while it is there.
+func TestWrongDeclarationIsTold(t *testing.T) { //nolint:paralleltest // see above
+	const group = "wrong.example.com"
+	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)
+	installKind(t, kindIn(t, gadget(group)), crd)
+	const problem = "imoocpod.dev/current-path: .status.alive is not in the schema of version v1"
+	if listed := imoocpod(t, "", "kinds", "-o", "wide"); !strings.Contains(listed, "gadgets.wrong.example.com declares what cannot be: "+problem) {
+		t.Errorf("kinds lists\n%s", listed)
+	}
+	if checked := kubectl(t, "", "imoocpod", "check"); checked.code == 0 || !strings.Contains(checked.stdout, problem) || !strings.Contains(checked.stdout, "kubectl edit crd gadgets.wrong.example.com") {
+		t.Errorf("check says, with exit code %d,\n%s", checked.code, checked.stdout)
+	}
+}
+
+// Where the CRDs may not be read, a file says the same.
+func TestKindFile(t *testing.T) {
+	t.Parallel()
+	const group = "filed.example.com"
+	crd := gadget(group)
+	bare := crd[:strings.Index(crd, "  annotations:")] + crd[strings.Index(crd, "spec:\n"):]
+	installKind(t, kindIn(t, crd), bare)
+	ns := newNamespace(t)
+	file := writeFile(t, "\n---\n"+crd)
+	startLoop(t, ns, "--kind-file", file)
+	foo := newOwner(t, ns, kindIn(t, crd), "foo", map[string]any{"size": int64(2), "pod": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}})
+	eventually(t, "it has its pods, and says so", func() bool { return len(foo.livePods()) == 2 && foo.count([]string{"status", "readyReplicas"}) == 2 })
+	for content, says := range map[string]string{
+		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
+		"":                            "it holds no CRD",
+		"{apiVersion: v1, kind: Pod}": "it holds a Pod, and CRDs alone declare kinds",
+		strings.Replace(crd, ".spec.size", ".spec.sise", 1): "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
+	} {
+		if r := kubectl(t, ns, "imoocpod", "run-controller", "--kind-file", writeFile(t, content)); r.code != exitUsage || !strings.Contains(r.stderr, says) {
+			t.Errorf("a file for which it should be said that %s: %+v", says, r)
+		}
+	}
+}
+
+// The kinds that the program brings with it go through the same door: what their
+// CRDs declare is all that a loop needs.
+func TestShippedKindsByTheirDeclarations(t *testing.T) {
+	t.Parallel()
+	installOnce(t)
+	crds, err := deploy.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := newNamespace(t)
+	var kinds []replica.Kind
+	var names []string
+	for _, crd := range crds {
+		kind, err := replica.Declared(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds, names = append(kinds, kind), append(names, crd.GetName())
+	}
+	l := startInnerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: names}})
+	for _, kind := range kinds {
+		spec := map[string]any{}
+		if len(kind.ReplicasPath) > 0 {
+			spec[kind.ReplicasPath[1]] = int64(2)
+		}
+		if kind.Kind == "MyDaemonSet" || kind.Kind == "AppService" {
+			spec["image"] = "nginx"
+		}
+		if kind.Kind == "AppService" {
+			spec["deploymentName"] = "web"
+		}
+		newOwner(t, ns, kind, strings.ToLower(kind.Kind), spec).ready("as its CRD declares")
+	}
+	if said := l.output(); strings.Contains(said, "is not reconciled") {
+		t.Errorf("the loop said\n%s", said)
+	}
+}
+
+// What holds at every crash point holds for kinds that are declared.
+func TestEveryCrashPointOfADeclaredKind(t *testing.T) {
+	t.Parallel()
+	const group = "crashing.example.com"
+	kind := kindIn(t, gadget(group))
+	installKind(t, kind, gadget(group))
+	everyCrashPoint(t, 12, func(t *testing.T, k int64, way string) int64 {
+		ns := newNamespace(t)
+		w := watchPods(t, ns)
+		d := newDriver(t, ns, w)
+		template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}
+		foo := newOwner(t, ns, kind, "foo", map[string]any{"size": int64(3), "pod": template})
+		writes := startCrashing(d, kind, k, way)
+		settled := func(n int, image string) {
+			t.Helper()
+			eventually(t, fmt.Sprintf("there are %d pods of %s", n, image), func() bool {
+				pods := foo.livePods()
+				return len(pods) == n && (n == 0 || slices.Equal(images(pods), []string{image})) && foo.count([]string{"status", "readyReplicas"}) == n
+			})
+		}
+		settled(3, "web:v1")
+		foo.patch(`{"spec":{"pod":{"spec":{"containers":[{"name":"main","image":"web:v2"}]}}}}`)
+		settled(3, "web:v2")
+		foo.scale(1)
+		settled(1, "web:v2")
+		foo.scale(0)
+		settled(0, "")
+		d.close()
+		if most := w.mostLive(foo.get().GetUID()); most > 3 {
+			t.Errorf("%d live pods at once for 3 slots", most)
+		}
+		return writes.Load()
+	})
+}

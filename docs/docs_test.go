@@ -182,6 +182,30 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
+// TestDiagram holds the picture of the loop to the code: what it names beside a
+// file is declared there.
+func TestDiagram(t *testing.T) {
+	_, picture, _ := strings.Cut(read(t, "docs/how-it-works.md"), "```\n")
+	picture, _, _ = strings.Cut(picture, "```")
+	named := regexp.MustCompile(`(\w+\.go|plan/): (\w+(?:, \w+)*)`).FindAllStringSubmatch(picture, -1)
+	if len(named) == 0 {
+		t.Error("docs/how-it-works.md has no picture that names code")
+	}
+	for _, m := range named {
+		var code strings.Builder
+		for _, path := range files(t) {
+			if strings.HasPrefix(path, "pkg/controller/"+m[1]) {
+				code.WriteString(read(t, path))
+			}
+		}
+		for name := range strings.SplitSeq(m[2], ", ") {
+			if !regexp.MustCompile(`(?m)^(type|func|func \(.*?\)) ` + name + `\b`).MatchString(code.String()) {
+				t.Errorf("docs/how-it-works.md shows %s in %s, and it is not there", name, m[1])
+			}
+		}
+	}
+}
+
 // elsewhere are files that documents name and that are not there: those of the
 // example in adding-a-kind.md, of the tutorials, and of the first release.
 func elsewhere() []string {

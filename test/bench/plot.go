@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"image/color"
+	"os"
+	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -30,6 +34,7 @@ func look(subject string) (color.Color, draw.GlyphDrawer, []vg.Length) {
 
 // newPicture has a white ground, which a dark page does not show through.
 func newPicture(title, x, y string) *plot.Plot {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.BackgroundColor = color.White
@@ -65,12 +70,12 @@ func (r *results) drawScale(path string) error {
 		p.Add(line, dots)
 		p.Legend.Add(subject, line, dots)
 	}
-	return p.Save(width, height, path)
+	return save(p, path)
 }
 
 // drawCurve draws the pods that were there against the seconds since the request.
 func (r *results) drawCurve(path string) error {
-	p := newPicture("Pods that are there", "seconds", "pods")
+	p := newPicture("Pods that are there, on the way up", "seconds", "pods")
 	longest := 0.0
 	for _, subject := range subjects() {
 		concurrency := 0
@@ -102,7 +107,22 @@ func (r *results) drawCurve(path string) error {
 	p.Legend.Left = false
 	p.Legend.Top = false
 	p.Legend.XOffs, p.Legend.YOffs = -vg.Points(8), vg.Points(8)
-	return p.Save(width, height, path)
+	return save(p, path)
+}
+
+// save writes a picture. Whoever looks at it may lack the font that it was
+// measured with.
+func save(p *plot.Plot, path string) error {
+	picture, err := p.WriterTo(width, height, "svg")
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if _, err := picture.WriteTo(&b); err != nil {
+		return err
+	}
+	text := strings.ReplaceAll(b.String(), "font-family:Liberation Sans", "font-family:Liberation Sans,Arial,sans-serif")
+	return os.WriteFile(path, []byte(text), 0o644)
 }
 
 // middle is the run whose time is the median, or next to it.

@@ -41,7 +41,7 @@ func (r *results) write(dir string) error {
 	if err := text.Execute(&b, r.fields()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), append(bytes.TrimSpace(b.Bytes()), '\n'), 0o600)
+	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), append(bytes.TrimSpace(b.Bytes()), '\n'), 0o644)
 }
 
 // fields are what the text of the report has places for.

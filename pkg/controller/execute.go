@@ -258,8 +258,10 @@ func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion strin
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
+	// A CRD may have no place for a part of it, which is then dropped: that is no
+	// reason to warn the person who runs the loop.
 	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: replica.FieldManager}, "status")
+		metav1.PatchOptions{FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil

@@ -80,6 +80,9 @@ func encodeStatus(at replica.StatusPaths, s plan.Status) (map[string]any, error)
 	for count, path := range counts(at, &s) {
 		put(int64(*count), path)
 	}
+	for name, value := range at.Empty {
+		put(value, []string{"status", name})
+	}
 	put(s.ObservedGeneration, at.ObservedGeneration)
 	put(held["conditions"], at.Conditions)
 	put(s.Selector, at.Selector)

@@ -202,7 +202,54 @@ func (d *declaration) readStatus(plan Plan, scaled func(string) string) StatusPa
 		at.Conditions = path
 		d.checkConditions()
 	}
+	at.Empty = d.demanded(at)
 	return at
+}
+
+// demanded gives an empty value to each field of the status that is required and
+// to which nothing is declared to go: without, no status could be written.
+func (d *declaration) demanded(at StatusPaths) map[string]any {
+	var empty map[string]any
+	status := fields(d.schema, "properties", "status")
+	said := [][]string{at.Selector, at.Desired, at.Current, at.Updated, at.Ready, at.Available, at.PodNames, at.ObservedGeneration, at.Conditions}
+	for _, name := range texts(status["required"]) {
+		if slices.ContainsFunc(said, func(path []string) bool { return len(path) > 1 && path[1] == name }) {
+			continue
+		}
+		value, may := emptyValue(fields(status, "properties", name))
+		if !may {
+			d.problem(".status.%s is required, and nothing is declared to go there", name)
+			continue
+		}
+		if empty == nil {
+			empty = map[string]any{}
+		}
+		empty[name] = value
+	}
+	return empty
+}
+
+// emptyValue is the one of a type, if a schema takes it.
+func emptyValue(schema map[string]any) (value any, may bool) {
+	for _, bound := range []string{"enum", "minLength", "pattern", "format", "minItems", "minProperties", "required", "x-kubernetes-validations"} {
+		if _, bounded := schema[bound]; bounded && (bound != "format" || schema["type"] == "string") {
+			return nil, false
+		}
+	}
+	switch schema["type"] {
+	case "integer", "number":
+		least, bounded := integer(schema["minimum"])
+		return int64(0), !bounded || least <= 0
+	case "string":
+		return "", true
+	case "boolean":
+		return false, true
+	case "array":
+		return []any{}, true
+	case "object":
+		return map[string]any{}, true
+	}
+	return nil, false
 }
 
 // checkConditions finds where conditions are not those of the API conventions,

@@ -130,6 +130,15 @@ func TestDeclared(t *testing.T) {
 			want: Recipe{Plan: PlanNodes, ImagePath: path("spec.image"),
 				Status: StatusPaths{Ready: path("status.numberReady"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
 		},
+		"a status that demands more": {
+			annotations: map[string]string{"plan": "nodes", "image": "nginx", "ready-path": ".status.live"},
+			change: func(crd map[string]any) {
+				status := fields(stored(crd), "schema", "openAPIV3Schema", "properties", "status")
+				status["required"] = []any{"live", "names", "readyReplicas", "conditions"}
+			},
+			want: Recipe{Plan: PlanNodes, Image: "nginx", Status: StatusPaths{Ready: path("status.live"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions,
+				Empty: map[string]any{"names": []any{}, "readyReplicas": int64(0)}}},
+		},
 		"a status without what others have": {
 			annotations: map[string]string{"plan": "nodes", "image": "nginx"},
 			change: func(crd map[string]any) {
@@ -182,6 +191,11 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 		"no status subresource":   {nil, func(crd map[string]any) { delete(stored(crd), "subresources") }, "version v1 has no subresources.status"},
 		"not served":              {nil, func(crd map[string]any) { stored(crd)["served"] = false }, `the version "v1" in which objects are stored is not served`},
 		"in no namespace":         {nil, func(crd map[string]any) { fields(crd, "spec")["scope"] = "Cluster" }, ".spec.scope is Cluster"},
+		"a status that demands what nobody knows": {nil, func(crd map[string]any) {
+			status := fields(stored(crd), "schema", "openAPIV3Schema", "properties", "status")
+			status["required"] = []any{"phase"}
+			fields(status, "properties")["phase"] = map[string]any{"type": "string", "enum": []any{"Up", "Down"}}
+		}, ".status.phase is required, and nothing is declared to go there"},
 		"conditions of its own": {nil, func(crd map[string]any) {
 			fields(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions", "items")["required"] = []any{"severity"}
 		}, ".status.conditions[*].severity is required"},

@@ -49,6 +49,9 @@ type StatusPaths struct {
 	PodNames []string
 	// ObservedGeneration and Conditions are where the API conventions have them.
 	ObservedGeneration, Conditions []string
+	// Empty holds what is written into fields of .status that the schema demands,
+	// and for which there is nothing to say.
+	Empty map[string]any
 }
 
 // Reconciled says whether "run-controller" reconciles the kind.

@@ -243,8 +243,9 @@ PS1='ready> '
 
 // In a terminal, through the script of kubectl itself: a name is completed,
 // several are listed with how they are doing, and what a shell would take apart
-// is quoted. bash is there wherever these
-// tests can be built; other shells are tried if they are there.
+// is quoted. bash is there wherever these tests can be run, as make takes it for
+// its shell; the other two are where CI installs them, and need nothing of ours
+// that bash does not: their scripts are cobra's and ask the same.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	installKinds(t)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -90,7 +89,7 @@ func examplesInNamespaces() map[string][]try {
 	const two, three = "kubectl imoocpod scale foo --replicas 2", "kubectl imoocpod create foo --replicas 3"
 	const replaced = "kubectl delete imoocpod foo && " + three
 	return map[string][]try{
-		"kubectl-imoocpod": {{says: "✔ loop"}, {before: none, says: "foo created"}, {says: "deployment.apps/web scaled"}},
+		"": {{says: "✔ loop"}, {before: none, says: "foo created"}, {says: "deployment.apps/web scaled"}},
 		"create": {
 			{says: "imoocpod.batch.tutorial.kubebuilder.io/foo created"}, {before: none, says: "foo created"},
 			{says: "web created"}, {says: "nap created"}, {says: "appservice.appcontroller.k8s.io/foo created"},
@@ -114,7 +113,12 @@ func examplesInNamespaces() map[string][]try {
 			{says: "condition met"}, {says: "deployment.apps/web condition met"}, {says: "condition met"},
 			{before: none, says: "condition met"}, {before: three, says: "condition met"},
 		},
-		"kinds":      {{says: "ImoocPod"}, {says: "Elasticsearch"}},
+		"kinds": {{says: "ImoocPod"}, {says: "Elasticsearch"}},
+		"kinds new": {
+			{says: "customresourcedefinition.apiextensions.k8s.io/foos.example.com created"},
+			{}, // it goes into a file
+			{says: `"plural": "agents"`},
+		},
 		"check":      {{says: "✔ loop"}, {says: "alice may not create", code: 1}, {says: `"passed": true`}},
 		"completion": {{says: "kubectl_complete-imoocpod created"}, {says: "kubectl_complete-imoocpod deleted"}, {}},
 		"options":    {{says: "--kubeconfig"}},
@@ -156,8 +160,8 @@ func TestExamples(t *testing.T) {
 	// Of each group in one namespace, one after the other.
 	for _, group := range [][]string{
 		{"create"},
-		{"kubectl-imoocpod"},
-		{"status", "describe", "check", "kinds", "version", "options", "completion"},
+		{""},
+		{"status", "describe", "check", "kinds", "kinds new", "version", "options", "completion"},
 		{"scale", "restart", "wait", "delete"},
 		{"run-controller"},
 	} {
@@ -203,29 +207,32 @@ func TestExamplesForAll(t *testing.T) {
 	}
 	imoocpod(t, "", "install")
 	others := examplesInNamespaces()
-	for _, verb := range verbs() {
-		if others[verb.Name()] == nil && all[verb.Name()] == nil {
-			t.Errorf("no test runs the examples of %s", verb.Name())
+	for verb := range verbs() {
+		if others[verb] == nil && all[verb] == nil {
+			t.Errorf("no test runs the examples of %q", verb)
 		}
 	}
 }
 
-// verbs are all commands, and the program itself.
-func verbs() []*cobra.Command {
-	root := cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard())
-	return append(root.Commands(), root)
+// verbs are all commands by what is typed, "" the program itself.
+func verbs() map[string]*cobra.Command {
+	all := map[string]*cobra.Command{}
+	var add func(name string, c *cobra.Command)
+	add = func(name string, c *cobra.Command) {
+		all[name] = c
+		for _, below := range c.Commands() {
+			add(strings.TrimSpace(name+" "+below.Name()), below)
+		}
+	}
+	add("", cmd.NewRootCommand("", genericiooptions.NewTestIOStreamsDiscard()))
+	return all
 }
 
 // examplesOf are the command lines in the help of a verb, which are so many.
 func examplesOf(t *testing.T, verb string, many int) []string {
 	t.Helper()
-	all := verbs()
-	i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == verb })
-	if i < 0 {
-		t.Fatalf("there is no verb %s", verb)
-	}
 	var lines []string
-	for line := range strings.Lines(all[i].Example) {
+	for line := range strings.Lines(verbs()[verb].Example) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			lines = append(lines, line)
 		}
@@ -257,7 +264,7 @@ func (want try) run(t *testing.T, env []string, line string) {
 		}
 	}
 	c := exec.CommandContext(t.Context(), "bash", "-c", line)
-	c.Env = env
+	c.Env, c.Dir = env, t.TempDir()
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, in, err := os.Pipe()
 	if err != nil {

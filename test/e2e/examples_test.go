@@ -127,6 +127,8 @@ func examplesInNamespaces() map[string][]try {
 			{before: replaced, says: "3 of 3 pods are ready", goesOn: true},
 			{}, // see examplesForAll
 			{says: "namespaces team-a, team-b", goesOn: true}, {says: "Reconciling AppServices, HelloWorlds", goesOn: true},
+			{says: "and what CRDs declare", goesOn: true},
+			{says: "widgets.example.com is not reconciled: no CRD of the name declares a plan; waiting for it", goesOn: true},
 			{before: replaced}, {before: replaced, says: "3"}, {says: "precondition not met", code: exitPrecondition},
 		},
 	}

@@ -63,7 +63,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	p.content("Spec", d.Spec, "")
 	p.content("Status", d.Status, "")
 	p.section("Conditions:", conditionRows(r.Conditions, now))
-	p.tree(r.Pods)
+	p.tree(r.Tree)
 	p.section("Pods:", podRows(r.Pods, now))
 	own, podEvents := events(r.Events)
 	p.section("Events:", eventRows(own, now))
@@ -185,24 +185,17 @@ func (t *text) section(title string, rows [][]string) {
 
 // tree writes what stands between the object and its pods, each with what is
 // below it, where there is anything between.
-func (t *text) tree(pods []status.Pod) {
-	path := func(p status.Pod) []string { return append(slices.Clone(p.Through), "Pod/"+p.Name) }
-	pods = slices.Clone(pods)
-	slices.SortStableFunc(pods, func(a, b status.Pod) int { return slices.Compare(a.Through, b.Through) })
-	if len(pods) == 0 || len(pods[len(pods)-1].Through) == 0 {
-		return
+func (t *text) tree(root status.Node) {
+	if slices.ContainsFunc(root.Children, func(n status.Node) bool { return n.Kind != "Pod" }) {
+		t.line("Children:")
+		t.nodes(root.Children, "  ")
 	}
-	t.line("Children:")
-	var before []string
-	for _, pod := range pods {
-		now := path(pod)
-		same := true
-		for depth, name := range now {
-			if same = same && depth < len(before) && before[depth] == name; !same {
-				t.line("  %s%s", strings.Repeat("  ", depth), name)
-			}
-		}
-		before = now
+}
+
+func (t *text) nodes(nodes []status.Node, indent string) {
+	for _, n := range nodes {
+		t.line("%s%s/%s", indent, n.Kind, n.Name)
+		t.nodes(n.Children, indent+"  ")
 	}
 }
 

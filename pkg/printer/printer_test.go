@@ -195,25 +195,24 @@ func TestDescribeTree(t *testing.T) {
 	t.Parallel()
 	var w strings.Builder
 	p := &text{w: &w}
-	p.tree([]status.Pod{
-		{Name: "web-b-1", Through: []string{"ReplicaSet/web-b"}},
-		{Name: "web-a-1", Through: []string{"ReplicaSet/web-a"}},
-		{Name: "web-a-2", Through: []string{"ReplicaSet/web-a"}},
-		{Name: "own"},
-	})
+	pod := func(name string) status.Node { return status.Node{Kind: "Pod", Name: name} }
+	p.tree(status.Node{Kind: "AppService", Name: "shop", Children: []status.Node{
+		{Kind: "ReplicaSet", Name: "web-a", Children: []status.Node{pod("web-a-1"), pod("web-a-2")}},
+		{Kind: "ReplicaSet", Name: "web-b"},
+		pod("own"),
+	}})
 	const want = `Children:
-  Pod/own
   ReplicaSet/web-a
     Pod/web-a-1
     Pod/web-a-2
   ReplicaSet/web-b
-    Pod/web-b-1
+  Pod/own
 `
 	if w.String() != want {
 		t.Errorf("got\n%swant\n%s", w.String(), want)
 	}
 	w.Reset()
-	if p.tree([]status.Pod{{Name: "own"}}); w.String() != "" {
+	if p.tree(status.Node{Children: []status.Node{pod("own")}}); w.String() != "" {
 		t.Errorf("a tree of pods alone: %s", w.String())
 	}
 }

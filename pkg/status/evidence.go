@@ -68,40 +68,26 @@ func newFamily(e Evidence) family {
 	return f
 }
 
-// path gives what stands between the object and what is controlled by the
-// given UID, from above, and whether the references lead to the object.
-func (f family) path(controller types.UID) ([]Child, bool) {
-	var between []Child
-	at := controller
+// leads says whether controller references lead from a UID to the object.
+func (f family) leads(from types.UID) bool {
 	for range deepest + 1 {
-		if at == f.uid {
-			slices.Reverse(between)
-			return between, at != ""
+		if from == f.uid {
+			return from != ""
 		}
-		child, known := f.children[at]
+		child, known := f.children[from]
 		if !known {
-			break
+			return false
 		}
-		between = append(between, child)
-		at = child.Controller
+		from = child.Controller
 	}
-	return nil, false
-}
-
-// pathTo is path for a pod.
-func (f family) pathTo(pod *corev1.Pod) ([]Child, bool) {
-	ref := metav1.GetControllerOfNoCopy(pod)
-	if ref == nil {
-		return nil, false
-	}
-	return f.path(ref.UID)
+	return false
 }
 
 // pods picks those of the object.
 func (f family) pods(all []corev1.Pod) []*corev1.Pod {
 	var owned []*corev1.Pod
 	for i := range all {
-		if _, own := f.pathTo(&all[i]); own {
+		if ref := metav1.GetControllerOfNoCopy(&all[i]); ref != nil && f.leads(ref.UID) {
 			owned = append(owned, &all[i])
 		}
 	}
@@ -112,7 +98,7 @@ func (f family) pods(all []corev1.Pod) []*corev1.Pod {
 func (f family) own(children []Child) []Child {
 	var owned []Child
 	for _, c := range children {
-		if _, own := f.path(c.Controller); own && c.UID != f.uid {
+		if f.leads(c.Controller) && c.UID != f.uid {
 			owned = append(owned, c)
 		}
 	}

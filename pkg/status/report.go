@@ -82,9 +82,6 @@ type Pod struct {
 	Restarts        int32     `json:"restarts"`
 	Node            string    `json:"node,omitempty"`
 	Created         time.Time `json:"created"`
-	// Through names what stands between the object and the pod, from above: a
-	// Deployment's ReplicaSet. Empty where the object controls the pod itself.
-	Through []string `json:"through,omitempty"`
 	// Code is the problem that keeps the pod from being ready, if one is known,
 	// and Reason says it in words.
 	Code   Code   `json:"code,omitempty"`
@@ -117,10 +114,6 @@ func NewReport(e Evidence) Report {
 	controllers := map[types.UID]types.UID{}
 	for _, pod := range owned {
 		model := newPod(pod)
-		path, _ := family.pathTo(pod)
-		for _, child := range path {
-			model.Through = append(model.Through, child.Kind+"/"+child.Name)
-		}
 		controllers[pod.UID] = metav1.GetControllerOfNoCopy(pod).UID
 		if f, found := podFinding(pod, e, events); found {
 			model.Code = f.code

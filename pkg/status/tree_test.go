@@ -42,7 +42,4 @@ func TestTree(t *testing.T) {
 	if want := []string{"AppService/shop 1/2", " Deployment/web 1/2", "  ReplicaSet/web-2 1/2", "   Pod/web-2-a", "   Pod/web-2-b", " Pod/own"}; !slices.Equal(lines, want) {
 		t.Errorf("the tree is %q, want %q", lines, want)
 	}
-	if want := []string{"Deployment/web", "ReplicaSet/web-2"}; !slices.Equal(r.Pods[1].Through, want) {
-		t.Errorf("%s is there through %q, want %q", r.Pods[1].Name, r.Pods[1].Through, want)
-	}
 }

@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// gate stands in front of the API server, keeps each creation of a pod until it
+// is opened, and counts what comes.
+type gate struct {
+	opened chan struct{}
+
+	mu sync.Mutex
+	// creating is how many creations of pods are under way, and most how many it
+	// ever were.
+	creating, most int
+	renewals       int
+	// bounded are the requests that a bound holds for: all but those of the lease,
+	// watches, and the look at the namespace before there is a loop.
+	bounded int
+}
+
+var namespaceItself = regexp.MustCompile(`^/api/v1/namespaces/[^/]+$`)
+
+// newGate makes a gate, and the flags that lead a loop through it.
+func newGate(t *testing.T) (*gate, []string) {
+	t.Helper()
+	g := &gate{opened: make(chan struct{})}
+	proxy := serverProxy(t)
+	ctx, end := context.WithCancel(context.Background())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.came(r) {
+			select {
+			case <-g.opened:
+			case <-r.Context().Done():
+			case <-ctx.Done():
+			}
+			defer g.went()
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		end()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return g, []string{"--server", server.URL, "--certificate-authority="}
+}
+
+// came notes a request, and says whether it creates a pod.
+func (g *gate) came(r *http.Request) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	lease := strings.Contains(r.URL.Path, "/leases")
+	switch {
+	case lease && r.Method == http.MethodPut:
+		g.renewals++
+	case !lease && !isWatch(r) && !namespaceItself.MatchString(r.URL.Path):
+		g.bounded++
+	}
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/pods") {
+		return false
+	}
+	g.creating++
+	g.most = max(g.most, g.creating)
+	return true
+}
+
+func (g *gate) went() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.creating--
+}
+
+func (g *gate) ask(condition func() bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return condition()
+}
+
+// So many objects are worked on at the same time, and no more.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	for _, workers := range []int{2, 5} {
+		ns := newNamespace(t)
+		var manifests []string
+		for i := range 5 {
+			manifests = append(manifests, object(fmt.Sprintf("foo-%d", i), "spec: {replicas: 1}"))
+		}
+		apply(t, ns, strings.Join(manifests, "\n---\n"))
+		g, through := newGate(t)
+		l := startLoop(t, ns, append(through, "--workers", fmt.Sprint(workers), "--metrics-bind-address", ":0")...)
+		metrics := l.served(t, "metrics") + "/metrics"
+		waiting := fmt.Sprintf("\nworkqueue_depth{name=\"kubectl-imoocpod/%s\"} %d\n", ns, 5-workers)
+		eventually(t, fmt.Sprintf("%d are worked on and the others wait", workers), func() bool {
+			_, body := page(t, metrics, "")
+			return strings.Contains(body, waiting) && g.ask(func() bool { return g.creating == workers })
+		})
+		close(g.opened)
+		for i := range 5 {
+			converged(t, ns, fmt.Sprintf("foo-%d", i), 1)
+		}
+		if g.most != workers {
+			t.Errorf("--workers %d: %d were worked on", workers, g.most)
+		}
+		l.stop()
+	}
+}
+
+// So many requests are sent at once, and then none until it is time; the lease is
+// renewed all the same.
+func TestRequestLimit(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	const burst = 40
+	imoocpod(t, ns, "create", "foo", "--replicas", "50")
+	g, through := newGate(t)
+	close(g.opened)
+	startLoop(t, ns, append(through, "--kube-api-qps", "0.0001", "--kube-api-burst", fmt.Sprint(burst))...)
+	var sent, renewed int
+	eventually(t, "nothing but the lease is written any more", func() bool {
+		return g.ask(func() bool {
+			if g.bounded != sent {
+				sent, renewed = g.bounded, g.renewals
+			}
+			return sent > 0 && g.renewals >= renewed+3
+		})
+	})
+	if sent != burst {
+		t.Errorf("%d requests were sent, want %d", sent, burst)
+	}
+	if pods := podsOf(t, ns, getImoocPod(t, ns, "foo").UID); len(pods) == 0 || len(pods) >= burst {
+		t.Errorf("%d pods were made by %d requests", len(pods), burst)
+	}
+}

@@ -68,7 +68,7 @@ func kindsOfFile(name string, in io.Reader) ([]replica.Kind, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer file.Close() //nolint:errcheck // it is only read
+		defer file.Close()
 		in = file
 	}
 	var kinds []replica.Kind

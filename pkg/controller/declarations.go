@@ -118,7 +118,7 @@ func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) 
 	}
 	handle := func(obj any, there bool) {
 		if d, ok := untombed(obj).(*declaration); ok && c.declarations.ask(d.Name) {
-			c.takeUp(ctx, d, there, run)
+			c.takeUp(d, there, run)
 		}
 	}
 	handled, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -164,7 +164,7 @@ func (c *Controller) mayReadDeclarations(ctx context.Context) error {
 
 // takeUp makes the loop reconcile a kind as its CRD declares it now, or not any
 // more. It is called for one CRD after the other.
-func (c *Controller) takeUp(ctx context.Context, d *declaration, there bool, run func(*owners)) {
+func (c *Controller) takeUp(d *declaration, there bool, run func(*owners)) {
 	before := c.kinds.get(d.Name)
 	if before != nil && !before.declared {
 		return // it was named at the start, and is as it was then

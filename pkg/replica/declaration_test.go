@@ -2,6 +2,7 @@ package replica
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -204,9 +205,7 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 			t.Parallel()
 			annotations := map[string]string{}
 			for _, from := range []map[string]string{good, test.annotations} {
-				for key, value := range from {
-					annotations[key] = value
-				}
+				maps.Copy(annotations, from)
 			}
 			for key, value := range annotations {
 				if value == "-" {

@@ -1,4 +1,4 @@
-package deploy
+package cmd
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -13,7 +14,7 @@ import (
 // it has compiled in is what their CRDs say.
 func TestShippedKindsAreDeclared(t *testing.T) {
 	t.Parallel()
-	crds, err := CRDs()
+	crds, err := deploy.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

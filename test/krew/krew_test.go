@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -130,7 +131,10 @@ func TestIndex(t *testing.T) {
 	m, text := released(t)
 	u := newUser(t)
 	index := filepath.Join(t.TempDir(), "index")
-	u.run("git", "clone", "-q", "../..", index)
+	// With the home of who runs this, where git may be told to trust the checkout.
+	if out, err := exec.Command("git", "clone", "-q", "../..", index).CombinedOutput(); err != nil {
+		t.Fatalf("clone: %v\n%s", err, out)
+	}
 	u.env = append(u.env, "KREW_DEFAULT_INDEX_URI="+index)
 	u.run("kubectl", "krew", "index", "add", "imoocpod", index)
 	u.run("kubectl", "krew", "search")

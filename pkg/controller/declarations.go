@@ -181,6 +181,8 @@ func (c *Controller) takeUp(d *declaration, there bool, run func(*owners)) {
 		c.say("%s is not declared any more: its objects stay, and what they have", d.Name)
 	case before == nil && after:
 		c.say("%s is reconciled by the plan %s, as its CRD declares", d.Name, d.kind.Recipe.Plan)
+	case before != nil && before.kind.Recipe.Plan != d.kind.Recipe.Plan:
+		c.say("%s is declared with the plan %s instead of %s: what that made stays until the objects are deleted", d.Name, d.kind.Recipe.Plan, before.kind.Recipe.Plan)
 	case before != nil && !equality.Semantic.DeepEqual(before.kind, d.kind):
 		c.say("%s is declared in another way: it is reconciled by the plan %s now", d.Name, d.kind.Recipe.Plan)
 	default:

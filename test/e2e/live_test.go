@@ -219,7 +219,7 @@ if [ -e %[1]s/deaf ]; then
 fi
 echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%[2]s","expirationTimestamp":"2020-01-01T00:00:00Z"}}'
 `, dir, token)
-	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	kubeconfig := writeFile(t, readFile(t, cluster.Kubeconfig))

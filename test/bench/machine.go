@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/prometheus/procfs"
 )
@@ -22,6 +23,8 @@ type machine struct {
 	server    string // version of Kubernetes
 	program   string // version of the plugin
 	binary    int64  // bytes
+	// spare is the part of the processors that nobody used just before, in percent.
+	spare float64
 }
 
 // describe finds out where it runs.
@@ -43,6 +46,9 @@ func (b *bench) describe(ctx context.Context) (machine, error) {
 	if memory.MemTotalBytes != nil {
 		m.memory = *memory.MemTotalBytes
 	}
+	if m.spare, err = spare(ctx, proc); err != nil {
+		return m, err
+	}
 	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
 		return m, err
@@ -57,6 +63,24 @@ func (b *bench) describe(ctx context.Context) (machine, error) {
 		*version = strings.TrimSpace(string(out))
 	}
 	return m, nil
+}
+
+// spare looks for a few seconds at how much of the processors nobody uses.
+func spare(ctx context.Context, proc procfs.FS) (float64, error) {
+	times := func() (idle, all float64, err error) {
+		stat, err := proc.Stat()
+		t := stat.CPUTotal
+		return t.Idle + t.Iowait, t.User + t.Nice + t.System + t.Idle + t.Iowait + t.IRQ + t.SoftIRQ + t.Steal, err
+	}
+	idle, all, err := times()
+	if err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, 3*time.Second); err != nil {
+		return 0, err
+	}
+	idleThen, allThen, err := times()
+	return 100 * (idleThen - idle) / (allThen - all), err
 }
 
 // processor is the name of the first one, where the kernel tells it.

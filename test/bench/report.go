@@ -61,8 +61,13 @@ func (r *results) fields() map[string]any {
 	if r.agenda.commands < 3 {
 		quick = "**This was a quick run, which says nothing of speed.**"
 	}
+	busy := ""
+	if m.spare < 80 {
+		busy = "**The machine was busy with other things in this run: what is counted is to be read, the times are not.**"
+	}
 	return map[string]any{
-		"Processor": m.processor, "Cores": m.cores, "Memory": fmt.Sprintf("%.0f GiB", float64(m.memory)/(1<<30)), "System": m.system,
+		"Busy":      busy,
+		"Processor": m.processor, "Cores": m.cores, "Memory": fmt.Sprintf("%.0f GiB", float64(m.memory)/(1<<30)), "System": m.system, "Spare": fmt.Sprintf("%.0f", m.spare),
 		"Server": m.server, "Go": m.goVersion, "Program": "kubectl-imoocpod " + strings.TrimPrefix(m.program, "Client Version: "),
 		"Date": r.began.UTC().Format(time.DateOnly), "Took": r.took.Round(time.Second), "Quick": quick,
 		"Goals": r.goalTable(), "Curve": r.curveSize(), "Concurrencies": strings.Join(concurrencies, ", "), "MostShipped": mostShipped,

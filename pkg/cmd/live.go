@@ -154,7 +154,8 @@ func (l *live) draw(now time.Time) {
 	l.drawn, l.fresh = key, false
 	var b strings.Builder
 	b.WriteString(ansi.SetModeSynchronizedOutput + ansi.CursorHomePosition)
-	for i, text := range l.screen.Frame(key.width, key.height, l.style, now) {
+	lines := l.screen.Frame(key.width, key.height, l.style, now)
+	for i, text := range lines {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
@@ -163,7 +164,10 @@ func (l *live) draw(now time.Time) {
 			b.WriteString(ansi.EraseLineRight)
 		}
 	}
-	b.WriteString(ansi.EraseScreenBelow + ansi.ResetModeSynchronizedOutput)
+	if len(lines) < key.height { // otherwise, it would begin with the last character
+		b.WriteString("\r\n" + ansi.EraseScreenBelow)
+	}
+	b.WriteString(ansi.ResetModeSynchronizedOutput)
 	l.write(b.String())
 }
 

@@ -192,6 +192,16 @@ func (t podTree) columns(pods []*status.Pod, depth int) podColumns {
 	return c
 }
 
+// shortened cuts a name in the middle: pods of one owner differ at the end.
+func (t podTree) shortened(name string, width int) string {
+	end := width / 2
+	if len(name) <= width || end < 3 {
+		return name
+	}
+	sign := t.style.sign("…", "~")
+	return name[:width-end-1] + sign + name[len(name)-end:]
+}
+
 func containers(pod *status.Pod) string {
 	return fmt.Sprintf("%d/%d", pod.ReadyContainers, pod.Containers)
 }
@@ -218,7 +228,7 @@ func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, c podColumns) 
 			end += 2
 		}
 	}
-	put("", pod.Name, c.name)
+	put("", t.shortened(pod.Name, c.name), c.name)
 	put(color, oneLine(pod.Status), c.status)
 	put("", containers(pod), c.containers)
 	words := ""

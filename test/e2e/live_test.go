@@ -66,6 +66,8 @@ func TestLiveScreen(t *testing.T) {
 	s.shows("12/12 ready")
 	s.shows("└─ ✔ 12 ready")
 
+	s.resize(40, 12)
+	s.becomes("a line that is cut says so, also the last", func(text string) bool { return strings.HasSuffix(text, "NoFailur…") })
 	for _, size := range [][2]int{{40, 6}, {200, 50}, {30, 7}, {80, 24}} {
 		s.resize(size[0], size[1])
 		s.becomes("the screen fits", func(text string) bool {

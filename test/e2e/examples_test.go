@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -167,7 +168,7 @@ func TestExamples(t *testing.T) {
 		{"scale", "restart", "wait", "delete"},
 		{"run-controller"},
 	} {
-		t.Run(group[0], func(t *testing.T) {
+		t.Run(cmp.Or(group[0], "itself"), func(t *testing.T) {
 			t.Parallel()
 			ns := newNamespace(t)
 			l := startLoop(t, ns)

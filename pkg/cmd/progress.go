@@ -3,8 +3,11 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
@@ -14,8 +17,8 @@ import (
 // second.
 type progress struct {
 	w io.Writer
-	// columns is the width of the terminal; 0, it is none.
-	columns int
+	// terminal is what w is, if a bar can be drawn on it.
+	terminal *os.File
 
 	mu    sync.Mutex
 	state printer.Progress
@@ -26,7 +29,7 @@ type progress struct {
 func newProgress(w io.Writer, goal string) *progress {
 	p := &progress{w: w, state: printer.Progress{Goal: goal}}
 	if terminal, is := liveTerminal(w); is {
-		p.columns, _ = terminalSize(terminal)
+		p.terminal = terminal
 	}
 	return p
 }
@@ -36,8 +39,9 @@ func (p *progress) show(s sight) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state.See(s.report, s.done, s.at)
-	if p.columns > 0 {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", p.state.Bar(s.at, p.columns)) //nolint:errcheck // it is no less done if it is not shown
+	if p.terminal != nil {
+		width, _ := terminalSize(p.terminal)
+		fmt.Fprint(p.w, "\r"+ansi.EraseLineRight+p.state.Bar(s.at, width)) //nolint:errcheck // it is no less done if it is not shown
 		return
 	}
 	p.tell()
@@ -68,7 +72,7 @@ func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = true
-	if p.columns > 0 {
-		fmt.Fprint(p.w, "\r\x1b[K") //nolint:errcheck // likewise
+	if p.terminal != nil {
+		fmt.Fprint(p.w, "\r"+ansi.EraseLineRight) //nolint:errcheck // likewise
 	}
 }

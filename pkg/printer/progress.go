@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -106,8 +107,5 @@ func (p *Progress) Bar(now time.Time, width int) string {
 		}
 		line += "  " + p.state()
 	}
-	if runes := []rune(line); width > 0 && len(runes) > width {
-		line = string(runes[:width-1]) + "…"
-	}
-	return line
+	return ansi.Truncate(harmless(line), width, "…")
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -19,7 +21,7 @@ func TestProgress(t *testing.T) {
 	at := func(seconds float64) time.Time { return begun.Add(time.Duration(seconds * float64(time.Second))) }
 	show := func(seconds float64) {
 		line, again := p.Line(at(seconds))
-		fmt.Fprintf(&b, "%4.1fs  %s (again in %s)\n       %s\n", seconds, line, again, p.Bar(at(seconds), 0))
+		fmt.Fprintf(&b, "%4.1fs  %s (again in %s)\n       %s\n", seconds, line, again, p.Bar(at(seconds), 200))
 	}
 	see := func(seconds float64, name string, verdict status.Verdict, desired, current, ready int32, done bool) {
 		p.See(status.Report{
@@ -45,4 +47,11 @@ func TestProgress(t *testing.T) {
 	gone.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Progressing, Reason: "it is being deleted"}, false, at(0))
 	fmt.Fprintf(&b, "       %s\n", gone.Bar(at(9), 60))
 	golden(t, "progress", b.String())
+
+	// Neither wide characters nor what a container said break the line.
+	wide := Progress{Goal: "ready"}
+	wide.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Failed, Reason: "配置文件不存在\x1b[2J：/etc/应用/设置.yaml"}, false, at(0))
+	if bar := wide.Bar(at(9), 40); ansi.StringWidth(bar) > 40 || ansi.StringWidth(bar) < 39 || strings.Contains(bar, "\x1b") {
+		t.Errorf("the bar is %q, %d wide", bar, ansi.StringWidth(bar))
+	}
 }

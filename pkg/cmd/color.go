@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/moby/term"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
@@ -35,5 +35,5 @@ func (c *color) style(out io.Writer) printer.Style {
 // isTerminal says whether somebody may be looking.
 func isTerminal(out io.Writer) bool {
 	file, is := out.(*os.File)
-	return is && term.IsTerminal(int(file.Fd()))
+	return is && term.IsTerminal(file.Fd())
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"golang.org/x/term"
+	"github.com/moby/term"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -199,9 +199,9 @@ func (l *live) write(text string) { _, _ = io.WriteString(l.terminal, text) }
 // terminalSize is the number of columns and rows of a terminal, or what is usual
 // where it does not tell.
 func terminalSize(terminal *os.File) (width, height int) {
-	width, height, err := term.GetSize(int(terminal.Fd()))
-	if err != nil || width <= 0 || height <= 0 {
+	size, err := term.GetWinsize(terminal.Fd())
+	if err != nil || size.Width == 0 || size.Height == 0 {
 		return 80, 24
 	}
-	return width, height
+	return int(size.Width), int(size.Height)
 }

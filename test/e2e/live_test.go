@@ -10,7 +10,7 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/hinshun/vt10x"
-	"golang.org/x/term"
+	"github.com/moby/term"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -36,7 +36,7 @@ func (s *screen) drawn() bool {
 // asItWas checks that nothing of what a program did to the terminal has stayed.
 func (s *screen) asItWas(before *term.State) {
 	s.t.Helper()
-	if after, err := term.GetState(int(s.tty.Fd())); err != nil || *after != *before {
+	if after, err := term.SaveState(s.tty.Fd()); err != nil || *after != *before {
 		s.t.Errorf("the terminal's settings have changed (%v)", err)
 	}
 	s.mu.Lock()
@@ -53,7 +53,7 @@ func TestLiveScreen(t *testing.T) {
 	ns := newNamespace(t)
 	imoocpod(t, ns, "create", "foo", "--replicas", "3")
 	s := startScreen(t, 80, 24, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "foo", "-n", ns, "-w")
-	before, err := term.GetState(int(s.tty.Fd()))
+	before, err := term.SaveState(s.tty.Fd())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	must(t, kubectlWith(t, withLogin, "", "config", "set-context", "--current", "--user=login"))
 
 	s := startScreen(t, 80, 24, withLogin, "bash", "-c", "kubectl imoocpod status foo -n "+ns+" -w; echo after $?")
-	before, err := term.GetState(int(s.tty.Fd()))
+	before, err := term.SaveState(s.tty.Fd())
 	if err != nil {
 		t.Fatal(err)
 	}

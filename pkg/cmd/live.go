@@ -109,23 +109,26 @@ func (l *live) leave() {
 	l.loud()
 }
 
-// show takes in an object as it is now.
+// show takes in an object as it is now. One that is gone is shown only if it was
+// there.
 func (l *live) show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.screen.Reports, func(o status.Report) bool { return sameObject(o, r) })
+	switch {
+	case i >= 0:
+		l.screen.Reports[i] = r
+	case r.Verdict == status.Deleted:
+		return
+	case len(l.screen.Reports) == 0:
+		l.screen.ReadyThen = r.Replicas.Ready
+		fallthrough
+	default:
+		l.screen.Reports = append(l.screen.Reports, r)
+	}
 	l.fresh = true
 	if l.stop == nil && !l.over {
 		l.begin()
-	}
-	first := len(l.screen.Reports) == 0
-	i := slices.IndexFunc(l.screen.Reports, func(o status.Report) bool { return sameObject(o, r) })
-	if i >= 0 {
-		l.screen.Reports[i] = r
-		return
-	}
-	l.screen.Reports = append(l.screen.Reports, r)
-	if first {
-		l.screen.ReadyThen = r.Replicas.Ready
 	}
 }
 

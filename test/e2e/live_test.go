@@ -147,6 +147,13 @@ func TestLiveWait(t *testing.T) {
 	imoocpod(t, ns, "create", "late", "--replicas", "1")
 	selected.shows("✖ ImoocPod/late in " + ns + ": failed")
 
+	// Of what never was there is nothing to see.
+	none := wait(100, 30, nil, "none -w")
+	none.shows("after 6")
+	if text := none.text(); strings.Contains(text, "deleted") || !strings.Contains(text, `"none" not found`) {
+		t.Errorf("of what is not there it shows\n%s", text)
+	}
+
 	// Where nothing can be drawn, there is a line for every change.
 	dumb := wait(100, 30, []string{"TERM=dumb"}, "foo --wait --fail-after 1s")
 	dumb.shows("after 3")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,42 +43,8 @@ func TestDockerfile(t *testing.T) {
 		t.Fatalf("the Dockerfile has %d stages and %d arguments before them; the last is from %s", len(stages), len(args), stages[len(stages)-1].BaseName)
 	}
 
-	source, output := t.TempDir(), filepath.Join(t.TempDir(), "kubectl-imoocpod")
-	given := map[string]string{}
-	built := false
-	for _, command := range stages[0].Commands {
-		switch c := command.(type) {
-		case *instructions.ArgCommand:
-			for _, arg := range c.Args {
-				given[arg.Key] = arg.ValueString()
-			}
-		case *instructions.CopyCommand:
-			for _, path := range c.SourcePaths {
-				copyTo(t, filepath.Join(root, path), filepath.Join(source, c.DestPath), strings.HasSuffix(c.DestPath, "/"))
-			}
-		case *instructions.RunCommand:
-			line := strings.Join(c.CmdLine, " ")
-			if !strings.Contains(line, "go build") {
-				continue // "go mod download" only makes a layer that is kept
-			}
-			built = true
-			build := exec.Command("sh", "-c", strings.ReplaceAll(line, "-o /kubectl-imoocpod", "-o "+output))
-			build.Dir, build.Env = source, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-			for _, key := range slices.Sorted(maps.Keys(given)) {
-				value := given[key]
-				if key == "VERSION" {
-					value = "v1.2.3-test"
-				}
-				build.Env = append(build.Env, key+"="+value)
-			}
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v\n%s", line, err, out)
-			}
-		}
-	}
-	if !built {
-		t.Fatal("the Dockerfile builds nothing")
-	}
+	output := filepath.Join(t.TempDir(), "kubectl-imoocpod")
+	runStage(t, stages[0], root, output)
 	if out, err := exec.Command(output, "version", "--client").Output(); err != nil || string(out) != "Client Version: v1.2.3-test\n" {
 		t.Errorf("the program says %q (%v)", out, err)
 	}
@@ -100,6 +65,40 @@ func TestDockerfile(t *testing.T) {
 	}
 	if user != nobody || !slices.Equal(entrypoint, []string{"/kubectl-imoocpod"}) || !slices.Equal(copied, []string{"build:/kubectl-imoocpod /kubectl-imoocpod"}) {
 		t.Errorf("the image runs %q as %q, and holds %q", entrypoint, user, copied)
+	}
+}
+
+// runStage does what the first stage does, but that the program is written to
+// output.
+func runStage(t *testing.T, stage instructions.Stage, root, output string) {
+	t.Helper()
+	source, built := t.TempDir(), false
+	env := append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	for _, command := range stage.Commands {
+		switch c := command.(type) {
+		case *instructions.ArgCommand:
+			for _, arg := range c.Args {
+				env = append(env, arg.Key+"="+arg.ValueString())
+			}
+		case *instructions.CopyCommand:
+			for _, path := range c.SourcePaths {
+				copyTo(t, filepath.Join(root, path), filepath.Join(source, c.DestPath), strings.HasSuffix(c.DestPath, "/"))
+			}
+		case *instructions.RunCommand:
+			line := strings.Join(c.CmdLine, " ")
+			if !strings.Contains(line, "go build") {
+				continue // "go mod download" only makes a layer that is kept
+			}
+			built = true
+			build := exec.Command("sh", "-c", strings.ReplaceAll(line, "-o /kubectl-imoocpod", "-o "+output))
+			build.Dir, build.Env = source, append(slices.Clone(env), "VERSION=v1.2.3-test") // as --build-arg
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", line, err, out)
+			}
+		}
+	}
+	if !built {
+		t.Fatal("the Dockerfile builds nothing")
 	}
 }
 

@@ -156,10 +156,10 @@ func (t *text) template(template *corev1.PodTemplateSpec) {
 		t.line("   %s:", c.Name)
 		t.line("    Image:    %s", c.Image)
 		if len(c.Command) > 0 {
-			t.line("    Command:  %s", strings.Join(c.Command, " "))
+			t.line("    Command:  %s", oneLine(strings.Join(c.Command, " ")))
 		}
 		if len(c.Args) > 0 {
-			t.line("    Args:     %s", strings.Join(c.Args, " "))
+			t.line("    Args:     %s", oneLine(strings.Join(c.Args, " ")))
 		}
 	}
 }

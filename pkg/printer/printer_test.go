@@ -176,7 +176,7 @@ func TestDescribe(t *testing.T) {
 	report.Unread = []string{"nodes"}
 	template := v1alpha1.DefaultTemplate()
 	template.Labels = map[string]string{"tier": "back", "a": "b"}
-	template.Spec.Containers[0].Args = []string{"--now"}
+	template.Spec.Containers[0].Args = []string{"-c", "while true; do\n  date\ndone \x1b[2J"}
 	full := Description{
 		Report: report, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod",
 		Labels: map[string]string{"team": "blue", "app": "shop"}, Annotations: map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"}, Template: template,

@@ -85,6 +85,13 @@ const holder = "e2e.imoocpod.dev/holder"
 
 func chaosRun(t *testing.T, seed uint64) {
 	ns := newNamespace(t)
+	if *chaosDuration > 0 { // many, whose pods would fill the nodes
+		t.Cleanup(func() {
+			if err := cluster.core.Namespaces().Delete(context.Background(), ns, metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	w := watchPods(t, ns)
 	c := &chaos{
 		driver: newDriver(t, ns, w),

@@ -153,7 +153,7 @@ spec:
 		{"delete -n " + ns + " imoocpod/foo imoocpod/f", "imoocpod/food\t1/2 ready|" + noFile, "foo\t"},
 		{"delete --all -n " + ns + " depl", "deployments\tDeployment apps|" + noFile, "foo"},
 		{"delete -f x -n " + ns + " _", noFile, "foo"},
-		{"create _", "deployments/\tDeployment apps|" + noSpace, "foo"},
+		{"create _", "deployments/\tDeployment apps|" + noSpace, "food"},
 		{"status --namespace " + ns[:2], ns + "|" + noFile, "default"},
 		{"status --namespace=" + ns[:2], ns + "|" + noFile, "default"},
 		{"status --context _", "cluster|" + noFile, "food"},
@@ -172,7 +172,7 @@ spec:
 		{"scale -n " + ns + " " + searches + "/it --replicas-path .spec.node", `.spec.nodeSets[?(@.name=="hot set")].count` + "\t(now 2): How many nodes|" + noFile, "version"},
 		{"completion z", "zsh\t|" + noFile, "bash"},
 		// Neither who may not look nor who asks amiss is told of an error.
-		{"status --as nobody -n " + ns + " f", noFile, "foo"},
+		{"status --as nobody -n " + ns + " f", noFile, "food"},
 		{"status --context nowhere f", noFile, "foo"},
 		{"status nonsense _", noFile, "foo"},
 		{"nonsense _", ":0", "foo"},

@@ -183,6 +183,7 @@ func TestInstallController(t *testing.T) {
 		}
 	}
 	getImoocPod(t, ns, "foo")
+	imoocpod(t, ns, "delete", "foo")
 }
 
 // peopleMay holds what the built-in roles of a namespace let people do with the

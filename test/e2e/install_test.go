@@ -78,22 +78,27 @@ spec:
 // install says is there can be used.
 func TestInstall(t *testing.T) {
 	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	missing := map[string]string{
+		"create appservice/foo": "appservices.appcontroller.k8s.io", "create helloworlds.test.jiaozi.com/foo": "helloworlds.test.jiaozi.com",
+		"scale helloworld/foo --replicas 3": "helloworlds.test.jiaozi.com", "restart appservices --all": "appservices.appcontroller.k8s.io",
+		"status mydaemonset/foo": "mydaemonsets.apps.zhongmingmao.io", "delete mydaemonset foo": "mydaemonsets.apps.zhongmingmao.io",
+	}
 	for _, args := range []string{
 		"create foo", "create foo --dry-run=server", "scale foo --replicas 3", "scale foo --replicas 3 --current-replicas 1",
 		"scale foo --replicas 3 --dry-run=client", "status", "status -A", "status foo", "status -w", "status foo -w",
 		"describe foo", "delete foo", "delete foo --wait=false", "delete foo --ignore-not-found",
 	} {
-		refusal{code: exitNotFound, says: []string{"error: the server does not serve " + crdName + `: run "kubectl imoocpod install" first`}}.
-			check(t, kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
+		missing[args] = crdName
 	}
-	for args, missing := range map[string]string{
-		"create appservice/foo": "appservices.appcontroller.k8s.io", "create helloworlds.test.jiaozi.com/foo": "helloworlds.test.jiaozi.com",
-		"scale helloworld/foo --replicas 3": "helloworlds.test.jiaozi.com", "restart appservices --all": "appservices.appcontroller.k8s.io",
-		"status mydaemonset/foo": "mydaemonsets.apps.zhongmingmao.io", "delete mydaemonset foo": "mydaemonsets.apps.zhongmingmao.io",
-	} {
-		refusal{code: exitNotFound, says: []string{"error: the server does not serve " + missing + `: run "kubectl imoocpod install" first`}}.
-			check(t, kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
-	}
+	t.Run("without the CRDs", func(t *testing.T) {
+		for args, crd := range missing {
+			t.Run(args, func(t *testing.T) {
+				t.Parallel()
+				refusal{code: exitNotFound, says: []string{"error: the server does not serve " + crd + `: run "kubectl imoocpod install" first`}}.
+					check(t, kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
+			})
+		}
+	})
 	if out := imoocpod(t, "", "uninstall", "--crds"); out != said("was not installed", "was not installed") {
 		t.Errorf("uninstall printed %q", out)
 	}

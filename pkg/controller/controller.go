@@ -247,8 +247,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	c.queue.ShutDown()
-	c.memory.stop()
 	running.Wait()
+	c.memory.stop() // after the last worker that could set a timer
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}

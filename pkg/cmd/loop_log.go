@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -42,14 +43,34 @@ func (l *loopLog) open(cmd *cobra.Command, lines, records io.Writer) error {
 	if err != nil {
 		return err
 	}
-	options := &slog.HandlerOptions{Level: slog.Level(-verbosity)} // as go-logr maps them
-	var handler slog.Handler = slog.NewTextHandler(records, options)
-	if l.format == "json" {
-		handler = slog.NewJSONHandler(records, options)
-	}
-	l.records = slog.New(handler)
+	l.records = slog.New(l.handler(records, verbosity))
 	klog.SetSlogLogger(l.records)
 	return nil
+}
+
+// handler writes records. What -v adds is of the level DEBUG, however far down it
+// is, as programs that read logs know no DEBUG+2.
+func (l *loopLog) handler(records io.Writer, verbosity int) slog.Handler {
+	options := &slog.HandlerOptions{
+		Level: slog.Level(-verbosity), // as go-logr maps them
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			switch v := a.Value.Any().(type) {
+			case slog.Level:
+				if v < slog.LevelInfo {
+					a.Value = slog.StringValue(slog.LevelDebug.String())
+				}
+			case []string:
+				if l.format == "text" { // or one could not tell where the next begins
+					a.Value = slog.StringValue(strings.Join(v, "; "))
+				}
+			}
+			return a
+		},
+	}
+	if l.format == "json" {
+		return slog.NewJSONHandler(records, options)
+	}
+	return slog.NewTextHandler(records, options)
 }
 
 // say says something of the program itself.

@@ -420,7 +420,7 @@ func TestMissingRights(t *testing.T) {
 			ns := newNamespace(t)
 			imoocpod(t, ns, "create", "foo", "--replicas", "2")
 			d := deployHere(t, ns, without(test.right))
-			d.args = append(d.args, "-v=3")
+			d.args = append(d.args, "-v=3", "--log-format=human") // in JSON, what they say is quoted
 			l := d.start(t)
 			if test.after != nil {
 				test.after(t, ns)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -57,6 +58,49 @@ func TestDeployKeepsObjects(t *testing.T) {
 	if after := shippedObjects(t, ns, system); !maps.Equal(before, after) {
 		t.Errorf("after the controller was applied again, the objects are %v; they were %v", after, before)
 	}
+}
+
+// The controller of one team, as docs/operating.md has it: a controller of its own
+// beside that of others, with the rights that it needs.
+func TestDeployForATeam(t *testing.T) {
+	installOnce(t)
+	_, doc, _ := strings.Cut(readFile(t, "../../docs/operating.md"), "# team-a/kustomization.yaml")
+	doc, _, found := strings.Cut(doc, "```")
+	if !found {
+		t.Fatal("docs/operating.md has no kustomization for a team")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir+"/deploy", os.DirFS("../../deploy")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir+"/team-a", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/team-a/kustomization.yaml", []byte("#"+doc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, kubectl(t, "", "apply", "-f", "../../deploy/crds/namespace.yaml"))
+	for _, of := range []string{"team-a", "deploy"} {
+		must(t, kubectl(t, "", "apply", "--validate=strict", "-k", dir+"/"+of))
+		defer func() { must(t, kubectl(t, "", "delete", "-k", dir+"/"+of)) }()
+	}
+	must(t, kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller-team-a", "--timeout", deadline.String()))
+	must(t, kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller", "--timeout", deadline.String()))
+	if out := must(t, kubectl(t, system, "get", "pods", "-l", "team=a", "-o", "jsonpath={.items[*].spec.containers[*].args}")); strings.Count(out, `"--selector=team=a"`) != 2 {
+		t.Errorf("its pods run with %s", out)
+	}
+	account := "system:serviceaccount:" + system + ":imoocpod-controller-team-a"
+	ns := newNamespace(t)
+	startPlugin(t, "run-controller", "--all-namespaces", "--selector=team=a", "--as", account)
+	for _, team := range []string{"b", "a"} {
+		imoocpod(t, ns, "create", "foo-"+team, "--replicas", "1")
+		must(t, kubectl(t, ns, "label", "imoocpod", "foo-"+team, "team="+team))
+	}
+	converged(t, ns, "foo-a", 1)
+	if other := getImoocPod(t, ns, "foo-b"); other.Status.ObservedGeneration != 0 {
+		t.Errorf("the object of another team has the status %+v", other.Status)
+	}
+	imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b")
 }
 
 // shippedObjects are the objects of all shipped kinds in some namespaces: what

@@ -47,6 +47,10 @@ func TestKindsAndSelector(t *testing.T) {
 	}
 	must(t, kubectl(t, ns, "label", "imoocpod", "foo", "team=a", "--overwrite"))
 	converged(t, ns, "foo", 1)
+
+	// Another team's loop does not wait for this one.
+	startLoop(t, ns, "-l", "team=b")
+	converged(t, ns, "bar", 2)
 }
 
 // The tutorials counted what one change costs their loops. This counts ours,

@@ -56,7 +56,7 @@ is the likeliest guess; a guess is never written.`,
 	}
 	o.print.AddFlags(cmd)
 	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + outputFormats + ")."
-	cmd.AddCommand(newKindsNewCommand(c, streams))
+	cmd.AddCommand(newKindsNewCommand(c, streams), newKindsRBACCommand(c, streams))
 	return cmd
 }
 

@@ -120,6 +120,10 @@ func examplesInNamespaces() map[string][]try {
 			{}, // it goes into a file
 			{says: `"plural": "agents"`},
 		},
+		"kinds rbac": {
+			{says: "imoocpods/status"},
+			{before: "kubectl imoocpod kinds new Foo --group example.com > foo.yaml", says: "clusterrole.rbac.authorization.k8s.io/imoocpod-foos.example.com created"},
+		},
 		"check":      {{says: "✔ loop"}, {says: "alice may not create", code: 1}, {says: `"passed": true`}},
 		"completion": {{says: "kubectl_complete-imoocpod created"}, {says: "kubectl_complete-imoocpod deleted"}, {}},
 		"options":    {{says: "--kubeconfig"}},
@@ -164,7 +168,7 @@ func TestExamples(t *testing.T) {
 	for _, group := range [][]string{
 		{"create"},
 		{""},
-		{"status", "describe", "check", "kinds", "kinds new", "version", "options", "completion"},
+		{"status", "describe", "check", "kinds", "kinds new", "kinds rbac", "version", "options", "completion"},
 		{"scale", "restart", "wait", "delete"},
 		{"run-controller"},
 	} {
@@ -259,15 +263,16 @@ func inContext(t *testing.T, namespace string) []string {
 // run runs a command line in a shell.
 func (want try) run(t *testing.T, env []string, line string) {
 	t.Helper()
+	dir := t.TempDir()
 	if want.before != "" {
 		before := exec.CommandContext(t.Context(), "bash", "-c", want.before)
-		before.Env = env
+		before.Env, before.Dir = env, dir
 		if out, err := before.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", want.before, err, out)
 		}
 	}
 	c := exec.CommandContext(t.Context(), "bash", "-c", line)
-	c.Env, c.Dir = env, t.TempDir()
+	c.Env, c.Dir = env, dir
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, in, err := os.Pipe()
 	if err != nil {

@@ -32,7 +32,7 @@ func TestKindsNew(t *testing.T) {
 		count string
 	}{
 		{"Podder --plan pods", "podders", ".spec.replicas"},
-		{"Site --plan deployment --replicas-path .spec.pool.size --image httpd", "sites", ".spec.pool.size"},
+		{"Portal --plan deployment --replicas-path .spec.pool.size --image httpd", "portals", ".spec.pool.size"},
 		{"Watcher --plan nodes", "watchers", ""},
 	} {
 		kind, _, _ := strings.Cut(test.args, " ")

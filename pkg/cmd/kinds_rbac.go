@@ -1,0 +1,132 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// kindsRBACOptions says of which kinds to print the rights of a loop.
+type kindsRBACOptions struct {
+	streams genericiooptions.IOStreams
+	print   *genericclioptions.PrintFlags
+	word    string
+	file    string
+}
+
+func newKindsRBACCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &kindsRBACOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
+	cmd := &cobra.Command{
+		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
+		Short: "Print the rights that \"run-controller\" needs for a kind",
+		Long: `Print the rights that "run-controller --kinds=PLURAL.GROUP" needs for a kind, and no
+more, as ClusterRoles: one for the namespaces in which it works, and one for what is
+in no namespace. Comments say how to bind them.
+
+The kind is one that its CRD declares, or one that this program ships. Its CRD is
+read from the cluster, or with --filename from a file.`,
+		Example: `  # What a loop for ImoocPods alone may do
+  kubectl imoocpod kinds rbac imoocpods
+
+  # Make the roles for a kind that is yet to be installed
+  kubectl imoocpod kinds rbac -f foo.yaml | kubectl apply -f -`,
+		DisableFlagsInUseLine: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || (len(args) == 1) == (o.file != "") {
+				return usageErrorf(cmd, "expected one KIND, or --filename with CRDs, got %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.word = args[0]
+			}
+			commented := *o.print.OutputFormat == ""
+			if commented {
+				*o.print.OutputFormat = "yaml"
+			}
+			if _, err := o.print.ToPrinter(); err != nil {
+				return usageErrorf(cmd, "%w", err)
+			}
+			kinds, err := o.kinds(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			return o.run(kinds, commented)
+		},
+	}
+	o.print.AddFlags(cmd)
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, in place of those in the cluster. '-' reads standard input.")
+	return cmd
+}
+
+// kinds are those that are named, or in the file.
+func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients) ([]replica.Kind, error) {
+	if o.file != "" {
+		kinds, err := kindsOfFile(o.file, o.streams.In)
+		if err != nil {
+			return nil, &UsageError{Command: name + " kinds rbac", Err: fmt.Errorf("--filename %s: %w", o.file, err)}
+		}
+		return kinds, nil
+	}
+	kind, err := c.kindNamed(ctx, o.word)
+	if err != nil {
+		return nil, err
+	}
+	finder, err := c.finder()
+	if err == nil {
+		kind, err = finder.Declare(ctx, kind) // for what is wrong with it
+	}
+	if err == nil && !kind.Reconciled() {
+		err = fmt.Errorf("%w: nothing says how to reconcile %s: its CRD has no annotation %s", ErrRefused, kind.CRD(), replica.AnnotationPlan)
+	}
+	return []replica.Kind{kind}, err
+}
+
+func (o *kindsRBACOptions) run(kinds []replica.Kind, commented bool) error {
+	printer, err := o.print.ToPrinter()
+	if err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		namespaced, clusterwide := kind.Roles()
+		roles := []*rbacv1.ClusterRole{&namespaced}
+		if len(clusterwide.Rules) > 0 {
+			roles = append(roles, &clusterwide)
+		}
+		if commented {
+			if err := o.sayHowToBind(kind, namespaced.Name, clusterwide); err != nil {
+				return err
+			}
+		}
+		for _, role := range roles {
+			if err := printer.PrintObj(role, o.streams.Out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sayHowToBind writes the commands that give the roles to a service account.
+func (o *kindsRBACOptions) sayHowToBind(kind replica.Kind, role string, clusterwide rbacv1.ClusterRole) error {
+	const to = "--serviceaccount=NAMESPACE:NAME"
+	_, err := fmt.Fprintf(o.streams.Out, `# What "run-controller --kinds %[1]s" may do. For one namespace, give it by
+#   kubectl create rolebinding %[2]s --clusterrole=%[2]s %[3]s -n NAMESPACE
+# and for all (-A) by
+#   kubectl create clusterrolebinding %[2]s --clusterrole=%[2]s %[3]s
+`, kind.CRD(), role, to)
+	if err != nil || len(clusterwide.Rules) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(o.streams.Out, `# In either case, for what is in no namespace:
+#   kubectl create clusterrolebinding %[1]s --clusterrole=%[1]s %[2]s
+`, clusterwide.Name, to)
+	return err
+}

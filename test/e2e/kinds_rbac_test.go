@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// With what "kinds rbac" prints, bound as it says, a loop for a kind of one's own
+// does all that it is for, and asks for nothing else.
+func TestKindsRBAC(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind string
+		plan replica.Plan
+		// unused are rights that are for what does not happen here.
+		unused []string
+	}{
+		{"Ranger", replica.PlanPods, nil},
+		{"Shop", replica.PlanDeployment, []string{"get apps/deployments", "delete apps/deployments", "create /events", "patch /events"}},
+		{"Guard", replica.PlanNodes, []string{"delete /pods", "create /events", "patch /events"}},
+	} {
+		t.Run(string(test.plan), func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			crd := strings.ToLower(test.kind) + "s.rights.example.com"
+			imoocpod(t, "", "kinds", "new", test.kind, "--group", "rights.example.com", "--plan", string(test.plan), "--install")
+			removeCRD(t, crd)
+			d := grantedBy(t, ns, imoocpod(t, "", "kinds", "rbac", crd))
+			d.args = []string{"run-controller", "--kinds", crd}
+			l := d.start(t)
+
+			object := crd + "/foo"
+			create := []string{"create", object}
+			if test.plan == replica.PlanPods {
+				quota(t, ns, "1")
+			}
+			if test.plan != replica.PlanNodes {
+				create = append(create, "--replicas", "2")
+			}
+			imoocpod(t, ns, create...)
+			if test.plan == replica.PlanPods {
+				eventually(t, "the refusal is told of by an event, again and again", func() bool {
+					list, err := cluster.core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
+					return err == nil && len(list.Items) > 0 && list.Items[0].Count > 1
+				})
+				quota(t, ns, "20")
+			}
+			// Until the server's admission has heard of the kind, it refuses references to it.
+			must(t, kubectl(t, ns, "wait", object, "--for=condition=Ready", "--timeout", deadline.String()))
+			if test.plan != replica.PlanDeployment {
+				must(t, kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
+				eventually(t, "the pods have their labels again", func() bool {
+					return must(t, kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
+				})
+			}
+			if test.plan != replica.PlanNodes {
+				imoocpod(t, ns, "scale", object, "--replicas", "1", "--timeout", "2m")
+			}
+			if code := l.stop(); code != 0 {
+				t.Errorf("the loop ended with exit code %d", code)
+			}
+
+			want := rights(d.rules)
+			maps.DeleteFunc(want, func(right string, _ bool) bool { return askedByServer(right) || slices.Contains(test.unused, right) })
+			var allowed, refused map[string]bool
+			eventually(t, "the watches of the loop have been logged, which happens when they end", func() bool {
+				allowed, refused = asked(t, ns, d.user())
+				more, no := asked(t, "", d.user())
+				maps.Copy(allowed, more)
+				maps.Copy(refused, no)
+				for right := range want {
+					if strings.HasPrefix(right, "watch ") && !allowed[right] {
+						return false
+					}
+				}
+				return true
+			})
+			maps.DeleteFunc(allowed, func(right string, _ bool) bool {
+				return slices.Contains(test.unused, right) || rights(ofEverybody())[right]
+			})
+			if !maps.Equal(allowed, want) {
+				t.Errorf("it used the rights %q, and has %q", slices.Sorted(maps.Keys(allowed)), slices.Sorted(maps.Keys(want)))
+			}
+			maps.DeleteFunc(refused, func(right string, _ bool) bool {
+				return right == "get /namespaces" || right == "list coordination.k8s.io/leases"
+			})
+			if len(refused) > 0 {
+				t.Errorf("it asked for %q, which it has no right to", slices.Sorted(maps.Keys(refused)))
+			}
+		})
+	}
+	mustRefuse(t, "", []refusal{
+		{args: "kinds rbac", code: exitUsage, says: []string{"expected one KIND"}},
+		{args: "kinds rbac imoocpods -f foo.yaml", code: exitUsage, says: []string{"expected one KIND"}},
+		{args: "kinds rbac -f /does/not/exist", code: exitUsage, says: []string{"no such file"}},
+		{args: "kinds rbac gizmos.rights.example.com", code: exitError, says: []string{"gizmos"}},
+		{args: "kinds rbac deployments", code: exitPrecondition, says: []string{"nothing says how to reconcile deployments.apps"}},
+	})
+}
+
+// grantedBy is the controller's account with the roles that a text holds, bound as
+// the comments in it say for one namespace.
+func grantedBy(t *testing.T, namespace, text string) *deployed {
+	t.Helper()
+	d := &deployed{namespace: namespace}
+	for _, role := range manifests(t, text) {
+		create(t, role)
+		d.rules = append(d.rules, rulesOf(t, role)...)
+	}
+	must(t, kubectl(t, namespace, "create", "serviceaccount", deploy.ControllerName))
+	fill := strings.NewReplacer("NAMESPACE", namespace, "NAME", deploy.ControllerName)
+	for line := range strings.Lines(text) {
+		command, is := strings.CutPrefix(strings.TrimSpace(line), "#   kubectl ")
+		if !is || strings.Contains(command, "clusterrolebinding") && !strings.Contains(command, "-cluster ") {
+			continue
+		}
+		args := words(fill.Replace(command))
+		must(t, kubectl(t, "", args...))
+		if args[1] == "clusterrolebinding" {
+			t.Cleanup(func() {
+				bindings := cluster.dynamic.Resource(resourceOf("clusterrolebindings.rbac.authorization.k8s.io"))
+				if err := bindings.Delete(context.Background(), args[2], metav1.DeleteOptions{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	d.signIn(t)
+	eventually(t, "the controller has its rights, and no others", func() bool {
+		return maps.Equal(d.mayDo(t, namespace), ruleSet(append(d.rules, ofEverybody()...)))
+	})
+	return d
+}

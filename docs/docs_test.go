@@ -271,7 +271,7 @@ func TestNamedFlagsExist(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, span := range spans(d.prose) {
 			words := strings.Fields(strings.TrimPrefix(span, "kubectl imoocpod "))
-			verbs := tree.Commands()
+			verbs := below(tree)
 			switch verb, _, err := tree.Find(words); {
 			case strings.HasPrefix(span, "-"):
 			case err != nil || verb == tree:
@@ -286,6 +286,15 @@ func TestNamedFlagsExist(t *testing.T) {
 			}
 		}
 	}
+}
+
+// below are the commands below another, at any depth.
+func below(cmd *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, c := range cmd.Commands() {
+		all = append(append(all, c), below(c)...)
+	}
+	return all
 }
 
 // otherFlags are those of other programs that stand alone in a text.

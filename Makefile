@@ -32,7 +32,7 @@ help: ## List the targets
 		/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build $(CLUSTER) ## See all four kinds work, on a control plane of its own
+demo: build $(CLUSTER) ## See all four kinds work, and one of your own, on a control plane of its own
 	@echo "starting a control plane on loopback"
 	@# Without a terminal to read from, all of the demo is ended with the launcher.
 	@$(CLUSTER) run -- test/demo.sh </dev/null

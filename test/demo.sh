@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole way, on the control plane that is current: install the CRDs, run the
 # controller, and create, scale, look at and delete objects of all four kinds,
-# through kubectl.
+# and at last of a kind that is made here, through kubectl.
 #
 # After each command kubectl is asked whether what the command said is true. The
 # first thing that is not ends the demo with an error.
@@ -115,6 +115,11 @@ nodes_of() {
   kubectl get pods -l "app=$1" -o 'jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | sort -u | wc -l | tr -d ' '
 }
 
+# running prints how many pods of an object are Running.
+running() {
+  kubectl get pods -l "app=$1" --field-selector=status.phase=Running -o name | wc -l | tr -d ' '
+}
+
 # settled waits until foo has n ready pods, and checks that these are all.
 settled() {
   local n=$1
@@ -148,9 +153,9 @@ kubectl wait crd --all --for=condition=Established --timeout="$patience" >/dev/n
   fail 'a CRD is not established'
 true_that 'the CRDs are established'
 
-printf '\n%s\n' "${bold}\$ kubectl imoocpod run-controller${plain}"
+printf '\n%s\n' "${bold}\$ kubectl imoocpod run-controller --declared-kinds${plain}"
 mkfifo "$scratch/lines"
-kubectl imoocpod run-controller >"$scratch/lines" 2>&1 &
+kubectl imoocpod run-controller --declared-kinds >"$scratch/lines" 2>&1 &
 controller=$!
 exec 3<"$scratch/lines"
 # It says at once what it acts on.
@@ -219,6 +224,25 @@ printed 'ready'
 show kubectl imoocpod delete appservice/web helloworld/hello mydaemonset/agent
 want 'what is left' '' kubectl get appservices,helloworlds,mydaemonsets -o name
 true_that 'all of them are gone'
+
+# A kind of one's own, from nothing: its CRD says how it is reconciled.
+show kubectl imoocpod kinds new Worker --group example.com --image nginx --install
+want 'the plan that the CRD declares' pods kubectl get crd workers.example.com -o 'jsonpath={.metadata.annotations.imoocpod\.dev/plan}'
+true_that 'the CRD workers.example.com declares a plan'
+
+show kubectl imoocpod create worker/crew --replicas 3 --wait --timeout "$patience"
+becomes worker/crew status.readyReplicas 3
+want 'the number of pods of crew' 3 running crew
+true_that '3 pods of crew are Running'
+
+show kubectl imoocpod scale worker/crew --replicas 1 --timeout "$patience"
+becomes worker/crew status.replicas 1
+want 'the number of pods of crew' 1 running crew
+true_that '1 pod of crew is Running'
+
+show kubectl imoocpod delete worker/crew
+want 'what is left' '' kubectl get workers -o name
+true_that 'crew is gone'
 
 kill -0 "$controller" 2>/dev/null || fail 'the controller has ended by itself'
 printf '\n%s\n' "${bold}^C${plain}"

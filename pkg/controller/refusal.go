@@ -22,6 +22,9 @@ func refusalReason(err error) (reason string, refused bool) {
 	case code == http.StatusForbidden && strings.Contains(status.Status().Message, "exceeded quota"):
 		// The quota admission plugin gives no cause to tell it by.
 		return "QuotaExceeded", true
+	case code == http.StatusForbidden && strings.Contains(status.Status().Message, "cannot find RESTMapping"):
+		// OwnerReferencesPermissionEnforcement learns of new kinds every half minute.
+		return "", false
 	case code == http.StatusForbidden:
 		return "Forbidden", true
 	case code == http.StatusUnauthorized, code == http.StatusRequestTimeout,

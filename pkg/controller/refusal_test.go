@@ -21,6 +21,7 @@ func TestRefusalReason(t *testing.T) {
 	}{
 		{"quota", apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: few, requested: pods=1")), "QuotaExceeded"},
 		{"rights", apierrors.NewForbidden(pods, "a", errors.New("User cannot create")), "Forbidden"},
+		{"a new kind", apierrors.NewForbidden(pods, "a", errors.New(`cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.com/v1 Kind Foo: no matches for kind "Foo"`)), ""},
 		{"admission", apierrors.NewBadRequest("admission webhook denied the request"), "CreateRejected"},
 		{"invalid", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), "CreateRejected"},
 		{"wrapped", fmt.Errorf("create: %w", apierrors.NewBadRequest("no")), "CreateRejected"},

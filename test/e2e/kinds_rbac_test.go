@@ -54,8 +54,8 @@ func TestKindsRBAC(t *testing.T) {
 				})
 				quota(t, ns, "20")
 			}
-			// Until the server's admission has heard of the kind, it refuses references to it.
-			must(t, kubectl(t, ns, "wait", object, "--for=condition=Ready", "--timeout", deadline.String()))
+			// For half a minute the server refuses references to a kind that is new.
+			imoocpod(t, ns, "status", object, "--wait", "--timeout", "2m")
 			if test.plan != replica.PlanDeployment {
 				must(t, kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
 				eventually(t, "the pods have their labels again", func() bool {

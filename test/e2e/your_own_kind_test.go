@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every command of the page about kinds of one's own does what it is there for,
+// in the order of the page.
+func TestYourOwnKind(t *testing.T) {
+	t.Parallel()
+	env := inContext(t, newNamespace(t))
+	dir := t.TempDir()
+	bases := filepath.Join(dir, "config/crd/bases")
+	if err := os.MkdirAll(bases, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	const scaffolded = "webapp.example.com_guestbooks.yaml"
+	if err := os.WriteFile(filepath.Join(bases, scaffolded), []byte(readFile(t, "testdata/kubebuilder/"+scaffolded)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var l *loop
+	tried := 0
+	page := readFile(t, "../../docs/your-own-kind.md")
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		for line := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", " ")) {
+			line, tried = strings.TrimSpace(line), tried+1
+			if args, is := strings.CutPrefix(line, "kubectl imoocpod run-controller "); is {
+				if l != nil {
+					l.stop()
+				}
+				l = startPlugin(t, append([]string{"run-controller", kubeconfigIn(t, env)}, words(args)...)...)
+				continue
+			}
+			c := exec.CommandContext(t.Context(), "bash", "-c", "set -o pipefail; "+line)
+			c.Env, c.Dir = env, dir
+			out, err := c.CombinedOutput()
+			switch {
+			case strings.Contains(line, "kinds new"):
+				removeCRD(t, "workers.example.com")
+			case strings.HasPrefix(line, "kubectl apply"):
+				removeCRD(t, "guestbooks.webapp.example.com")
+			}
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", line, err, out)
+			}
+		}
+	}
+	if tried < 15 || l == nil {
+		t.Errorf("the page has %d commands", tried)
+	}
+}
+
+// kubeconfigIn is the flag that names the kubeconfig of an environment.
+func kubeconfigIn(t *testing.T, env []string) string {
+	t.Helper()
+	for i := len(env) - 1; i >= 0; i-- {
+		if file, is := strings.CutPrefix(env[i], "KUBECONFIG="); is {
+			return "--kubeconfig=" + file
+		}
+	}
+	t.Fatal("the environment names no kubeconfig")
+	return ""
+}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 // crdResource is the resource type of CRDs themselves.
@@ -213,7 +214,7 @@ func (o *installOptions) await(ctx context.Context, a *applier, crd sentCRD) err
 // awaitEstablished waits until the server serves a definition that was sent.
 func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent *unstructured.Unstructured, timeout time.Duration) error {
 	err := awaitObject(ctx, crds, sent.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		return obj != nil && atLeast(obj, sent.GetResourceVersion()) && established(obj), nil
+		return obj != nil && atLeast(obj, sent.GetResourceVersion()) && replica.Established(obj), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s to be established: %w", sent.GetName(), err)
@@ -231,18 +232,4 @@ func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.Resour
 		return err
 	}
 	return awaitGone(ctx, client, present, o.timeout)
-}
-
-// established says whether the server serves the resource type of a CRD.
-func established(crd *unstructured.Unstructured) bool {
-	conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	if err != nil {
-		return false
-	}
-	for _, c := range conditions {
-		if c, ok := c.(map[string]any); ok && c["type"] == "Established" {
-			return c["status"] == "True"
-		}
-	}
-	return false
 }

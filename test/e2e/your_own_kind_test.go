@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,8 +59,8 @@ func TestYourOwnKind(t *testing.T) {
 // kubeconfigIn is the flag that names the kubeconfig of an environment.
 func kubeconfigIn(t *testing.T, env []string) string {
 	t.Helper()
-	for i := len(env) - 1; i >= 0; i-- {
-		if file, is := strings.CutPrefix(env[i], "KUBECONFIG="); is {
+	for _, variable := range slices.Backward(env) {
+		if file, is := strings.CutPrefix(variable, "KUBECONFIG="); is {
 			return "--kubeconfig=" + file
 		}
 	}

@@ -25,6 +25,9 @@ const crdInterval = time.Second
 func (c *Controller) follow(ctx context.Context, o *owners) error {
 	for first := !o.declared; ctx.Err() == nil; first = false {
 		if err := c.awaitInstalled(ctx, o, first); err != nil {
+			if ctx.Err() != nil {
+				return nil // it is to end, or its declaration was withdrawn
+			}
 			return err
 		}
 		if s := c.supplyOf(o.kind); s != nil {
@@ -106,7 +109,7 @@ func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) 
 			return true, nil
 		case absent:
 			missing = true
-		case !troubled:
+		case !troubled && ctx.Err() == nil:
 			c.say("cannot list %s: %v; trying again", crd, err)
 			troubled = true
 		}

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -330,4 +332,33 @@ func TestEveryCrashPointOfADeclaredKind(t *testing.T) {
 		}
 		return writes.Load()
 	})
+}
+
+// A declaration that is withdrawn while the objects of its kind are looked for
+// ends that, and not the loop.
+func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
+	t.Parallel()
+	const group = "hasty.example.com"
+	crd := gadget(group)
+	kind := kindIn(t, crd)
+	installKind(t, kind, crd)
+	ns := newNamespace(t)
+	asked := make(chan struct{}, 1)
+	l := startInnerWith(t, controller.Options{Namespace: ns, Kinds: []replica.Kind{replica.ImoocPod()}, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
+		func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if !strings.HasSuffix(r.URL.Path, "/gadgets") {
+				return next.RoundTrip(r)
+			}
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+			<-r.Context().Done()
+			return nil, context.Cause(r.Context())
+		})
+	<-asked
+	must(t, kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
+	eventually(t, "the loop says so", func() bool { return strings.Contains(l.output(), kind.CRD()+" is not declared any more") })
+	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	converged(t, ns, "foo", 2)
 }

@@ -220,7 +220,8 @@ func (c *Controller) Run(ctx context.Context) error {
 		o.stop = end
 		running.Go(func() {
 			defer close(o.stopped)
-			if err := c.follow(ctx, o); err != nil {
+			// That a declaration was withdrawn is no error of the loop.
+			if err := c.follow(ctx, o); err != nil && ctx.Err() == nil {
 				stop(err)
 			}
 		})

@@ -25,9 +25,6 @@ const crdInterval = time.Second
 func (c *Controller) follow(ctx context.Context, o *owners) error {
 	for first := !o.declared; ctx.Err() == nil; first = false {
 		if err := c.awaitInstalled(ctx, o, first); err != nil {
-			if ctx.Err() != nil {
-				return nil // it is to end, or its declaration was withdrawn
-			}
 			return err
 		}
 		if s := c.supplyOf(o.kind); s != nil {

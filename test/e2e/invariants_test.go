@@ -244,9 +244,12 @@ func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 // The API server and etcd go away and come back: the loop says so and catches
 // up. Everybody's server stops, so this runs before the tests in parallel.
 func TestServerGoesAwayAndComesBack(t *testing.T) {
+	// Both are made while all is well: it takes the controller manager its time to
+	// make one ready after the server was away.
+	namespace := map[string]string{"kube-apiserver": newNamespace(t), "etcd": newNamespace(t)}
 	for _, component := range []string{"kube-apiserver", "etcd"} {
 		t.Run(component, func(t *testing.T) {
-			ns := newNamespace(t)
+			ns := namespace[component]
 			l := startLoop(t, ns)
 			imoocpod(t, ns, "create", "foo", "--replicas", "5")
 			converged(t, ns, "foo", 5)

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -35,14 +36,15 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	})
 	w.settles(t, "foo", 2)
 	name := podName(w.imp("foo"), 1)
-	unlabel := func() {
-		must(t, kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-"))
+	unlabel := func() (resourceVersion string) {
+		return must(t, kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-", "-o", "jsonpath={.metadata.resourceVersion}"))
 	}
-	unlabel()
+	unlabelled := unlabel()
 	w.until(t, "the pod is labelled again", func() bool {
 		for _, pod := range w.pods {
-			if pod.Name == name {
-				return pod.Labels[apis.LabelOwner] == string(d.uid)
+			if pod.Name == name && pod.Labels[apis.LabelOwner] == string(d.uid) {
+				since, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, unlabelled)
+				return err == nil && since > 0
 			}
 		}
 		return false

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,13 +45,11 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 		return nil, err
 	}
 	container := map[string]any{"name": "app", "image": image}
-	for name, path := range map[string][]string{"command": kind.Recipe.CommandPath, "env": kind.Recipe.EnvPath} {
-		if list, found, err := listAt(obj, path); err != nil {
-			return nil, err
-		} else if found {
-			container[name] = list
-		}
+	lists, err := containerLists(kind, obj)
+	if err != nil {
+		return nil, err
 	}
+	maps.Copy(container, lists)
 	fields = map[string]any{"spec": map[string]any{"containers": []any{container}}}
 	if at := RestartedAt(kind, obj); at != "" {
 		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRestartedAt: at}}
@@ -65,16 +64,23 @@ func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[strin
 	return unstructured.NestedMap(obj.Object, kind.Recipe.TemplatePath...)
 }
 
-// listAt reads a list of an object; there is none where the kind has no path to it.
-func listAt(obj *unstructured.Unstructured, path []string) (list []any, found bool, err error) {
-	if len(path) == 0 {
-		return nil, false, nil
+// containerLists are the command and the environment of the one container of a
+// kind without a template, as far as an object has them.
+func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
+	lists := map[string]any{}
+	for name, path := range map[string][]string{"command": kind.Recipe.CommandPath, "env": kind.Recipe.EnvPath} {
+		if len(path) == 0 {
+			continue
+		}
+		list, found, err := unstructured.NestedSlice(obj.Object, path...)
+		if err != nil {
+			return nil, fmt.Errorf("read .%s of %s: %w", strings.Join(path, "."), obj.GetName(), err)
+		}
+		if found {
+			lists[name] = list
+		}
 	}
-	list, found, err = unstructured.NestedSlice(obj.Object, path...)
-	if err != nil {
-		return nil, false, fmt.Errorf("read .%s of %s: %w", strings.Join(path, "."), obj.GetName(), err)
-	}
-	return list, found, nil
+	return lists, nil
 }
 
 // image is the image of the one container of a kind without a template.
@@ -114,11 +120,8 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 	if len(kind.Recipe.TemplatePath) == 0 {
 		image, _ := image(kind, obj) // without one no pod is made
 		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
-		for name, path := range map[string][]string{"command": kind.Recipe.CommandPath, "env": kind.Recipe.EnvPath} {
-			if list, found, _ := listAt(obj, path); found {
-				said[name] = list
-			}
-		}
+		lists, _ := containerLists(kind, obj) // likewise
+		maps.Copy(said, lists)
 	}
 	text, jsonErr := json.Marshal(said) // keys in order
 	if err != nil || jsonErr != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 // supply is the cache of something other than pods that the plans of some kinds
-// look at. It is filled when there is an object of such a kind to plan for, and
-// no such object is planned for before: of a cache that is still empty a plan
-// would believe that there is nothing.
+// look at. It is filled when such a kind is there to be reconciled, and no object
+// of it is planned for before: of a cache that is still empty a plan would
+// believe that there is nothing.
 type supply struct {
 	resource string
 	plan     replica.Plan
@@ -61,8 +61,10 @@ func (c *Controller) keep(ctx context.Context, s *supply) {
 		case err != nil && ctx.Err() == nil && !said:
 			c.say("cannot list %s: %v; not reconciled until that is possible: %s", s.resource, err, strings.Join(c.kindsBy(s.plan), ", "))
 			said = true
+		}
+		if err != nil && ctx.Err() == nil {
 			for _, o := range c.kinds.by(s.plan) {
-				o.setRefused(err)
+				o.setRefused(err) // also of a kind that was declared since
 			}
 			c.standings.poke()
 		}

@@ -78,11 +78,7 @@ func (r *results) drawCurve(path string) error {
 	p := newPicture("Pods that are there, on the way up", "seconds", "pods")
 	longest := 0.0
 	for _, subject := range subjects() {
-		concurrency := 0
-		if subject == nameFloor {
-			concurrency = r.best(r.curveSize(), created)
-		}
-		runs := r.of(subject, r.curveSize(), concurrency)
+		runs := r.curveRuns(subject)
 		if len(runs) == 0 {
 			continue
 		}

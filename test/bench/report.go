@@ -152,14 +152,20 @@ func (r *results) curveSize() int {
 	return most
 }
 
+// curveRuns are those of a subject with that number, of raw requests those with
+// the best concurrency.
+func (r *results) curveRuns(subject string) []sample {
+	concurrency := 0
+	if subject == nameFloor {
+		concurrency = r.best(r.curveSize(), created)
+	}
+	return r.of(subject, r.curveSize(), concurrency)
+}
+
 func (r *results) requestTable() string {
 	var rows [][]string
 	for _, subject := range subjects() {
-		concurrency := 0
-		if subject == nameFloor {
-			concurrency = r.best(r.curveSize(), created)
-		}
-		runs := r.of(subject, r.curveSize(), concurrency)
+		runs := r.curveRuns(subject)
 		if len(runs) == 0 {
 			continue
 		}

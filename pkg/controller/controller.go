@@ -189,7 +189,8 @@ func (c *Controller) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	// Events of the last writes are still to be sent when the loop stops.
+	// Events are still sent while the last writes are answered; those of the very
+	// last may be lost: a broadcaster does not wait for its sink.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	if !c.dryRun {
@@ -272,7 +273,7 @@ func (c *Controller) work(ctx context.Context) {
 
 // handle reconciles one object and says when it is looked at again.
 func (c *Controller) handle(ctx context.Context, k key) {
-	reasons := c.memory.begin(k, c.looks.Add(1))
+	reasons := c.memory.begin(k, c.looks.Add(1), c.clock.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name, "reconcile", c.memory.look(k))
 	ctx = klog.NewContext(ctx, logger)
 	logger.Info("Reconcile", "because", reasons) // for those who ask with -v=2, see Run
@@ -299,10 +300,11 @@ func (c *Controller) handle(ctx context.Context, k key) {
 	c.memory.lookAgain(k, again, func() { c.wake(k, "its time has come") })
 }
 
-// wake puts an object into the queue, with the reason in words.
+// wake puts an object into the queue, with the reason in words: at once, if the
+// last look was long enough ago for what it cost.
 func (c *Controller) wake(k key, why ...string) {
 	c.because(k, why...)
-	c.queue.Add(k)
+	c.queue.AddAfter(k, c.memory.rest(k, c.clock.Now()))
 }
 
 // because notes why an object will be looked at, if somebody wants to know.

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -22,11 +19,11 @@ const (
 	// writeTimeout ends a write that the server does not answer. A stop of the
 	// loop does not: the write is finished.
 	writeTimeout = 30 * time.Second
-	// slice is how long creates and deletes go on before the plan is made anew,
-	// so that the status tells how far they have come. Each time the cache has to
-	// catch up and the window opens from one: with a second, 3,000 pods took half
-	// as long again.
-	slice = 5 * time.Second
+	// slice is how long creates and deletes go on before the plan is made anew:
+	// what fails meanwhile waits for as long, and so do other objects if all workers
+	// are busy. Each time the cache has to catch up, which takes most of a second
+	// where the server is at its limit, and the window opens from one.
+	slice = 15 * time.Second
 	// sliceLeast is how many go on all the same: where each takes its time, the
 	// window must have one to open.
 	sliceLeast = 2 * maxWindow
@@ -240,37 +237,4 @@ func belongsTo(ref *metav1.OwnerReference) string {
 // finish lets a write that has begun come to its end although the loop stops.
 func finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-}
-
-// errConflict says that the object has changed since the plan saw it.
-var errConflict = errors.New("the object has changed")
-
-// writeStatus writes the planned status, on condition that the object is still
-// as the plan saw it, and returns the object with what came of it; nil: there is
-// no such object, or its CRD has no status.
-func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion string) (*unstructured.Unstructured, error) {
-	ctx, cancel := finish(ctx)
-	defer cancel()
-	fields, err := encodeStatus(w.kind.Recipe.Status, w.plan.Status)
-	if err != nil {
-		return nil, fmt.Errorf("write the status: %w", err)
-	}
-	fields["metadata"] = map[string]any{"resourceVersion": resourceVersion, "uid": w.owner.UID}
-	patch, err := json.Marshal(fields)
-	if err != nil {
-		return nil, fmt.Errorf("write the status: %w", err)
-	}
-	// A CRD may have no place for a part of it, which is then dropped: that is no
-	// reason to warn the person who runs the loop.
-	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case apierrors.IsConflict(err):
-		return nil, errConflict
-	case err != nil:
-		return nil, fmt.Errorf("write the status: %w", err)
-	}
-	return obj, nil
 }

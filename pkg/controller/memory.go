@@ -39,7 +39,14 @@ type notes struct {
 type turn struct {
 	look    int64    // its number
 	reasons []string // for the next look
+	// began is when the last look did, took how long a look and a plan took last.
+	began time.Time
+	took  time.Duration
 }
+
+// pace is how much longer than a look the time to the next one is: of thousands
+// of pods that become ready one by one, not each is worth a look at all of them.
+const pace = 20
 
 // mostReasons bounds what is noted: of a thousand pods of one object the first
 // few tell enough.
@@ -128,12 +135,29 @@ func (m *memory) because(k key, why string) {
 }
 
 // begin notes a look by its number, and returns the reasons for it.
-func (m *memory) begin(k key, look int64) []string {
+func (m *memory) begin(k key, look int64, now time.Time) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.turns[k]
-	m.turns[k] = turn{look: look}
+	m.turns[k] = turn{look: look, began: now, took: t.took}
 	return t.reasons
+}
+
+// took notes how long it took to look at an object and to plan.
+func (m *memory) took(k key, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.turns[k]
+	t.took = d
+	m.turns[k] = t
+}
+
+// rest is how long an object is not to be looked at again; less than nothing: it may be.
+func (m *memory) rest(k key, now time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.turns[k]
+	return t.began.Add(pace * t.took).Sub(now)
 }
 
 // look is the number of the last look at an object, zero for none.

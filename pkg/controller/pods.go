@@ -27,6 +27,7 @@ type podRecord struct {
 	finished   bool
 	ready      bool
 	readySince time.Time
+	slot       plan.Slot
 	bypasses   types.UID
 	template   string
 	// label is the UID in the identity label, and deployment the name of the
@@ -76,12 +77,14 @@ func trimPod(obj any) (any, error) {
 			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		},
 		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		slot:     plan.NoSlot,
 		bypasses: types.UID(pod.Labels[apis.LabelBypasses]),
 		template: pod.Labels[apis.LabelTemplateHash],
 		label:    types.UID(pod.Labels[apis.LabelOwner]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
+		r.slot = plan.SlotOf(pod.Name, ref.Name, ref.UID, r.bypasses)
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
 			r.deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
@@ -107,7 +110,7 @@ func (r podRecord) differs(old podRecord) bool {
 	if r.deployment != "" && r.deployment == old.deployment {
 		r.ready, old.ready = false, false // that is the Deployment's to tell
 	}
-	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template ||
+	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.bypasses != old.bypasses ||
 		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.ownerUID() != old.ownerUID()
 }
 
@@ -141,11 +144,11 @@ func indexByLabel(obj any) ([]string, error) {
 }
 
 // podView is what the plan reads of a pod.
-func (r *podRecord) podView(owner string, uid types.UID) plan.Pod {
+func (r *podRecord) podView() plan.Pod {
 	p := plan.Pod{
 		Name:       r.Name,
 		UID:        r.UID,
-		Slot:       plan.SlotOf(r.Name, owner, uid, r.bypasses),
+		Slot:       r.slot,
 		Bypasses:   r.bypasses,
 		Finished:   r.finished,
 		Ready:      r.ready,

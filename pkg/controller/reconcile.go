@@ -54,12 +54,14 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	if c.memory.lifted(k) {
 		rec.plan = rec.plan.Accepted()
 	}
+	began := c.clock.Now()
 	view, err := c.look(owners, obj, rec)
 	if err != nil {
 		return 0, err
 	}
 	decide := planOf(owners.kind)
 	p := decide(view)
+	c.memory.took(k, c.clock.Since(began))
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
 		// only for an owner that is there now, as it is now.
@@ -137,14 +139,14 @@ func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes)
 	v.Pods = make([]plan.Pod, 0, len(pods))
 	for _, pod := range pods {
 		if r, ok := pod.(*podRecord); ok && r.Namespace == obj.GetNamespace() {
-			v.Pods = append(v.Pods, r.podView(v.Owner.Name, v.Owner.UID))
+			v.Pods = append(v.Pods, r.podView())
 		}
 	}
 	return v, nil
 }
 
-// carryOut executes a plan. The status, which does not depend on how that
-// goes, is written at the same time.
+// carryOut executes a plan. The status, which does not wait for that, is written
+// at the same time.
 func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *notes,
 	view plan.View, p plan.Plan) (time.Duration, error) {
 	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), of: view.Owner, plan: p,
@@ -155,33 +157,16 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 		return cached != nil && (older(cached.GetResourceVersion(), obj.GetResourceVersion()) || !differs(o.kind, cached, obj))
 	}
 	c.announcePlan(k, view, p)
-	statusDone := make(chan error, 1)
-	wrote := p.Memory.Written
-	if p.WriteStatus {
-		go func() {
-			statusDone <- caught(ctx, func() error {
-				now, err := w.writeStatus(ctx, o, obj.GetResourceVersion())
-				if err != nil {
-					return err
-				}
-				stored := view.Owner.Status
-				if now != nil {
-					rec.ownerWritten = later(now.GetResourceVersion(), rec.ownerWritten)
-					stored, err = decodeStatus(o.kind.Recipe.Status, now)
-				}
-				wrote = &plan.Written{At: view.Now, Status: p.Status, Stored: stored}
-				return err
-			})
-		}()
-	} else {
-		statusDone <- nil
-	}
+	rec.plan = p.Memory
+	executed, statusDone := make(chan struct{}), make(chan error, 1)
+	go func() {
+		statusDone <- caught(ctx, func() error { return w.keepStatus(ctx, o, obj, rec, view, p, executed) })
+	}()
 	c.metrics.planned(k.kind, p)
 	out, done, err := w.execute(ctx)
+	close(executed)
 	c.metrics.wrote(k.kind, out)
 	statusErr := <-statusDone
-	rec.plan = p.Memory
-	rec.plan.Written = wrote
 	rec.podsWritten = later(out.podsWritten, rec.podsWritten)
 	rec.deploymentWritten = later(out.deploymentWritten, rec.deploymentWritten)
 	if out.applied != nil {

@@ -1,11 +1,17 @@
 package controller
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
@@ -92,4 +98,72 @@ func encodeStatus(at replica.StatusPaths, s plan.Status) (map[string]any, error)
 	}
 	put(names, at.PodNames)
 	return fields, err
+}
+
+// errConflict says that the object has changed since the plan saw it.
+var errConflict = errors.New("the object has changed")
+
+// keepStatus writes the status that a plan found and, until that is executed,
+// how far it has come. It alone writes notes meanwhile: what it wrote.
+func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unstructured, rec *notes,
+	view plan.View, found plan.Plan, executed <-chan struct{}) error {
+	for {
+		if found.WriteStatus {
+			now, err := w.writeStatus(ctx, o, obj.GetResourceVersion(), found.Status)
+			if err != nil {
+				return err
+			}
+			stored := view.Owner.Status
+			if now != nil {
+				obj, rec.ownerWritten = now, later(now.GetResourceVersion(), rec.ownerWritten)
+				stored, err = decodeStatus(o.kind.Recipe.Status, now)
+			}
+			rec.plan.Written = &plan.Written{At: view.Now, Status: found.Status, Stored: stored}
+			if err != nil {
+				return err
+			}
+		}
+		select {
+		case <-executed:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-time.After(plan.StatusInterval):
+		}
+		var err error
+		if view, err = w.c.look(o, obj, rec); err != nil {
+			return err
+		}
+		found = planOf(o.kind)(view)
+	}
+}
+
+// writeStatus writes a status, on condition that the object is still as the plan
+// saw it, and returns the object with what came of it; nil: there is no such
+// object, or its CRD has no status.
+func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion string, status plan.Status) (*unstructured.Unstructured, error) {
+	ctx, cancel := finish(ctx)
+	defer cancel()
+	fields, err := encodeStatus(w.kind.Recipe.Status, status)
+	if err != nil {
+		return nil, fmt.Errorf("write the status: %w", err)
+	}
+	fields["metadata"] = map[string]any{"resourceVersion": resourceVersion, "uid": w.owner.UID}
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("write the status: %w", err)
+	}
+	// A CRD may have no place for a part of it, which is then dropped: that is no
+	// reason to warn the person who runs the loop.
+	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case apierrors.IsConflict(err):
+		return nil, errConflict
+	case err != nil:
+		return nil, fmt.Errorf("write the status: %w", err)
+	}
+	return obj, nil
 }

@@ -8,10 +8,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxWindow is how many writes are under way at once at the most. The API
-// server answers no faster for more, and HTTP/2 allows 100 streams on a
-// connection, which the watches share.
-const maxWindow = 64
+// maxWindow is how many writes are under way at once at the most: HTTP/2 allows
+// 100 streams on a connection, of which the watches, the lease and the events
+// need some. Beyond them each write would wait for a connection of its own.
+const maxWindow = 88
 
 // slide does the work for each item in a window of parallel calls that starts
 // at one and grows by one with every success, so it doubles in the time of one

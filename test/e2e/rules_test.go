@@ -247,6 +247,29 @@ func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 	w.settles(t, "foo", 0)
 }
 
+// Rule 9: the status tells how far a plan has come that takes its time.
+func TestStatusTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	w := watchPods(t, ns)
+	d := newDriver(t, ns, w)
+	var creates atomic.Int64
+	told := make(chan struct{})
+	d.create(3)
+	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") && creates.Add(1) == 3 {
+			select {
+			case <-told:
+			case <-t.Context().Done():
+			}
+		}
+		return next.RoundTrip(r)
+	})
+	w.until(t, "the status tells of two pods", func() bool { return w.imps["foo"].Status.Replicas == 2 })
+	close(told)
+	w.settles(t, "foo", 3)
+}
+
 // A pod that may not be deleted does not keep the others, and after a while an
 // event says why it is still there.
 func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {

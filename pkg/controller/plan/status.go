@@ -60,9 +60,9 @@ func (s Status) Shown(f Fields) Status {
 	return s
 }
 
-// statusInterval is how often a status that is neither the first of a
+// StatusInterval is how often a status that is neither the first of a
 // generation nor the last of a convergence is written at the most.
-const statusInterval = time.Second
+const StatusInterval = time.Second
 
 // said is what the owner's status says. Of what its CRD has no field for, it is
 // what was written last: the same is not written again because it is dropped.
@@ -93,7 +93,7 @@ func (p *Plan) decideStatus(v View, found Status, conditions ...metav1.Condition
 	converged := meta.IsStatusConditionFalse(found.Conditions, apis.ConditionProgressing)
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
-		wait = statusInterval - v.Now.Sub(w.At)
+		wait = StatusInterval - v.Now.Sub(w.At)
 	}
 	if first || converged || wait <= 0 {
 		p.WriteStatus = true

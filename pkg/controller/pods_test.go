@@ -1,0 +1,67 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+)
+
+// recorded is what the loop keeps of a pod of slot 3.
+func recorded(t *testing.T, change func(*corev1.Pod)) *podRecord {
+	t.Helper()
+	const owner = types.UID("b0a9c1d2")
+	pod := serverPod(plan.PodName("some-owner", owner, "", 3), owner)
+	pod.UID = "one"
+	change(pod)
+	trimmed, err := trimPod(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trimmed.(*podRecord)
+}
+
+func TestDiffers(t *testing.T) {
+	before := recorded(t, func(*corev1.Pod) {})
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"nothing":        {func(*corev1.Pod) {}, false},
+		"a version":      {func(p *corev1.Pod) { p.ResourceVersion = "123457" }, false},
+		"another label":  {func(p *corev1.Pod) { p.Labels["app"] = "other" }, false},
+		"another pod":    {func(p *corev1.Pod) { p.UID = "other" }, true},
+		"it ended":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"it is ending":   {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(time.Unix(1_700_000_000, 0))) }, true},
+		"not ready":      {func(p *corev1.Pod) { p.Status.Conditions = nil }, true},
+		"no owner":       {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
+		"its template":   {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, true},
+		"what it passes": {func(p *corev1.Pod) { p.Labels[apis.LabelBypasses] = "other" }, true},
+	} {
+		if got := recorded(t, test.change).differs(*before); got != test.want {
+			t.Errorf("%s: differs %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestSlotOfRecord(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   plan.Slot
+	}{
+		"as it was made":      {func(*corev1.Pod) {}, 3},
+		"without an owner":    {func(p *corev1.Pod) { p.OwnerReferences = nil }, plan.NoSlot},
+		"of another owner":    {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, plan.NoSlot},
+		"another name":        {func(p *corev1.Pod) { p.Name = "some-owner-3" }, plan.NoSlot},
+		"in the place of one": {func(p *corev1.Pod) { p.Labels[apis.LabelBypasses] = "other" }, plan.NoSlot},
+	} {
+		if got := recorded(t, test.change).podView().Slot; got != test.want {
+			t.Errorf("%s: slot %v, want %v", name, got, test.want)
+		}
+	}
+}

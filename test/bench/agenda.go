@@ -8,8 +8,8 @@ import (
 // agenda says what is measured, and how often.
 type agenda struct {
 	sizes []size
-	// concurrencies are how many raw requests are under way at once: another number
-	// in each round.
+	// concurrencies are how many raw requests are under way at once: each number in
+	// every round.
 	concurrencies []int
 	// idle has so many objects of so many pods each, looked at for a while.
 	idleObjects, idlePods int
@@ -35,15 +35,15 @@ type size struct {
 func fullAgenda() agenda {
 	return agenda{
 		sizes: []size{
-			{pods: 1, rounds: 3, shipped: 3},
-			{pods: 100, rounds: 3, shipped: 1},
-			{pods: 300, rounds: 3, growth: true},
-			{pods: 500, rounds: 3, shipped: 1},
-			{pods: 1000, rounds: 3},
-			{pods: 3000, rounds: 2},
+			{pods: 1, rounds: 5, shipped: 3},
+			{pods: 100, rounds: 5, shipped: 1},
+			{pods: 300, rounds: 5, growth: true},
+			{pods: 500, rounds: 7, shipped: 1},
+			{pods: 1000, rounds: 5},
+			{pods: 3000, rounds: 3},
 		},
-		concurrencies: []int{32, 16, 64},
-		idleObjects:   1000, idlePods: 5, idleWindow: 30 * time.Second,
+		concurrencies: []int{32, 64, 96},
+		idleObjects:   1000, idlePods: 5, idleWindow: 2 * time.Minute,
 		commands:  15,
 		changes:   30,
 		benchtime: "0.2s",

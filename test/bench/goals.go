@@ -90,7 +90,7 @@ func (r *results) beside(pods int) (goal, bool) {
 	shipped := r.spread(nameShipped, pods, created)
 	ratio := shipped.median / r.spread(nameOurs, pods, created).median
 	return goal{what: fmt.Sprintf("created, beside a ReplicaSet as shipped, at %d", pods), wanted: "≥ 15 × faster",
-		measured: fmt.Sprintf("%.0f × faster", ratio), held: ratio >= 15, speed: true}, shipped.n > 0
+		measured: fmt.Sprintf("%.1f × faster", ratio), held: ratio >= 15, speed: true}, shipped.n > 0
 }
 
 // growth is how the time of a pod grows, the server's own share divided out.
@@ -101,7 +101,7 @@ func (r *results) growth() goal {
 			small = s.pods
 		}
 	}
-	big := r.agenda.sizes[len(r.agenda.sizes)-1].pods
+	big := r.most()
 	at := func(pods int) float64 {
 		return r.spread(nameOurs, pods, created).median / r.spread(nameFloor, pods, created).median
 	}

@@ -56,6 +56,40 @@ func (p *process) usage() (usage, error) {
 	return usage{cpu: stat.CPUTime(), resident: status.VmRSS, peak: status.VmHWM}, err
 }
 
+// theLoop is what the loop of a subject is called where programs are told apart.
+const theLoop = "the loop"
+
+// usedBy is how many seconds of processor time the programs of the control plane,
+// this one and a loop have used so far, by their names. They are the children of
+// the launcher, and the loop is one of this process.
+func usedBy(l *loop) (map[string]float64, error) {
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]float64{}
+	for _, p := range all {
+		stat, err := p.Stat()
+		switch {
+		case err != nil: // it has ended
+		case l.process != nil && p.PID == l.cmd.Process.Pid:
+			used[theLoop] += stat.CPUTime()
+		case stat.PPID == os.Getppid():
+			used[stat.Comm] += stat.CPUTime()
+		}
+	}
+	return used, nil
+}
+
+// usedSince is what they have used since.
+func usedSince(l *loop, before map[string]float64) (map[string]float64, error) {
+	used, err := usedBy(l)
+	for name := range used {
+		used[name] -= before[name]
+	}
+	return used, err
+}
+
 // stop asks the process to end and waits until it has.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error: it has ended

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -72,7 +73,7 @@ func (r *results) fields() map[string]any {
 		"Date": r.began.UTC().Format(time.DateOnly), "Took": r.took.Round(time.Second), "Quick": quick,
 		"Goals": r.goalTable(), "Curve": r.curveSize(), "Concurrencies": strings.Join(concurrencies, ", "), "MostShipped": mostShipped,
 		"Times": r.timeTable(), "RequestsAt": r.curveSize(), "Requests": r.requestTable(), "Loop": r.loopTable(),
-		"Idle": r.idleTable(), "Rounds": r.agenda.commands, "Commands": r.commandTable(), "Rules": r.ruleTable(),
+		"UsedAt": r.most(), "Used": r.usedTable(), "Idle": r.idleTable(), "Rounds": r.agenda.commands, "Commands": r.commandTable(), "Rules": r.ruleTable(),
 		"Findings": strings.TrimSpace(findings),
 	}
 }
@@ -222,6 +223,48 @@ func (r *results) loopTable() string {
 		}
 	}
 	return table(2, []string{"N", "", "CPU seconds", "peak MiB", "status writes up", "down", "reconciles up", "down"}, rows)
+}
+
+// most is the largest number of pods.
+func (r *results) most() int { return r.agenda.sizes[len(r.agenda.sizes)-1].pods }
+
+// usedTable tells what the machine did while each subject had the most pods made
+// and deleted, program by program.
+func (r *results) usedTable() string {
+	programs := map[string]float64{} // with the most that one used
+	for _, s := range r.runs {
+		if s.pods == r.most() {
+			for _, used := range []map[string]float64{s.usedUp, s.usedDown} {
+				for name, seconds := range used {
+					programs[name] = max(programs[name], seconds)
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(programs, func(_ string, seconds float64) bool { return seconds < 0.1 })
+	names := slices.SortedFunc(maps.Keys(programs), func(a, b string) int { return cmp.Compare(programs[b], programs[a]) })
+	var rows [][]string
+	for _, subject := range subjects() {
+		if r.spread(subject, r.most(), created).n == 0 {
+			continue
+		}
+		for _, way := range []struct {
+			name   string
+			value  func(sample) float64
+			usedOf func(sample) map[string]float64
+		}{
+			{"up, until ready", func(s sample) float64 { return s.ready.Seconds() }, func(s sample) map[string]float64 { return s.usedUp }},
+			{"down, until gone", gone, func(s sample) map[string]float64 { return s.usedDown }},
+		} {
+			row := []string{subject, way.name, r.spread(subject, r.most(), way.value).text("%.1f")}
+			for _, name := range names {
+				used := r.spread(subject, r.most(), func(s sample) float64 { return way.usedOf(s)[name] })
+				row = append(row, fmt.Sprintf("%.1f", used.median))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return table(2, append([]string{"", "", "seconds"}, names...), rows)
 }
 
 func (r *results) idleTable() string {

@@ -32,19 +32,24 @@ type sample struct {
 	// cpu and peak are of the loop, on the way up.
 	cpu  float64
 	peak uint64
+	// usedUp and usedDown are the seconds of processor time of the programs on the
+	// machine, until all pods were ready and until all were gone.
+	usedUp, usedDown map[string]float64
 	// reconciles are the loop's, up and down; only ours tells them.
 	reconcilesUp, reconcilesDown float64
 }
 
 // compareScaling runs the subjects in turns, at each size; every second round
-// goes backwards, so that what drifts does not fall on the same ones. Raw requests
-// have another concurrency in each round.
+// goes backwards, so that what drifts does not fall on the same ones.
 func (b *bench) compareScaling(ctx context.Context, todo agenda) ([]sample, error) {
 	var all []sample
 	number := 0
 	for _, size := range todo.sizes {
 		for round := range size.rounds {
-			subjects := []subject{raw(todo.concurrencies[round%len(todo.concurrencies)])}
+			var subjects []subject
+			for _, concurrency := range todo.concurrencies {
+				subjects = append(subjects, raw(concurrency))
+			}
 			if !size.growth {
 				subjects = append(subjects, b.lifted())
 			}
@@ -119,6 +124,10 @@ func (b *bench) up(ctx context.Context, s subject, w *witness, l *loop, create f
 	if err != nil {
 		return err
 	}
+	idle, err := usedBy(l)
+	if err != nil {
+		return err
+	}
 	start := time.Now()
 	if err := create(); err != nil {
 		return err
@@ -131,6 +140,9 @@ func (b *bench) up(ctx context.Context, s subject, w *witness, l *loop, create f
 		return err
 	}
 	one.ready = ready.Sub(start)
+	if one.usedUp, err = usedSince(l, idle); err != nil {
+		return err
+	}
 	if s.program != nil {
 		told, err := w.until(ctx, "the status says so", func() bool { return w.says(one.pods) })
 		if err != nil {
@@ -159,6 +171,10 @@ func (b *bench) down(ctx context.Context, s subject, w *witness, l *loop, remove
 	if err != nil {
 		return err
 	}
+	idle, err := usedBy(l)
+	if err != nil {
+		return err
+	}
 	start := time.Now()
 	if err := remove(); err != nil {
 		return err
@@ -168,6 +184,9 @@ func (b *bench) down(ctx context.Context, s subject, w *witness, l *loop, remove
 		return err
 	}
 	one.gone = gone.Sub(start)
+	if one.usedDown, err = usedSince(l, idle); err != nil {
+		return err
+	}
 	if s.program != nil {
 		told, err := w.until(ctx, "the status says so", func() bool { return w.says(0) })
 		if err != nil {

@@ -265,7 +265,10 @@ func TestStatusTellsHowFarItIs(t *testing.T) {
 		}
 		return next.RoundTrip(r)
 	})
-	w.until(t, "the status tells of two pods", func() bool { return w.imps["foo"].Status.Replicas == 2 })
+	w.until(t, "the status tells of two pods", func() bool {
+		foo := w.imps["foo"]
+		return foo != nil && foo.Status.Replicas == 2
+	})
 	close(told)
 	w.settles(t, "foo", 3)
 }

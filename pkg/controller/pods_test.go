@@ -23,7 +23,11 @@ func recorded(t *testing.T, change func(*corev1.Pod)) *podRecord {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trimmed.(*podRecord)
+	r, ok := trimmed.(*podRecord)
+	if !ok {
+		t.Fatalf("unexpected %T", trimmed)
+	}
+	return r
 }
 
 func TestDiffers(t *testing.T) {

@@ -45,7 +45,8 @@ is the likeliest guess; a guess is never written.`,
 
   # With all fields that could be meant
   kubectl imoocpod kinds -o wide`,
-		Args: noArgs,
+		SuggestionsMinimumDistance: 2,
+		Args:                       knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, err := o.writer()
 			if err != nil {

@@ -90,16 +90,20 @@ time, 5 if another set another count; 6 if there is no such object, or not any m
 	return root
 }
 
-// knownVerb refuses a first word that is no verb, and names the nearest.
+// knownVerb refuses a first word that is no verb of a command, and names the nearest.
 func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageErrorf(cmd, "unknown command %q for %q%s", args[0], name, didYouMean(cmd.SuggestionsFor(args[0])))
+	return usageErrorf(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(cmd.SuggestionsFor(args[0])))
 }
 
 // flagError makes a usage error of what pflag says, and names the nearest flag.
 func flagError(cmd *cobra.Command, err error) error {
+	// Where the verb is misspelt, its flags are none of the command before it.
+	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
+		return knownVerb(cmd, cmd.Flags().Args())
+	}
 	unknown, found := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !found {
 		return usageErrorf(cmd, "%w", err)

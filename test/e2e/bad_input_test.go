@@ -202,6 +202,8 @@ func TestBadInput(t *testing.T) {
 
 			// flags and verbs
 			usage("sclae foo", `unknown command "sclae" for "kubectl imoocpod"; did you mean scale?`),
+			usage("sclae foo --replicas 3", `unknown command "sclae" for "kubectl imoocpod"; did you mean scale?`),
+			usage("kinds nwe Foo --group example.com", `unknown command "nwe" for "kubectl imoocpod kinds"; did you mean new?`),
 			usage("stat", `unknown command "stat" for "kubectl imoocpod"; did you mean status?`),
 			usage("frobnicate", `unknown command "frobnicate" for "kubectl imoocpod"`),
 			usage("scale foo --replica 3", "unknown flag: --replica; did you mean --replicas or --replicas-path?"),

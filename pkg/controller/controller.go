@@ -273,7 +273,7 @@ func (c *Controller) work(ctx context.Context) {
 
 // handle reconciles one object and says when it is looked at again.
 func (c *Controller) handle(ctx context.Context, k key) {
-	reasons := c.memory.begin(k, c.looks.Add(1), c.clock.Now())
+	reasons := c.memory.begin(k, c.looks.Add(1), time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name, "reconcile", c.memory.look(k))
 	ctx = klog.NewContext(ctx, logger)
 	logger.Info("Reconcile", "because", reasons) // for those who ask with -v=2, see Run
@@ -304,7 +304,7 @@ func (c *Controller) handle(ctx context.Context, k key) {
 // last look was long enough ago for what it cost.
 func (c *Controller) wake(k key, why ...string) {
 	c.because(k, why...)
-	c.queue.AddAfter(k, c.memory.rest(k, c.clock.Now()))
+	c.queue.AddAfter(k, c.memory.rest(k, time.Now()))
 }
 
 // because notes why an object will be looked at, if somebody wants to know.

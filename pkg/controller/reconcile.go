@@ -54,14 +54,14 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	if c.memory.lifted(k) {
 		rec.plan = rec.plan.Accepted()
 	}
-	began := c.clock.Now()
+	began := time.Now() // what a look costs, whatever the clock of the plans says
 	view, err := c.look(owners, obj, rec)
 	if err != nil {
 		return 0, err
 	}
 	decide := planOf(owners.kind)
 	p := decide(view)
-	c.memory.took(k, c.clock.Since(began))
+	c.memory.took(k, time.Since(began))
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
 		// only for an owner that is there now, as it is now.
@@ -158,13 +158,18 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	}
 	c.announcePlan(k, view, p)
 	rec.plan = p.Memory
-	executed, statusDone := make(chan struct{}), make(chan error, 1)
+	during, executed := context.WithCancel(ctx)
+	defer executed() // also after a panic
+	told, statusDone := p, make(chan error, 1)
 	go func() {
-		statusDone <- caught(ctx, func() error { return w.keepStatus(ctx, o, obj, rec, view, p, executed) })
+		statusDone <- caught(ctx, func() (err error) {
+			told, err = w.keepStatus(during, o, obj, rec, view, p)
+			return err
+		})
 	}()
 	c.metrics.planned(k.kind, p)
 	out, done, err := w.execute(ctx)
-	close(executed)
+	executed()
 	c.metrics.wrote(k.kind, out)
 	statusErr := <-statusDone
 	rec.podsWritten = later(out.podsWritten, rec.podsWritten)
@@ -194,7 +199,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	if !out.ending && (!done || len(out.refused) > 0) {
 		c.wake(k, "the last plan was not done in full") // plan the rest, or what the refusal means
 	}
-	c.announceState(k, p)
+	c.announceState(k, told)
 	c.stand(k, view, p)
 	return p.Recheck, nil
 }

@@ -103,15 +103,17 @@ func encodeStatus(at replica.StatusPaths, s plan.Status) (map[string]any, error)
 // errConflict says that the object has changed since the plan saw it.
 var errConflict = errors.New("the object has changed")
 
-// keepStatus writes the status that a plan found and, until that is executed,
-// how far it has come. It alone writes notes meanwhile: what it wrote.
+// keepStatus writes the status that a plan found and, until the context ends, how
+// far its execution has come. It returns the plan whose status was written last,
+// and it alone writes notes meanwhile: what it wrote.
 func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unstructured, rec *notes,
-	view plan.View, found plan.Plan, executed <-chan struct{}) error {
+	view plan.View, found plan.Plan) (told plan.Plan, err error) {
+	told = found
 	for {
 		if found.WriteStatus {
 			now, err := w.writeStatus(ctx, o, obj.GetResourceVersion(), found.Status)
 			if err != nil {
-				return err
+				return told, err
 			}
 			stored := view.Owner.Status
 			if now != nil {
@@ -119,20 +121,17 @@ func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unst
 				stored, err = decodeStatus(o.kind.Recipe.Status, now)
 			}
 			rec.plan.Written = &plan.Written{At: view.Now, Status: found.Status, Stored: stored}
-			if err != nil {
-				return err
+			if told = found; err != nil {
+				return told, err
 			}
 		}
 		select {
-		case <-executed:
-			return nil
 		case <-ctx.Done():
-			return nil
+			return told, nil
 		case <-time.After(plan.StatusInterval):
 		}
-		var err error
 		if view, err = w.c.look(o, obj, rec); err != nil {
-			return err
+			return told, err
 		}
 		found = planOf(o.kind)(view)
 	}

@@ -184,7 +184,7 @@ chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (
 	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -parallel $(TESTS) -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
 		grep --line-buffered -vE '^ *(=== |--- PASS)'
 
-# The figures of docs/benchmarks.md: about half an hour, on a machine that does
+# The figures of docs/benchmarks.md: about twenty minutes, on a machine that does
 # nothing else. ARGS="-quick" only shows that it works.
 .PHONY: bench
 bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md

@@ -301,7 +301,7 @@ func (c *Controller) handle(ctx context.Context, k key) {
 }
 
 // wake puts an object into the queue, with the reason in words: at once, if the
-// last look was long enough ago for what it cost.
+// last look was long enough ago for the number of its pods.
 func (c *Controller) wake(k key, why ...string) {
 	c.because(k, why...)
 	c.queue.AddAfter(k, c.memory.rest(k, time.Now()))

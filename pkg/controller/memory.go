@@ -39,14 +39,15 @@ type notes struct {
 type turn struct {
 	look    int64    // its number
 	reasons []string // for the next look
-	// began is when the last look did, took how long a look and a plan took last.
+	// began is when the last look did, pods how many there were to look at.
 	began time.Time
-	took  time.Duration
+	pods  int
 }
 
-// pace is how much longer than a look the time to the next one is: of thousands
-// of pods that become ready one by one, not each is worth a look at all of them.
-const pace = 20
+// pace is how long after a look there is none, for each pod of the object: of
+// thousands that become ready one by one, not each is worth a look at all of them.
+// To look at a pod and to plan for it takes a microsecond or two.
+const pace = 25 * time.Microsecond
 
 // mostReasons bounds what is noted: of a thousand pods of one object the first
 // few tell enough.
@@ -139,16 +140,16 @@ func (m *memory) begin(k key, look int64, now time.Time) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.turns[k]
-	m.turns[k] = turn{look: look, began: now, took: t.took}
+	m.turns[k] = turn{look: look, began: now, pods: t.pods}
 	return t.reasons
 }
 
-// took notes how long it took to look at an object and to plan.
-func (m *memory) took(k key, d time.Duration) {
+// saw notes how many pods of an object were looked at.
+func (m *memory) saw(k key, pods int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.turns[k]
-	t.took = d
+	t.pods = pods
 	m.turns[k] = t
 }
 
@@ -157,7 +158,7 @@ func (m *memory) rest(k key, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.turns[k]
-	return t.began.Add(pace * t.took).Sub(now)
+	return t.began.Add(pace * time.Duration(t.pods)).Sub(now)
 }
 
 // look is the number of the last look at an object, zero for none.

@@ -8,10 +8,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxWindow is how many writes are under way at once at the most: HTTP/2 allows
-// 100 streams on a connection, of which the watches, the lease and the events
-// need some. Beyond them each write would wait for a connection of its own.
-const maxWindow = 88
+// maxWindow is how many writes are under way at once at the most. Where a server
+// is at its limit, the share of it that creates have is that of the requests under
+// way, beside those of the scheduler and the kubelets; a ReplicaSet has up to 250.
+// HTTP/2 allows 100 on a connection, so this takes two: with more, the loop and the
+// server only do more for the same.
+const maxWindow = 128
 
 // slide does the work for each item in a window of parallel calls that starts
 // at one and grows by one with every success, so it doubles in the time of one

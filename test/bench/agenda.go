@@ -35,15 +35,15 @@ type size struct {
 func fullAgenda() agenda {
 	return agenda{
 		sizes: []size{
-			{pods: 1, rounds: 5, shipped: 3},
-			{pods: 100, rounds: 5, shipped: 1},
-			{pods: 300, rounds: 5, growth: true},
+			{pods: 1, rounds: 3, shipped: 3},
+			{pods: 100, rounds: 3, shipped: 1},
+			{pods: 300, rounds: 3, growth: true},
 			{pods: 500, rounds: 7, shipped: 1},
 			{pods: 1000, rounds: 5},
-			{pods: 3000, rounds: 3},
+			{pods: 3000, rounds: 2},
 		},
-		concurrencies: []int{32, 64, 96},
-		idleObjects:   1000, idlePods: 5, idleWindow: 2 * time.Minute,
+		concurrencies: []int{32, 64, 128},
+		idleObjects:   1000, idlePods: 5, idleWindow: time.Minute,
 		commands:  15,
 		changes:   30,
 		benchtime: "0.2s",

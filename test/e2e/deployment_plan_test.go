@@ -262,12 +262,13 @@ func TestEveryCrashPointOfADeployment(t *testing.T) {
 	})
 }
 
-// widget is a fifth kind: a declaration, and nothing in the engine knows it.
-func widget() replica.Kind {
+// sprocket is a fifth kind: a declaration, and nothing in the engine knows it. No
+// other test has a kind of its name: a bare name would be either.
+func sprocket() replica.Kind {
 	return replica.Kind{
-		Resource:     schema.GroupVersionResource{Group: "fifth.example.com", Version: "v1", Resource: "widgets"},
-		Kind:         "Widget",
-		Singular:     "widget",
+		Resource:     schema.GroupVersionResource{Group: "fifth.example.com", Version: "v1", Resource: "sprockets"},
+		Kind:         "Sprocket",
+		Singular:     "sprocket",
 		ReplicasPath: []string{"spec", "size"},
 		Recipe: replica.Recipe{
 			Plan:         replica.PlanDeployment,
@@ -277,15 +278,15 @@ func widget() replica.Kind {
 	}
 }
 
-// widgetCRD has the status of the tutorial's HelloWorld: names, which must be
+// sprocketCRD has the status of the tutorial's HelloWorld: names, which must be
 // there, and a place for nothing else.
-const widgetCRD = `
+const sprocketCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: widgets.fifth.example.com}
+metadata: {name: sprockets.fifth.example.com}
 spec:
   group: fifth.example.com
-  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
+  names: {kind: Sprocket, listKind: SprocketList, plural: sprockets, singular: sprocket}
   scope: Namespaced
   versions:
   - name: v1
@@ -310,10 +311,10 @@ spec:
 // no place for what the loop finds, that is not written again and again.
 func TestFifthKind(t *testing.T) {
 	t.Parallel()
-	installKind(t, widget(), widgetCRD)
+	installKind(t, sprocket(), sprocketCRD)
 	ns := newNamespace(t)
-	l := startInnerFor(t, ns, []replica.Kind{widget()}, nil)
-	foo := newOwner(t, ns, widget(), "foo", map[string]any{"size": int64(0), "pod": map[string]any{
+	l := startInnerFor(t, ns, []replica.Kind{sprocket()}, nil)
+	foo := newOwner(t, ns, sprocket(), "foo", map[string]any{"size": int64(0), "pod": map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"of": "foo"}},
 		"spec":     map[string]any{"containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
 	}})

@@ -156,11 +156,7 @@ func (r *results) curveSize() int {
 // curveRuns are those of a subject with that number, of raw requests those with
 // the best concurrency.
 func (r *results) curveRuns(subject string) []sample {
-	concurrency := 0
-	if subject == nameFloor {
-		concurrency = r.best(r.curveSize(), created)
-	}
-	return r.of(subject, r.curveSize(), concurrency)
+	return r.compared(subject, r.curveSize(), created)
 }
 
 func (r *results) requestTable() string {
@@ -257,9 +253,13 @@ func (r *results) usedTable() string {
 			{"down, until gone", gone, func(s sample) map[string]float64 { return s.usedDown }},
 		} {
 			row := []string{subject, way.name, r.spread(subject, r.most(), way.value).text("%.1f")}
+			runs := r.compared(subject, r.most(), way.value)
 			for _, name := range names {
-				used := r.spread(subject, r.most(), func(s sample) float64 { return way.usedOf(s)[name] })
-				row = append(row, fmt.Sprintf("%.1f", used.median))
+				var used []float64
+				for _, s := range runs {
+					used = append(used, way.usedOf(s)[name])
+				}
+				row = append(row, fmt.Sprintf("%.1f", spreadOf(used).median))
 			}
 			rows = append(rows, row)
 		}

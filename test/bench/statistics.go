@@ -60,15 +60,20 @@ func (r *results) of(subject string, pods, concurrency int) []sample {
 	return list
 }
 
-// spread is that of something about the runs of a subject at a size, in which
-// raw requests have their best concurrency.
-func (r *results) spread(subject string, pods int, value func(sample) float64) spread {
+// compared lists the runs of a subject at a size, of raw requests those with the
+// concurrency that is best in something.
+func (r *results) compared(subject string, pods int, value func(sample) float64) []sample {
 	concurrency := 0
 	if subject == nameFloor {
 		concurrency = r.best(pods, value)
 	}
+	return r.of(subject, pods, concurrency)
+}
+
+// spread is that of something about the runs that are compared by it.
+func (r *results) spread(subject string, pods int, value func(sample) float64) spread {
 	var values []float64
-	for _, s := range r.of(subject, pods, concurrency) {
+	for _, s := range r.compared(subject, pods, value) {
 		values = append(values, value(s))
 	}
 	return spreadOf(values)

@@ -6,8 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // The annotations of a CRD that declare how its kind is reconciled. A path is
@@ -44,7 +48,7 @@ const (
 )
 
 // declares is what the names of these annotations begin with.
-const declares = "imoocpod.dev/"
+const declares = apis.Prefix
 
 // DeclarationError says what is wrong with the declaration of a kind.
 type DeclarationError struct {
@@ -115,7 +119,9 @@ type declaration struct {
 	version map[string]any
 	schema  map[string]any
 	// said are the annotations that have not been read yet.
-	said     map[string]string
+	said map[string]string
+	// taken are the fields of the status that something is declared for.
+	taken    [][]string
 	problems []string
 }
 
@@ -158,7 +164,7 @@ func (d *declaration) readPods(r *Recipe) {
 	if r.Plan == PlanDeployment {
 		r.DeploymentNamePath = d.wants(AnnotationDeploymentNamePath, "string")
 	}
-	r.NameLabel = d.take(AnnotationNameLabel)
+	r.NameLabel = d.label(AnnotationNameLabel)
 	if _, templated := d.said[AnnotationTemplatePath]; templated {
 		r.TemplatePath = d.wants(AnnotationTemplatePath, "object")
 		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
@@ -180,6 +186,11 @@ func (d *declaration) readPods(r *Recipe) {
 // kinds usually have them, if the schema has such a field.
 func (d *declaration) readStatus(plan Plan, scaled func(string) string) StatusPaths {
 	var at StatusPaths
+	for _, word := range d.said {
+		if names, err := fieldNames(word); err == nil && names[0] == "status" {
+			d.taken = append(d.taken, names)
+		}
+	}
 	at.Selector = d.tells(AnnotationSelectorPath, "string", scaled("labelSelectorPath"))
 	if plan == PlanNodes {
 		at.Desired = d.tells(AnnotationDesiredPath, "integer", ".status.desiredNumberScheduled")
@@ -195,15 +206,38 @@ func (d *declaration) readStatus(plan Plan, scaled func(string) string) StatusPa
 		at.Available = d.tells(AnnotationAvailablePath, "integer", ".status.availableReplicas")
 	}
 	at.PodNames = d.tells(AnnotationPodNamesPath, "array")
-	if path := []string{"status", "observedGeneration"}; d.typeAt(path) == "integer" {
+	if path := []string{"status", "observedGeneration"}; d.typeAt(path) == "integer" && !d.isTaken(path) {
 		at.ObservedGeneration = path
 	}
-	if path := []string{"status", "conditions"}; d.typeAt(path) == "array" {
+	if path := []string{"status", "conditions"}; d.typeAt(path) == "array" && !d.isTaken(path) {
 		at.Conditions = path
 		d.checkConditions()
 	}
 	at.Empty = d.demanded(at)
+	d.checkOverlaps(at)
 	return at
+}
+
+// checkOverlaps finds fields of the status that two findings would go to: each
+// would overwrite the other without end.
+func (d *declaration) checkOverlaps(at StatusPaths) {
+	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
+	for i, path := range paths {
+		if slices.ContainsFunc(paths[:i], func(other []string) bool { return overlap(path, other) }) {
+			d.problem("two annotations name the field .%s, or a part of it", strings.Join(path, "."))
+		}
+	}
+}
+
+// isTaken reports whether a field, or a part of it, is declared for something.
+func (d *declaration) isTaken(path []string) bool {
+	return slices.ContainsFunc(d.taken, func(other []string) bool { return overlap(path, other) })
+}
+
+// overlap reports whether two paths lead to one field, or one into the other's.
+func overlap(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
 }
 
 // demanded gives an empty value to each field of the status that is required and
@@ -211,7 +245,7 @@ func (d *declaration) readStatus(plan Plan, scaled func(string) string) StatusPa
 func (d *declaration) demanded(at StatusPaths) map[string]any {
 	var empty map[string]any
 	status := fields(d.schema, "properties", "status")
-	said := [][]string{at.Selector, at.Desired, at.Current, at.Updated, at.Ready, at.Available, at.PodNames, at.ObservedGeneration, at.Conditions}
+	said := at.paths()
 	for _, name := range texts(status["required"]) {
 		if slices.ContainsFunc(said, func(path []string) bool { return len(path) > 1 && path[1] == name }) {
 			continue
@@ -286,7 +320,8 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	word, declared := d.said[key]
 	if !declared {
 		for _, word := range usual {
-			if names, err := fieldNames(word); err == nil && d.typeAt(names) == kind {
+			if names, err := fieldNames(word); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
+				d.taken = append(d.taken, names)
 				return names
 			}
 		}
@@ -353,6 +388,23 @@ func (d *declaration) at(names []string) (at map[string]any, missing string) {
 // open says whether an object may hold what its schema does not describe.
 func open(schema map[string]any) bool {
 	return schema["x-kubernetes-preserve-unknown-fields"] == true
+}
+
+// label reads an annotation that names a label.
+func (d *declaration) label(key string) string {
+	name := d.take(key)
+	if name == "" {
+		return ""
+	}
+	switch problems := validation.IsQualifiedName(name); {
+	case len(problems) > 0:
+		d.problem("%s: %q is no name of a label: %s", key, name, strings.Join(problems, "; "))
+	case strings.HasPrefix(name, apis.Prefix):
+		d.problem("%s: labels that begin with %s are the controller's own", key, apis.Prefix)
+	case name == appsv1.DefaultDeploymentUniqueLabelKey:
+		d.problem("%s: the label %s is the Deployment controller's own", key, name)
+	}
+	return name
 }
 
 // take reads an annotation that is no path.

@@ -140,6 +140,21 @@ func TestDeclared(t *testing.T) {
 			want: Recipe{Plan: PlanNodes, Image: "nginx", Status: StatusPaths{Ready: path("status.live"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions,
 				Empty: map[string]any{"names": []any{}, "readyReplicas": int64(0)}}},
 		},
+		"one field for two counts: what is declared goes before what is usual": {
+			annotations: map[string]string{"plan": "pods", "image": "nginx", "replicas-path": ".spec.size", "current-path": ".status.readyReplicas"},
+			replicas:    path("spec.size"),
+			want: Recipe{Plan: PlanPods, Image: "nginx",
+				Status: StatusPaths{Current: path("status.readyReplicas"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
+		},
+		"one field for two counts: /scale goes before what is usual": {
+			annotations: map[string]string{"plan": "pods", "image": "nginx"},
+			change: func(crd map[string]any) {
+				stored(crd)["subresources"] = map[string]any{"status": map[string]any{}, "scale": map[string]any{"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.readyReplicas"}}
+			},
+			replicas: path("spec.size"),
+			want: Recipe{Plan: PlanPods, Image: "nginx",
+				Status: StatusPaths{Current: path("status.readyReplicas"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
+		},
 		"a status without what others have": {
 			annotations: map[string]string{"plan": "nodes", "image": "nginx"},
 			change: func(crd map[string]any) {
@@ -197,6 +212,14 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 			status["required"] = []any{"phase"}
 			fields(status, "properties")["phase"] = map[string]any{"type": "string", "enum": []any{"Up", "Down"}}
 		}, ".status.phase is required, and nothing is declared to go there"},
+		"one field of the status for two counts": {map[string]string{"ready-path": ".status.live", "current-path": ".status.live"}, nil, "two annotations name the field .status.live, or a part of it"},
+		"a field within another": {map[string]string{"ready-path": ".status.pods", "current-path": ".status.pods.all"}, func(crd map[string]any) {
+			properties := fields(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties")
+			properties["pods"] = map[string]any{"type": "integer", "x-kubernetes-preserve-unknown-fields": true}
+		}, "two annotations name the field .status.pods, or a part of it"},
+		"a label that is none":            {map[string]string{"name-label": "not a label"}, nil, `imoocpod.dev/name-label: "not a label" is no name of a label`},
+		"a label of the controller's own": {map[string]string{"name-label": "imoocpod.dev/bypasses"}, nil, "labels that begin with imoocpod.dev/ are the controller's own"},
+		"a label of Deployments' own":     {map[string]string{"name-label": "pod-template-hash"}, nil, "the label pod-template-hash is the Deployment controller's own"},
 		"conditions of its own": {nil, func(crd map[string]any) {
 			fields(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions", "items")["required"] = []any{"severity"}
 		}, ".status.conditions[*].severity is required"},

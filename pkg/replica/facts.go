@@ -67,8 +67,12 @@ func (k Kind) Facts(obj *unstructured.Unstructured) (status.Object, error) {
 		Created:    obj.GetCreationTimestamp().Time,
 		Finalizers: obj.GetFinalizers(),
 		Generation: obj.GetGeneration(),
-		Desired:    k.Desired(obj),
 		Foreign:    !k.Reconciled(),
+	}
+	if desired, err := k.Desired(obj); err == nil {
+		o.Desired = desired
+	} else {
+		o.NoCount = true
 	}
 	if deleted := obj.GetDeletionTimestamp(); deleted != nil {
 		o.Deleted = deleted.Time

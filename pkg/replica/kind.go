@@ -3,6 +3,9 @@
 package replica
 
 import (
+	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -92,15 +95,42 @@ func (k Kind) CRD() string {
 }
 
 // Desired reads the desired count of an object; without one it is the API
-// convention's default of one.
-func (k Kind) Desired(obj *unstructured.Unstructured) int32 {
+// convention's default of one. What is no whole number from 0 to 2147483647 is
+// an error: a schema need not forbid it.
+func (k Kind) Desired(obj *unstructured.Unstructured) (int32, error) {
 	path := k.ReplicasPath
 	if len(path) == 0 {
 		path = ImoocPod().ReplicasPath // where most kinds have it
 	}
-	n, found, err := unstructured.NestedInt64(obj.Object, path...)
-	if err != nil || !found {
-		return 1
+	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("read the count of %s: %w", obj.GetName(), err)
+	case !found || value == nil:
+		return 1, nil
 	}
-	return int32(n) //nolint:gosec // the schema bounds it to 32 bits
+	switch n := value.(type) {
+	case int64:
+		if n >= 0 && n <= math.MaxInt32 {
+			return int32(n), nil
+		}
+	case float64: // as 3.0 and numbers beyond 64 bits are read
+		if n >= 0 && n <= math.MaxInt32 && n == math.Trunc(n) {
+			return int32(n), nil
+		}
+	}
+	return 0, fmt.Errorf(".%s is %s: it must be a whole number from 0 to %d", strings.Join(path, "."), shown(value), math.MaxInt32)
+}
+
+// shown is a value of a field for a message: as JSON, and not at any length.
+func shown(value any) string {
+	const longest = 64
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprintf("a %T", value)
+	}
+	if len(text) > longest {
+		return fmt.Sprintf("%s…", strings.ToValidUTF8(string(text[:longest]), ""))
+	}
+	return string(text)
 }

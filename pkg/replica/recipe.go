@@ -54,5 +54,10 @@ type StatusPaths struct {
 	Empty map[string]any
 }
 
+// paths are those of all findings, nil for those that the kind has no field for.
+func (at StatusPaths) paths() [][]string {
+	return [][]string{at.Selector, at.Desired, at.Current, at.Updated, at.Ready, at.Available, at.PodNames, at.ObservedGeneration, at.Conditions}
+}
+
 // Reconciled says whether "run-controller" reconciles the kind.
 func (k Kind) Reconciled() bool { return k.Recipe.Plan != "" }

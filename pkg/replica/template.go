@@ -36,6 +36,7 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	case err != nil:
 		return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
 	case found:
+		dropOurs(fields)
 		return fields, nil
 	case kind.Recipe.Template != nil:
 		return runtime.DefaultUnstructuredConverter.ToUnstructured(kind.Recipe.Template)
@@ -55,6 +56,23 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRestartedAt: at}}
 	}
 	return fields, nil
+}
+
+// dropOurs takes what is this program's own from the labels and annotations of
+// a template, and nulls, which stand for nothing: who writes a template does not
+// say which pod is whose.
+func dropOurs(template map[string]any) {
+	metadata, _ := template["metadata"].(map[string]any)
+	if metadata == nil {
+		delete(template, "metadata")
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		words, isMap := metadata[field].(map[string]any)
+		maps.DeleteFunc(words, func(name string, _ any) bool { return strings.HasPrefix(name, apis.Prefix) })
+		if !isMap && metadata[field] == nil {
+			delete(metadata, field)
+		}
+	}
 }
 
 func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[string]any, found bool, err error) {
@@ -122,6 +140,10 @@ func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
 		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
 		lists, _ := containerLists(kind, obj) // likewise
 		maps.Copy(said, lists)
+	}
+	// That of a kind which ships with the program never changes.
+	if kind.Recipe.NameLabel != "" && !kind.Shipped() {
+		said["nameLabel"] = kind.Recipe.NameLabel
 	}
 	text, jsonErr := json.Marshal(said) // keys in order
 	if err != nil || jsonErr != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -69,5 +70,50 @@ func TestTemplateHash(t *testing.T) {
 		if got := TemplateHash(test.kind, obj); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
+	}
+}
+
+// Who writes a template does not say which pod is whose.
+func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
+	t.Parallel()
+	for name, metadata := range map[string]any{
+		"labels and annotations": map[string]any{
+			"labels":      map[string]any{"app": "mine", "imoocpod.dev/bypasses": "x", "imoocpod.dev/slot": "7", "imoocpod.dev/owner-uid": "y"},
+			"annotations": map[string]any{"note": "mine", "imoocpod.dev/anything": "z"},
+		},
+		"labels alone": map[string]any{"labels": map[string]any{"app": "mine", "imoocpod.dev/template-hash": "x"}, "annotations": nil},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": metadata}}}}
+		template, err := Template(ImoocPod(), obj)
+		if err != nil || len(template.Labels) != 1 || template.Labels["app"] != "mine" || len(template.Annotations) > 1 {
+			t.Errorf("%s: the template has the metadata %+v (%v)", name, template, err)
+		}
+	}
+	for name, metadata := range map[string]any{"null": nil, "null labels": map[string]any{"labels": nil}} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": metadata}}}}
+		fields, err := TemplateFields(ImoocPod(), obj)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := unstructured.SetNestedField(fields, "x", "metadata", "labels", "app"); err != nil {
+			t.Errorf("%s: no label can be added: %v", name, err)
+		}
+	}
+}
+
+// Pods are told apart by all that is made of the declaration of their kind.
+func TestTemplateHashOfADeclaredKind(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}}
+	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
+		Recipe: Recipe{Plan: PlanPods, ImagePath: []string{"spec", "image"}}}
+	seen := map[string]string{}
+	for _, label := range []string{"", "app", "name"} {
+		kind.Recipe.NameLabel = label
+		hash := TemplateHash(kind, obj)
+		if other, again := seen[hash]; again {
+			t.Errorf("with the name label %q the hash is that of %q", label, other)
+		}
+		seen[hash] = label
 	}
 }

@@ -29,13 +29,15 @@ func (c *Controller) say(format string, args ...any) {
 	c.line(Line{Text: fmt.Sprintf(format, args...), Namespace: c.namespace})
 }
 
-// announce writes a line about one object, unless it was the last one already.
-func (c *Controller) announce(k key, format string, args ...any) {
+// announce writes a line about one object, unless it was the last one already,
+// and reports whether it did.
+func (c *Controller) announce(k key, format string, args ...any) bool {
 	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors may be joined
 	if c.memory.repeated(k, line) {
-		return
+		return false
 	}
 	c.line(Line{Text: line, Kind: k.kind, Namespace: k.namespace, Name: k.name, Reconcile: c.memory.look(k)})
+	return true
 }
 
 // announcePlan says what is about to be done: "1 → 3 pods: creating 2".
@@ -114,9 +116,9 @@ func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructur
 	}
 	rec.created += out.created
 	rec.deleted += out.deleted
-	for _, r := range out.refused {
-		c.events.Event(on, corev1.EventTypeWarning, "FailedCreate", r.message)
-		c.announce(k, "%s", r.message)
+	if message := out.refusals(); message != "" {
+		c.events.Event(on, corev1.EventTypeWarning, "FailedCreate", message)
+		c.announce(k, "%s", message)
 	}
 	if !done || len(out.refused) > 0 {
 		return

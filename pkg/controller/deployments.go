@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -68,14 +69,17 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 		return r, nil
 	}
 	r.OwnerReferences = []metav1.OwnerReference{*ref}
-	r.plan.Controller = ref.UID
-	// The selector, which nobody can change, tells ours, whatever kinds there are,
-	// and has all labels that an owner sets.
-	ours, _, _ := unstructured.NestedStringMap(u.Object, "spec", "selector", "matchLabels")
-	if ours[apis.LabelOwner] != string(ref.UID) {
+	// The selector, which nobody can change, tells those that this program made,
+	// whatever kinds there are.
+	selected, _, _ := unstructured.NestedStringMap(u.Object, "spec", "selector", "matchLabels")
+	if selected[apis.LabelOwner] != string(ref.UID) {
+		r.plan.Whose += ", and was made by somebody else"
 		return r, nil
 	}
 	d := &r.plan
+	d.Controller = ref.UID
+	// All labels that an owner sets are on the pods, too.
+	ours, _, _ := unstructured.NestedMap(u.Object, "spec", "template", "metadata", "labels")
 	labels, annotations := map[string]any{}, map[string]any{}
 	for name := range ours {
 		if value, ok := u.GetLabels()[name]; ok {
@@ -125,49 +129,50 @@ func (r *deploymentRecord) differs(old *deploymentRecord) bool {
 	return !reflect.DeepEqual(a, b)
 }
 
-// wantedDeployment is the Deployment that an object wants. Its pods carry the
-// owner's label, by which they are found; its selector, which nobody can change
-// once it is there, holds the owner's UID: no Deployment that was made for
-// anything else has it.
-func wantedDeployment(kind replica.Kind, obj *unstructured.Unstructured) (plan.Wanted, error) {
-	wanted := plan.Wanted{Name: deploymentName(kind, obj)}
+// wantedFields are those of the Deployment that an object wants. Its pods carry
+// the owner's label, by which they are found; its selector, which nobody can
+// change once it is there, holds the owner's UID and nothing that could change:
+// no Deployment that was made for anything else has it.
+func wantedFields(kind replica.Kind, obj *unstructured.Unstructured, desired int32) (map[string]any, error) {
 	template, err := replica.TemplateFields(kind, obj)
 	if err != nil {
-		return wanted, err
+		return nil, err
 	}
-	ours := map[string]string{apis.LabelOwner: string(obj.GetUID())}
+	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
+	labels := maps.Clone(ours)
 	if kind.Recipe.NameLabel != "" {
-		ours[kind.Recipe.NameLabel] = obj.GetName()
+		labels[kind.Recipe.NameLabel] = obj.GetName()
 	}
-	labels := map[string]any{}
-	for name, value := range ours {
-		labels[name] = value
+	for name, value := range labels {
 		if err := unstructured.SetNestedField(template, value, "metadata", "labels", name); err != nil {
-			return wanted, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
+			return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
 		}
 	}
-	wanted.Fields = map[string]any{
+	return map[string]any{
 		"metadata": map[string]any{
 			"labels":      labels,
 			"annotations": map[string]any{apis.LabelTemplateHash: replica.TemplateHash(kind, obj)},
 		},
 		"spec": map[string]any{
-			"replicas": int64(kind.Desired(obj)),
-			"selector": map[string]any{"matchLabels": labels},
+			"replicas": int64(desired),
+			"selector": map[string]any{"matchLabels": ours},
 			"template": template,
 		},
-	}
-	return wanted, nil
+	}, nil
 }
 
 // deploymentName is the name of the Deployment that an object wants.
-func deploymentName(kind replica.Kind, obj *unstructured.Unstructured) string {
+func deploymentName(kind replica.Kind, obj *unstructured.Unstructured) (string, error) {
 	if path := kind.Recipe.DeploymentNamePath; len(path) > 0 {
-		if name, _, err := unstructured.NestedString(obj.Object, path...); err == nil && name != "" {
-			return name
+		name, _, err := unstructured.NestedString(obj.Object, path...)
+		if err != nil {
+			return "", fmt.Errorf("read the name of the Deployment of %s: %w", obj.GetName(), err)
+		}
+		if name != "" {
+			return name, nil
 		}
 	}
-	return obj.GetName()
+	return obj.GetName(), nil
 }
 
 // apply writes the plan's Deployment, by server-side apply with the fields that
@@ -209,8 +214,8 @@ func (w *work) apply(ctx context.Context, o *outcome) error {
 	}
 	message := fmt.Sprintf("cannot write deployment %s: %s", a.Name, serverWords(err))
 	if holder, err := deployments.Get(ctx, a.Name, metav1.GetOptions{}); err == nil {
-		if ref := metav1.GetControllerOfNoCopy(holder); ref == nil || ref.UID != w.owner.UID {
-			reason, message = "NameTaken", fmt.Sprintf("deployment %s is wanted, but the one of that name is %s", a.Name, belongsTo(ref))
+		if r, err := newDeploymentRecord(holder); err == nil && r.plan.Controller != w.owner.UID {
+			reason, message = "NameTaken", fmt.Sprintf("deployment %s is wanted, but the one of that name is %s", a.Name, r.plan.Whose)
 		}
 	}
 	o.refuse(plan.NoSlot, reason, message)
@@ -245,7 +250,7 @@ func (c *Controller) deploymentsOf(namespace string, owner types.UID, wanted str
 	}
 	var list []plan.Deployment
 	for _, obj := range owned {
-		if r, ok := obj.(*deploymentRecord); ok && r.Namespace == namespace {
+		if r, ok := obj.(*deploymentRecord); ok && r.Namespace == namespace && r.plan.Controller == owner {
 			list = append(list, r.plan)
 		}
 	}

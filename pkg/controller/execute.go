@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,10 +86,26 @@ func (o *outcome) fails() {
 	o.failing = true
 }
 
+// refuse notes a refusal. Of the creates that were under way at the same time,
+// the first that is refused for all slots speaks for the others.
 func (o *outcome) refuse(slot plan.Slot, reason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.refused = append(o.refused, refusal{slot, reason, message})
+	if !slices.ContainsFunc(o.refused, func(r refusal) bool { return r.slot == slot }) {
+		o.refused = append(o.refused, refusal{slot, reason, message})
+	}
+}
+
+// refusals says in one line what was refused, "" for nothing.
+func (o *outcome) refusals() string {
+	if len(o.refused) == 0 {
+		return ""
+	}
+	lowest := slices.MinFunc(o.refused, func(a, b refusal) int { return cmp.Compare(a.slot, b.slot) })
+	if others := len(o.refused) - 1; others > 0 {
+		return fmt.Sprintf("%s (and %d more)", lowest.message, others)
+	}
+	return lowest.message
 }
 
 func (o *outcome) remove(name string) {
@@ -219,9 +237,15 @@ func (w *work) meetHolder(ctx context.Context, want *corev1.Pod, creation plan.C
 		return nil
 	}
 	if unlabelled(holder, w.owner.UID) {
-		if holder, err = w.c.relabel(ctx, holder, w.owner); err != nil {
+		labelled, err := w.c.relabel(ctx, holder, w.owner)
+		if reason, refused := refusalReason(err); refused && !apierrors.IsNotFound(err) {
+			o.refuse(creation.Slot, reason, fmt.Sprintf("pod %s has lost its labels and cannot be labelled again: %s", holder.Name, serverWords(err)))
+			return nil
+		}
+		if err != nil {
 			return err
 		}
+		holder = labelled
 	}
 	o.written(holder, 0, 0)
 	return nil

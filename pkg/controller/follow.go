@@ -139,7 +139,12 @@ func (c *Controller) ownerEvents(o *owners) cache.ResourceEventHandler {
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*unstructured.Unstructured)
 			after, ok2 := obj.(*unstructured.Unstructured)
-			enqueue(obj, !ok || !ok2 || differs(o.kind, before, after), updated)
+			changed := !ok || !ok2 || differs(o.kind, before, after)
+			if !changed {
+				k := key{kind: o.kind.CRD(), namespace: after.GetNamespace(), name: after.GetName()}
+				changed = c.statusChanged(k, o.kind, before, after)
+			}
+			enqueue(obj, changed, updated)
 		},
 		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },
 	}

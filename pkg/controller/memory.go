@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"encoding/json"
+	"hash/fnv"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,6 +77,9 @@ type memory struct {
 	waiting map[key]bool
 	// turns holds how objects came to be looked at.
 	turns map[key]turn
+	// statuses holds the last statuses that this loop wrote, and what came of them:
+	// an event that tells of another is somebody else's doing.
+	statuses map[key][]statusHash
 }
 
 func newMemory() *memory {
@@ -85,6 +91,7 @@ func newMemory() *memory {
 		refused:   map[key]bool{},
 		waiting:   map[key]bool{},
 		turns:     map[key]turn{},
+		statuses:  map[key][]statusHash{},
 	}
 }
 
@@ -122,6 +129,42 @@ func (m *memory) forget(k key) {
 	delete(m.waiting, k)
 	delete(m.refused, k)
 	delete(m.turns, k)
+	delete(m.statuses, k)
+}
+
+// mostStatuses is how many statuses of an object are remembered: each is written
+// and answered, and the events may be behind by one.
+const mostStatuses = 4
+
+// expectStatus remembers a status of which an event will tell.
+func (m *memory) expectStatus(k key, status plan.Status) {
+	hash := hashStatus(status)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := append(m.statuses[k], hash)
+	m.statuses[k] = slices.Clone(list[max(0, len(list)-mostStatuses):])
+}
+
+// statusExpected reports whether a status is one that this loop wrote.
+func (m *memory) statusExpected(k key, status plan.Status) bool {
+	hash := hashStatus(status)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Contains(m.statuses[k], hash)
+}
+
+// statusHash tells statuses apart in eight bytes: there are many objects.
+type statusHash uint64
+
+func hashStatus(s plan.Status) statusHash {
+	h := fnv.New64a()
+	if len(s.PodNames) == 0 {
+		s.PodNames = nil
+	}
+	if text, err := json.Marshal(s); err == nil {
+		h.Write(text) // a hash never returns an error
+	}
+	return statusHash(h.Sum64())
 }
 
 // because notes why an object is to be looked at.

@@ -54,7 +54,10 @@ func ownerIndexers(kind replica.Kind) cache.Indexers {
 	}
 	indexers := cache.Indexers{byUID: index(func(u *unstructured.Unstructured) string { return string(u.GetUID()) })}
 	if kind.Recipe.Plan == replica.PlanDeployment {
-		indexers[byDeployment] = index(func(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + deploymentName(kind, u) })
+		indexers[byDeployment] = index(func(u *unstructured.Unstructured) string {
+			name, _ := deploymentName(kind, u) // without a name it wants none
+			return u.GetNamespace() + "/" + name
+		})
 	}
 	return indexers
 }
@@ -143,37 +146,45 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 }
 
 // differs says whether a plan could tell the two objects apart. A change of
-// the status alone is the loop's own.
+// the status alone is mostly the loop's own: statusChanged knows.
 func differs(kind replica.Kind, a, b *unstructured.Unstructured) bool {
 	return replica.RestartedAt(kind, a) != replica.RestartedAt(kind, b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
 // ownerView is what the plan reads of an object.
-func ownerView(kind replica.Kind, obj *unstructured.Unstructured) (plan.Owner, error) {
+func ownerView(kind replica.Kind, obj *unstructured.Unstructured) plan.Owner {
 	v := plan.Owner{
 		Name:       obj.GetName(),
 		UID:        obj.GetUID(),
 		Generation: obj.GetGeneration(),
 		Deleting:   obj.GetDeletionTimestamp() != nil,
-		Desired:    kind.Desired(obj),
+		Status:     decodeStatus(kind.Recipe.Status, obj),
 		Shows:      shows(kind.Recipe.Status),
 	}
-	template, err := replica.Template(kind, obj)
-	if err != nil {
+	var err error
+	if kind.Recipe.Plan != replica.PlanNodes {
+		if v.Desired, err = kind.Desired(obj); err != nil {
+			v.Invalid = err.Error()
+		}
+	}
+	if v.Template, err = replica.Template(kind, obj); err != nil {
 		v.Problem = err.Error()
 	}
-	v.Template = template
 	switch {
 	case kind.Recipe.Plan == replica.PlanDeployment:
-		if v.Wanted, err = wantedDeployment(kind, obj); err != nil {
+		if v.Wanted.Name, err = deploymentName(kind, obj); err != nil {
+			v.Invalid = err.Error()
+		}
+		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired); err != nil {
 			v.Problem = err.Error()
 		}
 	case v.Problem == "": // else what is replaced could not be made again
 		v.TemplateHash = replica.TemplateHash(kind, obj)
+	case kind.Recipe.Plan == replica.PlanNodes:
+		v.Invalid = v.Problem // which nodes may run the pods, the template says
 	}
-	v.Status, err = decodeStatus(kind.Recipe.Status, obj)
-	return v, err
+	return v
 }
 
 // reference is the controller reference of the pods of an object.

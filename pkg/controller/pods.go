@@ -196,7 +196,9 @@ func identity(labels map[string]string, kind replica.Kind, owner metav1.OwnerRef
 		all[kind.Recipe.NameLabel] = owner.Name
 	}
 	all[apis.LabelOwner] = string(owner.UID)
-	all[apis.LabelSlot] = c.Slot.String()
+	if c.Slot != plan.NoSlot {
+		all[apis.LabelSlot] = c.Slot.String()
+	}
 	if c.Bypasses != "" {
 		all[apis.LabelBypasses] = string(c.Bypasses)
 	}

@@ -28,17 +28,35 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	if owners != nil {
 		obj = owners.get(k.namespace, k.name)
 	}
+	var refused string
+	var unseen error
 	// Also for an object that is not in the cache: it may be yet to come.
 	if owners != nil && !c.dryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
-		if err := c.checkVanished(ctx, k); err != nil {
-			return 0, err
+		refused, unseen = c.checkVanished(ctx, k)
+		if unseen != nil && c.queue.NumRequeues(k) < troubleAfter {
+			return 0, unseen // mostly it goes better the next time, and then all pods are in sight
 		}
 	}
 	if obj == nil {
 		c.memory.forget(k)
 		c.standings.forget(k)
-		return 0, nil
+		return 0, unseen
 	}
+	again, err = c.reconcileObject(ctx, k, owners, obj)
+	if refused != "" {
+		// Its pods are there all the same, and all else goes on.
+		if c.announce(k, "%s; trying again in %s", refused, lastRetry) {
+			c.events.Event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", refused)
+		}
+		if again == 0 || lastRetry < again {
+			again = lastRetry
+		}
+	}
+	return again, errors.Join(err, unseen)
+}
+
+// reconcileObject is reconcile for an object that is there.
+func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
 	// What is wrong with one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
@@ -116,11 +134,8 @@ func (c *Controller) cachesBehind(k key, o *owners, rec *notes) bool {
 
 // look collects what the plan may know.
 func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes) (plan.View, error) {
-	v := plan.View{Memory: rec.plan, Now: c.clock.Now()}
+	v := plan.View{Owner: ownerView(o.kind, obj), Memory: rec.plan, Now: c.clock.Now()}
 	var err error
-	if v.Owner, err = ownerView(o.kind, obj); err != nil {
-		return v, err
-	}
 	index := byOwner
 	switch o.kind.Recipe.Plan {
 	case replica.PlanNodes:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,8 +65,11 @@ func unlabelled(pod *corev1.Pod, owner types.UID) bool {
 
 // checkVanished looks at the pods of an object that went out of sight without
 // having been deleted as far as the loop knows. Those it could not look at stay
-// to be looked for, when the error has brought the object into the queue again.
-func (c *Controller) checkVanished(ctx context.Context, k key) error {
+// to be looked for, when the error has brought the object into the queue again;
+// so do those whose labels the server refuses, when that may have changed: of
+// these refused tells.
+func (c *Controller) checkVanished(ctx context.Context, k key) (refused string, err error) {
+	var mu sync.Mutex
 	vanished := c.memory.takeVanished(k)
 	begun, err := slide(ctx, vanished, func() bool { return true }, func(ctx context.Context, r *podRecord) error {
 		pod, err := c.core.Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
@@ -75,6 +79,13 @@ func (c *Controller) checkVanished(ctx context.Context, k key) error {
 			c.memory.setVanished(k, r) // until the selector takes the object in again
 		default:
 			_, err = c.relabel(ctx, pod, *r.controller())
+			if _, no := refusalReason(err); no && !apierrors.IsNotFound(err) {
+				c.memory.setVanished(k, r)
+				mu.Lock()
+				defer mu.Unlock()
+				refused = err.Error()
+				return nil // the others may well be labelled
+			}
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
 			c.memory.setVanished(k, r)
@@ -85,7 +96,7 @@ func (c *Controller) checkVanished(ctx context.Context, k key) error {
 	for _, r := range vanished[begun:] {
 		c.memory.setVanished(k, r)
 	}
-	return err
+	return refused, err
 }
 
 // askSweep calls for a sweep that begins after the call. It may be one that was
@@ -133,7 +144,12 @@ func (c *Controller) sweep(ctx context.Context) error {
 			if ref == nil || c.kinds.ofPod(ref) == nil || c.leftAlone(pod.Namespace, ref) {
 				continue
 			}
-			if _, err := c.relabel(ctx, pod, *ref); err != nil && !apierrors.IsNotFound(err) {
+			_, err := c.relabel(ctx, pod, *ref)
+			switch _, refused := refusalReason(err); {
+			case err == nil, apierrors.IsNotFound(err):
+			case refused:
+				c.leaveUnlabelled(pod, ref)
+			default:
 				errs = append(errs, err)
 			}
 		}
@@ -141,6 +157,20 @@ func (c *Controller) sweep(ctx context.Context) error {
 			return errors.Join(errs...)
 		}
 	}
+}
+
+// leaveUnlabelled leaves a pod that cannot be labelled to the reconciles of its
+// owner, which try again now and then.
+func (c *Controller) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerReference) {
+	o := c.kinds.of(ref)
+	trimmed, err := trimPod(pod)
+	r, ok := trimmed.(*podRecord)
+	if o == nil || err != nil || !ok {
+		return
+	}
+	k := key{kind: o.kind.CRD(), namespace: pod.Namespace, name: ref.Name}
+	c.memory.setVanished(k, r)
+	c.wake(k, "pod", pod.Name, "cannot be labelled")
 }
 
 // leftAlone says that the selector leaves out the object that a reference names,

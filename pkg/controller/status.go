@@ -5,14 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
@@ -34,70 +39,129 @@ func counts(at replica.StatusPaths, s *plan.Status) map[*int32][]string {
 	}
 }
 
-// conditionsHolder is what the converter, which takes no lists, converts
-// conditions in.
-type conditionsHolder struct {
-	Conditions []metav1.Condition `json:"conditions"`
-}
+// foreign is a count or a name that no plan finds: what is stored in its place is
+// not what a plan wrote.
+const foreign = -1
 
-// decodeStatus reads what is stored. What is of an unexpected type is not what
-// a plan wrote, and as good as absent.
-func decodeStatus(at replica.StatusPaths, obj *unstructured.Unstructured) (plan.Status, error) {
+// decodeStatus reads what is stored of what a plan writes. What is of an
+// unexpected type is not what a plan wrote.
+func decodeStatus(at replica.StatusPaths, obj *unstructured.Unstructured) plan.Status {
 	var s plan.Status
 	if len(at.ObservedGeneration) > 0 {
 		s.ObservedGeneration, _, _ = unstructured.NestedInt64(obj.Object, at.ObservedGeneration...)
 	}
 	if len(at.Conditions) > 0 {
-		stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
-		if err != nil {
-			return s, fmt.Errorf("read the status: %w", err)
-		}
-		holder := conditionsHolder{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"conditions": stored}, &holder); err != nil {
-			return s, fmt.Errorf("read the conditions: %w", err)
-		}
-		s.Conditions = holder.Conditions
+		s.Conditions = decodeConditions(storedConditions(at, obj))
 	}
 	for count, path := range counts(at, &s) {
-		if len(path) > 0 {
-			n, _, _ := unstructured.NestedInt64(obj.Object, path...)
-			*count = int32(n) //nolint:gosec // the schema bounds it, and else it is no count of a plan
+		if len(path) == 0 {
+			continue
+		}
+		switch n, found, err := unstructured.NestedInt64(obj.Object, path...); {
+		case err != nil || n < 0 || n > math.MaxInt32:
+			*count = foreign
+		case found:
+			*count = int32(n)
 		}
 	}
 	if len(at.Selector) > 0 {
 		s.Selector, _, _ = unstructured.NestedString(obj.Object, at.Selector...)
 	}
 	if len(at.PodNames) > 0 {
-		s.PodNames, _, _ = unstructured.NestedStringSlice(obj.Object, at.PodNames...)
+		names, _, err := unstructured.NestedStringSlice(obj.Object, at.PodNames...)
+		if err != nil {
+			names = []string{""} // no pod has that name
+		}
+		s.PodNames = names
 	}
-	return s, nil
+	return s
 }
 
-// encodeStatus gives the fields of an object that say a plan's status. A list
-// of names is never null, which schemas refuse.
-func encodeStatus(at replica.StatusPaths, s plan.Status) (map[string]any, error) {
-	held, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&conditionsHolder{s.Conditions})
+// storedConditions are the conditions of an object as they are stored, those of
+// others included. They are shared: nobody may change them.
+func storedConditions(at replica.StatusPaths, obj *unstructured.Unstructured) []any {
+	stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
+	if err != nil {
+		return nil
+	}
+	list, _ := stored.([]any)
+	return list
+}
+
+// ourConditions are the types of the conditions that a plan writes.
+func ourConditions() []string {
+	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure}
+}
+
+// decodeConditions reads those that a plan writes. One that cannot be read is as
+// good as absent, whoever wrote it.
+func decodeConditions(stored []any) []metav1.Condition {
+	var list []metav1.Condition
+	for _, name := range ourConditions() {
+		i := conditionOf(stored, name)
+		if i < 0 {
+			continue
+		}
+		fields, _ := stored[i].(map[string]any)
+		var c metav1.Condition
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c); err == nil {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// conditionOf is the place of the first condition of a type, -1 for none.
+func conditionOf(stored []any, name string) int {
+	return slices.IndexFunc(stored, func(element any) bool {
+		fields, _ := element.(map[string]any)
+		return fields["type"] == name
+	})
+}
+
+// encodeStatus gives the fields of an object that say a plan's status, and no
+// others: what somebody else has written beside them stays, also within a
+// condition. A list of names is never null, which schemas refuse.
+func encodeStatus(at replica.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (map[string]any, error) {
 	fields := map[string]any{}
+	var errs []error
 	put := func(value any, path []string) {
-		if len(path) > 0 && err == nil {
-			err = unstructured.SetNestedField(fields, value, path...)
+		if len(path) > 0 {
+			errs = append(errs, unstructured.SetNestedField(fields, value, path...))
 		}
 	}
 	for count, path := range counts(at, &s) {
 		put(int64(*count), path)
 	}
 	for name, value := range at.Empty {
-		put(value, []string{"status", name})
+		if _, there, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", name); !there {
+			put(value, []string{"status", name})
+		}
 	}
 	put(s.ObservedGeneration, at.ObservedGeneration)
-	put(held["conditions"], at.Conditions)
 	put(s.Selector, at.Selector)
 	names := make([]any, len(s.PodNames))
 	for i, name := range s.PodNames {
 		names[i] = name
 	}
 	put(names, at.PodNames)
-	return fields, err
+	if len(at.Conditions) > 0 {
+		conditions := slices.Clone(storedConditions(at, obj))
+		for _, c := range s.Conditions {
+			ours, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&c)
+			errs = append(errs, err)
+			if i := conditionOf(conditions, c.Type); i >= 0 {
+				all, _ := conditions[i].(map[string]any)
+				all = maps.Clone(all)
+				maps.Copy(all, ours)
+				conditions[i] = all
+			} else {
+				conditions = append(conditions, ours)
+			}
+		}
+		put(conditions, at.Conditions)
+	}
+	return fields, errors.Join(errs...)
 }
 
 // errConflict says that the object has changed since the plan saw it.
@@ -111,19 +175,17 @@ func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unst
 	told = found
 	for {
 		if found.WriteStatus {
-			now, err := w.writeStatus(ctx, o, obj.GetResourceVersion(), found.Status)
+			now, err := w.writeStatus(ctx, o, obj, found.Status)
 			if err != nil {
 				return told, err
 			}
 			stored := view.Owner.Status
 			if now != nil {
 				obj, rec.ownerWritten = now, later(now.GetResourceVersion(), rec.ownerWritten)
-				stored, err = decodeStatus(o.kind.Recipe.Status, now)
+				stored = decodeStatus(o.kind.Recipe.Status, now)
 			}
 			rec.plan.Written = &plan.Written{At: view.Now, Status: found.Status, Stored: stored}
-			if told = found; err != nil {
-				return told, err
-			}
+			told = found
 		}
 		select {
 		case <-ctx.Done():
@@ -140,18 +202,20 @@ func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unst
 // writeStatus writes a status, on condition that the object is still as the plan
 // saw it, and returns the object with what came of it; nil: there is no such
 // object, or its CRD has no status.
-func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion string, status plan.Status) (*unstructured.Unstructured, error) {
+func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Unstructured, status plan.Status) (*unstructured.Unstructured, error) {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	fields, err := encodeStatus(w.kind.Recipe.Status, status)
+	fields, err := encodeStatus(w.kind.Recipe.Status, status, seen)
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	fields["metadata"] = map[string]any{"resourceVersion": resourceVersion, "uid": w.owner.UID}
+	fields["metadata"] = map[string]any{"resourceVersion": seen.GetResourceVersion(), "uid": w.owner.UID}
 	patch, err := json.Marshal(fields)
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
+	k := key{kind: w.kind.CRD(), namespace: w.namespace, name: w.owner.Name}
+	w.c.memory.expectStatus(k, status.Shown(shows(w.kind.Recipe.Status))) // its event may come before the answer
 	// A CRD may have no place for a part of it, which is then dropped: that is no
 	// reason to warn the person who runs the loop.
 	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.MergePatchType, patch,
@@ -164,5 +228,13 @@ func (w *work) writeStatus(ctx context.Context, o *owners, resourceVersion strin
 	case err != nil:
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
+	w.c.memory.expectStatus(k, decodeStatus(w.kind.Recipe.Status, obj))
 	return obj, nil
+}
+
+// statusChanged reports whether somebody else has changed what a plan writes of
+// an object's status.
+func (c *Controller) statusChanged(k key, kind replica.Kind, before, after *unstructured.Unstructured) bool {
+	now := decodeStatus(kind.Recipe.Status, after)
+	return !equality.Semantic.DeepEqual(now, decodeStatus(kind.Recipe.Status, before)) && !c.memory.statusExpected(k, now)
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -20,14 +21,11 @@ func TestStatusComesBackFromItsFields(t *testing.T) {
 		Conditions: []metav1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(time.Unix(1, 0).UTC())}},
 	}
 	for _, kind := range replica.Shipped() {
-		fields, err := encodeStatus(kind.Recipe.Status, all)
+		fields, err := encodeStatus(kind.Recipe.Status, all, &unstructured.Unstructured{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeStatus(kind.Recipe.Status, &unstructured.Unstructured{Object: fields})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := decodeStatus(kind.Recipe.Status, &unstructured.Unstructured{Object: fields})
 		want := all.Shown(shows(kind.Recipe.Status))
 		for i := range got.Conditions {
 			got.Conditions[i].LastTransitionTime = metav1.NewTime(got.Conditions[i].LastTransitionTime.UTC())
@@ -39,12 +37,67 @@ func TestStatusComesBackFromItsFields(t *testing.T) {
 }
 
 func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
-	fields, err := encodeStatus(replica.HelloWorld().Recipe.Status, plan.Status{})
+	fields, err := encodeStatus(replica.HelloWorld().Recipe.Status, plan.Status{}, &unstructured.Unstructured{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	names, found, err := unstructured.NestedSlice(fields, "status", "nodes")
 	if err != nil || !found || names == nil {
 		t.Errorf("status.nodes is %v (%v)", names, err)
+	}
+}
+
+// What others have written into a status stays, also what cannot be read, and
+// also within the conditions of a plan.
+func TestStatusOfOthersStays(t *testing.T) {
+	at := replica.ImoocPod().Recipe.Status
+	at.Empty = map[string]any{"phase": "", "names": []any{}}
+	broken := map[string]any{"type": "Theirs", "status": "True", "lastTransitionTime": "", "more": map[string]any{"a": int64(1)}}
+	obj := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
+		"phase": "Running", "replicas": "many", "conditions": []any{
+			broken, "not even an object",
+			map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": "", "reason": "Theirs", "severity": "high"},
+		},
+	}}}
+	s := decodeStatus(at, obj)
+	if len(s.Conditions) != 0 || s.Current == 0 {
+		t.Errorf("read %+v, of which nothing is a plan's", s)
+	}
+	s.Current = 3
+	s.Conditions = []metav1.Condition{
+		{Type: "Ready", Status: "False", Reason: "PodsNotReady", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))},
+		{Type: "Progressing", Status: "True", Reason: "CreatingPods", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))},
+	}
+	fields, err := encodeStatus(at, s, obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, _ := fields["status"].(map[string]any)
+	if _, written := status["phase"]; written {
+		t.Error("a field of somebody else is written")
+	}
+	if _, written := status["names"]; !written {
+		t.Error("a field that the schema demands is not written")
+	}
+	conditions, _ := status["conditions"].([]any)
+	if len(conditions) != 4 || !reflect.DeepEqual(conditions[0], broken) || conditions[1] != "not even an object" {
+		t.Fatalf("the conditions are %v", conditions)
+	}
+	ready, _ := conditions[2].(map[string]any)
+	if ready["status"] != "False" || ready["severity"] != "high" || ready["lastTransitionTime"] == "" {
+		t.Errorf("Ready is %v", ready)
+	}
+	if theirs, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions"); theirs[2].(map[string]any)["reason"] != "Theirs" {
+		t.Error("the object in the cache was changed")
+	}
+}
+
+func TestCountsThatNoPlanWrote(t *testing.T) {
+	at := replica.ImoocPod().Recipe.Status
+	for _, stored := range []any{"3", 2.5, int64(-1), int64(1) << 31, int64(1) << 32, nil, []any{}} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"replicas": stored}}}
+		if s := decodeStatus(at, obj); s.Current >= 0 {
+			t.Errorf("%v is taken for %d", stored, s.Current)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -17,7 +18,8 @@ type Deployment struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	// Controller is the UID of its controller, Whose says for a person who that is.
+	// Controller is the UID of the object that this program made it for, "" where
+	// somebody else made it. Whose says for a person whose it is.
 	Controller types.UID
 	Whose      string
 	// Terminating says that it has a deletion timestamp.
@@ -115,6 +117,9 @@ func Deployments(v View) Plan {
 	if v.Owner.Deleting {
 		return Plan{Memory: v.Memory}
 	}
+	if v.Owner.Invalid != "" {
+		return invalid(v, deploymentStatus(v, ownDeployment(v)))
+	}
 	p := Plan{Memory: v.Memory}
 	wanted := v.Owner.Wanted
 	var live *Deployment
@@ -128,6 +133,9 @@ func Deployments(v View) Plan {
 		}
 	}
 	foreign := live != nil && live.Controller != v.Owner.UID
+	if live != nil && !foreign {
+		wanted = wanted.fitted(live)
+	}
 	write := wanted.Fields != nil && !foreign && (live == nil || !live.Terminating && v.Memory.drifted(live, wanted))
 	switch wait := v.Memory.wait(NoSlot, v); {
 	case !write:
@@ -154,6 +162,54 @@ func Deployments(v View) Plan {
 	}
 	p.decideStatus(v, found, ready, p.deploymentProgress(v, live, found, len(others)), p.deploymentFailure(v, live))
 	return p
+}
+
+// ownDeployment is the one that the owner wants, if it is there and is its own.
+func ownDeployment(v View) *Deployment {
+	i := slices.IndexFunc(v.Deployments, func(d Deployment) bool {
+		return d.Name == v.Owner.Wanted.Name && d.Controller == v.Owner.UID
+	})
+	if i < 0 {
+		return nil
+	}
+	return &v.Deployments[i]
+}
+
+// fitted is what is wanted of a Deployment that is there. Nobody can change its
+// selector, so that stays, and the pods keep all labels that it selects.
+func (w Wanted) fitted(d *Deployment) Wanted {
+	selector, selects := nested(d.Fields, "spec", "selector")
+	if !selects || w.Fields == nil {
+		return w
+	}
+	selected, _ := nested(selector, "matchLabels")
+	spec, _ := nested(w.Fields, "spec")
+	template, _ := nested(spec, "template")
+	metadata, _ := nested(template, "metadata")
+	labels, _ := nested(metadata, "labels")
+	labels = merged(labels, selected)
+	template = merged(template, map[string]any{"metadata": merged(metadata, map[string]any{"labels": labels})})
+	spec = merged(spec, map[string]any{"selector": selector, "template": template})
+	w.Fields = merged(w.Fields, map[string]any{"spec": spec})
+	return w
+}
+
+// nested is the object at a path of fields.
+func nested(fields map[string]any, path ...string) (object map[string]any, found bool) {
+	for _, name := range path {
+		if fields, found = fields[name].(map[string]any); !found {
+			return nil, false
+		}
+	}
+	return fields, true
+}
+
+// merged is a copy of some fields with others in addition or instead.
+func merged(fields, others map[string]any) map[string]any {
+	all := make(map[string]any, len(fields)+len(others))
+	maps.Copy(all, fields)
+	maps.Copy(all, others)
+	return all
 }
 
 // available says that a Deployment's own controller has seen it as it is, and

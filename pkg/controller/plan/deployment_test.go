@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -191,5 +192,36 @@ func TestNamesOfPods(t *testing.T) {
 	}
 	if got := Deployments(v).Status.PodNames; fmt.Sprint(got) != "[web-8 web-9]" {
 		t.Errorf("the names are %v", got)
+	}
+}
+
+// Nobody can change the selector of a Deployment: one that an earlier program or
+// an earlier declaration made keeps its own, and its pods go on matching it.
+func TestSelectorOfADeploymentStays(t *testing.T) {
+	v := deploymentView(2, deployment(3, "nginx"))
+	selected := func(d map[string]any) (selector, labels any) {
+		s, _ := nested(d, "spec", "selector")
+		l, _ := nested(d, "spec", "template", "metadata", "labels")
+		return s, l
+	}
+	spec, _ := nested(v.Deployments[0].Fields, "spec")
+	old := map[string]any{"matchLabels": map[string]any{"owner": "foo", "app": "foo"}}
+	spec["selector"] = old
+	wanted, _ := nested(v.Owner.Wanted.Fields, "spec")
+	wanted["selector"] = map[string]any{"matchLabels": map[string]any{"owner": "foo"}}
+	template, _ := nested(wanted, "template")
+	template["metadata"] = map[string]any{"labels": map[string]any{"owner": "foo", "name": "foo"}}
+
+	p := Deployments(v)
+	if p.Apply == nil {
+		t.Fatal("the other count is not written")
+	}
+	selector, labels := selected(p.Apply.Fields)
+	if !reflect.DeepEqual(selector, old) || !reflect.DeepEqual(labels, map[string]any{"owner": "foo", "name": "foo", "app": "foo"}) {
+		t.Errorf("it is written with the selector %v and the labels %v", selector, labels)
+	}
+	v.Deployments = nil
+	if selector, labels = selected(Deployments(v).Apply.Fields); reflect.DeepEqual(selector, old) || len(labels.(map[string]any)) != 2 {
+		t.Errorf("a new one is written with the selector %v and the labels %v", selector, labels)
 	}
 }

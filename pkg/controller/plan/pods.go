@@ -18,18 +18,22 @@ const maxCreates = 10_000
 //
 //   - A slot without a pod is filled while the owner has room: no more live
 //     pods than slots, a terminating one counted.
-//   - Surplus pods go, highest slot first, while at least Desired stay.
+//   - Surplus pods go, highest slot first, while at least Desired active pods stay.
 //   - What then still stands outside the slots is replaced one by one.
 //   - Pods of an older template are replaced a few at a time (roll).
 //   - Finished pods are deleted after their slot's back-off, which frees the name.
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
+//   - Of an owner that is invalid only the status is written.
 func Pods(v View) Plan { return fill(v, numbered(v.Owner.Desired)) }
 
 // fill plans an owner for the slots that it wants pods in.
 func fill(v View, s slots) Plan {
 	if v.Owner.Deleting {
 		return Plan{Memory: v.Memory}
+	}
+	if v.Owner.Invalid != "" {
+		return invalid(v, countPods(v, slots{}))
 	}
 	if s.nodes == nil {
 		v.Memory.Ending = ending(v)
@@ -155,7 +159,11 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 	var misplaced, filling []Pod
 	filled := fillers(pods, s)
 	moving, ready := false, true
+	held := 0 // wanted slots whose names pods have that ended
 	for _, pod := range pods {
+		if _, taken := filled[pod.Slot]; pod.Finished && !taken && s.wants(pod.Slot) {
+			held++
+		}
 		if pod.Terminating && s.nodes == nil {
 			recheck = sooner(recheck, v.lostBy(pod).Sub(v.Now))
 		}
@@ -180,11 +188,13 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 	rolled := roll(v, s, filling)
 	list = append(list, rolled...)
 	slices.SortFunc(misplaced, highestFirst)
-	surplus := len(filled) + len(misplaced) - int(s.count)
+	// Only the pods that stay count: the others are on their way out already.
+	surplus := len(filling) - len(rolled) + len(misplaced) - int(s.count)
 	if s.nodes != nil {
 		surplus = len(misplaced) // no other node waits for them
 	}
-	moving = moving || surplus != 0 || len(rolled) > 0
+	// A pod that goes must have a free place to be made anew in.
+	moving = moving || surplus != 0 || len(rolled) > 0 || held >= len(misplaced)
 	for i, pod := range misplaced {
 		if i < surplus {
 			list = append(list, Deletion{Pod: pod, Why: Surplus})

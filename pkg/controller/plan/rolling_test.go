@@ -51,7 +51,8 @@ func TestRolling(t *testing.T) {
 		{"a slot without a pod is unavailable", 3, "0o 2o", "+1", 0, "RollingOut"},
 		{"a finished pod is unavailable", 3, "0o 1o 2f", "", 0, "RollingOut"},
 		{"one of an older template does not wait", 3, "0o 1o 2fo", "-2:finished", 0, "RollingOut"},
-		{"surplus goes besides, and is not made anew", 2, "0o 1o 2o", "-1:outdated -2:surplus", 0, "RollingOut"},
+		{"surplus stays while another is replaced", 2, "0o 1o 2o", "-1:outdated", 0, "RollingOut"},
+		{"and goes besides where enough stay", 2, "0o 1o 2o 3o", "-1:outdated -3:surplus", 0, "RollingOut"},
 		{"what has no slot gives way first", 3, "0 1o x", "--1:outdated", 2, "RollingOut"},
 	} {
 		v := rolling(test.desired, test.pods)

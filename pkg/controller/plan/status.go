@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -24,7 +26,7 @@ type Status struct {
 	Desired, Current, Updated, Ready, Available int32
 	// PodNames are the names of the pods that Current counts, sorted.
 	PodNames []string
-	// Conditions are those of the object, others' included.
+	// Conditions are those that a plan writes, without those of others.
 	Conditions []metav1.Condition
 }
 
@@ -82,51 +84,106 @@ func (p *Plan) decideStatus(v View, found Status, conditions ...metav1.Condition
 	found.Conditions = slices.Clone(said.Conditions)
 	for _, c := range conditions {
 		c.ObservedGeneration = v.Owner.Generation
-		c.LastTransitionTime = metav1.NewTime(v.Now)
-		meta.SetStatusCondition(&found.Conditions, c)
+		c.LastTransitionTime = metav1.NewTime(v.Now.Truncate(time.Second)) // as it is stored
+		meta.SetStatusCondition(&found.Conditions, storable(c))
 	}
 	p.Status = found
 	if equality.Semantic.DeepEqual(found.Shown(v.Owner.Shows), said.Shown(v.Owner.Shows)) {
 		return
 	}
-	first := said.ObservedGeneration != v.Owner.Generation
-	converged := meta.IsStatusConditionFalse(found.Conditions, apis.ConditionProgressing)
+	urgent := said.ObservedGeneration != v.Owner.Generation || meta.IsStatusConditionFalse(found.Conditions, apis.ConditionProgressing)
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
 		wait = StatusInterval - v.Now.Sub(w.At)
+		// What was written already, and somebody changed, is put right in its time:
+		// two who disagree would write without a break.
+		urgent = urgent && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	}
-	if first || converged || wait <= 0 {
+	if urgent || wait <= 0 {
 		p.WriteStatus = true
 		return
 	}
 	p.Recheck = sooner(p.Recheck, wait)
 }
 
+// timeless is a status without the times of its conditions.
+func (s Status) timeless() Status {
+	s.Conditions = slices.Clone(s.Conditions)
+	for i := range s.Conditions {
+		s.Conditions[i].LastTransitionTime = metav1.Time{}
+	}
+	return s
+}
+
+const (
+	// maxMessage and maxReason are how many bytes the message and the reason of a
+	// condition have at the most (metav1.Condition).
+	maxMessage = 32768
+	maxReason  = 1024
+	// cut marks a message that was longer.
+	cut = " … (cut)"
+)
+
+// conditionReason is what the API server demands of the reason of a condition
+// (metav1.Condition).
+var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+// storable makes of a condition one that the server stores. Its words may come
+// from elsewhere, and one that is refused would hold up the whole status.
+func storable(c metav1.Condition) metav1.Condition {
+	if len(c.Reason) > maxReason || !conditionReason.MatchString(c.Reason) {
+		c.Reason = "Unknown"
+	}
+	if len(c.Message) > maxMessage {
+		c.Message = strings.ToValidUTF8(c.Message[:maxMessage-len(cut)], "") + cut
+	}
+	return c
+}
+
+// invalid is the plan for an owner that nothing can be planned for.
+func invalid(v View, found Status) Plan {
+	p := Plan{Memory: v.Memory}
+	found.Desired = v.said().Desired
+	because := func(name string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: name, Status: status, Reason: "InvalidSpec", Message: v.Owner.Invalid}
+	}
+	p.decideStatus(v, found, because(apis.ConditionReady, metav1.ConditionFalse),
+		because(apis.ConditionProgressing, metav1.ConditionFalse), because(apis.ConditionReplicaFailure, metav1.ConditionTrue))
+	return p
+}
+
 // podsStatus is what is true of an owner that has its pods directly.
 func (p *Plan) podsStatus(v View, s slots) {
-	found := Status{Desired: s.count}
+	found := countPods(v, s)
 	ending := 0
 	for _, pod := range v.Pods {
-		switch {
-		case v.lost(pod):
-		case pod.Terminating:
+		if pod.Terminating && !v.lost(pod) {
 			ending++
-		case s.nodes != nil && !s.wants(pod.Slot):
-			// What is on a node that need not have it is not counted.
-		case pod.active():
-			found.Current++
-			found.PodNames = append(found.PodNames, pod.Name)
-			if pod.Ready {
-				found.Ready++
-			}
-			if !v.outdated(pod) {
-				found.Updated++
-			}
+		}
+	}
+	p.decideStatus(v, found, readyCondition(found), progressingCondition(v, found, *p, ending), failureCondition(p.Memory, v.Owner.Problem))
+}
+
+// countPods counts the active pods. What is on a node that need not have it is
+// not counted.
+func countPods(v View, s slots) Status {
+	found := Status{Desired: s.count}
+	for _, pod := range v.Pods {
+		if !pod.active() || v.lost(pod) || (s.nodes != nil && !s.wants(pod.Slot)) {
+			continue
+		}
+		found.Current++
+		found.PodNames = append(found.PodNames, pod.Name)
+		if pod.Ready {
+			found.Ready++
+		}
+		if !v.outdated(pod) {
+			found.Updated++
 		}
 	}
 	found.Available = found.Ready
 	slices.Sort(found.PodNames)
-	p.decideStatus(v, found, readyCondition(found), progressingCondition(v, found, *p, ending), failureCondition(p.Memory, v.Owner.Problem))
+	return found
 }
 
 func readyCondition(s Status) metav1.Condition {

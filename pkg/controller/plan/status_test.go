@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
@@ -88,5 +91,103 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	v.Owner.Generation++
 	if p := Pods(v); !p.WriteStatus {
 		t.Error("a new generation is not written at once")
+	}
+}
+
+// What somebody else makes of a status is put right, and not in a fight without
+// end: two who disagree write once a second each.
+func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {
+	v := view(1, "0")
+	first := Pods(v)
+	for name, theirs := range map[string]Status{
+		"nothing is left":    {},
+		"an old generation":  {ObservedGeneration: -1, Current: first.Status.Current, Ready: first.Status.Ready, Conditions: first.Status.Conditions},
+		"another count":      {ObservedGeneration: 1, Current: 7, Ready: 1, Conditions: first.Status.Conditions},
+		"without conditions": {ObservedGeneration: 1, Current: 1, Ready: 1},
+	} {
+		v.Owner.Status = theirs
+		v.Memory.Written = &Written{At: noon, Status: first.Status, Stored: first.Status}
+		v.Now = noon.Add(100 * time.Millisecond)
+		if p := Pods(v); p.WriteStatus || p.Recheck != 900*time.Millisecond {
+			t.Errorf("%s, after 100 ms: written %v, recheck %v; want to wait 900 ms", name, p.WriteStatus, p.Recheck)
+		}
+		v.Now = noon.Add(time.Minute)
+		if p := Pods(v); !p.WriteStatus {
+			t.Errorf("%s: it stays", name)
+		}
+		v.Memory.Written = nil // a loop that has just started
+		if p := Pods(v); !p.WriteStatus {
+			t.Errorf("%s: it stays for a new loop", name)
+		}
+	}
+}
+
+// Of an owner that nothing can be planned for, the status says why, and nothing
+// else is done, whatever there is.
+func TestInvalidOwner(t *testing.T) {
+	for name, decide := range map[string]func(View) Plan{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
+		v := view(0, "0 1 2 5 x 3f 4t")
+		v.Nodes = append(v.Nodes, node("a"))
+		v.Owner.Wanted = Wanted{Name: "web", Fields: wantedFields(0, "nginx")}
+		v.Owner.Invalid = ".spec.replicas is 4294967296"
+		v.Owner.Status.Desired = 3
+		p := decide(v)
+		if p.Writes() || p.Recheck != 0 {
+			t.Errorf("%s: planned %q, %q", name, deeds(p), deploymentDeeds(p))
+		}
+		if !p.WriteStatus || p.Status.Desired != 3 {
+			t.Errorf("%s: status written %v: %+v", name, p.WriteStatus, p.Status)
+		}
+		for condition, want := range map[string]metav1.ConditionStatus{apis.ConditionReady: "False", apis.ConditionProgressing: "False", apis.ConditionReplicaFailure: "True"} {
+			c := meta.FindStatusCondition(p.Status.Conditions, condition)
+			if c == nil || c.Status != want || c.Reason != "InvalidSpec" || c.Message != v.Owner.Invalid {
+				t.Errorf("%s: the condition is %+v, want %s", name, c, want)
+			}
+		}
+		v.Owner.Status, v.Memory = p.Status, p.Memory
+		if p = decide(v); p.WriteStatus || p.Recheck != 0 {
+			t.Errorf("%s: it is said again (%v) or looked at again in %v", name, p.WriteStatus, p.Recheck)
+		}
+	}
+}
+
+// What a condition says may come from elsewhere; the server stores it all the
+// same.
+func TestConditionsAreStorable(t *testing.T) {
+	for name, test := range map[string]struct{ reason, message, wantReason string }{
+		"as they are":     {"QuotaExceeded", "no", "QuotaExceeded"},
+		"a long message":  {"QuotaExceeded", strings.Repeat("né", 30_000), "QuotaExceeded"},
+		"no word":         {"", "no", "Unknown"},
+		"two words":       {"not allowed", "no", "Unknown"},
+		"a word too long": {strings.Repeat("a", 1025), "no", "Unknown"},
+	} {
+		v := view(1, "")
+		v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: test.reason, Message: test.message, Generation: 1, At: noon})
+		c := meta.FindStatusCondition(Pods(v).Status.Conditions, apis.ConditionReplicaFailure)
+		if c.Reason != test.wantReason || len(c.Message) > 32768 || !utf8.ValidString(c.Message) {
+			t.Errorf("%s: %d bytes with the reason %q, want at most 32768 and %q", name, len(c.Message), c.Reason, test.wantReason)
+		}
+		if cut := strings.HasSuffix(c.Message, " … (cut)"); cut != (len(test.message) > 32768) {
+			t.Errorf("%s: marked as cut: %v", name, cut)
+		}
+	}
+}
+
+// A pod is given up five minutes after the grace period that it has.
+func TestGraceIsHeldAgainstLost(t *testing.T) {
+	v := view(2, "0 1t")
+	v.Pods[1].Grace = time.Hour
+	v.Memory.Ending = map[types.UID]time.Time{v.Pods[1].UID: noon}
+	for after, want := range map[time.Duration]string{
+		5 * time.Minute: "", time.Hour: "", time.Hour + 5*time.Minute - time.Second: "", time.Hour + 5*time.Minute: "+1pod-1",
+	} {
+		v.Now = noon.Add(after)
+		p := Pods(v)
+		if deeds(p) != want {
+			t.Errorf("after %v: planned %q, want %q", after, deeds(p), want)
+		}
+		if left := time.Hour + lostAfter - after; want == "" && p.Recheck != left {
+			t.Errorf("after %v: looks again in %v, want %v", after, p.Recheck, left)
+		}
 	}
 }

@@ -35,6 +35,9 @@ type Owner struct {
 	Deleting bool
 	// Desired is how many pods the object asks for, where it is a number that asks.
 	Desired int32
+	// Invalid says why nothing can be planned for the object, such as a count that
+	// is no number of pods. Its pods stay as they are. "": nothing is wrong.
+	Invalid string
 	// Template is what its pods are made from; nil: Problem says why none can be.
 	Template *corev1.PodTemplateSpec
 	Problem  string
@@ -42,7 +45,8 @@ type Owner struct {
 	TemplateHash string
 	// Wanted is the Deployment that it wants, if it has its pods through one.
 	Wanted Wanted
-	// Status is what the server has stored, and Shows what it has a place for.
+	// Status is what the server has stored of what a plan writes, and Shows what it
+	// has a place for.
 	Status Status
 	Shows  Fields
 }

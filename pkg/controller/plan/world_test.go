@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -97,8 +98,8 @@ func (w *world) execute(p Plan, upTo int) {
 		if !there || pod.UID != d.UID {
 			continue // the precondition
 		}
-		if d.Why == Surplus && w.live() <= w.owner.Desired {
-			w.t.Fatalf("I2: deleted %s as surplus with %d live of %d wanted", d.Name, w.live(), w.owner.Desired)
+		if active := Active(slices.Collect(maps.Values(w.pods))); d.Why == Surplus && active <= int(w.owner.Desired) {
+			w.t.Fatalf("I2: deleted %s as surplus with %d active of %d wanted", d.Name, active, w.owner.Desired)
 		}
 		if w.wanted(pod) && !pod.Finished && (d.Why != Outdated || !w.view().outdated(pod)) {
 			w.t.Fatalf("deleted %s, whose slot is wanted and which is up to date", d.Name)

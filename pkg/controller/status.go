@@ -119,22 +119,26 @@ func conditionOf(stored []any, name string) int {
 	})
 }
 
-// encodeStatus gives the fields of an object that say a plan's status, and no
-// others: what somebody else has written beside them stays, also within a
-// condition. A list of names is never null, which schemas refuse.
-func encodeStatus(at replica.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (map[string]any, error) {
-	fields := map[string]any{}
+// encodeStatus puts a plan's status into the status that an object has, and
+// returns that. What somebody else has written beside it stays as it is, also
+// within a condition. A list of names is never null, which schemas refuse.
+func encodeStatus(at replica.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
+	stored, _ := obj.Object["status"].(map[string]any)
+	object := map[string]any{}
+	if stored != nil {
+		object["status"] = runtime.DeepCopyJSON(stored)
+	}
 	var errs []error
 	put := func(value any, path []string) {
 		if len(path) > 0 {
-			errs = append(errs, unstructured.SetNestedField(fields, value, path...))
+			errs = append(errs, unstructured.SetNestedField(object, value, path...))
 		}
 	}
 	for count, path := range counts(at, &s) {
 		put(int64(*count), path)
 	}
 	for name, value := range at.Empty {
-		if _, there, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", name); !there {
+		if _, there := stored[name]; !there {
 			put(value, []string{"status", name})
 		}
 	}
@@ -161,7 +165,7 @@ func encodeStatus(at replica.StatusPaths, s plan.Status, obj *unstructured.Unstr
 		}
 		put(conditions, at.Conditions)
 	}
-	return fields, errors.Join(errs...)
+	return object["status"], errors.Join(errs...)
 }
 
 // errConflict says that the object has changed since the plan saw it.
@@ -205,12 +209,16 @@ func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unst
 func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Unstructured, status plan.Status) (*unstructured.Unstructured, error) {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	fields, err := encodeStatus(w.kind.Recipe.Status, status, seen)
+	whole, err := encodeStatus(w.kind.Recipe.Status, status, seen)
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	fields["metadata"] = map[string]any{"resourceVersion": seen.GetResourceVersion(), "uid": w.owner.UID}
-	patch, err := json.Marshal(fields)
+	// A merge patch would drop the nulls in what others wrote. The version, of which
+	// no other object has the same, makes a lost race a conflict.
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": seen.GetResourceVersion()},
+		{"op": "add", "path": "/status", "value": whole},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
@@ -218,7 +226,7 @@ func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Un
 	w.c.memory.expectStatus(k, status.Shown(shows(w.kind.Recipe.Status))) // its event may come before the answer
 	// A CRD may have no place for a part of it, which is then dropped: that is no
 	// reason to warn the person who runs the loop.
-	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.MergePatchType, patch,
+	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {
 	case apierrors.IsNotFound(err):

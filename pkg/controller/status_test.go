@@ -21,11 +21,11 @@ func TestStatusComesBackFromItsFields(t *testing.T) {
 		Conditions: []metav1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(time.Unix(1, 0).UTC())}},
 	}
 	for _, kind := range replica.Shipped() {
-		fields, err := encodeStatus(kind.Recipe.Status, all, &unstructured.Unstructured{})
+		status, err := encodeStatus(kind.Recipe.Status, all, &unstructured.Unstructured{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := decodeStatus(kind.Recipe.Status, &unstructured.Unstructured{Object: fields})
+		got := decodeStatus(kind.Recipe.Status, &unstructured.Unstructured{Object: map[string]any{"status": status}})
 		want := all.Shown(shows(kind.Recipe.Status))
 		for i := range got.Conditions {
 			got.Conditions[i].LastTransitionTime = metav1.NewTime(got.Conditions[i].LastTransitionTime.UTC())
@@ -37,11 +37,11 @@ func TestStatusComesBackFromItsFields(t *testing.T) {
 }
 
 func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
-	fields, err := encodeStatus(replica.HelloWorld().Recipe.Status, plan.Status{}, &unstructured.Unstructured{})
+	status, err := encodeStatus(replica.HelloWorld().Recipe.Status, plan.Status{}, &unstructured.Unstructured{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, found, err := unstructured.NestedSlice(fields, "status", "nodes")
+	names, found, err := unstructured.NestedSlice(map[string]any{"status": status}, "status", "nodes")
 	if err != nil || !found || names == nil {
 		t.Errorf("status.nodes is %v (%v)", names, err)
 	}
@@ -68,13 +68,13 @@ func TestStatusOfOthersStays(t *testing.T) {
 		{Type: "Ready", Status: "False", Reason: "PodsNotReady", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))},
 		{Type: "Progressing", Status: "True", Reason: "CreatingPods", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))},
 	}
-	fields, err := encodeStatus(at, s, obj)
+	whole, err := encodeStatus(at, s, obj)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, _ := fields["status"].(map[string]any)
-	if _, written := status["phase"]; written {
-		t.Error("a field of somebody else is written")
+	status, _ := whole.(map[string]any)
+	if status["phase"] != "Running" {
+		t.Errorf("the field of somebody else became %v", status["phase"])
 	}
 	if _, written := status["names"]; !written {
 		t.Error("a field that the schema demands is not written")

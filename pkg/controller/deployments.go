@@ -133,11 +133,8 @@ func (r *deploymentRecord) differs(old *deploymentRecord) bool {
 // the owner's label, by which they are found; its selector, which nobody can
 // change once it is there, holds the owner's UID and nothing that could change:
 // no Deployment that was made for anything else has it.
-func wantedFields(kind replica.Kind, obj *unstructured.Unstructured, desired int32) (map[string]any, error) {
-	template, err := replica.TemplateFields(kind, obj)
-	if err != nil {
-		return nil, err
-	}
+// The template becomes a part of them.
+func wantedFields(kind replica.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)
 	if kind.Recipe.NameLabel != "" {

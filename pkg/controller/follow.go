@@ -52,7 +52,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 			opts.LabelSelector = c.selector.String()
 			return objects.Watch(ctx, opts)
 		},
-	}, o.client, &unstructured.Unstructured{}, trimOwner, ownerIndexers(o.kind), removed)
+	}, o.client, &unstructured.Unstructured{}, trimOwner(o.kind), ownerIndexers(o.kind), removed)
 	if err != nil {
 		return err
 	}

@@ -81,14 +81,6 @@ func (o *owners) find(index, value string) []*unstructured.Unstructured {
 	return objects
 }
 
-// trimOwner drops what no plan reads and what is most of a small object.
-func trimOwner(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		u.SetManagedFields(nil)
-	}
-	return obj, nil
-}
-
 func (o *owners) setStore(s cache.Indexer, synced func() bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,16 +160,23 @@ func ownerView(kind replica.Kind, obj *unstructured.Unstructured) plan.Owner {
 			v.Invalid = err.Error()
 		}
 	}
-	if v.Template, err = replica.Template(kind, obj); err != nil {
+	template, err := replica.TemplateFields(kind, obj)
+	if err == nil {
+		err = notTooLarge(template)
+	}
+	if err == nil {
+		v.Template, err = replica.DecodeTemplate(template)
+	}
+	if err == nil && kind.Recipe.Plan == replica.PlanDeployment {
+		v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template)
+	}
+	if err != nil {
 		v.Problem = err.Error()
 	}
 	switch {
 	case kind.Recipe.Plan == replica.PlanDeployment:
 		if v.Wanted.Name, err = deploymentName(kind, obj); err != nil {
 			v.Invalid = err.Error()
-		}
-		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired); err != nil {
-			v.Problem = err.Error()
 		}
 	case v.Problem == "": // else what is replaced could not be made again
 		v.TemplateHash = replica.TemplateHash(kind, obj)

@@ -72,6 +72,9 @@ func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners,
 	if c.memory.lifted(k) {
 		rec.plan = rec.plan.Accepted()
 	}
+	if obj, err = owners.whole(ctx, obj); obj == nil {
+		return 0, err // where it is gone, its event is under way
+	}
 	view, err := c.look(owners, obj, rec)
 	if err != nil {
 		return 0, err

@@ -21,9 +21,14 @@ func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpe
 	if err != nil {
 		return nil, err
 	}
+	return DecodeTemplate(fields)
+}
+
+// DecodeTemplate makes a pod template of its fields.
+func DecodeTemplate(fields map[string]any) (*corev1.PodTemplateSpec, error) {
 	template := &corev1.PodTemplateSpec{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, template); err != nil {
-		return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
+		return nil, fmt.Errorf("read the pod template: %w", err)
 	}
 	return template, nil
 }

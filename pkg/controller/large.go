@@ -1,0 +1,121 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+const (
+	// maxCached is how large an object may be to be cached whole, in bytes. Of a
+	// larger one the cache holds an outline, and each reconcile reads the object.
+	maxCached = 32 << 10
+	// maxTemplate is how large a pod template may be, in bytes. The server stores
+	// pods of up to 1.5 MB; as many of these as an object may ask for would fill
+	// etcd, and the memory of all who watch pods.
+	maxTemplate = 256 << 10
+)
+
+// annotationOutline marks an outline. It is in the cache alone.
+const annotationOutline = apis.Prefix + "outline"
+
+// trimOwner drops what no plan reads and what is most of a small object, and
+// nearly all of a large one.
+func trimOwner(kind replica.Kind) func(any) (any, error) {
+	return func(obj any) (any, error) {
+		u, ok := obj.(*unstructured.Unstructured)
+		if !ok {
+			return obj, nil // a tombstone
+		}
+		u.SetManagedFields(nil)
+		if size(u.Object, maxCached) <= maxCached {
+			return u, nil
+		}
+		return outline(kind, u)
+	}
+}
+
+// outline keeps of an object what tells that it changed, and by what it is found.
+func outline(kind replica.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetAPIVersion(obj.GetAPIVersion())
+	o.SetKind(obj.GetKind())
+	o.SetNamespace(obj.GetNamespace())
+	o.SetName(obj.GetName())
+	o.SetUID(obj.GetUID())
+	o.SetResourceVersion(obj.GetResourceVersion())
+	o.SetGeneration(obj.GetGeneration())
+	o.SetDeletionTimestamp(obj.GetDeletionTimestamp())
+	annotations := map[string]string{annotationOutline: "true"}
+	if at := replica.RestartedAt(kind, obj); at != "" {
+		annotations[apis.AnnotationRestartedAt] = at
+	}
+	o.SetAnnotations(annotations)
+	if path := kind.Recipe.DeploymentNamePath; len(path) > 0 {
+		if name, found, err := unstructured.NestedString(obj.Object, path...); found && err == nil {
+			if err := unstructured.SetNestedField(o.Object, name, path...); err != nil {
+				return nil, fmt.Errorf("cache %s: %w", obj.GetName(), err)
+			}
+		}
+	}
+	status, err := encodeStatus(kind.Recipe.Status, decodeStatus(kind.Recipe.Status, obj), o)
+	if err != nil {
+		return nil, fmt.Errorf("cache %s: %w", obj.GetName(), err)
+	}
+	o.Object["status"] = status
+	return o, nil
+}
+
+// whole returns an object of the cache, or where that holds an outline, the
+// object as it is now; nil: it is gone.
+func (o *owners) whole(ctx context.Context, cached *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if _, outlined := cached.GetAnnotations()[annotationOutline]; !outlined {
+		return cached, nil
+	}
+	obj, err := o.client.Namespace(cached.GetNamespace()).Get(ctx, cached.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && obj.GetUID() != cached.GetUID():
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s, which is too large to be cached: %w", cached.GetName(), err)
+	}
+	return obj, nil
+}
+
+// notTooLarge is the error of a pod template that is.
+func notTooLarge(template map[string]any) error {
+	if size(template, maxTemplate) > maxTemplate {
+		return fmt.Errorf("the pod template is too large: it has more than %d bytes", maxTemplate)
+	}
+	return nil
+}
+
+// size is about how many bytes a JSON value has; counting ends beyond a limit.
+func size(value any, limit int) int {
+	n := 0
+	switch value := value.(type) {
+	case string:
+		n = len(value)
+	case map[string]any:
+		for name, field := range value {
+			n += len(name) + size(field, limit-n)
+			if n > limit {
+				return n
+			}
+		}
+	case []any:
+		for _, element := range value {
+			n += size(element, limit-n)
+			if n > limit {
+				return n
+			}
+		}
+	}
+	return n + 8
+}

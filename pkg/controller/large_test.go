@@ -1,0 +1,103 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// sized is an object with so many bytes of arguments.
+func sized(kind replica.Kind, bytes int) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "resourceVersion": "7", "generation": int64(3)},
+		"spec": map[string]any{
+			"replicas": int64(2), "deploymentName": "web", "image": "nginx",
+			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+				"name": "a", "image": "a", "args": []any{strings.Repeat("x", bytes)},
+			}}}},
+		},
+		"status": map[string]any{"observedGeneration": int64(3), "replicas": int64(2), "note": strings.Repeat("y", 100)},
+	}}
+	obj.SetGroupVersionKind(kind.GroupVersionKind())
+	return obj
+}
+
+// Of a large object the cache keeps no more than what tells that it changed.
+func TestLargeObjectsAreNotCached(t *testing.T) {
+	for _, kind := range []replica.Kind{replica.ImoocPod(), replica.AppService(), replica.MyDaemonSet()} {
+		for bytes, kept := range map[int]bool{1_000: true, 1_300_000: false} {
+			obj := sized(kind, bytes)
+			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon"})
+			trimmed, err := trimOwner(kind)(obj.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			cached, ok := trimmed.(*unstructured.Unstructured)
+			if !ok {
+				t.Fatalf("cached as %T", trimmed)
+			}
+			if n := size(cached.Object, 1<<30); kept != equality.Semantic.DeepEqual(cached, obj) || n > maxCached {
+				t.Errorf("%s of %d bytes: %d bytes are cached", kind.Kind, bytes, n)
+			}
+			if differs(kind, cached, obj) || cached.GetResourceVersion() != "7" || cached.GetName() != "foo" || cached.GetNamespace() != "ns" {
+				t.Errorf("%s of %d bytes is cached as another: %v", kind.Kind, bytes, cached.Object["metadata"])
+			}
+			if a, b := decodeStatus(kind.Recipe.Status, cached), decodeStatus(kind.Recipe.Status, obj); !equality.Semantic.DeepEqual(a, b) {
+				t.Errorf("%s of %d bytes has the status %+v in the cache, and is stored with %+v", kind.Kind, bytes, a, b)
+			}
+			a, _ := deploymentName(kind, cached)
+			if b, _ := deploymentName(kind, obj); a != b {
+				t.Errorf("%s of %d bytes wants deployment %s by the cache, and %s", kind.Kind, bytes, a, b)
+			}
+			if !kept {
+				continue
+			}
+			if got, err := (&owners{kind: kind}).whole(t.Context(), cached); got != cached || err != nil {
+				t.Errorf("%s of %d bytes is read again", kind.Kind, bytes)
+			}
+		}
+	}
+}
+
+// A template that is absurd makes no pods, and takes none away.
+func TestTemplateThatIsTooLarge(t *testing.T) {
+	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
+		v := ownerView(replica.ImoocPod(), sized(replica.ImoocPod(), bytes))
+		if (v.Template == nil) != refused || strings.Contains(v.Problem, "more than 262144 bytes") != refused || v.Desired != 2 || v.Invalid != "" {
+			t.Errorf("%d bytes: the problem is %q, and %d pods are wanted", bytes, v.Problem, v.Desired)
+		}
+	}
+}
+
+// What an object says of its count or its Deployment, and what cannot be read of
+// it, is a problem that is told.
+func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind             replica.Kind
+		field            string
+		value            any
+		invalid, problem string
+	}{
+		"a count beyond 32 bits":             {replica.ImoocPod(), "replicas", int64(4294967296), ".spec.replicas is 4294967296", ""},
+		"a negative count of a deployment":   {replica.AppService(), "replicas", int64(-1), ".spec.replicas is -1", ""},
+		"no name of a deployment":            {replica.AppService(), "deploymentName", int64(1), "read the name of the Deployment of foo", ""},
+		"no template":                        {replica.ImoocPod(), "template", "none", "", "read the pod template of foo"},
+		"no image, where the nodes decide":   {replica.MyDaemonSet(), "image", int64(1), "read the image of foo", "read the image of foo"},
+		"a count where there should be none": {replica.MyDaemonSet(), "replicas", "many", "", ""},
+	} {
+		obj := sized(test.kind, 1)
+		if err := unstructured.SetNestedField(obj.Object, test.value, "spec", test.field); err != nil {
+			t.Fatal(err)
+		}
+		v := ownerView(test.kind, obj)
+		if !strings.HasPrefix(v.Invalid, test.invalid) || (v.Invalid == "") != (test.invalid == "") ||
+			!strings.HasPrefix(v.Problem, test.problem) || (v.Problem == "") != (test.problem == "") {
+			t.Errorf("%s: invalid %q, problem %q; want %q, %q", name, v.Invalid, v.Problem, test.invalid, test.problem)
+		}
+	}
+}

@@ -16,6 +16,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
+// readAgain is how old the knowledge of an object may be when a pod is made or
+// deleted for it.
+const readAgain = time.Second
+
 // cacheTimeout is the backstop behind the events that end the wait for a cache.
 const cacheTimeout = time.Second
 
@@ -162,17 +166,36 @@ func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes)
 	return v, nil
 }
 
+// stillWanted returns a function that reports whether a plan still speaks of its
+// object as it is, which was read at a time. The cache tells most changes; it may
+// be behind by any stretch of time, so now and then the object is read again. The
+// function is for one goroutine.
+func (c *Controller) stillWanted(ctx context.Context, o *owners, obj *unstructured.Unstructured, read time.Time) func() bool {
+	return func() bool {
+		cached := o.get(obj.GetNamespace(), obj.GetName())
+		// A cache that is behind what was read has nothing to say against it.
+		if cached == nil || (!older(cached.GetResourceVersion(), obj.GetResourceVersion()) && differs(o.kind, cached, obj)) {
+			return false
+		}
+		if c.clock.Now().Sub(read) < readAgain {
+			return true
+		}
+		now, err := o.client.Namespace(obj.GetNamespace()).Get(ctx, obj.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return !apierrors.IsNotFound(err) // of a server that fails, the writes will tell
+		}
+		read = c.clock.Now()
+		return !differs(o.kind, now, obj)
+	}
+}
+
 // carryOut executes a plan. The status, which does not wait for that, is written
 // at the same time.
 func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *notes,
 	view plan.View, p plan.Plan) (time.Duration, error) {
 	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), of: view.Owner, plan: p,
 		failing: rec.failing}
-	w.current = func() bool {
-		cached := o.get(k.namespace, k.name)
-		// A cache that is behind what was just read has nothing to say against it.
-		return cached != nil && (older(cached.GetResourceVersion(), obj.GetResourceVersion()) || !differs(o.kind, cached, obj))
-	}
+	w.current = c.stillWanted(ctx, o, obj, view.Now)
 	c.announcePlan(k, view, p)
 	rec.plan = p.Memory
 	during, executed := context.WithCancel(ctx)

@@ -1,0 +1,145 @@
+// Package escape makes text that others wrote safe to show. Whoever may name or
+// annotate an object, or answer a request, chooses what a terminal, a log or an
+// event says about it; no such text may move a cursor, forge a line or change
+// the order of what is read.
+package escape
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The bounds, in bytes of what is shown. A longer text is cut and ends in "…".
+const (
+	// maxCell is as long as the message of an event may be.
+	maxCell = 1024
+	maxLine = 4096
+	maxText = 128 * 1024
+)
+
+const ellipsis = "…"
+
+// Cell returns s as it may stand in a column of a table or in the message of an
+// event: like Line, and shorter.
+func Cell(s string) string { return visible(s, maxCell, false) }
+
+// Line returns s as it may stand in one line.
+//
+// Newlines and tabs become blanks. Every other character that Unicode does not
+// call graphic becomes a visible escape, as do graphic ones that show nothing:
+// control characters, line and paragraph separators, bidirectional controls,
+// zero-width characters, tags. So does a byte that is not UTF-8. The escapes are
+// those of Go: \x1b, \u202e, \U000e0041, \xff.
+//
+// A zero-width joiner stays between two emoji, where it makes one of them. The
+// other uses of joiners, in Persian and in scripts of India, are escaped: there
+// they cannot be told from those that hide.
+//
+// Text that needs none of this is returned as it is, without an allocation. What
+// was escaped once does not change any more.
+func Line(s string) string { return visible(s, maxLine, false) }
+
+// Text returns s as it may be shown in several lines: newlines and tabs stay,
+// everything else is as in Line.
+func Text(s string) string { return visible(s, maxText, true) }
+
+// Writer returns a writer that passes on to w what it is given, as Text shows it.
+// Each write must end where a character ends, as those of package fmt do.
+func Writer(w io.Writer) io.Writer { return writer{w} }
+
+type writer struct{ to io.Writer }
+
+func (w writer) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.to, Text(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// visible returns s with what is not shown escaped, and no longer than most. Lines
+// says that newlines and tabs stay.
+func visible(s string, most int, lines bool) string {
+	if len(s) <= most && clean(s, lines) {
+		return s
+	}
+	var b strings.Builder
+	end := 0 // where the text can be cut
+	for i := 0; i < len(s) && b.Len() <= most; {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case stays(s, i, r, size, lines):
+			b.WriteString(s[i : i+size])
+		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
+			// It ends a line as Windows does.
+		case r == '\n' || r == '\t':
+			b.WriteByte(' ')
+		case r == utf8.RuneError && size == 1:
+			b.WriteString(`\x` + hex(rune(s[i]), 2))
+		case r < utf8.RuneSelf:
+			b.WriteString(`\x` + hex(r, 2))
+		case r <= 0xffff:
+			b.WriteString(`\u` + hex(r, 4))
+		default:
+			b.WriteString(`\U` + hex(r, 8))
+		}
+		if b.Len() <= most-len(ellipsis) && r != joiner {
+			end = b.Len()
+		}
+		i += size
+	}
+	if b.Len() > most {
+		return b.String()[:end] + ellipsis
+	}
+	return b.String()
+}
+
+// clean reports whether there is nothing to escape in s.
+func clean(s string, lines bool) bool {
+	for i := 0; i < len(s); {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		if !stays(s, i, r, size, lines) {
+			return false
+		}
+		i += size
+	}
+	return true
+}
+
+// stays reports whether the rune of a size at s[i] is shown as it is.
+func stays(s string, i int, r rune, size int, lines bool) bool {
+	switch {
+	case r < utf8.RuneSelf:
+		return r >= ' ' && r != 0x7f || lines && (r == '\n' || r == '\t')
+	case r == utf8.RuneError:
+		return size > 1 // U+FFFD itself, and not a byte that is none
+	case r == joiner:
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		after, _ := utf8.DecodeRuneInString(s[i+size:])
+		return isEmoji(before) && isEmoji(after)
+	case r == 0x2800, unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+		return false // graphic by category, and yet nothing is seen
+	case r > 0xffff && unicode.Is(unicode.Variation_Selector, r):
+		return false // of which 240 follow any character, without a trace
+	}
+	return unicode.IsGraphic(r)
+}
+
+const joiner = '\u200d'
+
+// isEmoji reports whether an emoji may end or begin with a rune: a symbol, a
+// tone of skin, or the selector of its coloured form.
+func isEmoji(r rune) bool {
+	return unicode.Is(unicode.So, r) && r != utf8.RuneError || r >= 0x1f3fb && r <= 0x1f3ff || r == 0xfe0f
+}
+
+// hex is a number in so many hexadecimal digits.
+func hex(r rune, digits int) string {
+	s := strconv.FormatInt(int64(r), 16)
+	return strings.Repeat("0", digits-len(s)) + s
+}

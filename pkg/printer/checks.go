@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -12,7 +13,7 @@ import (
 func Checks(w io.Writer, checks []status.Check, style Style) error {
 	width := 0
 	for _, c := range checks {
-		width = max(width, len(c.Name))
+		width = max(width, len(escape.Cell(c.Name)))
 	}
 	for _, c := range checks {
 		sign := style.paint(green, style.sign("✔", "ok  "))
@@ -22,11 +23,11 @@ func Checks(w io.Writer, checks []status.Check, style Style) error {
 		case status.CheckUnknown:
 			sign = style.paint(yellow, style.sign("?", "?   "))
 		}
-		if _, err := fmt.Fprintf(w, "%s %-*s  %s\n", sign, width, c.Name, c.Message); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %-*s  %s\n", sign, width, escape.Cell(c.Name), oneLine(c.Message)); err != nil {
 			return err
 		}
 		for _, command := range c.Fix {
-			if _, err := fmt.Fprintf(w, "    %s\n", style.paint(cyan, command)); err != nil {
+			if _, err := fmt.Fprintf(w, "    %s\n", style.paint(cyan, oneLine(command))); err != nil {
 				return err
 			}
 		}

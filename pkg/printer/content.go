@@ -25,26 +25,21 @@ func (t *text) content(field string, value any, indent string) {
 			t.item(item, indent+"  ")
 		}
 	default:
-		lines := safeLines(value)
+		lines := linesOf(value)
 		if len(lines) == 1 {
-			t.line("%s", strings.TrimRight(indent+label(field)+":  "+lines[0], " "))
+			t.line("%s%s:  %s", indent, label(field), lines[0])
 			return
 		}
 		t.line("%s%s:", indent, label(field))
 		for _, line := range lines {
-			t.line("%s", strings.TrimRight(indent+"  "+line, " "))
+			t.line("%s  %s", indent, line)
 		}
 	}
 }
 
-// safeLines is a value as it may be written: a text may have several lines, and
-// what would move a terminal's cursor is shown instead of sent.
-func safeLines(value any) []string {
-	lines := strings.Split(strings.TrimRight(fmt.Sprint(value), " \t\r\n"), "\n")
-	for i, line := range lines {
-		lines[i] = oneLine(line)
-	}
-	return lines
+// linesOf is a value in lines, of which a text may have several.
+func linesOf(value any) []string {
+	return strings.Split(trimmed(fmt.Sprint(value)), "\n")
 }
 
 // item writes an element of a list: the fields of an object, what another
@@ -60,8 +55,8 @@ func (t *text) item(value any, indent string) {
 			t.item(item, indent+"  ")
 		}
 	default:
-		for _, line := range safeLines(value) {
-			t.line("%s", strings.TrimRight(indent+line, " "))
+		for _, line := range linesOf(value) {
+			t.line("%s%s", indent, line)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
 		loops = live // those that are dead matter only where none is alive
 	}
 	return append(rows, listed("Controller:", loops, func(l status.LoopSeen) string {
-		who := oneLine(l.Who + ": " + l.Scope)
+		who := l.Who + ": " + l.Scope
 		if !l.Live {
 			who += fmt.Sprintf(" (last heard of %s ago)", age(l.Renewed.Time, now))
 		}
@@ -156,10 +156,10 @@ func (t *text) template(template *corev1.PodTemplateSpec) {
 		t.line("   %s:", c.Name)
 		t.line("    Image:    %s", c.Image)
 		if len(c.Command) > 0 {
-			t.line("    Command:  %s", oneLine(strings.Join(c.Command, " ")))
+			t.line("    Command:  %s", strings.Join(c.Command, " "))
 		}
 		if len(c.Args) > 0 {
-			t.line("    Args:     %s", oneLine(strings.Join(c.Args, " ")))
+			t.line("    Args:     %s", strings.Join(c.Args, " "))
 		}
 	}
 }

@@ -13,19 +13,19 @@ import (
 // Failure says in a few lines why an object has failed: the reason, the last
 // events of the first thing that has the gravest problem, and what to do.
 func Failure(r status.Report, now time.Time) string {
-	lines := []string{r.Reason}
+	lines := []string{oneLine(r.Reason)}
 	if len(r.Problems) > 0 {
 		for _, e := range r.Problems[0].Events {
 			times := ""
 			if e.Count > 1 {
 				times = fmt.Sprintf(", %d times", e.Count)
 			}
-			lines = append(lines, fmt.Sprintf("  %s: %s %s: %s (%s ago%s)", strings.ToLower(e.Object), e.Type, e.Reason,
-				strings.Join(strings.Fields(e.Message), " "), duration.HumanDuration(now.Sub(e.Last.Time)), times))
+			lines = append(lines, oneLine(fmt.Sprintf("  %s: %s %s: %s (%s ago%s)", strings.ToLower(e.Object), e.Type, e.Reason,
+				strings.Join(strings.Fields(e.Message), " "), duration.HumanDuration(now.Sub(e.Last.Time)), times)))
 		}
 	}
 	if r.Hint != "" {
-		lines = append(lines, "hint: "+r.Hint)
+		lines = append(lines, "hint: "+oneLine(r.Hint))
 	}
 	return strings.Join(lines, "\n")
 }

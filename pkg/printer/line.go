@@ -2,14 +2,16 @@ package printer
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // line is a line of a screen: pieces of text, each in a colour. The widths that
 // are meant here are columns of a terminal, of which a Chinese character takes
-// two.
+// two. A piece may hold the words of others: it is escaped where it is measured
+// and where it is drawn.
 type line []piece
 
 type piece struct{ color, text string }
@@ -19,7 +21,7 @@ func plain(text string) line { return line{{"", text}} }
 func (l line) width() int {
 	w := 0
 	for _, p := range l {
-		w += ansi.StringWidth(p.text)
+		w += ansi.StringWidth(escape.Line(p.text))
 	}
 	return w
 }
@@ -38,7 +40,7 @@ func (l line) render(width int, style Style) string {
 	}
 	var b strings.Builder
 	for i, p := range l {
-		text := harmless(p.text)
+		text := escape.Line(p.text)
 		if i == len(l)-1 {
 			text = strings.TrimRight(text, " ")
 		}
@@ -51,17 +53,6 @@ func (l line) render(width int, style Style) string {
 		b.WriteString(style.paint(p.color, text))
 	}
 	return b.String()
-}
-
-// harmless keeps what a server or a container said from moving the cursor or
-// doing worse to a terminal.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 // wrapped breaks text into lines of a width, at most so many: the last is cut.

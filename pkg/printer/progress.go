@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -58,7 +59,7 @@ func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 }
 
 // state is how it is in a line: of one object its verdict, of several how many
-// are done, and what changed last.
+// are done, and what changed last. It can stand in a line.
 func (p *Progress) state() string {
 	done := 0
 	for _, d := range p.done {
@@ -73,10 +74,10 @@ func (p *Progress) state() string {
 		}
 	}
 	state := fmt.Sprintf("%s: %s: %s", p.last, last.Verdict, last.Reason)
-	if len(p.objects) == 1 {
-		return state
+	if len(p.objects) > 1 {
+		state = fmt.Sprintf("%d of %d objects are %s; %s", done, len(p.objects), p.Goal, state)
 	}
-	return fmt.Sprintf("%d of %d objects are %s; %s", done, len(p.objects), p.Goal, state)
+	return escape.Line(state)
 }
 
 // toDo is how many pods are still to be made ready or to be removed.
@@ -107,5 +108,5 @@ func (p *Progress) Bar(now time.Time, width int) string {
 		}
 		line += "  " + p.state()
 	}
-	return ansi.Truncate(harmless(line), width, "…")
+	return ansi.Truncate(line, width, "…")
 }

@@ -127,7 +127,7 @@ func (f frame) list() []line {
 	for _, r := range reports {
 		l := f.verdict(r).add("", fmt.Sprintf(" %d/%d ", r.Replicas.Ready, r.Replicas.Desired))
 		if r.Verdict != status.Ready {
-			l = l.add(dim, oneLine(r.Reason))
+			l = l.add(dim, trimmed(r.Reason))
 		}
 		all = append(all, l)
 	}
@@ -255,7 +255,7 @@ func (f frame) conditions(conditions []metav1.Condition) []line {
 	for _, c := range conditions {
 		l := line{{"", "  " + c.Type}}.pad(width+4).add("", string(c.Status)).pad(width + 11)
 		l = l.add(dim, age(c.LastTransitionTime.Time, f.now)).pad(width + 17)
-		all = append(all, l.add("", c.Reason+"  ").add(dim, oneLine(c.Message)))
+		all = append(all, l.add("", c.Reason+"  ").add(dim, trimmed(c.Message)))
 	}
 	return all
 }
@@ -271,7 +271,7 @@ func (f frame) events(events []status.Event) []line {
 			color = yellow
 		}
 		l := line{{dim, "  " + age(e.Last.Time, f.now)}}.pad(8).add(color, e.Reason+" ").add("", e.Object+": ")
-		all = append(all, l.add(dim, oneLine(e.Message)))
+		all = append(all, l.add(dim, trimmed(e.Message)))
 	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -19,7 +20,7 @@ import (
 // the problems, who stands in the way of a change, the pods, the conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
-	p.line("%s/%s: %s: %s", r.Metadata.Type, r.Metadata.Name, r.Verdict, oneLine(r.Reason))
+	p.line("%s/%s: %s: %s", r.Metadata.Type, r.Metadata.Name, r.Verdict, r.Reason)
 	if r.Hint != "" {
 		p.line("hint: %s", r.Hint)
 	}
@@ -27,7 +28,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 		p.line("note: %s may not be read by you, and could say more", strings.Join(r.Unread, ", "))
 	}
 	for _, revert := range r.Reverts {
-		p.line("note: %s", oneLine(revert.Message))
+		p.line("note: %s", revert.Message)
 	}
 	for _, b := range r.Budgets {
 		p.line("note: PodDisruptionBudget/%s", b)
@@ -91,9 +92,10 @@ type text struct {
 	err error
 }
 
+// line writes a line of which others may have chosen the words.
 func (t *text) line(format string, args ...any) {
 	if t.err == nil {
-		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
+		_, t.err = fmt.Fprintln(t.w, oneLine(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -106,7 +108,7 @@ func (t *text) rows(c *columns, rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = oneLine(cell)
+			cells[i] = escape.Cell(trimmed(cell))
 		}
 		if _, err := fmt.Fprintln(c.tabs, strings.Join(cells, "\t")); err != nil && t.err == nil {
 			t.err = err
@@ -116,16 +118,17 @@ func (t *text) rows(c *columns, rows [][]string) {
 		t.err = err
 	}
 	for line := range strings.Lines(c.aligned.String()) {
-		t.line("%s", strings.TrimRight(line, " \n"))
+		t.line("%s", line)
 	}
 	c.aligned.Reset()
 }
 
-// oneLine keeps what a server or a container said from breaking a line, a
-// column or a terminal.
-func oneLine(s string) string {
-	return strings.NewReplacer("\n", " ", "\r", " ", "\t", " ", "\x1b", "^[").Replace(strings.TrimRight(s, " \t\r\n"))
-}
+// oneLine is what a server or a container said as it can stand in a line. Here
+// the text of others becomes text for a terminal; colours come after.
+func oneLine(s string) string { return escape.Line(trimmed(s)) }
+
+// trimmed is a text without the blanks and the empty lines at its end.
+func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
 // columns aligns rows. It remembers the widths of the columns from one flush to
 // the next.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -139,7 +140,7 @@ func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 			if shown[k] > 0 {
 				more = "more "
 			}
-			all = append(all, branch{text: line{{color, sign + " "}, {"", fmt.Sprintf("%d %s%s", rest, more, oneLine(k.status))}}})
+			all = append(all, branch{text: line{{color, sign + " "}, {"", fmt.Sprintf("%d %s%s", rest, more, trimmed(k.status))}}})
 		}
 	}
 	return all
@@ -170,7 +171,7 @@ func (t podTree) columns(pods []*status.Pod, depth int) podColumns {
 	wide := func(to *int, text string) { *to = max(*to, line{{"", text}}.width()) }
 	for _, pod := range pods {
 		wide(&c.name, pod.Name)
-		wide(&c.status, oneLine(pod.Status))
+		wide(&c.status, trimmed(pod.Status))
 		wide(&c.containers, containers(pod))
 		if pod.Restarts > 0 {
 			wide(&c.restarts, restarts(pod))
@@ -194,12 +195,12 @@ func (t podTree) columns(pods []*status.Pod, depth int) podColumns {
 
 // shortened cuts a name in the middle: pods of one owner differ at the end.
 func (t podTree) shortened(name string, width int) string {
-	end := width / 2
-	if len(name) <= width || end < 3 {
+	name = oneLine(name)
+	whole, end := ansi.StringWidth(name), width/2
+	if whole <= width || end < 3 {
 		return name
 	}
-	sign := t.style.sign("…", "~")
-	return name[:width-end-1] + sign + name[len(name)-end:]
+	return ansi.Truncate(name, width-end-1, "") + t.style.sign("…", "~") + ansi.TruncateLeft(name, whole-end, "")
 }
 
 func containers(pod *status.Pod) string {
@@ -229,7 +230,7 @@ func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, c podColumns) 
 		}
 	}
 	put("", t.shortened(pod.Name, c.name), c.name)
-	put(color, oneLine(pod.Status), c.status)
+	put(color, trimmed(pod.Status), c.status)
 	put("", containers(pod), c.containers)
 	words := ""
 	if pod.Restarts > 0 {
@@ -242,9 +243,9 @@ func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, c podColumns) 
 	switch {
 	case reason == "":
 	case c.left >= leastReason:
-		b.text = b.text.add("", oneLine(reason))
+		b.text = b.text.add("", trimmed(reason))
 	default:
-		b.more = []line{{{"", "  " + oneLine(reason)}}}
+		b.more = []line{{{"", "  " + trimmed(reason)}}}
 	}
 	return b
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // The exit codes, for scripts to branch on.
@@ -61,7 +62,7 @@ func reportOne(w io.Writer, err error, interrupted bool) int {
 	if interrupted && errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
-	fmt.Fprintln(w, message(err)) //nolint:errcheck // there is nowhere left to say it
+	fmt.Fprintln(w, escape.Text(message(err))) //nolint:errcheck // there is nowhere left to say it
 	var usage *cmd.UsageError
 	if errors.As(err, &usage) {
 		fmt.Fprintf(w, "See '%s --help' for usage.\n", usage.Command) //nolint:errcheck // likewise
@@ -116,16 +117,22 @@ func message(err error) string {
 	return "error: " + err.Error()
 }
 
+// serverMessage says an error in the server's words. They cannot begin a line:
+// what stands in one of its own is said by this program.
 func serverMessage(err error, s metav1.Status) string {
+	words := err.Error()
+	if s.Message != "" {
+		words = strings.ReplaceAll(words, s.Message, escape.Line(s.Message))
+	}
 	switch {
 	case s.Reason == metav1.StatusReasonUnauthorized:
-		return "error: You must be logged in to the server (" + err.Error() + ")"
+		return "error: You must be logged in to the server (" + words + ")"
 	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:
-		return "The " + s.Details.Kind + " \"" + s.Details.Name + "\" is invalid:" + causes(s.Details.Causes)
+		return escape.Line("The "+s.Details.Kind+" \""+s.Details.Name+"\" is invalid:") + causes(s.Details.Causes)
 	case s.Reason != "":
-		return fmt.Sprintf("Error from server (%s): %s", s.Reason, err)
+		return fmt.Sprintf("Error from server (%s): %s", escape.Line(string(s.Reason)), words)
 	}
-	return "Error from server: " + err.Error()
+	return "Error from server: " + words
 }
 
 // causes lists what is wrong with an object, a field each. A rule at the root
@@ -137,7 +144,7 @@ func causes(list []metav1.StatusCause) string {
 		if c.Field != "" && c.Field != "<nil>" {
 			line = c.Field + ": " + line
 		}
-		lines = append(lines, line)
+		lines = append(lines, escape.Line(line))
 	}
 	if len(lines) == 1 {
 		return " " + lines[0]

@@ -123,6 +123,20 @@ func TestReport(t *testing.T) {
 			apierrors.NewTooManyRequests("slow down", 1), false, exitError,
 			"Error from server (TooManyRequests): slow down\n",
 		},
+		"words that would move the cursor": {
+			fmt.Errorf("foo: %w", errors.New("no\rerror: yes\x1b[2J\u202e\xff")), false, exitError,
+			`error: foo: no\x0derror: yes\x1b[2J\u202e\xff` + "\n",
+		},
+		"a server that would begin a line": {
+			fmt.Errorf("scale foo: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: "No\nfoo scaled", Message: "no\nfoo scaled"}}), false, exitError,
+			"Error from server (No foo scaled): scale foo: no foo scaled\n",
+		},
+		"a cause that would begin a line": {
+			&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{
+				Kind: "K\nk", Name: "n\rn", Causes: []metav1.StatusCause{{Field: "a\nb", Message: "c\nd"}, {Message: "e\x1b"}},
+			}}}, false, exitError,
+			"The K k \"n" + `\x0dn` + "\" is invalid:\n* a b: c d\n* e" + `\x1b` + "\n",
+		},
 		"refused connection": {
 			asked(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), false, exitError,
 			"The connection to the server 127.0.0.1:6443 was refused - did you specify the right host or port?\n",

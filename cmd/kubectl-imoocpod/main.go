@@ -4,13 +4,17 @@ package main
 
 import (
 	"context"
+	"flag"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // version is stamped in by the Makefile.
@@ -18,6 +22,9 @@ var version = "v0.0.0-dev"
 
 func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	if err := logTo(escape.Writer(streams.ErrOut)); err != nil {
+		os.Exit(report(streams.ErrOut, err, false))
+	}
 	ctx, stop := interruptible()
 	root := cmd.NewRootCommand(version, streams)
 	root.SetArgs(cmd.Arguments(os.Args))
@@ -25,6 +32,19 @@ func main() {
 	interrupted := ctx.Err() != nil
 	stop()
 	os.Exit(report(streams.ErrOut, err, interrupted))
+}
+
+// logTo makes what client-go logs, such as the words of a server, go to w alone.
+func logTo(w io.Writer) error {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	for _, f := range [][2]string{{"logtostderr", "false"}, {"stderrthreshold", "FATAL"}, {"one_output", "true"}} {
+		if err := flags.Set(f[0], f[1]); err != nil {
+			return err
+		}
+	}
+	klog.SetOutput(w)
+	return nil
 }
 
 // interruptible is a context that ends with the first Ctrl-C, so that what is

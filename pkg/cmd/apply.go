@@ -82,7 +82,7 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
 	if a.printer == nil {
 		a.print.NamePrintFlags.Operation = a.dryRun.mark(deed)
-		printer, err := a.print.ToPrinter()
+		printer, err := linePrinter(a.print)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -41,9 +42,9 @@ func (s sight) differs(other sight) bool {
 
 // state says how the target is, and what to do about it.
 func (s sight) state() string {
-	state := fmt.Sprintf("%s: %s", s.report.Verdict, s.report.Reason)
+	state := escape.Line(fmt.Sprintf("%s: %s", s.report.Verdict, s.report.Reason))
 	if s.report.Hint != "" {
-		state += "\nhint: " + s.report.Hint
+		state += "\nhint: " + escape.Line(s.report.Hint)
 	}
 	return state
 }

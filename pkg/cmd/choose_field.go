@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -22,22 +23,25 @@ func (e *ChooseFieldError) Error() string {
 	if len(e.Err.Candidates) == 0 {
 		return e.Err.Error()
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s. Choose one:\n", e.Err.Error())
+	var lines []string
+	line := func(format string, args ...any) { lines = append(lines, escape.Line(fmt.Sprintf(format, args...))) }
+	line("%s. Choose one:", e.Err.Error())
 	for _, c := range e.Err.Candidates {
-		fmt.Fprintf(&b, "\n  %s%s\n", c.Path, remarks(c))
+		line("")
+		line("  %s%s", c.Path, remarks(c))
 		if c.Pattern && e.verb != "create" {
 			continue // there is nothing yet that a command could change
 		}
-		fmt.Fprintf(&b, "    kubectl imoocpod %s %s/%s%s %s --replicas-path %s\n",
+		line("    kubectl imoocpod %s %s/%s%s %s --replicas-path %s",
 			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.count, quoted(c.Path))
 	}
 	once := "PATH"
 	if first := e.Err.Candidates[0].Path; len(e.Err.Candidates) == 1 && !strings.Contains(first, "[") {
 		once = quoted(first)
 	}
-	fmt.Fprintf(&b, "\nTo say it once for all: kubectl annotate crd %s %s=%s", e.target.kind.CRD(), replica.PathAnnotation, once)
-	return b.String()
+	line("")
+	line("To say it once for all: kubectl annotate crd %s %s=%s", e.target.kind.CRD(), replica.PathAnnotation, once)
+	return strings.Join(lines, "\n")
 }
 
 // Unwrap returns the finder's own error.

@@ -16,6 +16,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -29,7 +30,7 @@ type clients struct {
 
 func newClients(version string, streams genericiooptions.IOStreams) *clients {
 	// One for all clients: what the server warns of is said once.
-	warnings := rest.NewWarningWriter(streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
 	flags := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
 		// The server's priority and fairness protects it better than a limit

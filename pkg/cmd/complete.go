@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -128,11 +129,28 @@ func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, w
 			if a.noSpace {
 				directive |= cobra.ShellCompDirectiveNoSpace
 			}
-			return beginningWith(word, a.words), directive
+			return beginningWith(word, harmless(a.words)), directive
 		case <-ctx.Done():
 			return nil, directive
 		}
 	}
+}
+
+// harmless are completions that a shell can show. A word that a terminal must not
+// see as it is cannot be typed either, so it is left out.
+func harmless(words []cobra.Completion) []cobra.Completion {
+	var all []cobra.Completion
+	for _, w := range words {
+		word, description, _ := strings.Cut(w, "\t")
+		switch {
+		case word != escape.Line(word):
+		case description == "":
+			all = append(all, word)
+		default:
+			all = append(all, cobra.CompletionWithDesc(word, escape.Cell(description)))
+		}
+	}
+	return all
 }
 
 // oneOf completes some words.

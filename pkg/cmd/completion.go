@@ -105,12 +105,12 @@ func (o *completionOptions) install() error {
 			return fmt.Errorf("%w; make it yourself, in any directory on PATH, as a link to %s", err, plugin)
 		}
 	}
-	if _, err := fmt.Fprintf(o.streams.Out, "%s %s\n", link, deed); err != nil {
+	if err := say(o.streams.Out, "%s %s", link, deed); err != nil {
 		return err
 	}
 	dir := filepath.Dir(link)
 	if !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
-		_, err = fmt.Fprintf(o.streams.ErrOut, "warning: %s is not on PATH, so kubectl does not find it\n", dir)
+		err = say(o.streams.ErrOut, "warning: %s is not on PATH, so kubectl does not find it", dir)
 	}
 	return err
 }
@@ -125,14 +125,13 @@ func (o *completionOptions) uninstall() error {
 		return err
 	}
 	if leadsTo == "" {
-		_, err = fmt.Fprintf(o.streams.Out, "%s is not there\n", link)
+		err = say(o.streams.Out, "%s is not there", link)
 		return err
 	}
 	if err := os.Remove(link); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.streams.Out, "%s deleted\n", link)
-	return err
+	return say(o.streams.Out, "%s deleted", link)
 }
 
 // places are the paths of the program as it was called and of the link.

@@ -132,7 +132,7 @@ report for every change.`,
 
 func (o *createOptions) run(ctx context.Context, c *clients) error {
 	o.dryRun.complete(o.print)
-	printer, err := o.print.ToPrinter()
+	printer, err := linePrinter(o.print)
 	if err != nil {
 		return &UsageError{Command: name + " create", Err: err}
 	}

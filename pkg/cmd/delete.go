@@ -85,8 +85,7 @@ func (o *deleteOptions) run(ctx context.Context, c *clients, policy metav1.Delet
 		if o.ignoreNotFound {
 			return nil
 		}
-		_, err := fmt.Fprintln(o.streams.Out, "No resources found")
-		return err
+		return say(o.streams.Out, "No resources found")
 	}
 	client, err := c.dynamic()
 	if err != nil {
@@ -138,14 +137,11 @@ func (o *deleteOptions) delete(ctx context.Context, t target, objects dynamic.Re
 }
 
 func (o *deleteOptions) print(t target) error {
-	var err error
 	switch {
 	case o.output == "name":
-		_, err = fmt.Fprintf(o.streams.Out, "%s\n", t)
+		return say(o.streams.Out, "%s", t)
 	case t.kind.Clusterwide:
-		_, err = fmt.Fprintf(o.streams.Out, "%s %q deleted\n", t.kind, t.name)
-	default:
-		_, err = fmt.Fprintf(o.streams.Out, "%s %q deleted from %s namespace\n", t.kind, t.name, t.namespace)
+		return say(o.streams.Out, "%s %q deleted", t.kind, t.name)
 	}
-	return err
+	return say(o.streams.Out, "%s %q deleted from %s namespace", t.kind, t.name, t.namespace)
 }

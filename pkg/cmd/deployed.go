@@ -48,8 +48,7 @@ func warnOfSkew(w io.Writer, version string, found []deployed) error {
 		if d.Version == "" || d.Version == version {
 			continue
 		}
-		_, err := fmt.Fprintf(w, "Warning: the controller in namespace %s is of version %s, and this program of %s\n", d.Namespace, d.Version, version)
-		if err != nil {
+		if err := say(w, "Warning: the controller in namespace %s is of version %s, and this program of %s", d.Namespace, d.Version, version); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -89,7 +90,7 @@ func reverted(ctx context.Context, c *clients, t target, wrote int32, now int64,
 	var hint strings.Builder
 	if report, err := lookForWarnings(ctx, c, t); err == nil {
 		for _, r := range report.Reverts {
-			hint.WriteString("\nhint: " + r.Message)
+			hint.WriteString("\nhint: " + escape.Line(r.Message))
 		}
 	}
 	return fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d%s", ErrReverted, t, wrote, who, now, hint.String())

@@ -111,7 +111,7 @@ func (o *installOptions) run(ctx context.Context, c *clients) error {
 	err = o.installCRDs(ctx, a, crds)
 	if o.controller && apierrors.IsForbidden(err) {
 		// They are everybody's, and may well be there.
-		_, err = fmt.Fprintf(o.streams.ErrOut, "Warning: the custom resource definitions are left as they are: %v\n", err)
+		err = say(o.streams.ErrOut, "Warning: the custom resource definitions are left as they are: %v", err)
 	}
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 	case "name":
 		return func(w io.Writer, rows []*printer.Kind) error {
 			for _, k := range rows {
-				if _, err := fmt.Fprintln(w, strings.TrimSuffix(k.Resource+"."+k.Group, ".")); err != nil {
+				if err := say(w, "%s", strings.TrimSuffix(k.Resource+"."+k.Group, ".")); err != nil {
 					return err
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -90,7 +91,7 @@ func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients) ([]replica.Kin
 }
 
 func (o *kindsRBACOptions) run(kinds []replica.Kind, commented bool) error {
-	printer, err := o.print.ToPrinter()
+	printer, err := linePrinter(o.print)
 	if err != nil {
 		return err
 	}
@@ -121,12 +122,12 @@ func (o *kindsRBACOptions) sayHowToBind(kind replica.Kind, role string, clusterw
 #   kubectl create rolebinding %[2]s --clusterrole=%[2]s %[3]s -n NAMESPACE
 # and for all (-A) by
 #   kubectl create clusterrolebinding %[2]s --clusterrole=%[2]s %[3]s
-`, kind.CRD(), role, to)
+`, escape.Line(kind.CRD()), escape.Line(role), to)
 	if err != nil || len(clusterwide.Rules) == 0 {
 		return err
 	}
 	_, err = fmt.Fprintf(o.streams.Out, `# In either case, for what is in no namespace:
 #   kubectl create clusterrolebinding %[1]s --clusterrole=%[1]s %[2]s
-`, clusterwide.Name, to)
+`, escape.Line(clusterwide.Name), to)
 	return err
 }

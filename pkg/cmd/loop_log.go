@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -55,13 +56,22 @@ func (l *loopLog) handler(records io.Writer, verbosity int) slog.Handler {
 		Level: slog.Level(-verbosity), // as go-logr maps them
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			switch v := a.Value.Any().(type) {
+			case string:
+				a.Value = slog.StringValue(escape.Text(v))
+			case error:
+				a.Value = slog.StringValue(escape.Text(v.Error()))
 			case slog.Level:
 				if v < slog.LevelInfo {
 					a.Value = slog.StringValue(slog.LevelDebug.String())
 				}
 			case []string:
+				harmless := make([]string, len(v))
+				for i := range v {
+					harmless[i] = escape.Text(v[i])
+				}
+				a.Value = slog.AnyValue(harmless)
 				if l.format == "text" { // or one could not tell where the next begins
-					a.Value = slog.StringValue(strings.Join(v, "; "))
+					a.Value = slog.StringValue(strings.Join(harmless, "; "))
 				}
 			}
 			return a
@@ -104,7 +114,7 @@ func (l *loopLog) line(line controller.Line) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintln(l.lines, text) //nolint:errcheck // a closed terminal must not stop the loop
+	_ = say(l.lines, "%s", text) // a closed terminal must not stop the loop
 }
 
 // nameInLine is the object of a line as it can be typed: a bare name is an

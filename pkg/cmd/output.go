@@ -2,13 +2,37 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
+
+// say writes a line for a person. The words of others in it are escaped.
+func say(w io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintln(w, escape.Line(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// linePrinter is the printer of the flags. The lines in which kubectl's printers
+// name an object are for a person, other formats for programs.
+func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
+	p, err := flags.ToPrinter()
+	if err != nil {
+		return nil, err
+	}
+	if format := *flags.OutputFormat; format != "" && format != "name" {
+		return p, nil
+	}
+	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
+		return p.PrintObj(obj, escape.Writer(w))
+	}), nil
+}
 
 // outputFormats are those of verbs that list things, as those of "kubectl get".
 const outputFormats = "json, yaml, name, go-template, go-template-file, template, templatefile, jsonpath, jsonpath-as-json, jsonpath-file, custom-columns, wide"

@@ -81,7 +81,7 @@ time is over.`,
 
 func (o *restartOptions) run(ctx context.Context, c *clients) error {
 	o.dryRun.complete(o.print)
-	printer, err := o.print.ToPrinter()
+	printer, err := linePrinter(o.print)
 	if err != nil {
 		return &UsageError{Command: name + " restart", Err: err}
 	}

@@ -155,7 +155,7 @@ func (o *runControllerOptions) printPlans() error {
 			if s.Planned != nil {
 				what = s.Planned.String()
 			}
-			if _, err := fmt.Fprintf(o.streams.Out, "%s (dry run): %s\n", o.nameOf(s), what); err != nil {
+			if err := say(o.streams.Out, "%s (dry run): %s", o.nameOf(s), what); err != nil {
 				return err
 			}
 		}
@@ -166,8 +166,7 @@ func (o *runControllerOptions) printPlans() error {
 		encoder.SetIndent("", "    ")
 		return encoder.Encode(report)
 	case len(o.plans.all) == 0:
-		_, err := fmt.Fprintln(o.streams.ErrOut, "No resources found")
-		return err
+		return say(o.streams.ErrOut, "No resources found")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -99,13 +100,13 @@ func (o *runControllerOptions) judge(ctx context.Context, s controller.Standing)
 func (o *runControllerOptions) missing(ctx context.Context, s controller.Standing, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
-	seen := s.Why
+	seen := escape.Line(s.Why)
 	report, at, err := o.judge(ctx, s)
 	switch {
 	case err == nil && errors.Is(cause, errGivenUp):
 		return fmt.Errorf("%s has %w: %s", o.nameOf(s), ErrFailed, printer.Failure(report, at))
 	case err == nil:
-		seen = fmt.Sprintf("%s: %s", report.Verdict, report.Reason)
+		seen = escape.Line(fmt.Sprintf("%s: %s", report.Verdict, report.Reason))
 	}
 	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), ErrTimeout, seen)
 }

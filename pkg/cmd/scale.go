@@ -113,7 +113,7 @@ pods are ready. It ends with code 3 when they will not become ready without help
 func (o *scaleOptions) run(ctx context.Context, c *clients) error {
 	o.dryRun.complete(o.print)
 	o.change.dryRun = o.dryRun.server()
-	printer, err := o.print.ToPrinter()
+	printer, err := linePrinter(o.print)
 	if err != nil {
 		return &UsageError{Command: name + " scale", Err: err}
 	}
@@ -171,7 +171,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 		return awaited{}, err
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.kind.Shipped() && o.path.path == nil {
-		if _, err := fmt.Fprintf(o.streams.ErrOut, "%s: the count is %s\n", t, named); err != nil {
+		if err := say(o.streams.ErrOut, "%s: the count is %s", t, named); err != nil {
 			return awaited{}, err
 		}
 	}
@@ -191,7 +191,7 @@ func (o *scaleOptions) warn(ctx context.Context, c *clients, t target) {
 		return // the change itself will say so
 	}
 	for _, warning := range report.Warnings(count) {
-		fmt.Fprintf(o.streams.ErrOut, "Warning: %s: %s\n", t, warning) //nolint:errcheck // the change is what matters
+		_ = say(o.streams.ErrOut, "Warning: %s: %s", t, warning) // the change is what matters
 	}
 }
 

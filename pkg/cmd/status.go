@@ -18,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -165,7 +166,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	case "name":
 		return func(w io.Writer, reports []status.Report) error {
 			for _, r := range reports {
-				if _, err := fmt.Fprintf(w, "%s/%s\n", r.Metadata.Type, r.Metadata.Name); err != nil {
+				if err := say(w, "%s/%s", r.Metadata.Type, r.Metadata.Name); err != nil {
 					return err
 				}
 			}
@@ -225,8 +226,7 @@ func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Write
 	reports, failed := o.reports(ctx, c, targets)
 	errs = append(errs, failed...)
 	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
-		_, err := fmt.Fprintf(o.streams.ErrOut, "All %d objects are ready.\n", len(targets))
-		return err
+		return say(o.streams.ErrOut, "All %d objects are ready.", len(targets))
 	}
 	if len(reports) > 0 {
 		errs = append(errs, write(o.streams.Out, reports))
@@ -280,9 +280,9 @@ func verdicts(reports []status.Report) []error {
 		switch r.Verdict {
 		case status.Ready:
 		case status.Failed:
-			errs = append(errs, fmt.Errorf("%s has %w: %s", what, ErrFailed, r.Reason))
+			errs = append(errs, fmt.Errorf("%s has %w: %s", what, ErrFailed, escape.Line(r.Reason)))
 		default:
-			errs = append(errs, fmt.Errorf("%s is %w: %s: %s", what, ErrNotReady, r.Verdict, r.Reason))
+			errs = append(errs, fmt.Errorf("%s is %w: %s: %s", what, ErrNotReady, r.Verdict, escape.Line(r.Reason)))
 		}
 	}
 	return errs
@@ -297,8 +297,7 @@ func (o *statusOptions) sayNone(c *clients) error {
 	if o.targets.allNamespaces {
 		where = ""
 	}
-	_, err = fmt.Fprintf(o.streams.ErrOut, "No resources found%s.\n", where)
-	return err
+	return say(o.streams.ErrOut, "No resources found%s.", where)
 }
 
 // find reads the objects to show.

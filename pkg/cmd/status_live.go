@@ -80,8 +80,7 @@ func (o *statusOptions) await(ctx context.Context, c *clients, terminal *os.File
 		w := awaited{target: t, goals: []goal{wanted()}}
 		if terminal == nil && *o.print.OutputFormat == "" {
 			w.reached = func(s sight) error {
-				_, err := fmt.Fprintf(o.streams.Out, "%s: %s: %s\n", s.target, s.report.Verdict, s.report.Reason)
-				return err
+				return say(o.streams.Out, "%s: %s: %s", s.target, s.report.Verdict, s.report.Reason)
 			}
 		}
 		all = append(all, w)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -113,7 +114,7 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, c *clients) 
 		}
 		if gone {
 			removed = true
-			if err := (&printers.NamePrinter{Operation: "deleted"}).PrintObj(obj, o.streams.Out); err != nil {
+			if err := (&printers.NamePrinter{Operation: "deleted"}).PrintObj(obj, escape.Writer(o.streams.Out)); err != nil {
 				return err
 			}
 		}
@@ -125,8 +126,7 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, c *clients) 
 	if o.allNamespaces {
 		which = "the controller for all namespaces"
 	}
-	_, err = fmt.Fprintf(o.streams.Out, "%s was not installed\n", which)
-	return err
+	return say(o.streams.Out, "%s was not installed", which)
 }
 
 // remove deletes an object and waits until it and what it owns are gone. gone is
@@ -148,11 +148,11 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 }
 
 func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.ResourceInterface, crdName string) error {
-	said := "customresourcedefinition.apiextensions.k8s.io/%s deleted\n"
+	said := "customresourcedefinition.apiextensions.k8s.io/%s deleted"
 	crd, err := client.Get(ctx, crdName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		said = "customresourcedefinition.apiextensions.k8s.io/%s was not installed\n"
+		said = "customresourcedefinition.apiextensions.k8s.io/%s was not installed"
 	case err != nil:
 		return err
 	default:
@@ -165,8 +165,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.Resourc
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(o.streams.Out, said, crdName)
-	return err
+	return say(o.streams.Out, said, crdName)
 }
 
 // clear makes sure that no objects are left: it deletes them if that is meant,
@@ -214,7 +213,7 @@ func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.Namespa
 		if err := awaitGone(ctx, client.Namespace(obj.GetNamespace()), &obj, o.timeout); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(o.streams.Out, "%s %q deleted from %s namespace\n", kind, obj.GetName(), obj.GetNamespace()); err != nil {
+		if err := say(o.streams.Out, "%s %q deleted from %s namespace", kind, obj.GetName(), obj.GetNamespace()); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // versionOptions says which versions to show and how.
@@ -109,10 +111,10 @@ func (o *versionOptions) print(v versions) error {
 	default:
 		text = fmt.Appendf(nil, "Client Version: %s\n", v.ClientVersion)
 		if v.ServerVersion != nil {
-			text = fmt.Appendf(text, "Server Version: %s\n", v.ServerVersion.GitVersion)
+			text = fmt.Appendf(text, "Server Version: %s\n", escape.Line(v.ServerVersion.GitVersion))
 		}
 		for _, d := range v.Controllers {
-			text = fmt.Appendf(text, "Controller Version: %s (namespace %s)\n", cmp.Or(d.Version, "unknown"), d.Namespace)
+			text = fmt.Appendf(text, "Controller Version: %s (namespace %s)\n", escape.Line(cmp.Or(d.Version, "unknown")), escape.Line(d.Namespace))
 		}
 	}
 	if err != nil {

@@ -91,7 +91,7 @@ func (o *waitOptions) waitsFor(goal string) bool {
 }
 
 func (o *waitOptions) run(ctx context.Context, c *clients, goals []func() goal) error {
-	printer, err := o.print.ToPrinter()
+	printer, err := linePrinter(o.print)
 	if err != nil {
 		return &UsageError{Command: name + " wait", Err: err}
 	}

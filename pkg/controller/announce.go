@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -24,15 +25,16 @@ type Line struct {
 	Reconcile int64
 }
 
-// say says something of the loop itself.
+// say says something of the loop itself. The words of others in it are escaped,
+// as in all that the loop says.
 func (c *Controller) say(format string, args ...any) {
-	c.line(Line{Text: fmt.Sprintf(format, args...), Namespace: c.namespace})
+	c.line(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: c.namespace})
 }
 
 // announce writes a line about one object, unless it was the last one already,
 // and reports whether it did.
 func (c *Controller) announce(k key, format string, args ...any) bool {
-	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors may be joined
+	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // errors may be joined
 	if c.memory.repeated(k, line) {
 		return false
 	}
@@ -91,7 +93,7 @@ func (c *Controller) tellTrouble(k key, err error) {
 		return
 	}
 	if obj := o.get(k.namespace, k.name); obj != nil {
-		c.events.Event(eventReference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", err.Error())
+		c.event(eventReference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
 	}
 }
 
@@ -100,7 +102,7 @@ func (c *Controller) tellTrouble(k key, err error) {
 func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructured, rec *notes, p plan.Plan, out *outcome, done bool) {
 	on := eventReference(kind, obj)
 	if p.NameTaken != "" && p.NameTaken != rec.nameTaken {
-		c.events.Event(on, corev1.EventTypeWarning, "FailedCreate", p.NameTaken)
+		c.event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
 		c.announce(k, "%s", p.NameTaken)
 	}
 	rec.nameTaken = p.NameTaken
@@ -109,27 +111,33 @@ func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructur
 		if p.Apply.UID != "" {
 			reason, what = "SuccessfulUpdate", "Updated"
 		}
-		c.events.Eventf(on, corev1.EventTypeNormal, reason, "%s deployment %s", what, p.Apply.Name)
+		c.event(on, corev1.EventTypeNormal, reason, "%s deployment %s", what, p.Apply.Name)
 	}
 	for _, name := range out.removed {
-		c.events.Eventf(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted deployment %s", name)
+		c.event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted deployment %s", name)
 	}
 	rec.created += out.created
 	rec.deleted += out.deleted
 	if message := out.refusals(); message != "" {
-		c.events.Event(on, corev1.EventTypeWarning, "FailedCreate", message)
+		c.event(on, corev1.EventTypeWarning, "FailedCreate", "%s", message)
 		c.announce(k, "%s", message)
 	}
 	if !done || len(out.refused) > 0 {
 		return
 	}
 	if rec.created > 0 {
-		c.events.Eventf(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", podCount(rec.created))
+		c.event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", podCount(rec.created))
 	}
 	if rec.deleted > 0 {
-		c.events.Eventf(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", podCount(rec.deleted))
+		c.event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", podCount(rec.deleted))
 	}
 	rec.created, rec.deleted = 0, 0
+}
+
+// event records an event. Its message is read on a terminal sooner or later, and
+// others may have chosen the words.
+func (c *Controller) event(on *corev1.ObjectReference, kind, reason, format string, args ...any) {
+	c.events.Event(on, kind, reason, escape.Cell(fmt.Sprintf(format, args...)))
 }
 
 // eventReference is what an event on an object refers to.

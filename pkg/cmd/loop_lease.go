@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -42,7 +43,7 @@ func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self statu
 	err = lease.Hold(ctx, func(ctx context.Context) error { return work(ctx, fenced) })
 	var held *controller.HeldError
 	if errors.As(err, &held) {
-		return fmt.Errorf("%w: %w", ErrPrecondition, held)
+		return fmt.Errorf("%w: %s", ErrPrecondition, escape.Line(held.Error()))
 	}
 	return err
 }

@@ -49,8 +49,8 @@ func fill(v reflect.Value, depth int) {
 			v.Set(reflect.ValueOf(screenTime().Add(-time.Minute)))
 			return
 		}
-		for i := range v.NumField() {
-			fill(v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			fill(field, depth+1)
 		}
 	case reflect.Interface:
 		v.Set(reflect.ValueOf(map[string]any{hostile: []any{hostile, []any{hostile}, map[string]any{"a": hostile}}, "b": hostile, "c": nil}))
@@ -177,9 +177,9 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": hostile, "annotations": map[string]any{hostile: hostile}}}}
 	prints["custom columns"] = func(w io.Writer) error { return columns.PrintObj(obj, w) }
 
-	for what, print := range prints {
+	for what, write := range prints {
 		var w strings.Builder
-		if err := print(&w); err != nil {
+		if err := write(&w); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		mustBeHarmless(t, what, w.String())
@@ -192,7 +192,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	r := ready()
 	r.Reason = strings.Repeat("a", 1<<20)
 	r.Conditions[0].Message, r.Pods[0].Status = r.Reason, r.Reason
-	for what, print := range map[string]func(w io.Writer) error{
+	for what, write := range map[string]func(w io.Writer) error{
 		"report": func(w io.Writer) error { return Report(w, r, now) },
 		"description": func(w io.Writer) error {
 			return Describe(w, Description{Report: r, Status: map[string]any{"a": r.Reason}}, now)
@@ -201,7 +201,7 @@ func TestLongTextsAreCut(t *testing.T) {
 		"checks": func(w io.Writer) error { return Checks(w, []status.Check{{Name: "a", Message: r.Reason}}, Style{}) },
 	} {
 		var w strings.Builder
-		if err := print(&w); err != nil {
+		if err := write(&w); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(w.String(), "…") {

@@ -316,13 +316,13 @@ func hostileServer(t *testing.T) string {
 		switch {
 		case r.URL.Path == "/version":
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"gitVersion": %s}`, inJSON(hostile))
+			_, _ = fmt.Fprintf(w, `{"gitVersion": %s}`, inJSON(hostile))
 		case r.Method == http.MethodGet && !strings.Contains(r.URL.Path, "imoocpod"):
 			proxy.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403, "reason": %[1]s, "message": %[1]s, "details": {"kind": %[1]s, "name": %[1]s}}`, inJSON(hostile))
+			_, _ = fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403, "reason": %[1]s, "message": %[1]s, "details": {"kind": %[1]s, "name": %[1]s}}`, inJSON(hostile))
 		}
 	}))
 	t.Cleanup(server.Close)

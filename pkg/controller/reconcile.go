@@ -50,7 +50,7 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	if refused != "" {
 		// Its pods are there all the same, and all else goes on.
 		if c.announce(k, "%s; trying again in %s", refused, lastRetry) {
-			c.events.Event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", refused)
+			c.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", "%s", refused)
 		}
 		if again == 0 || lastRetry < again {
 			again = lastRetry
@@ -65,7 +65,7 @@ func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners,
 	defer func() {
 		if p := recover(); p != nil {
 			err = panicked(ctx, p)
-			c.events.Event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", err.Error())
+			c.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
 	rec := c.memory.of(k, obj.GetUID())

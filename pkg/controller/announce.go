@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -74,9 +75,14 @@ func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
 	c.announce(k, "%d → %d pods: %s", before, p.Status.Desired, strings.Join(deeds, ", "))
 }
 
-// announceState says that an object has what it asks for, or why not.
-func (c *Controller) announceState(k key, p plan.Plan) {
+// announceState says that an object has what it asks for, or that what it asks for
+// cannot be.
+func (c *Controller) announceState(k key, v plan.View, p plan.Plan) {
 	if !p.WriteStatus {
+		return
+	}
+	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" {
+		c.announce(k, "%s", why)
 		return
 	}
 	if meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {

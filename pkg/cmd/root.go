@@ -3,9 +3,11 @@
 package cmd
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,7 +58,7 @@ time, 5 if another set another count; 6 if there is no such object, or not any m
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 
 	c := newClients(version, streams)
-	c.flags.AddFlags(root.PersistentFlags())
+	c.addFlags(root.PersistentFlags())
 	addLogFlags(root.PersistentFlags())
 
 	root.AddGroup(&cobra.Group{ID: "change", Title: "Change Objects:"},
@@ -87,6 +89,11 @@ time, 5 if another set another count; 6 if there is no such object, or not any m
 		newCompletionCommand(streams))
 	add("", newVersionCommand(c, version, streams), newOptionsCommand(streams))
 	addCompletion(root, c)
+	for _, verb := range commandsBelow(root) {
+		if verb.RunE != nil && verb.Name() != "run-controller" {
+			verb.RunE = interruptible(verb.RunE)
+		}
+	}
 	return root
 }
 
@@ -146,4 +153,27 @@ func addLogFlags(flags *pflag.FlagSet) {
 	v := pflag.PFlagFromGoFlag(all.Lookup("v"))
 	v.Usage = "number for the log level verbosity"
 	flags.AddFlag(v)
+}
+
+// interruptGrace is how long a verb has after Ctrl-C to put the terminal in order.
+const interruptGrace = 500 * time.Millisecond
+
+// interruptible makes a verb end soon after its context, whatever it does: neither
+// discovery nor a program that gives credentials knows of the context.
+func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ended := make(chan error, 1)
+		go func() { ended <- run(cmd, args) }()
+		select {
+		case err := <-ended:
+			return err
+		case <-cmd.Context().Done():
+		}
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(interruptGrace):
+			return context.Cause(cmd.Context())
+		}
+	}
 }

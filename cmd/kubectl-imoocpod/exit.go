@@ -158,7 +158,10 @@ func connectionMessage(failed *url.Error) string {
 		server = u.Host
 	}
 	var lookup *net.DNSError
+	var bad *cmd.BadResponseError
 	switch {
+	case errors.As(failed, &bad):
+		return "error: " + bad.Error()
 	case errors.Is(failed, syscall.ECONNREFUSED):
 		return fmt.Sprintf("The connection to the server %s was refused - did you specify the right host or port?", server)
 	case errors.As(failed, &lookup):

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
+	"time"
 
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -13,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2"
 
@@ -22,7 +26,10 @@ import (
 
 // clients makes what a verb talks to the cluster with, from kubectl's global flags.
 type clients struct {
-	flags *genericclioptions.ConfigFlags
+	flags      *genericclioptions.ConfigFlags
+	connection connection
+	// timeout is the flag --request-timeout.
+	timeout *pflag.Flag
 	// finder finds replica fields, with discovery cached on disk as kubectl does
 	// it. There is one for a command, which remembers what it was told.
 	finder func() (*replica.Finder, error)
@@ -31,15 +38,23 @@ type clients struct {
 func newClients(version string, streams genericiooptions.IOStreams) *clients {
 	// One for all clients: what the server warns of is said once.
 	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
-	flags := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+	c := &clients{}
+	c.flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
 		// The server's priority and fairness protects it better than a limit
 		// here, which would only make one person's command slower.
 		config.QPS = -1
 		config.WarningHandler = warnings
+		timeout := c.requestTimeout()
+		config.Wrap(func(base http.RoundTripper) http.RoundTripper {
+			return &boundedTransport{connection: &c.connection, timeout: timeout, base: base}
+		})
+		if timeout > 0 {
+			// Discovery has a timeout of its own, which must not be the shorter one.
+			config.Timeout = 4 * timeout
+		}
 		return config
 	})
-	c := &clients{flags: flags}
 	c.finder = sync.OnceValues(c.newFinder)
 	return c
 }
@@ -81,7 +96,33 @@ func (c *clients) config() (*rest.Config, error) {
 			return nil, errNoContext
 		}
 	}
-	return c.flags.ToRESTConfig()
+	config, err := c.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = 0 // it would cut off watches
+	return config, nil
+}
+
+// addFlags adds kubectl's global flags.
+func (c *clients) addFlags(flags *pflag.FlagSet) {
+	c.flags.AddFlags(flags)
+	// The value itself stays "0": clientcmd takes another one for a configuration,
+	// and would not look for that of a pod.
+	c.timeout = flags.Lookup("request-timeout")
+	c.timeout.DefValue = defaultRequestTimeout.String()
+}
+
+// requestTimeout is how long the server has for a request. Zero is no limit.
+func (c *clients) requestTimeout() time.Duration {
+	if c.timeout == nil || !c.timeout.Changed {
+		return defaultRequestTimeout
+	}
+	timeout, err := clientcmd.ParseTimeout(c.timeout.Value.String())
+	if err != nil {
+		return defaultRequestTimeout // clientcmd has refused it
+	}
+	return timeout
 }
 
 // dynamic is the client for custom resources.

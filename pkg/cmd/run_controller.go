@@ -171,6 +171,7 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 	if err != nil {
 		return err
 	}
+	c.connection.setPatient() // it waits for a server to come back
 	o.clients, o.several = c, len(namespaces) > 1
 	o.log.qualified = o.several || o.allNamespaces
 	if err := o.announce(c, config.Host, namespaces); err != nil {

@@ -192,7 +192,7 @@ func TestBadInput(t *testing.T) {
 			forbidden("delete foo", "get", "imoocpods"),
 			forbidden("delete foo --wait=false", "delete", "imoocpods"),
 			forbidden("install", "get", "customresourcedefinitions"),
-			{args: "status foo --request-timeout 1ns", code: exitTimeout, says: []string{"the server", "context deadline exceeded"}},
+			{args: "status foo --request-timeout 1ns", code: exitTimeout, says: []string{"the server", "no response within 1ns"}},
 			forbidden("uninstall --crds", "list", "imoocpods"),
 			forbidden("uninstall --crds --delete-objects", "list", "imoocpods"),
 			loopForbidden,

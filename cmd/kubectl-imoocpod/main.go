@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 
@@ -27,7 +28,11 @@ func main() {
 	}
 	ctx, stop := interruptible()
 	root := cmd.NewRootCommand(version, streams)
-	root.SetArgs(cmd.Arguments(os.Args))
+	args := cmd.Arguments(os.Args)
+	root.SetArgs(args)
+	if verb, _, err := root.Find(args); err == nil && verb.Name() != "run-controller" {
+		logErrorsAtV1()
+	}
 	err := root.ExecuteContext(ctx)
 	interrupted := ctx.Err() != nil
 	stop()
@@ -45,6 +50,14 @@ func logTo(w io.Writer) error {
 	}
 	klog.SetOutput(w)
 	return nil
+}
+
+// logErrorsAtV1 takes from standard error what client-go logs of errors, above all
+// discovery: it returns them, too, so that report tells them.
+func logErrorsAtV1() {
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
+		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)
+	}}
 }
 
 // interruptible is a context that ends with the first Ctrl-C, so that what is

@@ -1,0 +1,404 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+)
+
+// asProgram makes the test binary the program itself.
+const asProgram = "IMOOCPOD_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	logErrorsAtV1()
+	m.Run()
+}
+
+// deadline is how long a command may take that should end by itself. It is far
+// more than one needs on a busy machine.
+const deadline = 2 * time.Minute
+
+// outcome is what came of a command.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// flagsFor are the flags for a server that has a token to lose.
+func flagsFor(server, cache string) []string {
+	return []string{"--kubeconfig", os.DevNull, "--server", server, "--insecure-skip-tls-verify", "--token", "secret", "--cache-dir", cache, "--namespace", "default"}
+}
+
+// runCommand runs a command against a server, in this process.
+func runCommand(ctx context.Context, t *testing.T, server, command string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}) //nolint:contextcheck // verbs get theirs from ExecuteContext
+	args := strings.Fields(command)
+	if args[0] == "__complete" { // takes all that follows for what was typed
+		root.SetArgs(slices.Concat(args[:1], flagsFor(server, t.TempDir()), args[1:]))
+	} else {
+		root.SetArgs(append(args, flagsFor(server, t.TempDir())...))
+	}
+	err := root.ExecuteContext(ctx)
+	code := report(&stderr, err, ctx.Err() != nil)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// verbs has every verb that asks a server, with the kinds of objects that it
+// finds in different ways.
+func verbs() []string {
+	return []string{
+		"create foo", "create foo --wait", "create appservice/web --replicas 1",
+		"scale foo --replicas 3", "scale deployment/x --replicas 2", "scale deployment/x --replicas 2 --timeout 1m",
+		"restart foo", "restart deployment/x",
+		"delete foo", "delete deployment/x", "delete deployments --all",
+		"status", "status foo", "status deployment/x", "status --watch", "status foo --watch", "status foo --wait", "status deployments --all",
+		"describe foo", "describe deployment/x",
+		"wait foo --timeout 1m", "wait foo --for=delete", "wait deployment/x",
+		"kinds", "kinds rbac widget", "kinds new Foo --group example.com --install",
+		"check", "install", "install --controller", "uninstall", "uninstall --crds", "version",
+		"run-controller", "run-controller --once", "run-controller --dry-run",
+	}
+}
+
+// A server that is broken, in whatever way, ends every verb within the time for
+// one request, with one line and the exit code for it.
+func TestBrokenServers(t *testing.T) {
+	t.Parallel()
+	others := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another server got %s %s with the header %v", r.Method, r.URL, r.Header)
+	}))
+	t.Cleanup(others.Close)
+	const page = "<html>\n<head><title>Log in</title></head>\n<body>\nUser:\n</body>\n</html>\n"
+	places := make(chan struct{}, 16) // there are many, and the machine may be small
+	for name, test := range map[string]struct {
+		server string
+		// timeout is given where the server makes it run out.
+		timeout string
+		code    int
+		says    string
+	}{
+		"silence":            {serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "2s", exitTimeout, "no response within 2s"},
+		"silence before TLS": {strings.Replace(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "http:", "https:", 1), "2s", exitTimeout, ""},
+		"silence after TLS":  {serveTLS(t), "2s", exitTimeout, ""},
+		"closes":             {serve(t, func(net.Conn) {}), "2s", 0, ""},
+		"garbage": {serve(t, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1024))
+			_, _ = io.WriteString(c, "\x00\x1b[2Jgarbage\n\n")
+		}), "", exitError, "malformed HTTP response"},
+		"refuses":                {refusing(t), "", exitError, "was refused"},
+		"a body without end":     {handle(t, drip), "2s", exitTimeout, "no response within 2s"},
+		"a body that is cut":     {handle(t, cut), "2s", 0, ""},
+		"not JSON":               {handle(t, always(http.StatusOK, "application/json", "garbage")), "", exitError, "is not valid JSON"},
+		"a page":                 {handle(t, always(http.StatusOK, "text/html", page)), "", exitError, "sent text/html"},
+		"a page, bad gateway":    {handle(t, always(http.StatusBadGateway, "text/html", page)), "", exitError, "a web page, 502 Bad Gateway"},
+		"a page, forbidden":      {handle(t, always(http.StatusForbidden, "text/html; charset=utf-8", page)), "", exitForbidden, ""},
+		"text":                   {handle(t, always(http.StatusOK, "text/plain", "It works!")), "", exitError, "is not valid JSON"},
+		"XML":                    {handle(t, always(http.StatusOK, "application/xml", `<list/>`)), "", exitError, "sent application/xml"},
+		"elsewhere":              {redirecting(t, others.URL), "", exitError, "which is not followed"},
+		"not logged in":          {handle(t, status(http.StatusUnauthorized, "Unauthorized")), "", exitForbidden, "You must be logged in"},
+		"forbidden":              {handle(t, status(http.StatusForbidden, "Forbidden")), "", exitForbidden, "Forbidden"},
+		"busy for an hour":       {handle(t, after("3600", status(http.StatusTooManyRequests, "TooManyRequests"))), "", exitError, "TooManyRequests"},
+		"busy":                   {handle(t, after("1", status(http.StatusTooManyRequests, "TooManyRequests"))), "2s", exitError, "TooManyRequests"},
+		"an error":               {handle(t, status(http.StatusInternalServerError, "InternalError")), "", exitError, "InternalError"},
+		"unavailable":            {handle(t, status(http.StatusServiceUnavailable, "ServiceUnavailable")), "", exitError, "ServiceUnavailable"},
+		"unavailable, try again": {handle(t, after("1", status(http.StatusServiceUnavailable, "ServiceUnavailable"))), "2s", exitError, "ServiceUnavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			var running sync.WaitGroup
+			for _, verb := range verbs() {
+				if test.timeout != "" {
+					verb += " --request-timeout " + test.timeout
+				}
+				running.Go(func() {
+					places <- struct{}{}
+					defer func() { <-places }()
+					o := runCommand(ctx, t, test.server, verb)
+					switch {
+					case ctx.Err() != nil:
+						t.Errorf("%s did not end", verb)
+					case test.code == 0 && o.code != exitError && o.code != exitTimeout, test.code != 0 && o.code != test.code:
+						t.Errorf("%s: exit code %d, want %d; it said %q", verb, o.code, test.code, o.stderr)
+					case !oneError(o.stderr) || !strings.Contains(o.stderr, test.says):
+						t.Errorf("%s said %q, want one line with %q", verb, o.stderr, test.says)
+					}
+				})
+			}
+			running.Wait()
+		})
+	}
+}
+
+// oneError reports whether there is one line on standard error that tells an
+// error; warnings may precede it.
+func oneError(stderr string) bool {
+	lines := slices.DeleteFunc(slices.Collect(strings.Lines(stderr)), func(line string) bool { return strings.HasPrefix(line, "Warning: ") })
+	return len(lines) == 1 && slices.ContainsFunc([]string{"error: ", "Error from server", "Unable to connect", "The connection to the server"},
+		func(begin string) bool { return strings.HasPrefix(lines[0], begin) })
+}
+
+// A completion says nothing rather than something that is not one.
+func TestCompletionOfBrokenServer(t *testing.T) {
+	t.Parallel()
+	for name, server := range map[string]string{
+		"silence": serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }),
+		"page":    handle(t, always(http.StatusOK, "text/html", "<html></html>")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if o := runCommand(t.Context(), t, server, "__complete scale deployment/"); o.code != exitDone || o.stdout != ":4\n" {
+				t.Errorf("exit code %d, completions %q", o.code, o.stdout)
+			}
+		})
+	}
+}
+
+// Ctrl-C ends a verb while it waits for a server that does not respond.
+func TestInterruptWithSilentServer(t *testing.T) {
+	t.Parallel()
+	for _, verb := range verbs() {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			server := serve(t, func(c net.Conn) {
+				_, _ = c.Read(make([]byte, 1))
+				interrupt()
+				_, _ = io.Copy(io.Discard, c)
+			})
+			want := exitInterrupted
+			if verb == "run-controller" {
+				want = exitDone // that is how it is meant to end
+			}
+			// A verb that went on would end with the code of a timeout.
+			if o := runCommand(ctx, t, server, verb); o.code != want || o.stderr != "" {
+				t.Errorf("exit code %d, want %d; it said %q", o.code, want, o.stderr)
+			}
+		})
+	}
+}
+
+// One API group whose server is down, or does not respond, leaves the others usable.
+func TestAggregatedAPIDown(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]http.HandlerFunc{
+		"down":   status(http.StatusServiceUnavailable, "ServiceUnavailable"),
+		"silent": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var scaled atomic.Bool
+			mux := http.NewServeMux()
+			for path, body := range map[string]string{
+				"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
+				"/apis":   `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + group("apps", "v1") + `,` + group("broken.example.com", "v1") + `]}`,
+				"/api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[]}`,
+				"/apis/apps/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[
+					{"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["get","list","patch","watch"]},
+					{"name":"deployments/scale","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale","verbs":["get","patch"]}]}`,
+				"GET /apis/apps/v1/namespaces/default/deployments/x": `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"x","namespace":"default","uid":"1"},"spec":{"replicas":1}}`,
+				"GET /apis/apps/v1/deployments":                      `{"kind":"DeploymentList","apiVersion":"apps/v1","metadata":{},"items":[]}`,
+			} {
+				mux.HandleFunc(path, always(http.StatusOK, "application/json", body))
+			}
+			mux.HandleFunc("PATCH /apis/apps/v1/namespaces/default/deployments/x/scale", func(w http.ResponseWriter, r *http.Request) {
+				scaled.Store(true)
+				always(http.StatusOK, "application/json", `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":2}}`)(w, r)
+			})
+			mux.HandleFunc("/apis/broken.example.com/", broken)
+			server := handle(t, mux.ServeHTTP)
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			if o := runCommand(ctx, t, server, "scale deployment/x --replicas 2 --request-timeout 5s"); o.code != exitDone || !scaled.Load() {
+				t.Errorf("scale: exit code %d, it said %q", o.code, o.stderr)
+			}
+			o := runCommand(ctx, t, server, "kinds --request-timeout 5s")
+			if !strings.Contains(o.stdout, "Deployment") {
+				t.Errorf("kinds: exit code %d, printed %q", o.code, o.stdout)
+			}
+			if o.code == exitDone || !oneError(o.stderr) || !strings.Contains(o.stderr, "broken.example.com") {
+				t.Errorf("kinds: exit code %d, it said %q", o.code, o.stderr)
+			}
+		})
+	}
+}
+
+func group(name, version string) string {
+	gv := fmt.Sprintf(`{"groupVersion":"%s/%s","version":%q}`, name, version, version)
+	return fmt.Sprintf(`{"name":%q,"versions":[%s],"preferredVersion":%s}`, name, gv, gv)
+}
+
+// A wait goes on over watches that say nothing, that say what is none of their
+// events, or that break off, for longer than the time of a request.
+func TestBrokenWatch(t *testing.T) {
+	t.Parallel()
+	const foo = `{"apiVersion":"batch.tutorial.kubebuilder.io/v1alpha1","kind":"ImoocPod","metadata":{"name":"foo","namespace":"default","uid":"1","resourceVersion":"5"}}`
+	var watches atomic.Int32
+	server := handle(t, func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("watch") {
+			always(http.StatusOK, "application/json", `{"apiVersion":"batch.tutorial.kubebuilder.io/v1alpha1","kind":"ImoocPodList","metadata":{"resourceVersion":"5"},"items":[`+foo+`]}`)(w, r)
+			return
+		}
+		switch watches.Add(1) {
+		case 1:
+			<-r.Context().Done() // no header
+		case 2:
+			always(http.StatusOK, "application/json", "garbage\n")(w, r)
+		case 3:
+			always(http.StatusOK, "text/html", "<html>")(w, r)
+		case 4:
+			always(http.StatusOK, "application/json", `{"type":"MODIFIED","object":{"apiVersion`)(w, r)
+		case 5:
+			status(http.StatusInternalServerError, "InternalError")(w, r)
+		default:
+			always(http.StatusOK, "application/json", `{"type":"DELETED","object":`+foo+"}\n")(w, r)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	if o := runCommand(ctx, t, server, "wait foo --for=delete --request-timeout 1s"); o.code != exitDone {
+		t.Errorf("exit code %d after %d watches, it said %q", o.code, watches.Load(), o.stderr)
+	}
+}
+
+// serve listens, and hands each connection to a function that may take its time.
+func serve(t *testing.T, talk func(net.Conn)) (url string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go accept(listener, talk)
+	return "http://" + listener.Addr().String()
+}
+
+func accept(listener net.Listener, talk func(net.Conn)) {
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer func() { _ = connection.Close() }()
+			talk(connection)
+		}()
+	}
+}
+
+// serveTLS shakes hands and says nothing else.
+func serveTLS(t *testing.T) (url string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS() // makes a certificate
+	config := server.TLS.Clone()
+	server.Close()
+	config.NextProtos = nil
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go accept(listener, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	return "https://" + listener.Addr().String()
+}
+
+// refusing is a port on which nobody listens.
+func refusing(t *testing.T) (url string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = listener.Close()
+	return "http://" + listener.Addr().String()
+}
+
+func handle(t *testing.T, handler http.HandlerFunc) (url string) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+func always(code int, format, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", format)
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func status(code int, reason string) http.HandlerFunc {
+	return always(code, "application/json", fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"it is %s","reason":%q,"code":%d}`, reason, reason, code))
+}
+
+// after adds when to try again.
+func after(seconds string, handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", seconds)
+		handler(w, r)
+	}
+}
+
+// redirecting is a server that gets credentials, and sends clients to another.
+func redirecting(t *testing.T, to string) (url string) {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			t.Errorf("%s came without credentials, so that there are none to lose", r.URL)
+		}
+		http.Redirect(w, r, to+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// drip sends a byte now and then, without end.
+func drip(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	more := time.NewTicker(50 * time.Millisecond)
+	defer more.Stop()
+	for {
+		_, _ = io.WriteString(w, " ")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-r.Context().Done():
+			return
+		case <-more.C:
+		}
+	}
+}
+
+// cut sends less than it says.
+func cut(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", "1000")
+	_, _ = io.WriteString(w, `{"kind":"`)
+}

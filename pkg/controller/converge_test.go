@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+func imoocPods() []replica.Kind { return []replica.Kind{replica.ImoocPod()} }
+
+// inWorkers runs a test in a world with the kind Worker, which its CRD declares.
+func inWorkers(t *testing.T, d declaredKind, do func(w *world, kind replica.Kind)) {
+	t.Helper()
+	crd, kind := d.worker(t)
+	inWorld(t, []replica.Kind{kind}, func(w *world) {
+		w.put(crdResource(), crd)
+		do(w, kind)
+	})
+}
+
+func podWrite(verb string) func(write) bool {
+	return func(w write) bool { return w.verb == verb && w.resource == podsResource }
+}
+
+// The world works: what is plain converges, and is quiet then.
+func TestPlainObjectsConverge(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		w.start()
+		w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), nil))
+		w.converges()
+		w.staysQuiet()
+		w.set(replica.ImoocPod(), "default", "foo", int64(1), "spec", "replicas")
+		w.converges()
+		w.set(replica.ImoocPod(), "default", "foo", template("other"), "spec", "template")
+		w.converges()
+		w.set(replica.ImoocPod(), "default", "foo", int64(5), "spec", "replicas")
+		w.converges()
+		w.staysQuiet()
+	})
+}
+
+// So does what CRDs declare, by every plan.
+func TestPlainObjectsOfDeclaredKindsConverge(t *testing.T) {
+	for _, strategy := range []replica.Plan{replica.PlanPods, replica.PlanDeployment} {
+		t.Run(string(strategy), func(t *testing.T) {
+			inWorkers(t, declaredKind{plan: strategy, nameLabel: "name"}, func(w *world, kind replica.Kind) {
+				w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
+				w.start()
+				w.create(kind, "other", "foo", spec(nil, template("busybox")))
+				w.converges()
+				w.staysQuiet()
+				w.set(kind, "default", "foo", int64(0), "spec", "replicas")
+				w.converges()
+				w.staysQuiet()
+				w.restartsQuietly()
+			})
+		})
+	}
+}
+
+// A loop goes on from what another one left, in any state.
+func TestPodsOfAnotherLoopAreTakenUp(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), nil))
+		w.pod(replica.ImoocPod(), foo, 1)
+		w.pod(replica.ImoocPod(), foo, 2, func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") })
+		w.pod(replica.ImoocPod(), foo, 7)
+		w.start()
+		w.converges()
+		w.staysQuiet()
+		w.restartsQuietly()
+		if w.get(podsResource, "default", plan.PodName("foo", foo.GetUID(), "", 1)) == nil {
+			t.Error("a pod that was as wanted was replaced")
+		}
+	})
+}
+
+// A pod with a long grace is not given up before that is over.
+func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		long := template("busybox")
+		set(&unstructured.Unstructured{Object: long}, int64(3600), "spec", "terminationGracePeriodSeconds")
+		foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(2), long))
+		w.start()
+		w.converges()
+		first := plan.PodName("foo", foo.GetUID(), "", 0)
+		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetAnnotations(map[string]string{stuck: "yes"}) })
+		w.drop(podsResource, "default", first)
+		w.passes(64 * time.Minute)
+		if made := len(w.done(podWrite("create"))); made != 2 {
+			t.Errorf("%d pods were made while the grace of an hour and five minutes were not over, want 2", made)
+		}
+		w.passes(2 * time.Minute)
+		if made := len(w.done(podWrite("create"))); made != 3 {
+			t.Errorf("%d pods were made when they were over, want 3", made)
+		}
+		w.letGo()
+		w.converges()
+		w.staysQuiet()
+	})
+}

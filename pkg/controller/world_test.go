@@ -1,0 +1,849 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// patience is how long a world may take to come to rest, in its own time: the
+// longest back-off, and a pod that is given up.
+const patience = 15 * time.Minute
+
+// world is a server in memory with the real loop at work on it, in a bubble of
+// its own time. It holds every write of the loop to what is promised.
+type world struct {
+	testing.TB
+	*server
+	kinds []replica.Kind
+	c     *Controller
+	stop  func()
+	over  chan struct{} // closed when the test ends
+
+	linesMu sync.Mutex
+	lines   []Line
+
+	// Below here the server's lock holds.
+
+	// wanted is what each object asked for, and since when; looked is when the
+	// loop last read it live.
+	wanted map[types.UID][]want
+	looked map[types.UID]time.Time
+	// taken is when somebody other than the loop took a pod, or its readiness; shown
+	// is when a pod that the loop did not make came into its sight.
+	taken, shown map[types.UID]time.Time
+	wrong        []string
+}
+
+// want is how many pods an object asks for since a moment; not ok: it asks for
+// what cannot be.
+type want struct {
+	since time.Time
+	n     int64
+	ok    bool
+}
+
+// inWorld runs a test in a world. What the loop did wrong fails it.
+func inWorld(t *testing.T, kinds []replica.Kind, do func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { play(t, kinds, do) })
+}
+
+func play(t testing.TB, kinds []replica.Kind, do func(w *world)) {
+	w := newWorld(t, kinds)
+	defer func() {
+		w.end()
+		close(w.over)
+		for _, wrong := range w.wrong {
+			t.Error(wrong)
+		}
+		if t.Failed() {
+			t.Log(w.story())
+		}
+	}()
+	do(w)
+}
+
+func newWorld(t testing.TB, kinds []replica.Kind) *world {
+	w := &world{
+		TB: t, server: newServer(), kinds: kinds, over: make(chan struct{}),
+		wanted: map[types.UID][]want{}, looked: map[types.UID]time.Time{},
+		taken: map[types.UID]time.Time{}, shown: map[types.UID]time.Time{},
+	}
+	for _, kind := range kinds {
+		w.server.kinds[kind.Resource] = served{kind: kind.Kind, status: true, keyed: kind.Shipped()}
+	}
+	w.judge = w.hold
+	w.reads = func(obj *unstructured.Unstructured) { w.looked[obj.GetUID()] = time.Now() }
+	go w.kubelets(w.over)
+	return w
+}
+
+// start starts a loop for all namespaces; change may change its options.
+func (w *world) start(change ...func(*Options)) {
+	w.Helper()
+	config := &rest.Config{Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}}
+	client := &http.Client{Transport: w.server}
+	core, err := corev1client.NewForConfigAndClient(config, client)
+	if err != nil {
+		w.Fatal(err)
+	}
+	objects, err := dynamic.NewForConfigAndClient(config, client)
+	if err != nil {
+		w.Fatal(err)
+	}
+	opts := Options{Dynamic: objects, Core: core, Workers: 2, Say: w.say}
+	for _, kind := range w.kinds {
+		if kind.Shipped() {
+			opts.Kinds = append(opts.Kinds, kind)
+		} else {
+			opts.Declared = Declarations{All: true}
+		}
+	}
+	for _, change := range change {
+		change(&opts)
+	}
+	c, err := New(opts)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := c.Run(ctx); err != nil && ctx.Err() == nil {
+			w.Errorf("the loop gave up: %v", err)
+		}
+	}()
+	w.c = c
+	w.stop = func() { cancel(); <-ended }
+}
+
+// end stops the loop, if one runs.
+func (w *world) end() {
+	if w.stop != nil {
+		w.stop()
+		w.stop = nil
+	}
+}
+
+func (w *world) say(l Line) {
+	w.linesMu.Lock()
+	defer w.linesMu.Unlock()
+	w.lines = append(w.lines, l)
+}
+
+// said lists the lines that match.
+func (w *world) said(match func(Line) bool) []string {
+	w.linesMu.Lock()
+	defer w.linesMu.Unlock()
+	var list []string
+	for _, l := range w.lines {
+		if match(l) {
+			list = append(list, l.Text)
+		}
+	}
+	return list
+}
+
+// passes lets time pass.
+func (*world) passes(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// until lets time pass until nothing is amiss; amiss says what is.
+func (w *world) until(amiss func() string) {
+	w.Helper()
+	for end := time.Now().Add(patience); ; {
+		synctest.Wait()
+		what := amiss()
+		if what == "" {
+			return
+		}
+		if time.Now().After(end) || len(w.done(nil)) > 600 {
+			w.Fatalf("after %s and %d writes: %s", patience-time.Until(end).Round(time.Second), len(w.done(nil)), what)
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// story is what happened, for who reads a failure.
+func (w *world) story() string {
+	var b strings.Builder
+	writes := w.done(nil)
+	for i, write := range writes {
+		if i >= 40 && i < len(writes)-20 {
+			continue
+		}
+		fmt.Fprintf(&b, "%.200s\n", write)
+	}
+	fmt.Fprintf(&b, "%d writes. The loop said:\n", len(writes))
+	said := w.said(func(Line) bool { return true })
+	for _, line := range said[:min(len(said), 20)] {
+		fmt.Fprintf(&b, "  %.300s\n", line)
+	}
+	for _, kind := range w.kinds {
+		for _, obj := range w.all(kind.Resource) {
+			text, _ := yaml.Marshal(map[string]any{"metadata": obj.Object["metadata"], "status": obj.Object["status"]})
+			fmt.Fprintf(&b, "%s %s/%s\n%.1500s\n", kind, obj.GetNamespace(), obj.GetName(), text)
+		}
+	}
+	for _, pod := range w.all(podsResource) {
+		fmt.Fprintf(&b, "pod %s/%s %v of %v ends %v status %v\n", pod.GetNamespace(), pod.GetName(), pod.GetLabels(), metav1.GetControllerOf(pod), pod.GetDeletionTimestamp(), pod.Object["status"])
+	}
+	return b.String()
+}
+
+// create makes an object of a kind. Its fields are spec, status and metadata.
+func (w *world) create(kind replica.Kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	maps.Copy(obj.Object, fields)
+	obj.SetGroupVersionKind(kind.GroupVersionKind())
+	obj.SetNamespace(namespace)
+	obj.SetName(name)
+	made := w.put(kind.Resource, obj.DeepCopy().Object)
+	w.note(kind, made)
+	return made
+}
+
+// change changes an object as a person does, whose change the server takes.
+func (w *world) change(kind replica.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
+	w.edit(kind.Resource, namespace, name, change)
+	if now := w.get(kind.Resource, namespace, name); now != nil {
+		w.note(kind, now)
+	}
+}
+
+// set changes one field of an object.
+func (w *world) set(kind replica.Kind, namespace, name string, value any, path ...string) {
+	w.Helper()
+	w.change(kind, namespace, name, func(obj *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
+			w.Error(err)
+		}
+	})
+}
+
+// note notes what an object asks for from now on.
+func (w *world) note(kind replica.Kind, obj *unstructured.Unstructured) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, ok := w.count(kind, obj)
+	w.wanted[obj.GetUID()] = append(w.wanted[obj.GetUID()], want{time.Now(), n, ok})
+}
+
+// count is how many pods an object asks for. A null may be taken for a count that
+// is absent or for what cannot be.
+func (w *world) count(kind replica.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
+	if kind.Recipe.Plan == replica.PlanNodes {
+		return int64(len(w.objects[nodesResource])), true
+	}
+	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, kind.ReplicasPath...)
+	if err == nil && !found {
+		return 1, true
+	}
+	n, ok = value.(int64)
+	return n, ok && n >= 0 && n <= math.MaxInt32
+}
+
+// between gives the least and the most that an object asked for at any moment
+// since the loop last looked at it. Where all of that cannot be, ok is false.
+func (w *world) between(uid types.UID) (least, most int64, ok bool) {
+	from, looked := w.looked[uid]
+	least = math.MaxInt64
+	for i, want := range w.wanted[uid] {
+		if looked && i+1 < len(w.wanted[uid]) && w.wanted[uid][i+1].since.Before(from) {
+			continue
+		}
+		if want.ok {
+			least, most, ok = min(least, want.n), max(most, want.n), true
+		}
+	}
+	return least, most, ok
+}
+
+func (w *world) blame(format string, args ...any) {
+	if len(w.wrong) < 5 {
+		w.wrong = append(w.wrong, time.Now().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+	}
+}
+
+// take notes that somebody other than the loop does something to a pod.
+func (w *world) take(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken[uid] = time.Now()
+}
+
+// owner is the object that a controller reference names, nil if there is none
+// that the loop reconciles.
+func (w *world) owner(namespace string, ref *metav1.OwnerReference) (replica.Kind, *unstructured.Unstructured) {
+	for _, kind := range w.kinds {
+		if ref != nil && kind.Kind == ref.Kind {
+			if obj := w.objects[kind.Resource][keyOf(namespace, ref.Name)]; obj != nil && obj.GetUID() == ref.UID {
+				return kind, obj
+			}
+		}
+	}
+	return replica.Kind{}, nil
+}
+
+// hold holds a write of the loop to the invariants, with the server locked.
+func (w *world) hold(is write) {
+	obj := is.after
+	if obj == nil {
+		obj = is.before
+	}
+	kind, owner := w.owner(obj.GetNamespace(), metav1.GetControllerOf(obj))
+	switch is.resource {
+	case eventsResource:
+	case podsResource:
+		if owner == nil || kind.Recipe.Plan == replica.PlanDeployment {
+			w.blame("I4: %s, whose pod is not the loop's", is)
+			return
+		}
+		switch is.verb {
+		case "create":
+			w.holdCreate(is, kind, owner)
+		case "delete":
+			w.holdDelete(is, kind, owner)
+		default:
+			w.holdLabels(is)
+		}
+	case deploymentResource():
+		if owner == nil || kind.Recipe.Plan != replica.PlanDeployment {
+			w.blame("I4: %s, whose Deployment is not the loop's", is)
+			return
+		}
+		if is.before != nil {
+			selector, _, _ := unstructured.NestedStringMap(is.before.Object, "spec", "selector", "matchLabels")
+			if selector[apis.LabelOwner] != string(owner.GetUID()) {
+				w.blame("I4: %s, which somebody else made for the same owner", is)
+			}
+		}
+		if _, _, ok := w.between(owner.GetUID()); !ok {
+			w.blame("%s for an object whose count cannot be", is)
+		}
+	default:
+		w.holdStatus(is)
+	}
+}
+
+// mine lists the pods of an object that the loop could see when it last looked.
+func (w *world) mine(owner *unstructured.Unstructured) []*unstructured.Unstructured {
+	var pods []*unstructured.Unstructured
+	for _, pod := range w.objects[podsResource] {
+		_, seen := pod.GetLabels()[apis.LabelOwner]
+		if shown, ok := w.shown[pod.GetUID()]; ok && !shown.Before(w.looked[owner.GetUID()]) {
+			seen = false
+		}
+		if ref := metav1.GetControllerOf(pod); seen && pod.GetNamespace() == owner.GetNamespace() && ref != nil && ref.UID == owner.GetUID() {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+func ended(pod *unstructured.Unstructured) bool {
+	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
+	return phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed)
+}
+
+func ready(pod *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(pod.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Ready" && condition["status"] == "True"
+	})
+}
+
+// lost says whether a pod should have been gone for five minutes.
+func lost(pod *unstructured.Unstructured) bool {
+	at := pod.GetDeletionTimestamp()
+	return at != nil && !time.Now().Before(at.Add(5*time.Minute))
+}
+
+// holdCreate: no create while as many pods are live as are wanted now, and none
+// for an object that was not looked at just before.
+func (w *world) holdCreate(is write, kind replica.Kind, owner *unstructured.Unstructured) {
+	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > slice+time.Second {
+		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
+	}
+	_, most, ok := w.between(owner.GetUID())
+	if !ok {
+		w.blame("%s for an object whose count cannot be", is)
+		return
+	}
+	if kind.Recipe.Plan == replica.PlanNodes {
+		return
+	}
+	live := int64(0)
+	for _, pod := range w.mine(owner) {
+		if !ended(pod) && !lost(pod) {
+			live++
+		}
+	}
+	if live >= most {
+		w.blame("I1: %s while %d pods are live and %d are wanted", is, live, most)
+	}
+}
+
+// holdDelete: deletes never take the active pods below what is wanted now, unless
+// to replace one, of which a quarter may be out at a time.
+func (w *world) holdDelete(is write, kind replica.Kind, owner *unstructured.Unstructured) {
+	gone := is.before
+	if gone.GetDeletionTimestamp() != nil || ended(gone) || w.takenLately(gone, owner) {
+		return
+	}
+	least, _, ok := w.between(owner.GetUID())
+	if !ok {
+		w.blame("%s for an object whose count cannot be", is)
+		return
+	}
+	active, readies := int64(0), int64(0)
+	for _, pod := range w.mine(owner) {
+		if pod.GetUID() == gone.GetUID() {
+			continue
+		}
+		lately := w.takenLately(pod, owner)
+		if lately || pod.GetDeletionTimestamp() == nil && !ended(pod) {
+			active++
+			if lately || ready(pod) {
+				readies++
+			}
+		}
+	}
+	if active >= least || kind.Recipe.Plan == replica.PlanNodes {
+		return
+	}
+	slot := plan.SlotOf(gone.GetName(), owner.GetName(), owner.GetUID(), types.UID(gone.GetLabels()[apis.LabelBypasses]))
+	hash := gone.GetLabels()[apis.LabelTemplateHash]
+	switch outdated := hash != "" && hash != replica.TemplateHash(kind, owner); {
+	case !outdated && slot >= 0 && int64(slot) < least:
+		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
+	case ready(gone) && readies < least-max(1, least/4):
+		w.blame("I2: %s, which is ready, while %d ready pods of %d are left", is, readies, least)
+	}
+}
+
+// takenLately says whether somebody else did something to a pod since the loop
+// last looked at its owner.
+func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
+	at, taken := w.taken[pod.GetUID()]
+	return taken && !at.Before(w.looked[owner.GetUID()])
+}
+
+// holdLabels: of a pod that is there only labels of ours change.
+func (w *world) holdLabels(is write) {
+	if _, seen := is.before.GetLabels()[apis.LabelOwner]; !seen {
+		w.shown[is.before.GetUID()] = is.at
+	}
+	before, after := is.before.DeepCopy(), is.after.DeepCopy()
+	before.SetLabels(nil)
+	after.SetLabels(nil)
+	if !reflect.DeepEqual(before.Object, after.Object) {
+		w.blame("I4: %s changes more than labels", is)
+	}
+}
+
+// ourConditions are the types of the conditions that the loop writes.
+func ourConditions() []string {
+	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure}
+}
+
+// holdStatus: nothing changes but the fields of the status that are the loop's.
+func (w *world) holdStatus(is write) {
+	i := slices.IndexFunc(w.kinds, func(k replica.Kind) bool { return k.Resource == is.resource })
+	if i < 0 || is.subresource != "status" || is.before == nil {
+		w.blame("I4: %s", is)
+		return
+	}
+	kind := w.kinds[i]
+	at := kind.Recipe.Status
+	before, foreign := strangers(at, is.before)
+	after, kept := strangers(at, is.after)
+	for name, empty := range at.Empty {
+		if status, _ := before["status"].(map[string]any); status[name] != nil {
+			continue
+		}
+		if status, _ := after["status"].(map[string]any); reflect.DeepEqual(status[name], empty) {
+			delete(status, name)
+		}
+	}
+	for _, fields := range []map[string]any{before, after} {
+		if status, _ := fields["status"].(map[string]any); len(status) == 0 {
+			delete(fields, "status")
+		}
+	}
+	if !reflect.DeepEqual(before, after) {
+		w.blame("I4: %s: fields of others were\n%v\nand are\n%v", is, before["status"], after["status"])
+	}
+	if !reflect.DeepEqual(foreign, kept) {
+		w.blame("I4: %s: conditions of others were\n%v\nand are\n%v", is, foreign, kept)
+	}
+}
+
+// strangers are the fields of an object that are not the loop's, and the
+// conditions that are not.
+func strangers(at replica.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
+	copied := obj.DeepCopy()
+	copied.SetResourceVersion("")
+	copied.SetManagedFields(nil)
+	if len(at.Conditions) > 0 {
+		value, _, _ := unstructured.NestedFieldNoCopy(copied.Object, at.Conditions...)
+		list, _ := value.([]any)
+		for _, c := range list {
+			condition, _ := c.(map[string]any)
+			if kind, _ := condition["type"].(string); !slices.Contains(ourConditions(), kind) {
+				conditions = append(conditions, c)
+			}
+		}
+	}
+	for _, path := range [][]string{at.Selector, at.Desired, at.Current, at.Updated, at.Ready, at.Available, at.PodNames, at.ObservedGeneration, at.Conditions} {
+		if len(path) > 0 {
+			unstructured.RemoveNestedField(copied.Object, path...)
+		}
+	}
+	withoutNulls(copied.Object)
+	for i := range conditions {
+		conditions[i] = withoutNulls(conditions[i])
+	}
+	return copied.Object, conditions
+}
+
+// withoutNulls takes the fields that are null out of a value: a merge patch takes
+// them for absent, also where they are in what it sends.
+func withoutNulls(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, field := range value {
+			if field == nil {
+				delete(value, name)
+			} else {
+				withoutNulls(field)
+			}
+		}
+	case []any:
+		for _, element := range value {
+			withoutNulls(element)
+		}
+	}
+	return value
+}
+
+// amiss says what an object lacks of having what it asks for and of saying so;
+// "" is nothing. One that asks for what cannot be must say why.
+func (w *world) amiss(kind replica.Kind, namespace, name string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	obj := w.objects[kind.Resource][keyOf(namespace, name)]
+	if obj == nil || obj.GetDeletionTimestamp() != nil {
+		return ""
+	}
+	n, ok := w.count(kind, obj)
+	if !ok {
+		if told := w.tells(kind, obj, apis.ConditionReplicaFailure); !told {
+			return name + " asks for what cannot be and its status does not say so"
+		}
+		return ""
+	}
+	if told := w.tells(kind, obj, apis.ConditionReady); !told {
+		return name + " is not ready by its status"
+	}
+	if kind.Recipe.Plan == replica.PlanDeployment {
+		return w.amissDeployment(kind, obj, n)
+	}
+	slots := map[string]bool{}
+	count := int64(0)
+	for _, pod := range w.objects[podsResource] {
+		if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != obj.GetUID() || pod.GetNamespace() != namespace {
+			continue
+		}
+		if lost(pod) {
+			continue
+		}
+		count++
+		hash := pod.GetLabels()[apis.LabelTemplateHash]
+		switch slot := pod.GetLabels()[apis.LabelSlot]; {
+		case ended(pod) || pod.GetDeletionTimestamp() != nil || !ready(pod):
+			return fmt.Sprintf("pod %s of %s is not ready", pod.GetName(), name)
+		case slots[slot]:
+			return fmt.Sprintf("two pods of %s are in slot %s", name, slot)
+		case hash != "" && hash != replica.TemplateHash(kind, obj):
+			return fmt.Sprintf("pod %s of %s is made from another template", pod.GetName(), name)
+		default:
+			slots[slot] = true
+		}
+	}
+	if count != n {
+		return fmt.Sprintf("%s has %d pods and asks for %d", name, count, n)
+	}
+	for path, want := range map[*[]string]int64{
+		&kind.Recipe.Status.Current: n, &kind.Recipe.Status.Ready: n, &kind.Recipe.Status.Updated: n,
+		&kind.Recipe.Status.ObservedGeneration: obj.GetGeneration(),
+	} {
+		if len(*path) == 0 {
+			continue
+		}
+		if said, _, _ := unstructured.NestedFieldNoCopy(obj.Object, *path...); said != want {
+			return fmt.Sprintf("%s says %v in .%s, want %d", name, said, strings.Join(*path, "."), want)
+		}
+	}
+	return ""
+}
+
+func (w *world) amissDeployment(kind replica.Kind, obj *unstructured.Unstructured, n int64) string {
+	mine := 0
+	for _, d := range w.objects[deploymentResource()] {
+		selector, _, _ := unstructured.NestedStringMap(d.Object, "spec", "selector", "matchLabels")
+		if ref := metav1.GetControllerOf(d); ref == nil || ref.UID != obj.GetUID() || selector[apis.LabelOwner] != string(obj.GetUID()) {
+			continue
+		}
+		mine++
+		if replicas, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); d.GetName() != deploymentName(kind, obj) || replicas != n {
+			return fmt.Sprintf("deployment %s of %s has %d replicas, want %d", d.GetName(), obj.GetName(), replicas, n)
+		}
+	}
+	if mine != 1 {
+		return fmt.Sprintf("%s has %d deployments", obj.GetName(), mine)
+	}
+	return ""
+}
+
+// tells says whether a condition of an object is true of its newest generation.
+// One that has no conditions cannot tell.
+func (w *world) tells(kind replica.Kind, obj *unstructured.Unstructured, condition string) bool {
+	if len(kind.Recipe.Status.Conditions) == 0 {
+		return true
+	}
+	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, kind.Recipe.Status.Conditions...)
+	list, _ := value.([]any)
+	for _, c := range list {
+		c, _ := c.(map[string]any)
+		if c["type"] == condition {
+			return c["status"] == "True" && c["observedGeneration"] == obj.GetGeneration() && c["message"] != ""
+		}
+	}
+	return false
+}
+
+// converges lets time pass until all objects have what they ask for, or say why not.
+func (w *world) converges() {
+	w.Helper()
+	w.until(func() string {
+		for _, kind := range w.kinds {
+			for _, obj := range w.all(kind.Resource) {
+				if amiss := w.amiss(kind, obj.GetNamespace(), obj.GetName()); amiss != "" {
+					return amiss
+				}
+			}
+		}
+		return ""
+	})
+}
+
+// staysQuiet looks at all objects again and again: nothing is written.
+func (w *world) staysQuiet() {
+	w.Helper()
+	w.passes(5 * time.Second) // events and the last status
+	before := len(w.done(nil))
+	for range 3 {
+		looks := w.c.Reconciles()
+		for _, kind := range w.kinds {
+			for _, obj := range w.all(kind.Resource) {
+				w.c.wake(key{kind: kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()}, "a test asks for it")
+			}
+		}
+		w.passes(2 * time.Minute)
+		if w.c.Reconciles() == looks && len(w.all(w.kinds[0].Resource)) > 0 {
+			w.Errorf("nothing was looked at")
+		}
+	}
+	if now := w.done(nil); len(now) > before {
+		w.Errorf("%d writes of a converged system, such as %s", len(now)-before, now[before])
+	}
+}
+
+// restartsQuietly starts another loop: it finds all as wanted and writes nothing.
+func (w *world) restartsQuietly() {
+	w.Helper()
+	w.end()
+	before := len(w.done(nil))
+	w.start()
+	w.passes(time.Minute)
+	if now := w.done(nil); len(now) > before {
+		w.Errorf("%d writes of a new loop for a converged system, such as %s", len(now)-before, now[before])
+	}
+}
+
+// pod makes a pod of an object, with the name and the labels that the loop gives
+// to that of a slot. change may change it.
+func (w *world) pod(kind replica.Kind, owner *unstructured.Unstructured, slot plan.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	pod := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{
+			"terminationGracePeriodSeconds": int64(1), "containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
+		"status": running(true),
+	}}
+	pod.SetAPIVersion("v1")
+	pod.SetKind("Pod")
+	pod.SetNamespace(owner.GetNamespace())
+	pod.SetName(plan.PodName(owner.GetName(), owner.GetUID(), "", slot))
+	pod.SetLabels(map[string]string{
+		apis.LabelOwner: string(owner.GetUID()), apis.LabelSlot: slot.String(), apis.LabelTemplateHash: replica.TemplateHash(kind, owner),
+	})
+	pod.SetOwnerReferences([]metav1.OwnerReference{reference(kind, owner)})
+	for _, change := range change {
+		change(pod)
+	}
+	made := w.put(podsResource, pod.Object)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shown[made.GetUID()] = time.Now()
+	return made
+}
+
+// letGo lets go of all pods that are held.
+func (w *world) letGo() {
+	for _, pod := range w.all(podsResource) {
+		w.edit(podsResource, pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) {
+			pod.SetAnnotations(nil)
+			pod.SetFinalizers(nil)
+		})
+	}
+}
+
+// declaration is a CRD that declares a kind.
+type declaredKind struct {
+	plan replica.Plan
+	// nameLabel, required and noConditions: the pods carry the name; others must
+	// write .status.phase; the status has no conditions.
+	nameLabel              string
+	required, noConditions bool
+}
+
+// worker is the CRD of the kind Worker, and the kind. Its schema bounds nothing.
+func (d declaredKind) worker(t *testing.T) (crd map[string]any, kind replica.Kind) {
+	t.Helper()
+	const text = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: workers.example.com
+  annotations:
+    imoocpod.dev/plan: PLAN
+    imoocpod.dev/template-path: .spec.template
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Worker, plural: workers, singular: worker}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              replicas: {type: integer}
+              deploymentName: {type: string}
+              template:
+                type: object
+                properties:
+                  metadata: {type: object, x-kubernetes-preserve-unknown-fields: true}
+                  spec: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {containers: {type: array}}}
+          status:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+            properties:
+              phase: {type: string}
+              observedGeneration: {type: integer}
+              replicas: {type: integer}
+              readyReplicas: {type: integer}
+              conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+status:
+  conditions: [{type: Established, status: "True"}]
+`
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "PLAN", string(d.plan))), &crd); err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: crd}
+	annotations := u.GetAnnotations()
+	if d.nameLabel != "" {
+		annotations[replica.AnnotationNameLabel] = d.nameLabel
+	}
+	if d.plan == replica.PlanDeployment {
+		annotations[replica.AnnotationDeploymentNamePath] = ".spec.deploymentName"
+	}
+	u.SetAnnotations(annotations)
+	versions, _, _ := unstructured.NestedSlice(crd, "spec", "versions")
+	version, _ := versions[0].(map[string]any)
+	status := []string{"schema", "openAPIV3Schema", "properties", "status"}
+	if d.required {
+		_ = unstructured.SetNestedStringSlice(version, []string{"phase"}, append(status, "required")...)
+	}
+	if d.noConditions {
+		unstructured.RemoveNestedField(version, append(status, "properties", "conditions")...)
+	}
+	if err := unstructured.SetNestedSlice(crd, versions, "spec", "versions"); err != nil {
+		t.Fatal(err)
+	}
+	kind, err := replica.Declared(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crd, kind
+}
+
+// template is a pod template; labels and annotations are its own.
+func template(image string, metadata ...map[string]any) map[string]any {
+	fields := map[string]any{"spec": map[string]any{
+		"terminationGracePeriodSeconds": int64(1),
+		"containers":                    []any{map[string]any{"name": "main", "image": image}},
+	}}
+	for _, m := range metadata {
+		fields["metadata"] = m
+	}
+	return fields
+}
+
+func spec(replicas any, template map[string]any) map[string]any {
+	fields := map[string]any{}
+	if replicas != nil {
+		fields["replicas"] = replicas
+	}
+	if template != nil {
+		fields["template"] = template
+	}
+	return map[string]any{"spec": fields}
+}
+
+func set(obj *unstructured.Unstructured, value any, path ...string) {
+	_ = unstructured.SetNestedField(obj.Object, value, path...)
+}

@@ -1,0 +1,500 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// script is what a random world begins with, and what happens in it. It is drawn
+// as a whole before the world runs, so that rapid finds the shortest that fails.
+type script struct {
+	crd declaredKind
+	// late says that the loop starts before there is anything, and not after.
+	late   bool
+	owners []scriptedOwner
+	steps  []step
+}
+
+// scriptedOwner is an object as a server may hold it, with what it has. Each
+// number chooses from a list.
+type scriptedOwner struct {
+	kind, namespace, name int
+	count, template       string
+	status                string
+	pods                  []scriptedPod
+	sidecar               bool
+}
+
+type scriptedPod struct {
+	how  string
+	slot int
+}
+
+// step is something that happens: to the object and the pod of a number, if it is
+// about one.
+type step struct {
+	what, how  string
+	owner, pod int
+	then       time.Duration
+}
+
+var (
+	// scriptedCounts are what may stand in the field for the count. "" is nothing.
+	scriptedCounts = map[string]any{
+		"": nil, "0": int64(0), "1": int64(1), "2": int64(2), "3": int64(3), "5": int64(5), "-1": int64(-1), "2^31": int64(2147483648), "2^32": int64(4294967296),
+		"text": "5", "fraction": 2.5,
+	}
+	scriptedTemplates = map[string]any{
+		"a": template("a"), "b": template("b"), "": nil,
+		"bypasses":      template("a", map[string]any{"labels": map[string]any{apis.LabelBypasses: "7"}, "annotations": map[string]any{apis.LabelBypasses: "7"}}),
+		"slot":          template("a", map[string]any{"labels": map[string]any{apis.LabelSlot: "7"}, "annotations": map[string]any{apis.LabelSlot: "7"}}),
+		"owner":         template("a", map[string]any{"labels": map[string]any{apis.LabelOwner: "7"}, "annotations": map[string]any{apis.LabelOwner: "7"}}),
+		"hash":          template("a", map[string]any{"labels": map[string]any{apis.LabelTemplateHash: "7"}, "annotations": map[string]any{apis.LabelTemplateHash: "7"}}),
+		"invalid label": template("a", map[string]any{"labels": map[string]any{"tier": "-1"}}),
+		"no containers": map[string]any{"spec": map[string]any{"containers": []any{}}},
+		"text":          "busybox",
+		"text within":   map[string]any{"metadata": "none", "spec": map[string]any{"containers": "busybox"}},
+	}
+	scriptedStatuses = map[string]any{
+		"": nil, "null": nil, "empty": map[string]any{},
+		"null conditions": map[string]any{"conditions": nil, "phase": nil},
+		"foreign fields":  map[string]any{"phase": "Bound", "cloud": map[string]any{"a": []any{int64(1), nil}}},
+		"wrong types":     map[string]any{"replicas": "3", "readyReplicas": 1.5, "observedGeneration": "x", "selector": int64(1)},
+		"wrong counts":    map[string]any{"replicas": int64(4294967299), "readyReplicas": int64(-7), "observedGeneration": int64(99)},
+		"ours broken": map[string]any{"conditions": []any{
+			map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": "", "observedGeneration": int64(1)},
+			map[string]any{"type": "Progressing"},
+		}},
+		"no type": map[string]any{"conditions": []any{map[string]any{"status": "True"}}},
+		"twice":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "Ready", "status": "True"}}},
+	}
+	// scriptedPods are the states of pods, in an order from plain to strange.
+	scriptedPods = []string{"ours", "outdated", "earlier", "unlabelled", "label of another", "empty label", "other slot", "bypasses", "finished", "ending", "ending slowly",
+		"unready", "only labelled", "of a namesake", "name taken"}
+)
+
+func drawScript(t *rapid.T, strategy replica.Plan) script {
+	counts := rapid.SampledFrom([]string{"3", "1", "2", "5", "0", "", "-1", "2^31", "2^32", "text", "fraction"})
+	templates := rapid.SampledFrom([]string{"a", "b", "", "bypasses", "slot", "owner", "hash", "invalid label", "no containers", "text", "text within"})
+	words := []string{"", "null", "empty", "null conditions", "foreign fields", "wrong types", "wrong counts", "ours broken", "no type", "twice"}
+	for name := range foreignConditions() {
+		words = append(words, "foreign "+name)
+	}
+	slices.Sort(words)
+	statuses := rapid.SampledFrom(words)
+	s := script{
+		crd: declaredKind{plan: strategy, nameLabel: rapid.SampledFrom([]string{"", "name"}).Draw(t, "name label"),
+			required: rapid.Bool().Draw(t, "required field"), noConditions: rapid.IntRange(0, 4).Draw(t, "no conditions") == 4},
+		late: rapid.Bool().Draw(t, "loop first"),
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "objects") {
+		o := scriptedOwner{
+			kind: rapid.IntRange(0, 1).Draw(t, "kind"), namespace: rapid.IntRange(0, 1).Draw(t, "namespace"), name: rapid.IntRange(0, 1).Draw(t, "name"),
+			count: counts.Draw(t, "count"), template: templates.Draw(t, "template"), status: statuses.Draw(t, "status"),
+			sidecar: rapid.Bool().Draw(t, "sidecar"),
+		}
+		if strategy == replica.PlanPods {
+			for range rapid.IntRange(0, 5).Draw(t, "pods") {
+				o.pods = append(o.pods, scriptedPod{rapid.SampledFrom(scriptedPods).Draw(t, "pod"), rapid.IntRange(0, 5).Draw(t, "slot")})
+			}
+		}
+		s.owners = append(s.owners, o)
+	}
+	for range rapid.IntRange(0, 8).Draw(t, "steps") {
+		st := step{
+			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label"}).Draw(t, "step"),
+			owner: rapid.IntRange(0, 2).Draw(t, "of"), pod: rapid.IntRange(0, 5).Draw(t, "pod"),
+			then: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 150 * time.Millisecond, time.Second, time.Minute, 7 * time.Minute}).Draw(t, "then"),
+		}
+		switch st.what {
+		case "scale":
+			st.how = counts.Draw(t, "count")
+		case "template":
+			st.how = templates.Draw(t, "template")
+		case "status":
+			st.how = statuses.Draw(t, "status")
+		case "add":
+			st.how = rapid.SampledFrom(scriptedPods).Draw(t, "pod")
+		case "refuse":
+			st.how = rapid.SampledFrom([]string{"", "create", "patch", "apply", "delete"}).Draw(t, "verb")
+		case "label":
+			st.how = rapid.SampledFrom([]string{"name", "other"}).Draw(t, "label")
+		}
+		s.steps = append(s.steps, st)
+	}
+	return s
+}
+
+// Random worlds: objects as a server may hold them, and what may happen to them.
+// Each write of the loop is held to the invariants. What cannot converge says
+// why, and when what is wrong is mended, all converges and is quiet. A failure
+// prints the seed, "-rapid.seed" repeats it, and "-rapid.checks" makes more.
+func TestObjectsAsAServerMayHoldThem(t *testing.T) {
+	for _, strategy := range []replica.Plan{replica.PlanPods, replica.PlanDeployment} {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(r *rapid.T) {
+				s := drawScript(r, strategy)
+				crd, worker := s.crd.worker(t)
+				kinds := []replica.Kind{worker, replica.ImoocPod()}
+				if strategy == replica.PlanDeployment {
+					kinds[1] = replica.AppService()
+				}
+				heard := &recorder{TB: t}
+				synctest.Test(t, func(*testing.T) {
+					done := make(chan struct{})
+					go func() { // a goroutine of its own, which FailNow ends
+						defer close(done)
+						play(heard, kinds, func(w *world) {
+							w.put(crdResource(), crd)
+							s.run(w)
+						})
+					}()
+					<-done
+				})
+				if heard.failed {
+					r.Fatal(heard.text.String())
+				}
+			})
+		})
+	}
+}
+
+// recorder takes what a test says, for rapid to judge.
+type recorder struct {
+	testing.TB
+	mu     sync.Mutex
+	failed bool
+	text   strings.Builder
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Log(args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintln(&r.text, args...)
+}
+
+func (r *recorder) Error(args ...any) {
+	r.Log(args...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true
+}
+
+func (r *recorder) Errorf(format string, args ...any) { r.Error(fmt.Sprintf(format, args...)) }
+
+func (r *recorder) Fatal(args ...any) {
+	r.Error(args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatalf(format string, args ...any) { r.Fatal(fmt.Sprintf(format, args...)) }
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+func (s script) run(w *world) {
+	if s.late {
+		w.start()
+		w.passes(time.Second)
+	}
+	for _, o := range s.owners {
+		o.make(w)
+	}
+	if !s.late {
+		w.start()
+	}
+	for _, st := range s.steps {
+		st.happen(w)
+		if st.then > 0 {
+			w.passes(st.then)
+		}
+	}
+	w.passes(2 * time.Minute)
+	for _, kind := range w.kinds {
+		for _, obj := range w.all(kind.Resource) {
+			w.mustSay(kind, obj)
+		}
+	}
+	mend(w)
+	w.converges()
+	w.staysQuiet()
+	w.restartsQuietly()
+}
+
+// ofNumber is the object of a number.
+func (w *world) ofNumber(n int) (replica.Kind, *unstructured.Unstructured) {
+	i := 0
+	for _, kind := range w.kinds {
+		for _, obj := range w.all(kind.Resource) {
+			if i++; i > n {
+				return kind, obj
+			}
+		}
+	}
+	return replica.Kind{}, nil
+}
+
+func (o scriptedOwner) make(w *world) {
+	kind := w.kinds[o.kind]
+	namespace, name := []string{"default", "other"}[o.namespace], []string{"foo", "bar"}[o.name]
+	if w.get(kind.Resource, namespace, name) != nil {
+		return
+	}
+	w.create(kind, namespace, name, map[string]any{"spec": map[string]any{}})
+	w.change(kind, namespace, name, func(obj *unstructured.Unstructured) {
+		setCount(kind, obj, o.count)
+		setTemplate(kind, obj, o.template)
+		setStatus(obj, o.status)
+	})
+	owner := w.get(kind.Resource, namespace, name)
+	for i, p := range o.pods {
+		p.make(w, kind, owner, i)
+	}
+	if kind.Recipe.Plan == replica.PlanDeployment && o.sidecar {
+		w.deployment(kind, owner, name+"-sidecar")
+	}
+}
+
+func setCount(kind replica.Kind, obj *unstructured.Unstructured, word string) {
+	if value := scriptedCounts[word]; value != nil {
+		set(obj, value, kind.ReplicasPath...)
+	} else {
+		unstructured.RemoveNestedField(obj.Object, kind.ReplicasPath...)
+	}
+}
+
+func setTemplate(kind replica.Kind, obj *unstructured.Unstructured, word string) {
+	path := kind.Recipe.TemplatePath
+	value := scriptedTemplates[word]
+	if len(path) == 0 { // an image stands for it
+		path, value = kind.Recipe.ImagePath, map[string]any{"text": int64(5), "b": "b"}[word]
+	}
+	unstructured.RemoveNestedField(obj.Object, path...)
+	if value != nil {
+		set(obj, (&unstructured.Unstructured{Object: map[string]any{"is": value}}).DeepCopy().Object["is"], path...)
+	}
+}
+
+func setStatus(obj *unstructured.Unstructured, word string) {
+	delete(obj.Object, "status")
+	if value := scriptedStatuses[word]; value != nil {
+		obj.Object["status"] = (&unstructured.Unstructured{Object: map[string]any{"is": value}}).DeepCopy().Object["is"]
+	} else if name, foreign := strings.CutPrefix(word, "foreign "); foreign {
+		obj.Object["status"] = map[string]any{"conditions": []any{foreignConditions()[name]}}
+	}
+	if word == "null" {
+		obj.Object["status"] = nil
+	}
+}
+
+func (p scriptedPod) make(w *world, kind replica.Kind, owner *unstructured.Unstructured, number int) {
+	slot := plan.Slot(p.slot)
+	relabelled := func(label, value string) func(*unstructured.Unstructured) {
+		return func(pod *unstructured.Unstructured) {
+			labels := pod.GetLabels()
+			labels[label] = value
+			pod.SetLabels(labels)
+		}
+	}
+	change := map[string]func(*unstructured.Unstructured){
+		"outdated":         relabelled(apis.LabelTemplateHash, "older"),
+		"earlier":          earlier(fmt.Sprintf("%s-earlier-%d", owner.GetName(), number)),
+		"unlabelled":       func(pod *unstructured.Unstructured) { pod.SetLabels(nil) },
+		"label of another": relabelled(apis.LabelOwner, "another"),
+		"empty label":      relabelled(apis.LabelOwner, ""),
+		"other slot":       relabelled(apis.LabelSlot, "77"),
+		"bypasses":         relabelled(apis.LabelBypasses, "7"),
+		"finished":         func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") },
+		"ending":           ending(time.Second),
+		"ending slowly":    ending(time.Hour),
+		"unready":          func(pod *unstructured.Unstructured) { pod.Object["status"] = running(false) },
+		"only labelled": func(pod *unstructured.Unstructured) {
+			pod.SetName(fmt.Sprintf("%s-labelled-%d", owner.GetName(), number))
+			pod.SetOwnerReferences(nil)
+		},
+		"of a namesake": func(pod *unstructured.Unstructured) {
+			pod.SetName(fmt.Sprintf("%s-namesake-%d", owner.GetName(), number))
+			refs := pod.GetOwnerReferences()
+			refs[0].UID = "somebody"
+			pod.SetOwnerReferences(refs)
+		},
+		"name taken": func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) },
+	}[p.how]
+	made := func(pod *unstructured.Unstructured) {
+		if change != nil {
+			change(pod)
+		}
+	}
+	name := plan.PodName(owner.GetName(), owner.GetUID(), "", slot)
+	if strange := p.how == "earlier" || p.how == "only labelled" || p.how == "of a namesake"; !strange && w.get(podsResource, owner.GetNamespace(), name) != nil {
+		return
+	}
+	w.pod(kind, owner, slot, made)
+}
+
+func (st step) happen(w *world) {
+	kind, owner := w.ofNumber(st.owner)
+	if st.what == "restart" {
+		w.end()
+		w.start()
+		return
+	}
+	if owner == nil {
+		return
+	}
+	namespace, name := owner.GetNamespace(), owner.GetName()
+	pods := w.owned(owner)
+	onPod := func(do func(pod *unstructured.Unstructured)) {
+		if len(pods) > 0 {
+			pod := pods[st.pod%len(pods)]
+			w.take(pod.GetUID())
+			do(pod)
+		}
+	}
+	onPodFields := func(change func(*unstructured.Unstructured)) {
+		onPod(func(pod *unstructured.Unstructured) { w.edit(podsResource, namespace, pod.GetName(), change) })
+	}
+	switch st.what {
+	case "scale":
+		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setCount(kind, obj, st.how) })
+	case "template":
+		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setTemplate(kind, obj, st.how) })
+	case "status":
+		w.edit(kind.Resource, namespace, name, func(obj *unstructured.Unstructured) { setStatus(obj, st.how) })
+	case "kill":
+		onPod(func(pod *unstructured.Unstructured) { w.drop(podsResource, namespace, pod.GetName()) })
+	case "fail":
+		onPodFields(func(pod *unstructured.Unstructured) {
+			pod.Object["status"] = running(false)
+			set(pod, "Failed", "status", "phase")
+		})
+	case "unlabel":
+		onPodFields(func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+	case "hold":
+		onPodFields(func(pod *unstructured.Unstructured) { pod.SetAnnotations(map[string]string{stuck: "yes"}) })
+		onPod(func(pod *unstructured.Unstructured) { w.drop(podsResource, namespace, pod.GetName()) })
+	case "add":
+		if kind.Recipe.Plan == replica.PlanPods {
+			scriptedPod{st.how, st.pod}.make(w, kind, owner, 10+len(pods))
+		}
+	case "refuse":
+		w.refuse(st.how)
+	case "label":
+		w.relabelCRD(st.how)
+	}
+}
+
+// refuse has the server refuse a verb on what objects have; "" for none.
+func (w *world) refuse(verb string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.admit = func(is write) *apierrors.StatusError {
+		if is.verb == verb && (is.resource == podsResource || is.resource == deploymentResource()) {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: is.resource.Resource}, is.name, errors.New("a webhook denied the request"))
+		}
+		return nil
+	}
+	if verb == "" {
+		w.admit = nil
+	}
+}
+
+// mustSay: an object that has not what it asks for says why, unless one of its
+// pods is yet to end or to become ready, or was made without the label by which a
+// loop that runs already would see it.
+func (w *world) mustSay(kind replica.Kind, obj *unstructured.Unstructured) {
+	namespace, name := obj.GetNamespace(), obj.GetName()
+	amiss := w.amiss(kind, namespace, name)
+	if amiss == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.admit != nil || w.tells(kind, w.objects[kind.Resource][keyOf(namespace, name)], apis.ConditionReplicaFailure) {
+		return
+	}
+	for _, pod := range w.objects[podsResource] {
+		_, seen := pod.GetLabels()[apis.LabelOwner]
+		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == obj.GetUID() && (!seen || pod.GetDeletionTimestamp() != nil || ended(pod) || !ready(pod)) {
+			return
+		}
+	}
+	w.Errorf("two minutes later the status says nothing of it: %s", amiss)
+}
+
+// mend takes away what is in the way of the objects.
+func mend(w *world) {
+	w.refuse("")
+	for _, kind := range w.kinds {
+		for _, obj := range w.all(kind.Resource) {
+			w.change(kind, obj.GetNamespace(), obj.GetName(), func(obj *unstructured.Unstructured) {
+				if _, ok := w.count(kind, obj); !ok {
+					setCount(kind, obj, "2")
+				}
+				if brokenTemplate(kind, obj) {
+					setTemplate(kind, obj, "b")
+				}
+			})
+		}
+	}
+	for _, pod := range w.all(podsResource) {
+		if metav1.GetControllerOf(pod) == nil && !strings.Contains(pod.GetName(), "-labelled-") {
+			w.drop(podsResource, pod.GetNamespace(), pod.GetName())
+		}
+		if !ready(pod) && !ended(pod) && pod.GetDeletionTimestamp() == nil {
+			w.edit(podsResource, pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) { pod.Object["status"] = running(true) })
+		}
+	}
+	w.letGo()
+	if w.kinds[0].Recipe.Plan == replica.PlanDeployment {
+		for _, obj := range w.all(w.kinds[1].Resource) { // two want the Deployment of one name
+			if w.get(w.kinds[0].Resource, obj.GetNamespace(), obj.GetName()) != nil {
+				w.drop(w.kinds[1].Resource, obj.GetNamespace(), obj.GetName())
+			}
+		}
+	}
+	w.end() // what has no label is looked for when a loop starts
+	w.start()
+}
+
+// brokenTemplate says whether no pods can be made from an object's template.
+func brokenTemplate(kind replica.Kind, obj *unstructured.Unstructured) bool {
+	path := kind.Recipe.TemplatePath
+	if len(path) == 0 {
+		path = kind.Recipe.ImagePath
+	}
+	value, found, _ := unstructured.NestedFieldNoCopy(obj.Object, path...)
+	if !found {
+		return kind.Recipe.Template == nil && kind.Recipe.Image == ""
+	}
+	for _, word := range []string{"invalid label", "no containers", "text", "text within"} {
+		if reflect.DeepEqual(value, scriptedTemplates[word]) {
+			return true
+		}
+	}
+	return value == int64(5)
+}

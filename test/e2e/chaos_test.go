@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,9 +16,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 var (
@@ -32,7 +37,9 @@ const (
 )
 
 // tally counts what the random runs came to.
-var tally struct{ runs, actions, faults, writes atomic.Int64 }
+// excess counts the creates of two loops without a lease while as many pods were
+// live as were wanted.
+var tally struct{ runs, actions, faults, writes, excess atomic.Int64 }
 
 // Random runs: one or two loops without a lease, a person who scales up and
 // down, pods that are deleted, evicted, failed and tampered with, a network and
@@ -62,7 +69,8 @@ func TestChaos(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d random runs, %d actions, %d faults injected, %d writes of loops", tally.runs.Load(), tally.actions.Load(), tally.faults.Load(), tally.writes.Load())
+	t.Logf("%d random runs, %d actions, %d faults injected, %d writes of loops, %d creates too many of two loops without a lease",
+		tally.runs.Load(), tally.actions.Load(), tally.faults.Load(), tally.writes.Load(), tally.excess.Load())
 	if tally.runs.Load() == 0 {
 		t.Error("not one random run was made")
 	}
@@ -76,6 +84,14 @@ type chaos struct {
 	stale  *faults // of the second, whose watches are held back at times
 	loops  []*innerLoop
 	most   int32
+	// alone says that there is one loop at a time, whose watches are not held back.
+	// Two without a lease may make a pod too many for a while, of which each knows
+	// nothing: never more than were ever wanted.
+	alone bool
+	// earlier is how many pods an earlier controller made.
+	earlier int32
+	// foreign is the condition of somebody else; nil: somebody took it away.
+	foreign map[string]any
 	// slow says that the pods take their time to end: a finalizer holds them.
 	slow bool
 }
@@ -112,10 +128,11 @@ func chaosRun(t *testing.T, seed uint64) {
 	last := int32(c.rand.IntN(7))
 	c.scaleTo(last)
 	c.whileLettingGo(func() { w.settles(t, "foo", last) })
-	if most := w.mostLive(c.uid); most > int(c.most) {
-		t.Errorf("I1: %d live pods at once, and at most %d were ever wanted", most, c.most)
+	if most := w.mostLive(c.uid); most > int(c.most+c.earlier) {
+		t.Errorf("I1: %d live pods at once, and at most %d were ever wanted, beside %d from before", most, c.most, c.earlier)
 	}
 	c.mustBeUntouched(bystanders)
+	c.mustKeepTheForeignCondition()
 	tally.runs.Add(1)
 	tally.faults.Add(c.stable.injected.Load() + c.stale.injected.Load())
 	if t.Failed() {
@@ -128,17 +145,103 @@ func (c *chaos) begin() {
 	n := int32(c.rand.IntN(6))
 	c.most = n
 	template := map[string]any{"spec": map[string]any{
-		"terminationGracePeriodSeconds": int64(c.rand.IntN(3)),
+		"terminationGracePeriodSeconds": []int64{0, 1, 2, 3600}[c.rand.IntN(4)],
 		"containers":                    []any{map[string]any{"name": "main", "image": "busybox"}},
 	}}
+	metadata := map[string]any{}
+	template["metadata"] = metadata
 	if c.slow = c.rand.IntN(3) == 0; c.slow {
-		template["metadata"] = map[string]any{"finalizers": []any{holder}}
+		metadata["finalizers"] = []any{holder}
 		c.t.Cleanup(c.letGo)
 	}
+	if c.rand.IntN(4) == 0 {
+		metadata["labels"] = map[string]any{apis.LabelBypasses: "7", apis.LabelSlot: "7", apis.LabelOwner: "7", apis.LabelTemplateHash: "7"}
+	}
 	c.create(n, template)
-	c.start(c.stable)
 	if c.rand.IntN(2) == 0 {
+		c.comment()
+	}
+	if c.rand.IntN(4) == 0 {
+		c.earlier = int32(1 + c.rand.IntN(3))
+		c.adopted(int(c.earlier))
+	}
+	c.alone = c.rand.IntN(2) == 0
+	c.start(c.stable)
+	if !c.alone && c.rand.IntN(2) == 0 {
 		c.start(c.stale)
+	}
+}
+
+// adopted makes pods that an earlier controller made for foo: by their reference.
+func (c *chaos) adopted(n int) {
+	kind := replica.ImoocPod()
+	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.uid}, kind.GroupVersionKind())
+	for i := range n {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: fmt.Sprintf("foo-earlier-%d", i), Labels: map[string]string{apis.LabelApp: "foo"}, OwnerReferences: []metav1.OwnerReference{owner},
+			},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
+		}
+		if _, err := cluster.core.Pods(c.namespace).Create(c.t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// comment adds a condition of somebody else to foo.
+func (c *chaos) comment() {
+	foreign := map[string]any{"type": "Synced", "status": "Unknown", "reason": "Other", "message": "of somebody else", "lastTransitionTime": "2026-01-02T03:04:05Z"}
+	c.toStatus(func(obj *unstructured.Unstructured) error {
+		conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+		if err != nil {
+			return err
+		}
+		conditions = slices.DeleteFunc(conditions, func(e any) bool { return reflect.DeepEqual(e, foreign) })
+		for _, count := range []string{"replicas", "readyReplicas", "updatedReplicas"} { // which the schema demands
+			if _, found, _ := unstructured.NestedInt64(obj.Object, "status", count); !found {
+				if err := unstructured.SetNestedField(obj.Object, int64(0), "status", count); err != nil {
+					return err
+				}
+			}
+		}
+		return unstructured.SetNestedSlice(obj.Object, append(conditions, foreign), "status", "conditions")
+	})
+	c.foreign = foreign
+}
+
+// toStatus changes the status of foo as somebody else does.
+func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) {
+	foos := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(c.namespace)
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		obj, err := foos.Get(c.t.Context(), "foo", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if err := change(obj); err != nil {
+			return err
+		}
+		_, err = foos.UpdateStatus(c.t.Context(), obj, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil && !apierrors.IsConflict(err) {
+		c.t.Error(err)
+	}
+}
+
+// mustKeepTheForeignCondition: what somebody else wrote into the status is as it was.
+func (c *chaos) mustKeepTheForeignCondition() {
+	if c.foreign == nil {
+		return
+	}
+	obj, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(c.namespace).Get(c.t.Context(), "foo", metav1.GetOptions{})
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	if !slices.ContainsFunc(conditions, func(e any) bool { return reflect.DeepEqual(e, any(c.foreign)) }) {
+		c.t.Errorf("I4: the condition of somebody else is gone, or is another: %v", conditions)
 	}
 }
 
@@ -151,7 +254,11 @@ func (c *chaos) start(f *faults) {
 		}
 		return next.RoundTrip(r)
 	}
-	l := startInner(c.t, c.namespace, nil, count, f.intercept, c.check())
+	check := c.check()
+	if !c.alone {
+		check = c.checkWith(func(int, *corev1.Pod, int32) { tally.excess.Add(1) })
+	}
+	l := startInner(c.t, c.namespace, nil, count, f.intercept, check)
 	c.mu.Lock()
 	c.loops = append(c.loops, l)
 	c.mu.Unlock()
@@ -180,7 +287,7 @@ func (c *chaos) scaleTo(n int32) {
 
 // act does one of the things that happen to a cluster.
 func (c *chaos) act() {
-	switch c.rand.IntN(16) {
+	switch c.rand.IntN(18) {
 	case 0, 1, 2:
 		c.scaleTo(int32(c.rand.IntN(9)))
 	case 3:
@@ -209,7 +316,11 @@ func (c *chaos) act() {
 		})
 	case 9: // kill -9 of a loop, and a new one
 		c.someLoop().kill()
-		c.start([]*faults{c.stable, c.stale}[c.rand.IntN(2)])
+		if next := c.rand.IntN(2); c.alone {
+			c.start(c.stable)
+		} else {
+			c.start([]*faults{c.stable, c.stale}[next])
+		}
 	case 10, 11:
 		c.stale.hold()
 	case 12:
@@ -218,6 +329,14 @@ func (c *chaos) act() {
 		c.letGo()
 	case 14, 15:
 		c.change(fmt.Sprintf("image-%d", c.rand.IntN(3)))
+	case 16: // somebody takes the status away
+		c.foreign = nil
+		c.toStatus(func(obj *unstructured.Unstructured) error {
+			delete(obj.Object, "status")
+			return nil
+		})
+	case 17:
+		c.comment()
 	}
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -188,24 +189,58 @@ func (d *driver) blame(format string, args ...any) {
 
 // check makes an interceptor that holds every write of one loop against what
 // was wanted between its last look at foo and the moment of the write: no pod
-// is created in a slot that nobody wanted (I1), none is deleted whose slot
-// everybody wanted (I2), and nothing is written that is not foo's (I4).
+// is created in a slot that nobody wanted, nor while as many are live as were
+// wanted (I1), none is deleted whose slot everybody wanted (I2), and nothing is
+// written that is not foo's (I4). A loop that writes pods without having looked,
+// or the same pod twice on one look, does not look.
 func (d *driver) check() interceptor {
-	var mu sync.Mutex
-	looked := time.Now()
+	return d.checkWith(func(live int, pod *corev1.Pod, most int32) {
+		d.blame("I1: pod %s was created while %d were live and at most %d were wanted", pod.Name, live, most)
+	})
+}
+
+// glance is what one loop wrote since it last looked at foo.
+type glance struct {
+	mu      sync.Mutex
+	at      time.Time // zero: it never looked
+	written map[string]bool
+}
+
+// writes notes that a pod is written, and says since when what was wanted counts.
+func (g *glance) writes(d *driver, r *http.Request, pod string) (from time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.at.IsZero() {
+		d.blame("%s %s without a look at foo", r.Method, r.URL.Path)
+		return time.Now()
+	}
+	if g.written[pod] {
+		d.blame("pod %s was written twice on one look at foo, by %s", pod, r.Method)
+	}
+	g.written[pod] = true
+	return g.at
+}
+
+func (g *glance) wrote(pod string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.written[pod]
+}
+
+// checkWith is check with what is done about a create while as many pods are live
+// as are wanted.
+func (d *driver) checkWith(tooMany func(live int, pod *corev1.Pod, most int32)) interceptor {
+	g := &glance{}
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		now := time.Now()
-		mu.Lock()
-		from := looked
-		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/imoocpods/foo") {
-			looked = now
-		}
-		mu.Unlock()
 		switch {
+		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/imoocpods/foo"):
+			g.mu.Lock()
+			g.at, g.written = time.Now(), map[string]bool{}
+			g.mu.Unlock()
 		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods"):
-			d.checkCreate(r, from, now)
+			return d.checkCreate(r, next, g, tooMany)
 		case r.Method == http.MethodDelete:
-			d.checkDelete(r, from, now)
+			d.checkDelete(r, g)
 		case isWrite(r) && !strings.HasSuffix(r.URL.Path, "/imoocpods/foo/status") && !strings.Contains(r.URL.Path, "/pods/foo-"):
 			d.blame("I4: %s %s", r.Method, r.URL.Path)
 		}
@@ -213,19 +248,51 @@ func (d *driver) check() interceptor {
 	}
 }
 
-func (d *driver) checkCreate(r *http.Request, from, to time.Time) {
+func (d *driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance, tooMany func(live int, pod *corev1.Pod, most int32)) (*http.Response, error) {
 	var pod corev1.Pod
 	if err := decode(r, &pod); err != nil {
 		d.blame("%s %s: %v", r.Method, r.URL.Path, err)
-		return
+		return next.RoundTrip(r)
 	}
+	from := g.writes(d, r, pod.Name)
 	slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
-	if _, most := d.between(from, to); err != nil || int32(slot) >= most {
+	if _, most := d.between(from, time.Now()); err != nil || int32(slot) >= most {
 		d.blame("I1: pod %s of slot %q was created while at most %d were wanted", pod.Name, pod.Labels[apis.LabelSlot], most)
 	}
+	live, err := d.live(r.Context(), from, g)
+	if err != nil {
+		return next.RoundTrip(r) // the loop has been killed
+	}
+	resp, err := next.RoundTrip(r)
+	// One that is refused because its name is taken does no harm.
+	if _, most := d.between(from, time.Now()); err == nil && resp.StatusCode == http.StatusCreated && live >= int(most) {
+		tooMany(live, &pod, most)
+	}
+	return resp, err
 }
 
-func (d *driver) checkDelete(r *http.Request, from, to time.Time) {
+// live counts the live pods of foo that there are now, of those that a loop could
+// see when it last looked or has written since.
+func (d *driver) live(ctx context.Context, from time.Time, g *glance) (n int, err error) {
+	pods, err := cluster.core.Pods(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner})
+	if err != nil {
+		return 0, err
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		ref := metav1.GetControllerOf(pod)
+		if ref == nil || ref.UID != d.uid || finished(pod) || bypassable(pod) {
+			continue
+		}
+		if d.w.labelledBefore(pod.UID, from) || g.wrote(pod.Name) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (d *driver) checkDelete(r *http.Request, g *glance) {
+	from, to := g.writes(d, r, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]), time.Now()
 	var options metav1.DeleteOptions
 	if err := decode(r, &options); err != nil || options.Preconditions == nil || options.Preconditions.UID == nil {
 		d.blame("I4: %s %s without the UID as precondition (%v)", r.Method, r.URL.Path, err)

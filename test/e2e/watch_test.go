@@ -33,6 +33,8 @@ type witness struct {
 	most map[types.UID]int
 	// made is how many pods of each owner were ever seen.
 	made map[types.UID]int
+	// labelled is when each pod was first seen with the label that loops see it by.
+	labelled map[types.UID]time.Time
 	// wrong lists what must never be.
 	wrong []string
 	// changed is closed, and made anew, with every event.
@@ -47,7 +49,7 @@ func watchPods(t *testing.T, namespace string) *witness {
 	t.Helper()
 	w := &witness{
 		pods: map[types.UID]*corev1.Pod{}, imps: map[string]*v1alpha1.ImoocPod{},
-		most: map[types.UID]int{}, made: map[types.UID]int{}, changed: make(chan struct{}),
+		most: map[types.UID]int{}, made: map[types.UID]int{}, labelled: map[types.UID]time.Time{}, changed: make(chan struct{}),
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -151,6 +153,9 @@ func (w *witness) sawPod(pod *corev1.Pod, gone bool) {
 		if _, known := w.pods[pod.UID]; !known && !gone {
 			w.made[ref.UID]++
 		}
+	}
+	if _, seen := w.labelled[pod.UID]; !seen && pod.Labels[apis.LabelOwner] != "" {
+		w.labelled[pod.UID] = time.Now()
 	}
 	if gone {
 		delete(w.pods, pod.UID)
@@ -274,6 +279,14 @@ func (w *witness) quiet(t *testing.T, while time.Duration) {
 			t.Fatalf("waited in vain until nothing changed for %s; there are %s", while, w.summary())
 		}
 	}
+}
+
+// labelledBefore says whether a pod had been seen with the loop's label by a moment.
+func (w *witness) labelledBefore(pod types.UID, moment time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at, seen := w.labelled[pod]
+	return seen && at.Before(moment)
 }
 
 // pod returns a pod by its UID, nil if there is none.

@@ -77,12 +77,15 @@ func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
 
 // announceState says that an object has what it asks for, or that what it asks for
 // cannot be.
-func (c *Controller) announceState(k key, v plan.View, p plan.Plan) {
-	if !p.WriteStatus {
+func (c *Controller) announceState(k key, on *corev1.ObjectReference, v plan.View, p plan.Plan) {
+	// Its kind may have no conditions to say it in.
+	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
+		if c.announce(k, "%s", why) {
+			c.event(on, corev1.EventTypeWarning, "InvalidSpec", "%s", why)
+		}
 		return
 	}
-	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" {
-		c.announce(k, "%s", why)
+	if !p.WriteStatus {
 		return
 	}
 	if meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {

@@ -78,13 +78,12 @@ func trimPod(obj any) (any, error) {
 		},
 		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		slot:     plan.NoSlot,
-		bypasses: types.UID(pod.Labels[apis.LabelBypasses]),
 		template: pod.Labels[apis.LabelTemplateHash],
 		label:    types.UID(pod.Labels[apis.LabelOwner]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
-		r.slot = plan.SlotOf(pod.Name, ref.Name, ref.UID, r.bypasses)
+		r.slot, r.bypasses = slotOf(pod, *ref)
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
 			r.deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
@@ -95,6 +94,17 @@ func trimPod(obj any) (any, error) {
 		}
 	}
 	return r, nil
+}
+
+// slotOf is the slot that a pod's name stands for, and the lost pod that it
+// bypasses. Anybody may write the label that tells of one; the name, which nobody
+// can change, decides whether it is true.
+func slotOf(pod *corev1.Pod, owner metav1.OwnerReference) (plan.Slot, types.UID) {
+	bypasses := types.UID(pod.Labels[apis.LabelBypasses])
+	if slot := plan.SlotOf(pod.Name, owner.Name, owner.UID, bypasses); slot != plan.NoSlot {
+		return slot, bypasses
+	}
+	return plan.SlotOf(pod.Name, owner.Name, owner.UID, ""), ""
 }
 
 // controller is the pod's controller reference, nil if it has none.

@@ -36,16 +36,16 @@ func TestDiffers(t *testing.T) {
 		change func(*corev1.Pod)
 		want   bool
 	}{
-		"nothing":        {func(*corev1.Pod) {}, false},
-		"a version":      {func(p *corev1.Pod) { p.ResourceVersion = "123457" }, false},
-		"another label":  {func(p *corev1.Pod) { p.Labels["app"] = "other" }, false},
-		"another pod":    {func(p *corev1.Pod) { p.UID = "other" }, true},
-		"it ended":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
-		"it is ending":   {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(time.Unix(1_700_000_000, 0))) }, true},
-		"not ready":      {func(p *corev1.Pod) { p.Status.Conditions = nil }, true},
-		"no owner":       {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
-		"its template":   {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, true},
-		"what it passes": {func(p *corev1.Pod) { p.Labels[apis.LabelBypasses] = "other" }, true},
+		"nothing":                            {func(*corev1.Pod) {}, false},
+		"a version":                          {func(p *corev1.Pod) { p.ResourceVersion = "123457" }, false},
+		"another label":                      {func(p *corev1.Pod) { p.Labels["app"] = "other" }, false},
+		"another pod":                        {func(p *corev1.Pod) { p.UID = "other" }, true},
+		"it ended":                           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"it is ending":                       {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(time.Unix(1_700_000_000, 0))) }, true},
+		"not ready":                          {func(p *corev1.Pod) { p.Status.Conditions = nil }, true},
+		"no owner":                           {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
+		"its template":                       {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, true},
+		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelBypasses] = "other" }, false},
 	} {
 		if got := recorded(t, test.change).differs(*before); got != test.want {
 			t.Errorf("%s: differs %v, want %v", name, got, test.want)
@@ -58,11 +58,11 @@ func TestSlotOfRecord(t *testing.T) {
 		change func(*corev1.Pod)
 		want   plan.Slot
 	}{
-		"as it was made":      {func(*corev1.Pod) {}, 3},
-		"without an owner":    {func(p *corev1.Pod) { p.OwnerReferences = nil }, plan.NoSlot},
-		"of another owner":    {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, plan.NoSlot},
-		"another name":        {func(p *corev1.Pod) { p.Name = "some-owner-3" }, plan.NoSlot},
-		"in the place of one": {func(p *corev1.Pod) { p.Labels[apis.LabelBypasses] = "other" }, plan.NoSlot},
+		"as it was made":     {func(*corev1.Pod) {}, 3},
+		"without an owner":   {func(p *corev1.Pod) { p.OwnerReferences = nil }, plan.NoSlot},
+		"of another owner":   {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, plan.NoSlot},
+		"another name":       {func(p *corev1.Pod) { p.Name = "some-owner-3" }, plan.NoSlot},
+		"said to bypass one": {func(p *corev1.Pod) { p.Labels[apis.LabelBypasses] = "other" }, 3},
 	} {
 		if got := recorded(t, test.change).podView().Slot; got != test.want {
 			t.Errorf("%s: slot %v, want %v", name, got, test.want)

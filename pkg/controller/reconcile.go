@@ -239,7 +239,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	if !out.ending && (!done || len(out.refused) > 0) {
 		c.wake(k, "the last plan was not done in full") // plan the rest, or what the refusal means
 	}
-	c.announceState(k, view, told)
+	c.announceState(k, eventReference(o.kind, obj), view, told)
 	c.stand(k, view, p)
 	return p.Recheck, nil
 }

@@ -39,8 +39,8 @@ func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.
 	if o == nil {
 		return nil, fmt.Errorf("label pod %s again: %s is not reconciled any more", pod.Name, owner.Kind)
 	}
-	bypasses := types.UID(pod.Labels[apis.LabelBypasses])
-	creation := plan.Creation{Slot: plan.SlotOf(pod.Name, owner.Name, owner.UID, bypasses), Bypasses: bypasses}
+	slot, bypasses := slotOf(pod, owner)
+	creation := plan.Creation{Slot: slot, Bypasses: bypasses}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":    pod.UID, // a precondition: not another pod of the name
 		"labels": identity(nil, o.kind, owner, creation),

@@ -469,8 +469,8 @@ func (w *world) holdLabels(is write) {
 	}
 }
 
-// ourConditions are the types of the conditions that the loop writes.
-func ourConditions() []string {
+// writtenConditions are the types of the conditions that the loop writes.
+func writtenConditions() []string {
 	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure}
 }
 
@@ -517,7 +517,7 @@ func strangers(at replica.StatusPaths, obj *unstructured.Unstructured) (fields m
 		list, _ := value.([]any)
 		for _, c := range list {
 			condition, _ := c.(map[string]any)
-			if kind, _ := condition["type"].(string); !slices.Contains(ourConditions(), kind) {
+			if kind, _ := condition["type"].(string); !slices.Contains(writtenConditions(), kind) {
 				conditions = append(conditions, c)
 			}
 		}
@@ -623,7 +623,8 @@ func (w *world) amissDeployment(kind replica.Kind, obj *unstructured.Unstructure
 			continue
 		}
 		mine++
-		if replicas, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); d.GetName() != deploymentName(kind, obj) || replicas != n {
+		name, _ := deploymentName(kind, obj)
+		if replicas, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); d.GetName() != name || replicas != n {
 			return fmt.Sprintf("deployment %s of %s has %d replicas, want %d", d.GetName(), obj.GetName(), replicas, n)
 		}
 	}

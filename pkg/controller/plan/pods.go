@@ -195,13 +195,18 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 	}
 	// A pod that goes must have a free place to be made anew in.
 	moving = moving || surplus != 0 || len(rolled) > 0 || held >= len(misplaced)
-	for i, pod := range misplaced {
-		if i < surplus {
-			list = append(list, Deletion{Pod: pod, Why: Surplus})
-		} else if !moving && (ready || !pod.Ready) {
-			// The next one waits until this one is gone and the pod in its
-			// place is ready.
-			return append(list, Deletion{Pod: pod, Why: Outdated}), recheck
+	for _, pod := range misplaced[:max(0, surplus)] {
+		list = append(list, Deletion{Pod: pod, Why: Surplus})
+	}
+	if !moving {
+		// One that is not ready goes first. The next one waits until this one is gone
+		// and the pod in its place is ready.
+		i := slices.IndexFunc(misplaced, func(p Pod) bool { return !p.Ready })
+		if i < 0 && ready {
+			i = 0
+		}
+		if i >= 0 {
+			list = append(list, Deletion{Pod: misplaced[i], Why: Outdated})
 		}
 	}
 	return list, recheck

@@ -92,6 +92,7 @@ func TestPods(t *testing.T) {
 		{"ended pods are not active", 3, "0f 1f 2 3 4", ""},
 		{"a pod outside the slots waits until the others are ready", 3, "0 1n 5", ""},
 		{"unless it is not ready itself", 3, "0 1n 5n", "-5:outdated"},
+		{"of several the one that is not ready goes first", 3, "0 4n 5", "-4:outdated"},
 		{"pods without a slot are replaced one by one", 3, "x x x", "-"},
 		{"and not while one is on its way", 3, "x x xt", ""},
 		{"nor while a slot is being filled", 3, "x x", "+0"},

@@ -27,11 +27,11 @@ func (o *leaseOptions) addFlags(cmd *cobra.Command) {
 }
 
 // hold waits for the lease and works while it is held, with a config whose
-// clients write only then.
+// clients write only then. The work is told whether it resumes.
 func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self status.Loop, metrics *controller.Metrics, say func(string, ...any),
-	work func(context.Context, *rest.Config) error) error {
+	work func(ctx context.Context, config *rest.Config, resumed bool) error) error {
 	if !o.elect {
-		return work(ctx, config)
+		return work(ctx, config, false)
 	}
 	client, err := coordinationv1client.NewForConfig(protobuf(config))
 	if err != nil {
@@ -40,7 +40,7 @@ func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self statu
 	lease := &controller.Lease{Client: client, Self: self, ExitIfHeld: o.ifHeld == "exit", Say: say, Metrics: metrics}
 	fenced := rest.CopyConfig(config)
 	fenced.Wrap(lease.Fence)
-	err = lease.Hold(ctx, func(ctx context.Context) error { return work(ctx, fenced) })
+	err = lease.Hold(ctx, func(ctx context.Context, resumed bool) error { return work(ctx, fenced, resumed) })
 	var held *controller.HeldError
 	if errors.As(err, &held) {
 		return fmt.Errorf("%w: %s", ErrPrecondition, escape.Line(held.Error()))

@@ -15,8 +15,8 @@ const refusedAgain = 30 * time.Second
 
 // inEach runs in each of some namespaces at the same time. A loop that is to go
 // on leaves out the namespaces in which it may not work, and tries them again,
-// as long as there is one in which it may; any other error ends all. One that
-// ends by itself does what it can, and returns the errors of all.
+// as long as there is one in which it may; any other error of the first try ends
+// all. One that ends by itself does what it can, and returns the errors of all.
 func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
 	if len(namespaces) == 1 {
 		return run(ctx, namespaces[0])
@@ -27,9 +27,10 @@ func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, 
 	var running sync.WaitGroup
 	for _, namespace := range namespaces {
 		running.Go(func() {
-			for said := ""; ; {
+			said := ""
+			for first := true; ; first = false {
 				err := run(ctx, namespace)
-				if !refusedThere(err) || o.ends() {
+				if o.ends() || ctx.Err() != nil || !triedAgain(err, first) {
 					if all.add(err); err != nil && !o.ends() {
 						end()
 					}
@@ -57,9 +58,14 @@ func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, 
 	return all.together(len(namespaces))
 }
 
-// refusedThere says whether an error is about one namespace alone.
-func refusedThere(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
+// triedAgain reports whether an error leaves out one namespace alone, to be
+// tried again: at first where it is refused, and later whatever fails, as the
+// loops of the others go on. That another loop is to end this one stays.
+func triedAgain(err error, first bool) bool {
+	if first || err == nil || errors.Is(err, ErrPrecondition) {
+		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
+	}
+	return true
 }
 
 // outcomes are those of several namespaces.

@@ -232,17 +232,18 @@ func (o *runControllerOptions) runIn(ctx context.Context, config *rest.Config, n
 		return err
 	}
 	if o.dryRun {
-		return o.work(ctx, readOnly(config), namespace)
+		return o.work(ctx, readOnly(config), namespace, false)
 	}
 	o.health.waits(namespace, "waiting for the lease")
 	self := controller.ThisProcess(o.version, o.scope(namespace))
-	return o.lease.hold(ctx, config, self, o.metrics, o.sayOf(namespace), func(ctx context.Context, config *rest.Config) error {
-		return o.work(ctx, config, namespace)
+	return o.lease.hold(ctx, config, self, o.metrics, o.sayOf(namespace), func(ctx context.Context, config *rest.Config, resumed bool) error {
+		return o.work(ctx, config, namespace, resumed)
 	})
 }
 
-// work runs a loop until the context ends, or until there is nothing to do.
-func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, namespace string) error {
+// work runs a loop until the context ends, or until there is nothing to do. One
+// that resumes waits for what is missing.
+func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
 	config = o.limit.apply(config)
 	dynamic, err := dynamicFor(config)
 	if err != nil {
@@ -261,6 +262,7 @@ func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, na
 		Namespace: namespace,
 		Workers:   o.workers,
 		DryRun:    o.dryRun,
+		Resumed:   resumed,
 		Metrics:   o.metrics,
 		Resync:    o.resync,
 		Say:       o.log.line,

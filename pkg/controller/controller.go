@@ -55,6 +55,10 @@ type Options struct {
 	DryRun bool
 	// Metrics count what the loop does; nil means that nobody asks.
 	Metrics *Metrics
+	// Resumed says that the loop goes on after an earlier one of this process, or
+	// after a wait for the lease: missing rights and a server that fails are waited
+	// out, and not an error.
+	Resumed bool
 	// Clock tells the time; nil means the machine's.
 	Clock clock.PassiveClock
 }
@@ -67,6 +71,7 @@ type Controller struct {
 	selector  labels.Selector
 	workers   int
 	dryRun    bool
+	resumed   bool
 	resync    time.Duration
 	clock     clock.PassiveClock
 
@@ -119,6 +124,7 @@ func New(opts Options) (*Controller, error) {
 		workers:   opts.Workers,
 		resync:    opts.Resync,
 		dryRun:    opts.DryRun,
+		resumed:   opts.Resumed,
 		clock:     opts.Clock,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
@@ -178,16 +184,11 @@ func (c *Controller) Synced() bool {
 
 // Run reconciles until the context ends, and returns when the writes under way
 // have been answered. It returns an error at once where the rights or the
-// server that it needs are missing from the start.
+// server that it needs are missing from the start, unless it resumes.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
-	if _, err := c.core.Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner, Limit: 1}); err != nil {
-		return fmt.Errorf("list pods: %w", err)
-	}
-	if c.declarations.any() {
-		if err := c.mayReadDeclarations(ctx); err != nil {
-			return err
-		}
+	if err := c.mayStart(ctx); err != nil {
+		return err
 	}
 	// Events are still sent while the last writes are answered; those of the very
 	// last may be lost: a broadcaster does not wait for its sink.
@@ -253,6 +254,21 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.memory.stop() // after the last worker that could set a timer
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
+	}
+	return nil
+}
+
+// mayStart finds at the start what would keep the loop from working. Later the
+// informers try again, and say so.
+func (c *Controller) mayStart(ctx context.Context) error {
+	if c.resumed {
+		return nil
+	}
+	if _, err := c.core.Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner, Limit: 1}); err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	if c.declarations.any() {
+		return c.mayReadDeclarations(ctx)
 	}
 	return nil
 }

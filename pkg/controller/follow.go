@@ -74,7 +74,8 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 }
 
 // awaitInstalled returns when the kind is served. Missing rights are waited out,
-// unless no kind may be read from the start, which is an error.
+// unless no kind may be read from the start of a loop that does not resume, which
+// is an error.
 func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) error {
 	missing, troubled := false, false
 	return wait.PollUntilContextCancel(ctx, crdInterval, true, func(ctx context.Context) (bool, error) {
@@ -87,7 +88,7 @@ func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) 
 		if first {
 			first = false
 			var denied error
-			if forbidden(err) {
+			if forbidden(err) && !c.resumed {
 				denied = fmt.Errorf("list %s: %w", crd, err)
 			}
 			notInstalled, err := c.called.answer(crd, absent, denied)

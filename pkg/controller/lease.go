@@ -70,8 +70,9 @@ var (
 // Hold waits for the lease and does the work while it has it, again and again
 // if it loses it; then the context of the work ends early. The lease is given
 // up when the work is done. Hold returns what the work does, nil if it was
-// stopped while it waited, and an error at once where rights are missing.
-func (l *Lease) Hold(ctx context.Context, work func(context.Context) error) error {
+// stopped while it waited, and an error at once where rights are missing. The
+// work is told whether it resumes: all but what has the lease right at the start.
+func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
 	l.tell(false)
 	for first := true; ; first = false {
 		err := l.term(ctx, first, work)
@@ -83,7 +84,7 @@ func (l *Lease) Hold(ctx context.Context, work func(context.Context) error) erro
 }
 
 // term waits for the lease once, and works until it is lost or the work is done.
-func (l *Lease) term(ctx context.Context, first bool, work func(context.Context) error) error {
+func (l *Lease) term(ctx context.Context, first bool, work func(ctx context.Context, resumed bool) error) error {
 	lock := &lock{lease: l, insist: first}
 	// The lease is renewed until the work is done, which finishes its writes when
 	// ctx ends.
@@ -105,7 +106,8 @@ func (l *Lease) term(ctx context.Context, first bool, work func(context.Context)
 				if first {
 					l.tellOverlaps(working)
 				}
-				err := work(working)
+				// Nobody writes to insist any more: the lock is led.
+				err := work(working, !lock.insist)
 				if cause := context.Cause(working); errors.Is(cause, errLeaseLost) {
 					err = cause
 				}

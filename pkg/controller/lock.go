@@ -24,7 +24,7 @@ type lock struct {
 	// stop ends the election, with the reason.
 	stop context.CancelCauseFunc
 	// insist makes an error of a server that cannot be reached and of missing
-	// rights, as at the start of a loop. Later they are waited out.
+	// rights, as at the start of a loop. Once it waits, they are waited out.
 	insist bool
 
 	object *coordinationv1.Lease // as last read or written
@@ -86,6 +86,7 @@ func (l *lock) heldBy(holder status.Loop) {
 	case l.lease.ExitIfHeld && holder.Live(l.lease.now()):
 		l.stop(held)
 	default:
+		l.insist = false
 		l.say("%s; waiting until it stops", held)
 	}
 }
@@ -149,7 +150,7 @@ func (l *lock) failed(ctx context.Context, err error) error {
 	case l.insist && (l.object == nil || apierrors.IsForbidden(err)):
 		l.stop(explainLease(err))
 	case !l.ailing:
-		l.ailing = true
+		l.insist, l.ailing = false, true
 		l.say("cannot take the lease: %v; trying again", err)
 	}
 	return err

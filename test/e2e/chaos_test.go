@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
@@ -245,8 +246,8 @@ func (c *chaos) mustKeepTheForeignCondition() {
 	}
 }
 
-// start starts a loop, and another in its place when it gives up by itself, as
-// it does where the server is not to be reached from the start.
+// start starts a loop that resumes, as after every lease that was regained: it may
+// not give up by itself, whatever the server answers.
 func (c *chaos) start(f *faults) {
 	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if isWrite(r) {
@@ -258,7 +259,8 @@ func (c *chaos) start(f *faults) {
 	if !c.alone {
 		check = c.checkWith(func(int, *corev1.Pod, int32) { tally.excess.Add(1) })
 	}
-	l := startInner(c.t, c.namespace, nil, count, f.intercept, check)
+	l := startInnerWith(c.t, controller.Options{Kinds: []replica.Kind{replica.ImoocPod()}, Namespace: c.namespace, Resumed: true},
+		count, f.intercept, check)
 	c.mu.Lock()
 	c.loops = append(c.loops, l)
 	c.mu.Unlock()
@@ -266,7 +268,7 @@ func (c *chaos) start(f *faults) {
 		select {
 		case <-l.done:
 			if !l.wasKilled() {
-				c.after(func() { c.start(f) })
+				c.blame("a loop gave up by itself: %v", l.err)
 			}
 		case <-c.t.Context().Done():
 		}

@@ -1,11 +1,20 @@
 package controller
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -81,5 +90,95 @@ func TestDeadHolder(t *testing.T) {
 		if l.dead(other) != test.dead {
 			t.Errorf("%s: dead is %v, want %v", name, !test.dead, test.dead)
 		}
+	}
+}
+
+// leaseServer serves one lease. Nobody else writes it.
+func leaseServer(t *testing.T, lease *coordinationv1.Lease) coordinationv1client.LeasesGetter {
+	t.Helper()
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method != http.MethodGet {
+			lease = &coordinationv1.Lease{}
+			if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
+				t.Error(err)
+			}
+		}
+		if lease == nil {
+			writeStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(lease)
+	}))
+	t.Cleanup(server.Close)
+	client, err := coordinationv1client.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "imoocpod-run-controller"}, Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, LeaseTransitions: &transitions,
+		RenewTime: new(metav1.NewMicroTime(time.Now().Add(1000 * time.Hour))),
+	}}
+}
+
+// What somebody writes into a lease stops a loop for a bounded time.
+func TestForeignLeaseIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lease                *coordinationv1.Lease
+		seconds, transitions int
+	}{
+		"one of ours":              {leaseOf("other", 15, 3), 15, 3},
+		"one that is given up":     {leaseOf("", 1, 3), 1, 3},
+		"one that holds for ever":  {leaseOf("other", math.MaxInt32, 3), 60, 3},
+		"one of negative duration": {leaseOf("other", -1, 3), 15, 3},
+		"one without a duration":   {&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other")}}, 15, 0},
+		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
+		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
+	} {
+		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Say: func(string, ...any) {}, Self: status.Loop{Holder: "self"}}}
+		record, raw, err := l.Get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if record.LeaseDurationSeconds != test.seconds || record.LeaderTransitions != test.transitions {
+			t.Errorf("%s: %d seconds, %d transitions; want %d and %d", name, record.LeaseDurationSeconds, record.LeaderTransitions, test.seconds, test.transitions)
+		}
+		if again, err := json.Marshal(record); err != nil || string(again) != string(raw) {
+			t.Errorf("%s: the record is %s, and compared as %s", name, again, raw)
+		}
+	}
+}
+
+// Whoever has the lease right at the start is told what is missing; who waited
+// for it resumes.
+func TestHoldResumes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lease   *coordinationv1.Lease
+		resumed bool
+	}{
+		"a lease that is free":     {nil, false},
+		"a lease that is given up": {leaseOf("", 1, 0), false},
+		"a lease that runs out":    {leaseOf("other", 1, 0), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got bool
+			l := &Lease{Client: leaseServer(t, test.lease), Say: func(string, ...any) {}, Self: status.Loop{Holder: "self", Scope: status.Scope{Namespace: "a"}}}
+			if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
+				got = resumed
+				return nil
+			}); err != nil || got != test.resumed {
+				t.Errorf("it resumes: %v, error: %v", got, err)
+			}
+		})
 	}
 }

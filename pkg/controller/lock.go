@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,7 +55,8 @@ func (l *lock) name() string {
 	return name
 }
 
-// Get reads the lease. One whose holder is known to be dead reads as given up.
+// Get reads the lease, as far as it is believed. One whose holder is known to be
+// dead reads as given up.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	namespace, name := l.lease.Self.Scope.Lease()
 	object, err := l.lease.Client.Leases(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -62,6 +65,7 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	}
 	l.object, l.ailing = object, false
 	record := resourcelock.LeaseSpecToLeaderElectionRecord(&object.Spec)
+	bound(record)
 	if holder := status.LoopOf(object); holder.Holder != "" && holder.Holder != l.Identity() {
 		if l.lease.dead(holder) {
 			l.say("taking over from %s: that process has ended", holder)
@@ -72,6 +76,21 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	}
 	raw, err := json.Marshal(record)
 	return record, raw, err
+}
+
+// bound keeps what anybody may have written into a lease from stopping a loop for
+// good: a lease that is not renewed counts for a minute at the most, and the number
+// of its holders stays one that the server takes when it grows. When it was
+// renewed is not believed anyway: the election goes by its own clock, from when it
+// saw the last change.
+func bound(record *resourcelock.LeaderElectionRecord) {
+	if record.LeaseDurationSeconds < 1 {
+		record.LeaseDurationSeconds = int(leaseDuration / time.Second)
+	}
+	record.LeaseDurationSeconds = min(record.LeaseDurationSeconds, int(status.LongestLease/time.Second))
+	if record.LeaderTransitions < 0 || record.LeaderTransitions >= math.MaxInt32 {
+		record.LeaderTransitions = 0
+	}
 }
 
 // heldBy tells of another holder. If this loop was one before, it has lost the

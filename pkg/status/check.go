@@ -199,7 +199,9 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 			continue
 		}
 		if !l.Live(now) {
-			if l.Holder != "" && l.Renewed.After(last.Renewed) {
+			if doubts := l.doubts(now); l.Holder != "" && doubts != "" {
+				checks = append(checks, Check{Name: "loop", State: CheckFailed, Message: fmt.Sprintf("%s: %s%s", l.Scope, l, doubts)})
+			} else if l.Holder != "" && l.Renewed.After(last.Renewed) {
 				last = l
 			}
 			continue
@@ -210,6 +212,9 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 			return l.Scope.Overlaps(Scope{Namespace: namespace, Kinds: []string{kind}}) && (namespace != "" || l.Scope.Namespace == "")
 		})
 		c := Check{Name: "loop", State: CheckPassed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
+		if doubts := l.doubts(now); doubts != "" {
+			c.State, c.Message = CheckUnknown, c.Message+doubts
+		}
 		if l.Version != "" && l.Version != version {
 			c.State, c.Message = CheckFailed, fmt.Sprintf("%s; it is of version %s and this program of %s: stop it, and start this one", c.Message, l.Version, version)
 			c.Fix = []string{runLoop(l.Scope.Namespace)}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,11 @@ func TestCheckLoops(t *testing.T) {
 	loop := func(scope Scope, version string, ago time.Duration) Loop {
 		return Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Version: version, Scope: scope, Since: now.Add(-time.Hour), Renewed: now.Add(-ago), For: 15 * time.Second}
 	}
+	eternal := func(ago time.Duration) Loop {
+		l := loop(Scope{Namespace: "a"}, "v1", ago)
+		l.For = math.MaxInt32 * time.Second
+		return l
+	}
 	const alice = "alice on laptop (process 4711), since 2026-01-02 14:04:05 UTC"
 	kinds := []string{"imoocpods.batch.tutorial.kubebuilder.io", "helloworlds.test.jiaozi.com"}
 	for name, test := range map[string]struct {
@@ -105,12 +111,21 @@ func TestCheckLoops(t *testing.T) {
 		"one":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "a", "passed all kinds in namespace a: " + alice + " []"},
 		"two": {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0), loop(Scope{}, "v1", 0)}, "a",
 			"passed all kinds in namespace a: " + alice + " []\npassed all kinds in all namespaces: " + alice + " []"},
-		"elsewhere":             {[]Loop{loop(Scope{Namespace: "b"}, "v1", 0)}, "a", "failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
-		"dead":                  {[]Loop{loop(Scope{}, "v1", time.Minute)}, "a", "failed none runs for namespace a; the last was " + alice + ", not heard of since 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
-		"for one kind":          {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed none reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
-		"for one namespace":     {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed all kinds in namespace a: " + alice + " []\nfailed none runs for all namespaces [kubectl imoocpod run-controller -A]"},
-		"of another version":    {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed all kinds in all namespaces: " + alice + "; it is of version v0 and this program of v1: stop it, and start this one [kubectl imoocpod run-controller -A]"},
-		"of an unknown version": {[]Loop{loop(Scope{}, "", 0)}, "a", "passed all kinds in all namespaces: " + alice + " []"},
+		"elsewhere":          {[]Loop{loop(Scope{Namespace: "b"}, "v1", 0)}, "a", "failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
+		"dead":               {[]Loop{loop(Scope{}, "v1", time.Minute)}, "a", "failed none runs for namespace a; the last was " + alice + ", not heard of since 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
+		"for one kind":       {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed none reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
+		"for one namespace":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed all kinds in namespace a: " + alice + " []\nfailed none runs for all namespaces [kubectl imoocpod run-controller -A]"},
+		"of another version": {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed all kinds in all namespaces: " + alice + "; it is of version v0 and this program of v1: stop it, and start this one [kubectl imoocpod run-controller -A]"},
+		"one that is to hold for ever": {[]Loop{eternal(20 * time.Second)}, "a",
+			"unknown all kinds in namespace a: " + alice + "; of its lease: it says that it holds for 596523h14m7s, it has not been renewed for 20s; another loop takes it over when it has seen no renewal for 1m0s []"},
+		"one that was to hold for ever": {[]Loop{eternal(time.Hour)}, "a",
+			"failed all kinds in namespace a: " + alice + "; of its lease: it says that it holds for 596523h14m7s, it has not been renewed for 1h0m0s; another loop takes it over when it has seen no renewal for 1m0s []\n" +
+				"failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
+		"one from the future": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Hour)}, "a",
+			"failed all kinds in namespace a: " + alice + "; of its lease: it says that it was renewed at 2026-01-02 16:04:05 UTC, which is yet to come; another loop takes it over when it has seen no renewal for 1m0s []\n" +
+				"failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
+		"one whose clock is ahead": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed all kinds in namespace a: " + alice + " []"},
+		"of an unknown version":    {[]Loop{loop(Scope{}, "", 0)}, "a", "passed all kinds in all namespaces: " + alice + " []"},
 	} {
 		var lines []string
 		for _, c := range CheckLoops(test.loops, kinds, test.namespace, "v1", now) {

@@ -174,11 +174,43 @@ func (l Loop) Annotations() map[string]string {
 	}
 }
 
-// Live says whether the loop runs as far as its lease tells. One that was
+// LongestLease is for how long a lease counts that is not renewed, whatever it
+// says: who may write it once shall not stop a loop for years.
+const LongestLease = time.Minute
+
+// Live reports whether the loop runs as far as its lease tells. One that was
 // killed is live until its last renewal has run out.
 func (l Loop) Live(now time.Time) bool {
-	return l.Holder != "" && now.Before(l.Renewed.Add(l.For))
+	return l.Holder != "" && now.Before(l.Renewed.Add(min(l.For, LongestLease))) && !l.renewedLater(now)
 }
+
+// renewedLater reports whether the lease says that it was renewed in the future,
+// by more than the clocks of two machines differ.
+func (l Loop) renewedLater(now time.Time) bool {
+	return l.Renewed.After(now.Add(LongestLease))
+}
+
+// doubts says what is odd about a lease that is held, "" for nothing. No loop of
+// this program writes one like that.
+func (l Loop) doubts(now time.Time) string {
+	var doubts []string
+	if l.renewedLater(now) {
+		doubts = append(doubts, "it says that it was renewed at "+l.Renewed.UTC().Format("2006-01-02 15:04:05 MST")+", which is yet to come")
+	}
+	if l.For > LongestLease {
+		doubts = append(doubts, fmt.Sprintf("it says that it holds for %s", l.For))
+		if ago := now.Sub(l.Renewed).Round(time.Second); ago > renewedWithin {
+			doubts = append(doubts, fmt.Sprintf("it has not been renewed for %s", ago))
+		}
+	}
+	if len(doubts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; of its lease: %s; another loop takes it over when it has seen no renewal for %s", strings.Join(doubts, ", "), LongestLease)
+}
+
+// renewedWithin is when the lease of a loop that lives has been renewed.
+const renewedWithin = 15 * time.Second
 
 // String says who it is, such as "alice on laptop (process 4711), since
 // 2026-01-02 15:04:05 UTC".

@@ -1,16 +1,18 @@
 package cmd
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -24,7 +26,7 @@ type loopLog struct {
 	// qualified makes lines for a person name the namespace.
 	qualified bool
 
-	mu      sync.Mutex
+	outputs []*output
 	lines   io.Writer
 	records *slog.Logger // nil: lines
 }
@@ -34,19 +36,61 @@ func (l *loopLog) addFlag(cmd *cobra.Command) {
 	cmd.Flags().Var(choice[string]{&l.format, `"human", "text" or "json"`}, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`)
 }
 
-// open begins the log. Records take in what client-go logs.
-func (l *loopLog) open(cmd *cobra.Command, lines, records io.Writer) error {
-	l.lines = lines
-	if l.format == "human" {
-		return nil
-	}
+// open begins the log. Lines go to one of the streams, and what client-go logs to
+// standard error; records take that in. Nothing waits for a stream to be read.
+// errOut is standard error for whoever else writes to it; close ends the log.
+func (l *loopLog) open(cmd *cobra.Command, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer, err error) {
 	verbosity, err := strconv.Atoi(cmd.Flags().Lookup("v").Value.String())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l.records = slog.New(l.handler(records, verbosity))
-	klog.SetSlogLogger(l.records)
-	return nil
+	toErr := l.output(streams.ErrOut, verbosity)
+	if l.format != "human" {
+		l.records = slog.New(l.handler(toErr, verbosity))
+		klog.SetSlogLogger(l.records)
+		return toErr, nil
+	}
+	if l.lines = toErr; !linesToErr {
+		l.lines = l.output(streams.Out, verbosity)
+	}
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(verbosity), textlogger.Output(escape.Writer(toErr))))
+	options := []klog.LoggerOption{klog.ContextualLogger(true)}
+	if sink, ok := logger.GetSink().(textlogger.KlogBufferWriter); ok {
+		options = append(options, klog.WriteKlogBuffer(sink.WriteKlogBuffer))
+	}
+	klog.SetLoggerWithOptions(logger, options...)
+	return toErr, nil
+}
+
+// output makes an output to a stream, which is closed with the log.
+func (l *loopLog) output(to io.Writer, verbosity int) *output {
+	o := newOutput(to, func(lines int) []byte {
+		text := fmt.Sprintf("%d lines were dropped because the output was blocked", lines)
+		if l.format == "human" {
+			return []byte(text + "\n")
+		}
+		var b bytes.Buffer
+		slog.New(l.handler(&b, verbosity)).Warn(text)
+		return b.Bytes()
+	})
+	l.outputs = append(l.outputs, o)
+	return o
+}
+
+// close writes what was said last.
+func (l *loopLog) close() {
+	for _, o := range l.outputs {
+		o.close()
+	}
+}
+
+// dropped counts the lines that nobody could be told.
+func (l *loopLog) dropped() float64 {
+	n := 0
+	for _, o := range l.outputs {
+		n += o.linesDropped()
+	}
+	return float64(n)
 }
 
 // handler writes records. What -v adds is of the level DEBUG, however far down it
@@ -112,9 +156,7 @@ func (l *loopLog) line(line controller.Line) {
 	case line.Namespace != metav1.NamespaceAll && l.qualified:
 		text = "namespace " + line.Namespace + ": " + text
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_ = say(l.lines, "%s", text) // a closed terminal must not stop the loop
+	_ = say(l.lines, "%s", text) // an output never fails
 }
 
 // nameInLine is the object of a line as it can be typed: a bare name is an

@@ -3,10 +3,12 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -105,14 +108,12 @@ which rights are missing is tried again later and does not stop the others.`,
 			if err := o.check(cmd); err != nil {
 				return err
 			}
-			lines := streams.Out
-			if o.dryRun {
-				lines = streams.ErrOut // the plans have the other
-			}
-			if err := o.log.open(cmd, lines, streams.ErrOut); err != nil {
+			warnings, err := o.log.open(cmd, streams, o.dryRun) // the plans of a dry run have standard output
+			if err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), c)
+			defer o.log.close()
+			return o.run(cmd.Context(), c, warnings)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
@@ -162,7 +163,7 @@ func (o *runControllerOptions) check(cmd *cobra.Command) error {
 	return o.serve.check(cmd)
 }
 
-func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
+func (o *runControllerOptions) run(ctx context.Context, c *clients, warnings io.Writer) error {
 	namespaces, err := o.namespaces(c)
 	if err != nil {
 		return err
@@ -172,12 +173,16 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients) error {
 		return err
 	}
 	c.connection.setPatient() // it waits for a server to come back
+	config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
 	o.clients, o.several = c, len(namespaces) > 1
 	o.log.qualified = o.several || o.allNamespaces
 	if err := o.announce(c, config.Host, namespaces); err != nil {
 		return err
 	}
 	o.metrics = controller.NewMetrics(o.version)
+	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records that were dropped because nobody read them.",
+	}, o.log.dropped))
 	stop, err := o.serve.serve(ctx, config, o.metrics, &o.health, o.log.say)
 	defer stop()
 	if err != nil {

@@ -2,8 +2,13 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The log as records: each names its object and the reconcile, -v=2 tells why
@@ -60,5 +65,48 @@ func TestLogFormat(t *testing.T) {
 	}
 	if strings.Contains(l.output(), token) || !strings.Contains(l.output(), "Authorization") {
 		t.Error("the log tells the token, or no headers at all")
+	}
+}
+
+// endless can be read for ever.
+type endless struct{}
+
+// Read gives whatever is there.
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// Output that nobody reads stops neither the loop nor its end.
+func TestBlockedOutput(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"human", "json"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			ns := newNamespace(t)
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if err := w.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(w, endless{}); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("the pipe was not filled: %v", err)
+			}
+			loop := exec.Command(cluster.pluginDir+"/kubectl-imoocpod", "run-controller", "-n", ns, "-v=8", "--log-format", format)
+			loop.Env, loop.Stdout, loop.Stderr = environment(), w, w
+			if err := loop.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_ = w.Close()
+			t.Cleanup(func() { _ = loop.Process.Kill() })
+			imoocpod(t, ns, "create", "foo", "--replicas", "3")
+			converged(t, ns, "foo", 3)
+			if err := loop.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			if err := loop.Wait(); err != nil {
+				t.Errorf("the loop ended with: %v", err)
+			}
+		})
 	}
 }

@@ -189,6 +189,7 @@ func (c *Controller) takeUp(d *declaration, there bool, run func(*owners)) {
 		return
 	}
 	if before != nil {
+		before.withdrawn.Store(true)
 		before.stop()
 		<-before.stopped
 	}

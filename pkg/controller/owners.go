@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,10 +21,12 @@ type owners struct {
 	kind   replica.Kind
 	client dynamic.NamespaceableResourceInterface
 	// declared says that a CRD declares the kind: stop ends its informer, and
-	// stopped is closed then.
-	declared bool
-	stop     context.CancelFunc
-	stopped  chan struct{}
+	// stopped is closed then. withdrawn says that the declaration is not in force any
+	// more: the cache stands still, and nothing is written by it.
+	declared  bool
+	stop      context.CancelFunc
+	stopped   chan struct{}
+	withdrawn atomic.Bool
 
 	mu    sync.RWMutex
 	store cache.Indexer

@@ -28,6 +28,9 @@ const cacheTimeout = time.Second
 // again without an event, zero for not.
 func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration, err error) {
 	owners := c.kinds.get(k.kind)
+	if owners != nil && owners.withdrawn.Load() {
+		return 0, nil // takeUp wakes the object when it knows what is in force
+	}
 	var obj *unstructured.Unstructured
 	if owners != nil {
 		obj = owners.get(k.namespace, k.name)
@@ -174,7 +177,7 @@ func (c *Controller) stillWanted(ctx context.Context, o *owners, obj *unstructur
 	return func() bool {
 		cached := o.get(obj.GetNamespace(), obj.GetName())
 		// A cache that is behind what was read has nothing to say against it.
-		if cached == nil || (!older(cached.GetResourceVersion(), obj.GetResourceVersion()) && differs(o.kind, cached, obj)) {
+		if o.withdrawn.Load() || cached == nil || (!older(cached.GetResourceVersion(), obj.GetResourceVersion()) && differs(o.kind, cached, obj)) {
 			return false
 		}
 		if c.clock.Now().Sub(read) < readAgain {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -361,4 +362,42 @@ func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 	eventually(t, "the loop says so", func() bool { return strings.Contains(l.output(), kind.CRD()+" is not declared any more") })
 	imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	converged(t, ns, "foo", 2)
+}
+
+// A declaration that is withdrawn while pods are created ends that with the
+// creates under way.
+func TestWithdrawnDeclarationCreatesNothing(t *testing.T) {
+	t.Parallel()
+	const group = "withdrawn.example.com"
+	crd := gadget(group)
+	kind := kindIn(t, crd)
+	installKind(t, kind, crd)
+	ns := newNamespace(t)
+	const wanted, first = 300, 20
+	var begun atomic.Int64
+	reached, withdrawn := make(chan struct{}), make(chan struct{})
+	l := startInnerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
+		func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
+				n := begun.Add(1)
+				if n == first {
+					close(reached)
+				}
+				if n >= first {
+					<-withdrawn
+				}
+			}
+			return next.RoundTrip(r)
+		})
+	template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}
+	newOwner(t, ns, kind, "foo", map[string]any{"size": int64(wanted), "pod": template})
+	<-reached
+	must(t, kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
+	eventually(t, "the loop says so", func() bool { return strings.Contains(l.output(), kind.CRD()+" is not declared any more") })
+	underWay, looks := begun.Load(), l.Reconciles()
+	close(withdrawn)
+	eventually(t, "the reconcile has ended, and the object is looked at again to be forgotten", func() bool { return l.Reconciles() > looks })
+	if all := begun.Load(); all > 2*underWay {
+		t.Errorf("%d creates were begun when the declaration was withdrawn, and %d in the end", underWay, all)
+	}
 }

@@ -91,6 +91,8 @@ type Controller struct {
 
 	line func(Line)
 
+	underWay underWay
+
 	looks   atomic.Int64
 	metrics *Metrics
 }
@@ -281,7 +283,9 @@ func (c *Controller) work(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
+			c.underWay.begin(k, c.clock.Now())
 			c.handle(ctx, k)
+			c.underWay.end(k)
 		}
 		c.queue.Done(k)
 	}

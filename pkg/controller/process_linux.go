@@ -2,6 +2,7 @@ package controller
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -20,6 +21,20 @@ func machine() string {
 	return strings.TrimSpace(string(boot)) + "/" + space
 }
 
-// alive says whether a process of this machine runs. One that ran under the
-// same number before cannot be told apart: the lease is waited for then.
-func alive(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
+// alive reports whether a process of this machine runs. One that ran under the
+// same number before cannot be told apart: the lease is waited for then. One that
+// has ended and that nobody has asked for yet, a zombie, runs no more.
+func alive(pid int) bool {
+	return syscall.Kill(pid, 0) != syscall.ESRCH && !ended(pid)
+}
+
+// ended reports whether a process is known to be a zombie.
+func ended(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	// The name of the program may hold anything; the state comes behind it.
+	_, state, found := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+	return found && (strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X"))
+}

@@ -1,0 +1,35 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	clk := clocktesting.NewFakePassiveClock(start)
+	c := &Controller{clock: clk}
+	foo, bar := key{"imoocpods.g", "a", "foo"}, key{"imoocpods.g", "a", "bar"}
+	stuck := func(at time.Duration, want string) {
+		t.Helper()
+		clk.SetTime(start.Add(at))
+		if got := c.Stuck(); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("after %s: %q, want %q", at, got, want)
+		}
+	}
+	stuck(0, "")
+	c.underWay.begin(foo, start)
+	c.underWay.begin(bar, start.Add(time.Minute))
+	stuck(stuckAfter-1, "")
+	stuck(stuckAfter, "imoocpods.g a/foo has not ended since 2026-01-02 15:04:05 UTC")
+	stuck(2*stuckAfter, "a/foo")
+	c.underWay.end(foo)
+	stuck(stuckAfter, "")
+	stuck(2*stuckAfter, "a/bar")
+	c.underWay.end(bar)
+	stuck(3*stuckAfter, "")
+}

@@ -439,7 +439,7 @@ func (w *world) mustSay(kind replica.Kind, obj *unstructured.Unstructured) {
 	}
 	for _, pod := range w.objects[podsResource] {
 		_, seen := pod.GetLabels()[apis.LabelOwner]
-		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == obj.GetUID() && (!seen || pod.GetDeletionTimestamp() != nil || ended(pod) || !ready(pod)) {
+		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == obj.GetUID() && (!seen || pod.GetDeletionTimestamp() != nil || hasEnded(pod) || !ready(pod)) {
 			return
 		}
 	}
@@ -465,7 +465,7 @@ func mend(w *world) {
 		if metav1.GetControllerOf(pod) == nil && !strings.Contains(pod.GetName(), "-labelled-") {
 			w.drop(podsResource, pod.GetNamespace(), pod.GetName())
 		}
-		if !ready(pod) && !ended(pod) && pod.GetDeletionTimestamp() == nil {
+		if !ready(pod) && !hasEnded(pod) && pod.GetDeletionTimestamp() == nil {
 			w.edit(podsResource, pod.GetNamespace(), pod.GetName(), func(pod *unstructured.Unstructured) { pod.Object["status"] = running(true) })
 		}
 	}

@@ -178,7 +178,7 @@ func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unst
 	view plan.View, found plan.Plan) (told plan.Plan, err error) {
 	told = found
 	for {
-		if found.WriteStatus {
+		if found.WriteStatus && !o.withdrawn.Load() {
 			now, err := w.writeStatus(ctx, o, obj, found.Status)
 			if err != nil {
 				return told, err

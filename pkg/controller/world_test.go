@@ -367,7 +367,7 @@ func (w *world) mine(owner *unstructured.Unstructured) []*unstructured.Unstructu
 	return pods
 }
 
-func ended(pod *unstructured.Unstructured) bool {
+func hasEnded(pod *unstructured.Unstructured) bool {
 	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
 	return phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed)
 }
@@ -402,7 +402,7 @@ func (w *world) holdCreate(is write, kind replica.Kind, owner *unstructured.Unst
 	}
 	live := int64(0)
 	for _, pod := range w.mine(owner) {
-		if !ended(pod) && !lost(pod) {
+		if !hasEnded(pod) && !lost(pod) {
 			live++
 		}
 	}
@@ -415,7 +415,7 @@ func (w *world) holdCreate(is write, kind replica.Kind, owner *unstructured.Unst
 // to replace one, of which a quarter may be out at a time.
 func (w *world) holdDelete(is write, kind replica.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
-	if gone.GetDeletionTimestamp() != nil || ended(gone) || w.takenLately(gone, owner) {
+	if gone.GetDeletionTimestamp() != nil || hasEnded(gone) || w.takenLately(gone, owner) {
 		return
 	}
 	least, _, ok := w.between(owner.GetUID())
@@ -429,7 +429,7 @@ func (w *world) holdDelete(is write, kind replica.Kind, owner *unstructured.Unst
 			continue
 		}
 		lately := w.takenLately(pod, owner)
-		if lately || pod.GetDeletionTimestamp() == nil && !ended(pod) {
+		if lately || pod.GetDeletionTimestamp() == nil && !hasEnded(pod) {
 			active++
 			if lately || ready(pod) {
 				readies++
@@ -588,7 +588,7 @@ func (w *world) amiss(kind replica.Kind, namespace, name string) string {
 		count++
 		hash := pod.GetLabels()[apis.LabelTemplateHash]
 		switch slot := pod.GetLabels()[apis.LabelSlot]; {
-		case ended(pod) || pod.GetDeletionTimestamp() != nil || !ready(pod):
+		case hasEnded(pod) || pod.GetDeletionTimestamp() != nil || !ready(pod):
 			return fmt.Sprintf("pod %s of %s is not ready", pod.GetName(), name)
 		case slots[slot]:
 			return fmt.Sprintf("two pods of %s are in slot %s", name, slot)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -138,7 +139,11 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 	l := Loop{
 		User: about[apis.AnnotationUser], Host: about[apis.AnnotationHost], Machine: about[apis.AnnotationMachine],
 		Version: about[apis.AnnotationVersion],
-		Scope:   Scope{Namespace: about[apis.AnnotationNamespace], Selector: about[apis.AnnotationSelector]},
+		Scope:   Scope{Namespace: lease.Namespace, Selector: about[apis.AnnotationSelector]},
+	}
+	// Whoever may write leases in a namespace can speak for that namespace alone.
+	if lease.Namespace == apis.LeaseNamespaceForAll && about[apis.AnnotationNamespace] == metav1.NamespaceAll {
+		l.Scope.Namespace = metav1.NamespaceAll
 	}
 	if pid, err := strconv.Atoi(about[apis.AnnotationPID]); err == nil {
 		l.PID = pid

@@ -8,6 +8,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 func TestLeaseOfScope(t *testing.T) {
@@ -68,11 +70,11 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 		Since: since, Renewed: since.Add(time.Minute), For: 15 * time.Second,
 	}
 	everything := Loop{Scope: Scope{Declared: true}}
-	if read := LoopOf(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Annotations: everything.Annotations()}}); !reflect.DeepEqual(read.Scope, everything.Scope) {
+	if read := LoopOf(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Annotations: everything.Annotations()}}); !reflect.DeepEqual(read.Scope, everything.Scope) {
 		t.Errorf("the scope of %s is read as %+v", everything.Scope, read.Scope)
 	}
 	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Annotations: want.Annotations()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Annotations: want.Annotations()},
 		Spec: coordinationv1.LeaseSpec{
 			HolderIdentity: &want.Holder, LeaseDurationSeconds: ptr.To[int32](15),
 			AcquireTime: &metav1.MicroTime{Time: want.Since}, RenewTime: &metav1.MicroTime{Time: want.Renewed},
@@ -90,6 +92,13 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	}
 	if !got.Live(want.Renewed.Add(14*time.Second)) || got.Live(want.Renewed.Add(15*time.Second)) {
 		t.Error("it must be live for 15 s from its last renewal, and no longer")
+	}
+	// Of other namespaces a lease can say nothing.
+	for namespace, said := range map[string]string{"a": "b", "kube-system": "kube-system", "b": ""} {
+		lease.Namespace, lease.Annotations[apis.AnnotationNamespace] = namespace, said
+		if got := LoopOf(lease).Scope.Namespace; got != namespace {
+			t.Errorf("a lease in %s that speaks of %q is taken for one of %q", namespace, said, got)
+		}
 	}
 	// What others made of a lease, or wrote into it, is read as far as it goes.
 	holder := "somebody"

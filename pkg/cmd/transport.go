@@ -257,7 +257,7 @@ type boundedBody struct {
 	io.ReadCloser
 	server string
 	held   *atomic.Int64
-	mine   int64
+	mine   atomic.Int64 // a watch is closed while it is read
 	lines  bool
 	// partRead, if there is one, is called for each part of the body.
 	partRead func()
@@ -274,9 +274,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.lines && bytes.IndexByte(p[:n], '\n') >= 0 {
 		b.release()
 	}
-	before := b.mine
-	b.mine += int64(n)
-	if b.partRead != nil && before/partBytes < b.mine/partBytes {
+	mine := b.mine.Add(int64(n))
+	if b.partRead != nil && (mine-int64(n))/partBytes < mine/partBytes {
 		b.partRead()
 	}
 	if b.held.Add(int64(n)) > maxResponseBytes {
@@ -285,10 +284,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *boundedBody) release() {
-	b.held.Add(-b.mine)
-	b.mine = 0
-}
+func (b *boundedBody) release() { b.held.Add(-b.mine.Swap(0)) }
 
 // Close ends the request.
 func (b *boundedBody) Close() error {

@@ -76,7 +76,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, cmd.ErrFailed):
+	case errors.Is(err, cmd.ErrFailed), errors.Is(err, cmd.ErrPaused):
 		return exitFailed
 	case errors.Is(err, cmd.ErrReverted):
 		return exitReverted

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,10 +59,6 @@ type awaited struct {
 	// the version of it that the wait begins with: older ones prove nothing.
 	uid   types.UID
 	since string
-	// counts says that the kind does not tell how many pods are ready, so that
-	// where none are found there is only what kubectl waits for: how many it
-	// says there are.
-	counts bool
 	// reached, if there is one, is told when all goals are.
 	reached func(sight) error
 }
@@ -122,13 +119,6 @@ func (a *awaiter) await(ctx context.Context, all []awaited) []error {
 func (a *awaiter) awaitOne(ctx context.Context, w awaited) error {
 	var last sight
 	for i, g := range w.goals {
-		if g.below && !w.counts {
-			told, err := tellsReady(a.clients, w.target.kind)
-			if err != nil {
-				return err
-			}
-			w.counts = !told
-		}
 		var err error
 		if last, err = a.awaitGoal(ctx, w, g, i == len(w.goals)-1); err != nil {
 			return err
@@ -160,9 +150,15 @@ func (a *awaiter) awaitGoal(ctx context.Context, w awaited, g goal, isLast bool)
 		case a.limits.once:
 			return false, 0, ErrTimeout
 		}
+		if s.report.Verdict == status.Paused && !patience.Endless && !(g.counts && s.report.Counts) {
+			return false, 0, paused(s)
+		}
 		over, again := patience.Look(s.report, s.at)
 		if over {
 			return false, 0, failed(s)
+		}
+		if again == 0 && g.below && doubtful(s.report.ReasonCode) {
+			again = pause
 		}
 		return false, again, nil
 	})
@@ -175,7 +171,7 @@ func (a *awaiter) awaitGoal(ctx context.Context, w awaited, g goal, isLast bool)
 			seen = last.state()
 		}
 		return sight{}, fmt.Errorf("wait for %s %s: %w; last seen: %s", w.target, g.what, err, seen)
-	case errors.Is(err, ErrFailed), errors.Is(err, ErrReverted), errors.Is(err, ErrGone), apierrors.IsNotFound(err):
+	case errors.Is(err, ErrFailed), errors.Is(err, ErrPaused), errors.Is(err, ErrReverted), errors.Is(err, ErrGone), apierrors.IsNotFound(err):
 		return sight{}, err // it says which object, and what of it
 	}
 	return sight{}, fmt.Errorf("wait for %s %s: %w", w.target, g.what, err)
@@ -184,6 +180,19 @@ func (a *awaiter) awaitGoal(ctx context.Context, w awaited, g goal, isLast bool)
 // failed says of an object why it will not become ready without help.
 func failed(s sight) error {
 	return fmt.Errorf("%s has %w: %s", s.target, ErrFailed, printer.Failure(s.report, s.at))
+}
+
+// paused says of an object what keeps it, and who must act.
+func paused(s sight) error {
+	return fmt.Errorf("%s is %w: %s", s.target, ErrPaused, printer.Failure(s.report, s.at))
+}
+
+// doubtful reports whether what a verdict rests on is about objects that no watch
+// tells of: those are looked at again soon.
+func doubtful(code status.Code) bool {
+	return slices.Contains([]status.Code{
+		status.CodeChildNotReady, status.CodeStatusBehind, status.CodeChangeNotSeen, status.CodeCannotTell, status.CodeConditionFalse,
+	}, code)
 }
 
 func (a *awaiter) tell(s sight) {

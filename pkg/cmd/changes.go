@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -43,6 +42,7 @@ func (a *awaiter) watch(ctx context.Context, w awaited, g goal, see func(sight) 
 	running.Go(func() { stop(changes.ofObject(ctx, w.target.objects(client), w)) })
 
 	var again <-chan time.Time
+	var since sightings
 	looked := false
 	for below := g.below; ; {
 		select {
@@ -57,7 +57,7 @@ func (a *awaiter) watch(ctx context.Context, w awaited, g goal, see func(sight) 
 			running.Go(func() { changes.below(ctx, client, w.target, obj) })
 		}
 		begun := time.Now()
-		s, err := a.look(ctx, w, g, obj)
+		s, err := a.look(ctx, w, g, obj, &since)
 		var done bool
 		next := pause
 		if err == nil {
@@ -85,8 +85,25 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
+// sightings are what a wait remembers of its looks at a target since the last
+// change of the spec.
+type sightings struct {
+	first *status.Evidence
+	acted bool
+}
+
+// add notes on a look whether the controller has written since the first one.
+func (s *sightings) add(e *status.Evidence) {
+	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
+		first := *e
+		s.first, s.acted = &first, false
+	}
+	s.acted = s.acted || status.Acted(*s.first, *e)
+	e.Acted = s.acted
+}
+
 // look makes the model of a target whose object has been seen.
-func (a *awaiter) look(ctx context.Context, w awaited, g goal, obj *unstructured.Unstructured) (sight, error) {
+func (a *awaiter) look(ctx context.Context, w awaited, g goal, obj *unstructured.Unstructured, since *sightings) (sight, error) {
 	t := w.target
 	t.obj = obj
 	s := sight{target: t, at: time.Now()}
@@ -101,10 +118,8 @@ func (a *awaiter) look(ctx context.Context, w awaited, g goal, obj *unstructured
 			err = lookAround(ctx, a.clients, &e)
 		}
 		if err == nil {
+			since.add(&e)
 			s.report = status.NewReport(e)
-			if w.counts {
-				err = a.countOnly(ctx, &s)
-			}
 		}
 		if !apierrors.IsForbidden(err) || !t.kind.Shipped() {
 			break
@@ -117,46 +132,6 @@ func (a *awaiter) look(ctx context.Context, w awaited, g goal, obj *unstructured
 		}
 	}
 	return s, err
-}
-
-// countOnly judges an object that has no pods of its own by the count of its
-// /scale.
-func (a *awaiter) countOnly(ctx context.Context, s *sight) error {
-	if len(s.report.Pods) > 0 || s.report.Verdict == status.Ready {
-		return nil
-	}
-	client, err := a.clients.dynamic()
-	if err != nil {
-		return err
-	}
-	scale, err := replica.GetScale(ctx, s.objects(client), s.name)
-	if err != nil {
-		return nil //nolint:nilerr // there is no such count
-	}
-	o, err := facts(ctx, a.clients, client, s.target)
-	if err != nil {
-		return err
-	}
-	o.Current, o.Ready, o.Uncounted = scale.Status.Replicas, scale.Status.Replicas, false
-	s.report = status.NewReport(status.Evidence{Object: o, Now: s.at})
-	return nil
-}
-
-// tellsReady says whether a kind's status tells how many pods are ready. A
-// built-in kind's does, and leaves the field out where there are none.
-func tellsReady(c *clients, kind replica.Kind) (bool, error) {
-	if kind.Shipped() || kind.BuiltIn() {
-		return true, nil
-	}
-	finder, err := c.finder()
-	if err != nil {
-		return false, err
-	}
-	schema, err := finder.Schema(kind)
-	if err != nil {
-		return false, err
-	}
-	return replica.TellsReady(schema), nil
 }
 
 // changes collects what watches tell about one target.

@@ -52,7 +52,8 @@ func family(ctx context.Context, c *clients, t target, e *status.Evidence) error
 // podSelector selects the pods of an object that this program makes itself. The
 // pods of others are found among all.
 func podSelector(kind replica.Kind, uid types.UID) string {
-	if kind.Recipe.Plan == replica.PlanPods || kind.Recipe.Plan == replica.PlanNodes {
+	// Objects of a kind that is declared may have pods of an earlier controller.
+	if kind.Shipped() && (kind.Recipe.Plan == replica.PlanPods || kind.Recipe.Plan == replica.PlanNodes) {
 		return apis.LabelOwner + "=" + string(uid)
 	}
 	return ""
@@ -70,7 +71,9 @@ func between(ctx context.Context, c *clients, t target, e *status.Evidence) erro
 		k.see(metav1.GetControllerOfNoCopy(&e.Pods[i]))
 	}
 	e.Children = k.climb(ctx)
-	if len(status.NewReport(*e).Pods) == 0 {
+	others := !t.kind.Reconciled() && !t.kind.BuiltIn()
+	if others || len(status.NewReport(*e).Pods) == 0 {
+		// A child without pods is seen by nothing but itself.
 		for _, gvk := range podMakers() {
 			k.add(gvk)
 		}

@@ -32,6 +32,8 @@ func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
 var (
 	// ErrFailed: the object will not become ready without help.
 	ErrFailed = errors.New("failed")
+	// ErrPaused: the object is held, and somebody must let it go on.
+	ErrPaused = errors.New("paused")
 	// ErrNotReady: the object is not ready, and may become so.
 	ErrNotReady = errors.New("not ready")
 	// ErrTimeout: what was waited for did not come in time.

@@ -6,58 +6,55 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // facts reads from a target, whose object has been read, what a verdict is made
-// of. Of kinds that this program does not know, the schema tells what is to be
-// expected of the status, and the desired count is looked for where it lives.
+// of. Of kinds that this program does not reconcile, the facts of the kind tell
+// what is to be expected of the status, and the desired count is looked for where
+// it lives.
 func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) (status.Object, error) {
-	o, err := t.kind.Facts(t.obj)
-	if err != nil || t.kind.Reconciled() {
-		return o, err
+	if t.kind.Reconciled() {
+		return t.kind.Facts(t.obj)
 	}
 	finder, err := c.finder()
 	if err != nil {
+		return status.Object{}, err
+	}
+	if known, err := finder.StatusFacts(ctx, t.kind, nil); err == nil && t.kind.BuiltIn() && len(known.Desired) > 0 {
+		o, err := t.kind.Read(t.obj, known)
+		known.Settle(&o, t.obj, nil)
 		return o, err
 	}
-	if o.Untracked || o.Uncounted {
-		if err := expect(finder, t.kind, &o); err != nil {
-			// Without it, what is there is taken for all that there could be.
-			klog.FromContext(ctx).V(1).Info("The schema of a kind is left out", "kind", t.kind, "err", err)
-		}
-	}
-	return o, wanted(ctx, finder, client, t, &o)
-}
-
-// expect adds what the schema of a kind says of its status.
-func expect(finder *replica.Finder, kind replica.Kind, o *status.Object) error {
-	served, err := finder.Serves(kind, "status")
-	if err != nil {
-		return err
-	}
-	schema, err := finder.Schema(kind)
-	if err != nil {
-		return err
-	}
-	kind.Expect(o, schema, served)
-	return nil
-}
-
-// wanted finds the desired count where it lives.
-func wanted(ctx context.Context, finder *replica.Finder, client dynamic.Interface, t target, o *status.Object) error {
 	field, err := finder.Find(ctx, t.kind, t.obj, t.path)
 	var unknown *replica.UnknownFieldError
-	switch {
-	case errors.As(err, &unknown):
-		o.NoCount = true
-		return nil
-	case err != nil:
-		return err
+	if err != nil && !errors.As(err, &unknown) {
+		return status.Object{}, err
 	}
+	known, err := finder.StatusFacts(ctx, t.kind, field.Path)
+	if err != nil {
+		return status.Object{}, err
+	}
+	o, err := t.kind.Read(t.obj, known)
+	if err != nil {
+		return o, err
+	}
+	switch {
+	case len(known.Desired) > 0:
+		// The controller says how many are wanted.
+	case unknown != nil:
+		o.NoCount = true
+	default:
+		err = wanted(ctx, client, t, field, &o)
+	}
+	known.Settle(&o, t.obj, field.Path)
+	return o, err
+}
+
+// wanted reads the desired count where it lives.
+func wanted(ctx context.Context, client dynamic.Interface, t target, field replica.Field, o *status.Object) error {
 	if field.Path != nil {
 		n, found, err := field.Path.Get(t.obj.Object)
 		o.Desired, o.NoCount = int32(n), !found //nolint:gosec // a count of pods
@@ -71,6 +68,6 @@ func wanted(ctx context.Context, finder *replica.Finder, client dynamic.Interfac
 	if err != nil {
 		return err
 	}
-	o.Desired = scale.Spec.Replicas
+	o.Desired, o.Told, o.Selects = scale.Spec.Replicas, &scale.Status.Replicas, scale.Status.Selector != ""
 	return nil
 }

@@ -2,9 +2,7 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -12,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -26,6 +23,9 @@ type goal struct {
 	below bool
 	// fails says that an object which has failed will not come to it.
 	fails bool
+	// counts says that the number of pods is all that matters: an object may come to
+	// it while a new template waits for somebody.
+	counts bool
 	// met says of a sight whether it is what is waited for. An error ends the
 	// wait: it will not come any more.
 	met func(ctx context.Context, s sight) (bool, error)
@@ -42,6 +42,7 @@ func ready() goal {
 // of it, and is ready. Another count is another's doing.
 func scaled(c *clients, field replica.Field, done written) goal {
 	g := ready()
+	g.counts = true
 	g.met = present(func(ctx context.Context, s sight) (bool, error) {
 		now, manager := int64(s.report.Replicas.Desired), ""
 		path := field.Path
@@ -60,7 +61,9 @@ func scaled(c *clients, field replica.Field, done written) goal {
 		if now != int64(done.replicas) {
 			return false, reverted(ctx, c, s.target, done.replicas, now, manager)
 		}
-		return s.report.Verdict == status.Ready, nil
+		r := s.report.Replicas
+		waits := s.report.Verdict == status.Paused && s.report.Counts && r.Current == r.Desired && r.Ready == r.Desired
+		return s.report.Verdict == status.Ready || waits, nil
 	})
 	return g
 }
@@ -75,7 +78,8 @@ func replaced(old []status.Pod) goal {
 		left := slices.ContainsFunc(s.report.Pods, func(pod status.Pod) bool {
 			return slices.ContainsFunc(old, func(o status.Pod) bool { return o.UID == pod.UID })
 		})
-		return !left && s.report.Verdict == status.Ready, nil
+		// New pods are a proof that the controller has seen the change.
+		return !left && (s.report.Verdict == status.Ready || s.report.ReasonCode == status.CodeChangeNotSeen), nil
 	})
 	return g
 }
@@ -183,64 +187,13 @@ func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
 // parsePathGoal reads EXPRESSION[=VALUE]: the goal that what the JSONPath
 // expression finds in an object has the value, or is there at all.
 func parsePathGoal(word string) (func() goal, error) {
-	expression, value := cutValue(word)
-	if _, err := printer.ParseJSONPath(expression); err != nil {
+	expression, err := replica.ParseExpression(word)
+	if err != nil {
 		return nil, err
 	}
-	if value != nil && *value == "" {
-		return nil, errors.New("jsonpath has to have a value after the equal sign, as in jsonpath={.status.readyReplicas}=3")
-	}
 	return func() goal {
-		path, err := printer.ParseJSONPath(expression) // its state is of one use
-		what := "to have " + expression
-		if value != nil {
-			what += "=" + *value
-		}
-		return goal{what: what, done: "so", met: present(func(_ context.Context, s sight) (bool, error) {
-			if err != nil {
-				return false, err
-			}
-			results, err := path.FindResults(s.obj.Object)
-			if err != nil {
-				return false, err
-			}
-			return holds(results, value)
+		return goal{what: "to have " + expression.String(), done: "so", met: present(func(_ context.Context, s sight) (bool, error) {
+			return expression.Holds(s.obj.Object)
 		})}
 	}, nil
-}
-
-// cutValue cuts EXPRESSION=VALUE at the equal sign that is not one of two, as
-// in a filter. No value is nil.
-func cutValue(word string) (expression string, value *string) {
-	for i := 0; i < len(word); i++ {
-		if word[i] != '=' {
-			continue
-		}
-		if i+1 < len(word) && word[i+1] == '=' {
-			i++
-			continue
-		}
-		v := strings.Trim(word[i+1:], "'\"")
-		return word[:i], &v
-	}
-	return word, nil
-}
-
-// holds says whether what a JSONPath expression found is the one value, or one
-// value at all.
-func holds(results [][]reflect.Value, value *string) (bool, error) {
-	switch {
-	case len(results) == 0 || len(results[0]) == 0:
-		return false, nil
-	case len(results) > 1 || len(results[0]) > 1:
-		return false, errors.New("the jsonpath expression matches more than one value")
-	case value == nil:
-		return true, nil
-	}
-	found := results[0][0].Interface()
-	switch found.(type) {
-	case map[string]any, []any:
-		return false, errors.New("the jsonpath expression leads to an object or a list, which has no value to compare")
-	}
-	return strings.TrimSpace(fmt.Sprint(found)) == strings.TrimSpace(*value), nil
 }

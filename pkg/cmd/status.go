@@ -279,6 +279,8 @@ func verdicts(reports []status.Report) []error {
 		what := r.Metadata.Type + "/" + r.Metadata.Name
 		switch r.Verdict {
 		case status.Ready:
+		case status.Paused:
+			errs = append(errs, fmt.Errorf("%s is %w: %s", what, ErrPaused, r.Reason))
 		case status.Failed:
 			errs = append(errs, fmt.Errorf("%s has %w: %s", what, ErrFailed, escape.Line(r.Reason)))
 		default:

@@ -135,7 +135,7 @@ func (f frame) list() []line {
 }
 
 func urgency(r status.Report) int {
-	return slices.Index([]status.Verdict{status.Failed, status.NotReconciled, status.Progressing, status.Deleted, status.Ready}, r.Verdict)
+	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Ready}, r.Verdict)
 }
 
 // look is how a verdict is shown: a sign and a colour.

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,36 +22,19 @@ func readyFields() []string {
 
 func updatedFields() []string { return []string{"updatedReplicas", "updatedNumberScheduled"} }
 
-// TellsReady says whether a kind's status, as its schema has it, tells how many
-// pods are ready: then it is none where the field is absent.
-func TellsReady(schema map[string]any) bool {
-	status := fields(schema, "properties", "status")
-	status = fields(resolved(schema, status), "properties")
-	return slices.ContainsFunc(readyFields(), func(name string) bool { return fields(status, name)["type"] == "integer" })
-}
-
-// Expect adds to the facts of an object what the schema of its kind says of its
-// status, where the object itself says nothing: that its controller tells which
-// generation it saw, or writes conditions, or counts the pods that are ready.
-// Where /status is not served, a status may be anybody's.
-func (k Kind) Expect(o *status.Object, schema map[string]any, statusServed bool) {
-	declared := fields(resolved(schema, fields(schema, "properties", "status")), "properties")
-	if !statusServed || len(declared) == 0 {
-		return
-	}
-	switch {
-	case !o.Untracked:
-	case declared["observedGeneration"] != nil:
-		o.Untracked = false
-	default:
-		// Built-in kinds without the one have conditions for single occasions.
-		o.Conditioned = declared["conditions"] != nil && !k.BuiltIn()
-	}
-	o.Uncounted = o.Uncounted && !TellsReady(schema)
-}
-
-// Facts reads from an object what a verdict is made of.
+// Facts reads from an object what a verdict is made of, with what can be known of
+// its kind without asking a server.
 func (k Kind) Facts(obj *unstructured.Unstructured) (status.Object, error) {
+	facts, err := NewStatusFacts(k, KindSource{}, nil)
+	if err != nil {
+		return status.Object{}, err
+	}
+	return k.Read(obj, facts)
+}
+
+// Read reads from an object what a verdict is made of. The desired count is taken
+// from where the convention has it; who knows better sets it before Judge.
+func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Object, error) {
 	o := status.Object{
 		Type:       k.String(),
 		Resource:   k.CRD(),
@@ -81,29 +63,18 @@ func (k Kind) Facts(obj *unstructured.Unstructured) (status.Object, error) {
 	if err != nil {
 		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
 	}
-	if o.Conditions, err = conditions(told); err != nil && !o.Foreign {
-		// Other kinds may have something else under that name.
+	if o.Foreign {
+		o.Conditions = someConditions(told)
+		o.BuiltIn = k.BuiltIn()
+		facts.read(&o, obj.Object)
+		return o, nil
+	}
+	if o.Conditions, err = conditions(told); err != nil {
 		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
 	}
-	seen, tracked := firstInteger(told, "observedGeneration")
-	o.ObservedGeneration = seen
-	if o.Foreign {
-		o.Untracked = !tracked
-		k.guess(&o, obj, told)
-	} else {
-		k.read(&o, obj)
-	}
+	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
+	k.read(&o, obj)
 	return o, nil
-}
-
-// guess reads counts where kinds usually have them.
-func (k Kind) guess(o *status.Object, obj *unstructured.Unstructured, told map[string]any) {
-	current, _ := firstInteger(told, currentFields()...)
-	ready, counted := firstInteger(told, readyFields()...)
-	o.Current, o.Ready, o.Uncounted = pods(current), pods(ready), !counted
-	if updated, told := firstInteger(told, updatedFields()...); told && rollsOut(obj) {
-		o.Updated = new(pods(updated))
-	}
 }
 
 // read reads counts from where the kind's recipe has them written.
@@ -141,38 +112,6 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 		// one that has no other field.
 		o.Untracked, o.Uncounted = true, true
 	}
-}
-
-// rollsOut says whether an object replaces its pods by itself until all are of
-// the newest template: a StatefulSet or DaemonSet may be told to do otherwise.
-func rollsOut(obj *unstructured.Unstructured) bool {
-	strategy, _, _ := unstructured.NestedString(obj.Object, "spec", "updateStrategy", "type")
-	partition, _, _ := unstructured.NestedInt64(obj.Object, "spec", "updateStrategy", "rollingUpdate", "partition")
-	return strategy != "OnDelete" && partition == 0
-}
-
-// Child reads from an object that stands between another and its pods what a
-// report needs of it.
-func Child(obj *unstructured.Unstructured) status.Child {
-	child := status.Child{Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID()}
-	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-		child.Controller = ref.UID
-	}
-	told, _, err := unstructured.NestedMap(obj.Object, "status")
-	if err != nil {
-		return child
-	}
-	if desired, found, err := unstructured.NestedInt64(obj.Object, "spec", "replicas"); found && err == nil {
-		child.Desired = new(pods(desired))
-	} else if desired, found := firstInteger(told, "desiredNumberScheduled"); found {
-		child.Desired = new(pods(desired))
-	}
-	if child.Desired != nil {
-		ready, _ := firstInteger(told, readyFields()...)
-		child.Ready = new(pods(ready))
-	}
-	child.Conditions, _ = conditions(told) // what is none proves nothing
-	return child
 }
 
 // pods is a number of pods, of which the schema says that it fits.

@@ -6,8 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 func TestDesired(t *testing.T) {
@@ -117,7 +115,7 @@ func TestFactsOfOtherKinds(t *testing.T) {
 	}{
 		"as a Deployment":       {map[string]any{"observedGeneration": int64(2), "replicas": int64(3), "readyReplicas": int64(2), "availableReplicas": int64(1)}, told{3, 2, false, false}},
 		"as a DaemonSet":        {map[string]any{"observedGeneration": int64(2), "currentNumberScheduled": int64(3), "numberReady": int64(2)}, told{3, 2, false, false}},
-		"available alone":       {map[string]any{"availableReplicas": int64(1)}, told{0, 1, true, false}},
+		"available alone":       {map[string]any{"availableReplicas": int64(1)}, told{1, 1, true, false}}, // at least that many are there
 		"no count of the ready": {map[string]any{"replicas": int64(3)}, told{3, 0, true, true}},
 		"other words":           {map[string]any{"clusterSize": int64(3), "readyNodes": int64(3)}, told{3, 3, true, false}},
 		"words for a person":    {map[string]any{"ready": "3/3", "replicas": "three"}, told{0, 0, true, true}},
@@ -170,28 +168,6 @@ func TestFactsOfShippedKinds(t *testing.T) {
 	}
 }
 
-func TestRollsOut(t *testing.T) {
-	t.Parallel()
-	kind := Kind{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, Kind: "StatefulSet", Singular: "statefulset"}
-	for name, test := range map[string]struct {
-		strategy map[string]any
-		told     bool
-	}{
-		"no strategy": {nil, true},
-		"rolling":     {map[string]any{"type": "RollingUpdate"}, true},
-		"by hand":     {map[string]any{"type": "OnDelete"}, false},
-		"in part":     {map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(2)}}, false},
-	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}, "status": map[string]any{"updatedReplicas": int64(1)}}}
-		if test.strategy != nil {
-			obj.Object["spec"] = map[string]any{"updateStrategy": test.strategy}
-		}
-		if o, err := kind.Facts(obj); err != nil || (o.Updated != nil) != test.told {
-			t.Errorf("%s: updated is %v (%v)", name, o.Updated, err)
-		}
-	}
-}
-
 func TestChild(t *testing.T) {
 	t.Parallel()
 	child := Child(&unstructured.Unstructured{Object: map[string]any{
@@ -207,70 +183,5 @@ func TestChild(t *testing.T) {
 	}
 	if none := Child(&unstructured.Unstructured{Object: map[string]any{"status": "what"}}); none.Desired != nil || none.Controller != "" {
 		t.Errorf("got %+v", none)
-	}
-}
-
-func TestTellsReady(t *testing.T) {
-	t.Parallel()
-	status := func(names ...string) map[string]any {
-		properties := map[string]any{}
-		for _, name := range names {
-			properties[name] = map[string]any{"type": "integer"}
-		}
-		return map[string]any{"properties": map[string]any{"status": map[string]any{"properties": properties}}}
-	}
-	if !TellsReady(status("replicas", "readyReplicas")) || !TellsReady(status("availableReplicas")) {
-		t.Error("a status that tells how many are ready was not seen")
-	}
-	if TellsReady(status("replicas")) || TellsReady(nil) || TellsReady(map[string]any{}) {
-		t.Error("a status that tells nothing was taken for one that does")
-	}
-}
-
-// What a schema declares and an object lacks has not been written yet.
-func TestExpect(t *testing.T) {
-	t.Parallel()
-	custom := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
-	builtIn := Kind{Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, Kind: "Job", Singular: "job"}
-	declares := func(names ...string) map[string]any {
-		properties := map[string]any{}
-		for _, name := range names {
-			properties[name] = map[string]any{"type": "integer"}
-		}
-		return map[string]any{"properties": map[string]any{"status": map[string]any{"properties": properties}}}
-	}
-	referring := map[string]any{
-		"properties": map[string]any{"status": map[string]any{"allOf": []any{map[string]any{"$ref": "#/components/schemas/LampStatus"}}}},
-		partsKey:     map[string]any{"LampStatus": map[string]any{"properties": map[string]any{"observedGeneration": map[string]any{"type": "integer"}}}},
-	}
-	words := declares("ready")
-	fields(words, "properties", "status", "properties", "ready")["type"] = "string"
-	type expected struct{ untracked, conditioned, uncounted bool }
-	nothing := expected{true, false, true}
-	for name, test := range map[string]struct {
-		kind   Kind
-		schema map[string]any
-		served bool
-		want   expected
-	}{
-		"a generation":                    {custom, declares("observedGeneration", "conditions"), true, expected{false, false, true}},
-		"a generation, in a part":         {custom, referring, true, expected{false, false, true}},
-		"conditions":                      {custom, declares("conditions"), true, expected{true, true, true}},
-		"conditions of a built-in kind":   {builtIn, declares("conditions"), true, nothing},
-		"a count":                         {custom, declares("readyReplicas"), true, expected{true, false, false}},
-		"words for a person":              {custom, words, true, nothing},
-		"nothing":                         {custom, declares(), true, nothing},
-		"all, but anybody may write them": {custom, declares("observedGeneration", "conditions", "readyReplicas"), false, nothing},
-		"no schema":                       {custom, nil, true, nothing},
-	} {
-		o := status.Object{Untracked: true, Uncounted: true}
-		test.kind.Expect(&o, test.schema, test.served)
-		if got := (expected{o.Untracked, o.Conditioned, o.Uncounted}); got != test.want {
-			t.Errorf("%s: %+v, want %+v", name, got, test.want)
-		}
-	}
-	told := status.Object{}
-	if custom.Expect(&told, declares("conditions"), true); told.Conditioned {
-		t.Error("an object that tells its generation is expected to have conditions, too")
 	}
 }

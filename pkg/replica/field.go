@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
 )
 
 // Field is where the replica count of a kind lives.
@@ -65,20 +66,26 @@ type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
 
-	crds, schemas remembered
+	crds, schemas, facts remembered
 }
 
-// remembered keeps what was asked of each kind, by its GroupVersionKind. An error
-// is not kept.
+// remembered keeps what was asked of each kind, by its GroupVersionKind and a
+// part of it. An error is not kept.
 type remembered struct{ answers sync.Map }
 
-func (r *remembered) ask(kind Kind, ask func() (any, error)) (any, error) {
-	if answer, known := r.answers.Load(kind.GroupVersionKind()); known {
+type question struct {
+	kind schema.GroupVersionKind
+	part string
+}
+
+func (r *remembered) ask(kind Kind, part string, ask func() (any, error)) (any, error) {
+	key := question{kind.GroupVersionKind(), part}
+	if answer, known := r.answers.Load(key); known {
 		return answer, nil
 	}
 	answer, err := ask()
 	if err == nil {
-		r.answers.Store(kind.GroupVersionKind(), answer)
+		r.answers.Store(key, answer)
 	}
 	return answer, err
 }
@@ -169,7 +176,7 @@ func (f *Finder) Declare(ctx context.Context, kind Kind) (Kind, error) {
 // crd reads the CRD of a kind: nil for built-in kinds, and where this user may
 // not read CRDs.
 func (f *Finder) crd(ctx context.Context, kind Kind) (*unstructured.Unstructured, error) {
-	answer, err := f.crds.ask(kind, func() (any, error) { return f.readCRD(ctx, kind) })
+	answer, err := f.crds.ask(kind, "", func() (any, error) { return f.readCRD(ctx, kind) })
 	crd, _ := answer.(*unstructured.Unstructured)
 	return crd, err
 }
@@ -204,6 +211,59 @@ func scalePath(crd *unstructured.Unstructured, kind Kind) *Path {
 	return &path
 }
 
+// StatusFacts works out what the status of a kind's objects can tell, where the
+// count lives at a path; nil where that is not known.
+func (f *Finder) StatusFacts(ctx context.Context, kind Kind, count *Path) (StatusFacts, error) {
+	if kind.BuiltIn() {
+		return NewStatusFacts(kind, KindSource{}, count)
+	}
+	at := ""
+	if count != nil {
+		at = count.String()
+	}
+	answer, err := f.facts.ask(kind, at, func() (any, error) {
+		source, err := f.source(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		facts, err := NewStatusFacts(kind, source, count)
+		if err != nil {
+			return nil, fmt.Errorf("the CRD %s: %w", kind.CRD(), err)
+		}
+		return facts, nil
+	})
+	facts, _ := answer.(StatusFacts)
+	return facts, err
+}
+
+// source reads what the server tells of a custom kind. Who may not read its CRD
+// learns the schema from the OpenAPI document.
+func (f *Finder) source(ctx context.Context, kind Kind) (KindSource, error) {
+	crd, err := f.crd(ctx, kind)
+	if err != nil {
+		return KindSource{}, err
+	}
+	if crd == nil {
+		served, err := f.Serves(kind, "status")
+		if err != nil {
+			return KindSource{}, err
+		}
+		schema, err := f.Schema(kind)
+		if err != nil {
+			klog.FromContext(ctx).V(1).Info("The schema of a kind is left out", "kind", kind, "err", err)
+		}
+		return KindSource{Schema: schema, StatusServed: served}, nil
+	}
+	version := crdVersion(crd, kind.Resource.Version)
+	source := KindSource{Schema: fields(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
+	source.StatusServed = fields(version, "subresources", "status") != nil
+	scale := fields(version, "subresources", "scale")
+	source.SpecPath, _ = scale["specReplicasPath"].(string)
+	source.StatusPath, _ = scale["statusReplicasPath"].(string)
+	source.SelectorPath, _ = scale["labelSelectorPath"].(string)
+	return source, nil
+}
+
 func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, v := range versions {
@@ -217,7 +277,7 @@ func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
 // Schema reads the OpenAPI v3 schema of a kind, which every authenticated user
 // may.
 func (f *Finder) Schema(kind Kind) (map[string]any, error) {
-	answer, err := f.schemas.ask(kind, func() (any, error) { return f.readSchema(kind) })
+	answer, err := f.schemas.ask(kind, "", func() (any, error) { return f.readSchema(kind) })
 	schema, _ := answer.(map[string]any)
 	return schema, err
 }

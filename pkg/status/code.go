@@ -33,6 +33,22 @@ const (
 	// CodeConditionFalse: the counts are right, and a condition of the object says
 	// that it is not ready.
 	CodeConditionFalse Code = "ConditionFalse"
+	// CodeChildNotReady: the counts of the object are right, and something that it
+	// owns is not ready.
+	CodeChildNotReady Code = "ChildNotReady"
+	// CodeChangeNotSeen: nothing shows whether the controller has seen the last
+	// change.
+	CodeChangeNotSeen Code = "ChangeNotSeen"
+	// CodeCannotTell: nothing counts what is ready.
+	CodeCannotTell Code = "CannotTell"
+	// CodePaused: somebody has paused it.
+	CodePaused Code = "Paused"
+	// CodeWaitingForPromotion: a new version waits for somebody to promote it.
+	CodeWaitingForPromotion Code = "WaitingForPromotion"
+	// CodePartitioned: its strategy keeps some pods of the older template.
+	CodePartitioned Code = "Partitioned"
+	// CodeOnDelete: its strategy replaces only pods that somebody deletes.
+	CodeOnDelete Code = "OnDelete"
 )
 
 // The codes of problems.

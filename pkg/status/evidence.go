@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,6 +35,9 @@ type Evidence struct {
 	// Autoscalers and Budgets are those of the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
+	// Acted says that whoever waits for the object has watched its controller
+	// write since the last change of the spec.
+	Acted bool
 	// Unread names what this user may not read, such as "events".
 	Unread []string
 	// Now is when all this was read.
@@ -45,9 +49,53 @@ type Child struct {
 	Kind, Name string
 	// UID is its own, Controller that of what controls it.
 	UID, Controller types.UID
-	// Desired and Ready are its counts of pods, where it has them.
-	Desired, Ready *int32
-	Conditions     []metav1.Condition
+	Created         time.Time
+	// Managers are those who wrote its fields.
+	Managers []metav1.ManagedFieldsEntry
+	// Generation and ObservedGeneration tell whether its controller has seen it;
+	// Tracked says that its status tells.
+	Generation, ObservedGeneration int64
+	Tracked                        bool
+	// Desired, Current, Ready, Updated and Available are its counts of pods, where
+	// it has them.
+	Desired, Current, Ready, Updated, Available *int32
+	// UpdatedWanted is how many of the newest template are enough: nil is all.
+	UpdatedWanted *int32
+	Conditions    []metav1.Condition
+}
+
+// workloads are the children that have a count of pods.
+func workloads(children []Child) []Child {
+	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })
+}
+
+// unsettled says what a child is still missing, if it is.
+func (c Child) unsettled() (string, bool) {
+	name := c.Kind + "/" + c.Name
+	if c.Tracked && c.ObservedGeneration < c.Generation {
+		return fmt.Sprintf("%s: generation %d, controller saw %d", name, c.Generation, c.ObservedGeneration), true
+	}
+	if c.Desired == nil {
+		return "", false
+	}
+	ready := func(n int32, what string) string {
+		return fmt.Sprintf("%s: %d of %d pods are %s", name, n, *c.Desired, what)
+	}
+	wanted := *c.Desired
+	if c.UpdatedWanted != nil {
+		wanted = *c.UpdatedWanted
+	}
+	switch {
+	case c.Updated != nil && *c.Updated < wanted:
+		return ready(*c.Updated, "of its newest template"), true
+	case c.Ready != nil && *c.Ready < *c.Desired:
+		return ready(*c.Ready, "ready"), true
+	case c.Available != nil && *c.Available < *c.Desired:
+		return ready(*c.Available, "available"), true
+	case c.Current != nil && *c.Current > *c.Desired:
+		return fmt.Sprintf("%s: %d pods are there, %d too many", name, *c.Current, *c.Current-*c.Desired), true
+	}
+	return "", false
 }
 
 // deepest is how many objects may stand between an object and its pods. Only a

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,39 +29,167 @@ type Object struct {
 
 	Generation, ObservedGeneration int64
 	Desired, Current, Ready        int32
-	// Updated is how many pods are made from the newest template; nil where the
-	// status does not tell.
-	Updated    *int32
-	Conditions []metav1.Condition
+	// Updated is how many pods are made from the newest template, and Available
+	// how many have been ready for long enough; nil where the status does not
+	// tell. UpdatedWanted is how many of the newest template are enough: nil is
+	// all that are wanted.
+	Updated, Available, UpdatedWanted *int32
+	Conditions                        []metav1.Condition
 
 	// Foreign says that another program's controller reconciles the kind,
 	// Untracked that it does not say which generation it saw, Uncounted that it
 	// does not say how many pods are ready, NoCount that nothing says how many are
 	// wanted.
 	Foreign, Untracked, Uncounted, NoCount bool
+	// BuiltIn says that the controller is Kubernetes' own, whose counts of pods
+	// are believed.
+	BuiltIn bool
 	// Conditioned says that the kind's controller writes conditions, by the
 	// schema: where there are none, it has not seen the object.
 	Conditioned bool
+
+	// Count is the path of the desired count. Unit is what there are so many of;
+	// empty means pods. Beside are the other counts of the spec.
+	Count  string
+	Unit   string
+	Beside []Beside
+	// Several says that other groups of pods have counts of their own, so that
+	// pods in all are no measure of this count. Total is the sum of the counts of
+	// all groups, where it is known.
+	Several bool
+	Total   *int32
+	// Told is the count that /scale reports, in the unit of the desired count; nil
+	// where there is none. Selects says that the status tells a selector of pods.
+	Told    *int32
+	Selects bool
+	// OnlyCounted says that the last change of the spec touched nothing but the
+	// count.
+	OnlyCounted bool
+	// Word is what the controller itself says in a field of the status.
+	Word Word
+	// Pause is what keeps the controller from going on; nil where nothing does.
+	Pause *Pause
 }
 
-// counted takes the counts of pods that the object's status does not tell from
-// the pods themselves.
-func (o Object) counted(pods []*corev1.Pod) Object {
-	if o.Uncounted {
-		o.Current, o.Ready = 0, 0
-		for _, pod := range pods {
-			if pod.DeletionTimestamp != nil {
-				continue
-			}
-			o.Current++
-			if newPod(pod).Ready {
-				o.Ready++
-			}
+// Beside is a count of the spec beside the one that is scaled.
+type Beside struct {
+	Path  string `json:"path"`
+	Value int64  `json:"value"`
+}
+
+// Word is what a controller says of an object in its own words.
+type Word struct {
+	// Phase is a word such as "Running", Message a sentence.
+	Phase, Message string
+	// Ready says whether what the kind declares as ready holds; nil where it
+	// declares nothing. Failed says that what it declares as failed does.
+	Ready  *bool
+	Failed bool
+}
+
+// Pause is a wait for a person.
+type Pause struct {
+	Code Code
+	// Why says what is paused, Hint who must act.
+	Why, Hint string
+	// Template says that only pods of a newer template are held back: the count
+	// still has an effect. Told says that the controller says so in the status.
+	Template, Told bool
+}
+
+// indirect reports whether the number of pods says nothing about the count.
+func (o Object) indirect() bool { return o.Unit != "" || o.Several }
+
+// unit is the plural of what is counted.
+func (o Object) unit() string {
+	if o.Unit == "" {
+		return "pods"
+	}
+	return o.Unit + "s"
+}
+
+// counted takes the counts that the object's status does not tell from the pods
+// themselves, or from what its /scale reports where no pods are to be seen.
+func (o Object) counted(pods []*corev1.Pod, children []Child) Object {
+	current, ready := int32(0), int32(0)
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
 		}
+		current++
+		if newPod(pod).Ready {
+			ready++
+		}
+	}
+	makers := workloads(children)
+	switch {
+	case o.Unit != "" && o.Uncounted:
+		o.Current, o.Ready = o.inUnits(makers)
+	case !o.Uncounted:
+	case current == 0 && len(makers) == 0 && o.Told != nil && !o.Selects:
+		o.Current, o.Ready = *o.Told, *o.Told
+	default:
+		o.Current, o.Ready = current, ready
+		o.Several = o.Several || o.Foreign && o.above(makers) > 1
 	}
 	if o.NoCount {
 		// Where nothing says how many are wanted, it is those that are there.
 		o.Desired = o.Current
+	}
+	return o
+}
+
+// above is how many of some children stand right below the object and want pods.
+func (o Object) above(children []Child) int32 {
+	n := int32(0)
+	for _, c := range children {
+		if c.Controller == o.UID && *c.Desired > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// inUnits counts units that are not pods: one for each child where there are as
+// many children as units, else as the status tells.
+func (o Object) inUnits(children []Child) (current, ready int32) {
+	if o.Told != nil {
+		current = *o.Told
+	}
+	top, done := o.above(children), int32(0)
+	for _, c := range children {
+		if _, unsettled := c.unsettled(); c.Controller == o.UID && *c.Desired > 0 && !unsettled {
+			done++
+		}
+	}
+	switch {
+	case top > 0 && top == o.Desired:
+		return top, done
+	case top == 0:
+		return current, current
+	case done == top:
+		return max(current, min(top, o.Desired)), max(current, min(top, o.Desired))
+	}
+	return current, 0
+}
+
+// newest are the conditions but those that an older generation left behind.
+func (o Object) newest() []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(o.Conditions), func(c metav1.Condition) bool {
+		return c.ObservedGeneration > 0 && c.ObservedGeneration < o.ObservedGeneration
+	})
+}
+
+// tracked takes the generation that the controller saw from the conditions where
+// nothing else tells it.
+func (o Object) tracked() Object {
+	if !o.Untracked {
+		return o
+	}
+	for _, c := range o.Conditions {
+		if c.ObservedGeneration > 0 {
+			o.Untracked, o.ObservedGeneration = false, max(o.ObservedGeneration, c.ObservedGeneration)
+		}
 	}
 	return o
 }

@@ -15,7 +15,8 @@ const (
 	readyCondition = apis.ConditionReady
 	// stalledCondition is what controllers report a failure by that will not end
 	// (sigs.k8s.io/cli-utils/pkg/kstatus).
-	stalledCondition = "Stalled"
+	stalledCondition  = "Stalled"
+	degradedCondition = "Degraded"
 	// progressingCondition of a Deployment is false when its deadline has passed.
 	progressingCondition = apis.ConditionProgressing
 	deadlineExceeded     = "ProgressDeadlineExceeded"
@@ -31,12 +32,20 @@ func objectFindings(e Evidence, children []Child, events happened) []finding {
 		f.held(o.Type, o.Namespace, o.Name, own, e.Now)
 		all = append(all, f)
 	}
-	all = append(all, reported(o.Conditions, "", o.Namespace, events[o.UID])...)
+	all = append(all, reported(o.newest(), "", o.Namespace, events[o.UID])...)
+	if o.Word.Failed {
+		f := finding{code: CodeReportedFailure, message: "its controller says: " + o.Word.String(), fatal: true, events: events[o.UID]}
+		all = append(all, f)
+	}
 	for _, c := range children {
 		all = append(all, reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID])...)
 	}
 	return all
 }
+
+// failureConditions are those of the object itself that report what does not end
+// without help. Of a child, such as a Job, they say nothing about the object.
+func failureConditions() []string { return []string{"Failed", "Error", "InvalidSpec"} }
 
 func byGarbageCollector(finalizer string) bool {
 	return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
@@ -53,8 +62,11 @@ func reported(conditions []metav1.Condition, whose, namespace string, events []c
 		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
 			refused = true
 			f.refusal(c.Reason, c.Message, namespace)
-		case c.Type == stalledCondition && c.Status == metav1.ConditionTrue:
+		case c.Status == metav1.ConditionTrue && (c.Type == stalledCondition || whose == "" && slices.Contains(failureConditions(), c.Type)):
 			f.code, f.message = CodeReportedFailure, conditionWords(c)
+		case c.Status == metav1.ConditionTrue && c.Type == degradedCondition && whose == "":
+			// It may well end by itself, as when pods are still starting.
+			f.code, f.message, f.fatal = CodeReportedFailure, "its condition Degraded is True: "+conditionWords(c), false
 		case c.Type == progressingCondition && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
 			// It says that something is wrong, and others say what; it comes last.
 			f.code, f.message, f.fatal = CodeDeadlineExceeded, conditionWords(c), true
@@ -91,6 +103,7 @@ func refusedLast(events []corev1.Event) (corev1.Event, bool) {
 // reasons in words alone (k8s.io/apiserver/pkg/admission/plugin/resourcequota,
 // /webhook).
 func (f *finding) refusal(reason, message, namespace string) {
+	message = withoutJSON(message)
 	words := strings.TrimPrefix(message, "Error creating: ")
 	if _, after, found := strings.Cut(message, "is forbidden: "); found {
 		words = after

@@ -72,7 +72,7 @@ func TestCounted(t *testing.T) {
 		reason   string
 	}{
 		"the status tells": {
-			Object{Foreign: true, Untracked: true, Desired: 4, Current: 4, Ready: 4}, Replicas{4, 4, 4, nil}, Ready, "4 of 4 pods are ready",
+			Object{Foreign: true, Untracked: true, Desired: 4, Current: 4, Ready: 4}, Replicas{4, 4, 4, nil}, Progressing, "its status says that 4 pods are ready, and 2 are",
 		},
 		"the status tells nothing": {
 			Object{Foreign: true, Untracked: true, Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Replicas{3, 3, 2, nil}, Progressing, "2 of 3 pods are ready",
@@ -88,7 +88,7 @@ func TestCounted(t *testing.T) {
 		},
 	} {
 		test.object.UID = "it"
-		r := NewReport(Evidence{Object: test.object, Pods: pods, Children: children})
+		r := NewReport(Evidence{Object: test.object, Pods: pods, Children: children, Now: lookedAt()})
 		if r.Replicas != test.replicas || r.Verdict != test.verdict || r.Reason != test.reason {
 			t.Errorf("%s: %+v, %s: %s (%s)", name, r.Replicas, r.Verdict, r.Reason, r.Hint)
 		}

@@ -38,7 +38,7 @@ func newPod(pod *corev1.Pod) Pod {
 		}
 	}
 	if pod.DeletionTimestamp != nil {
-		p.Status, p.Ready = "Terminating", false
+		p.Status, p.Ready, p.Ending = "Terminating", false, true
 	}
 	return p
 }

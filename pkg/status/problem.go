@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ type Event struct {
 func newEvent(e corev1.Event) Event {
 	return Event{
 		Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name,
-		Type:   e.Type, Reason: e.Reason, Message: e.Message, Count: times(e),
+		Type:   e.Type, Reason: e.Reason, Message: withoutJSON(e.Message), Count: times(e),
 		First: metav1.NewTime(firstSeen(e)), Last: metav1.NewTime(lastSeen(e)),
 		Source: cmp.Or(e.Source.Component, e.ReportingController),
 	}
@@ -147,6 +148,37 @@ func (f finding) key() string {
 		return r
 	}, words)
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%t", f.code, f.container, words, f.pod == "")
+}
+
+// longObject is how long an object in a message may be: shorter ones are words
+// of it.
+const longObject = 80
+
+// withoutJSON cuts long JSON objects out of a message: some controllers tell the
+// whole pod that they could not create.
+func withoutJSON(s string) string {
+	var b strings.Builder
+	for {
+		begin := strings.Index(s, `{"`)
+		if begin < 0 {
+			return b.String() + s
+		}
+		b.WriteString(s[:begin])
+		s = s[begin:]
+		decoder := json.NewDecoder(strings.NewReader(s))
+		var object json.RawMessage
+		switch err := decoder.Decode(&object); {
+		case err != nil && len(s) > longObject:
+			return b.String() + "{…" // it was cut off
+		case err != nil:
+			return b.String() + s
+		case len(object) > longObject:
+			b.WriteString("{…}")
+		default:
+			b.Write(object)
+		}
+		s = s[len(object):]
+	}
 }
 
 // oneLine puts what a server or a container said into one line.

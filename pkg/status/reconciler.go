@@ -43,7 +43,8 @@ const recently = time.Minute
 // newReconciler says who reconciles an object.
 func newReconciler(e Evidence) Reconciler {
 	o := e.Object
-	r := Reconciler{Status: lastWrite(o.Managers, "status"), Spec: lastWrite(o.Managers, "", "scale")}
+	r := Reconciler{}
+	r.Spec, r.Status = lastWrites(o.Managers)
 	for _, loop := range e.Loops {
 		if loop.Scope.Covers(o.Namespace, o.Resource, o.Labels) {
 			r.Loops = append(r.Loops, LoopSeen{
@@ -61,19 +62,6 @@ func newReconciler(e Evidence) Reconciler {
 		return b.Renewed.Compare(a.Renewed.Time)
 	})
 	return r
-}
-
-// lastWrite is the last write through any of some subresources, the object itself
-// being "".
-func lastWrite(managers []metav1.ManagedFieldsEntry, subresources ...string) *Write {
-	var last *Write
-	for _, m := range managers {
-		if !slices.Contains(subresources, m.Subresource) || m.Time == nil || last != nil && !last.Time.Time.Before(m.Time.Time) {
-			continue
-		}
-		last = &Write{Manager: m.Manager, Operation: string(m.Operation), Time: *m.Time}
-	}
-	return last
 }
 
 // liveLoop is the run-controller that works on the object.
@@ -106,6 +94,19 @@ func (r Reconciler) story(e Evidence) string {
 		return told + ", and a controller runs: " + loop.Who
 	}
 	return told + ", and no controller runs for it"
+}
+
+// unanswered says why nothing shows that a change was seen.
+func (r Reconciler) unanswered() string {
+	switch {
+	case r.Status == nil:
+		return "it tells no generation, and nobody has written its status"
+	case r.Spec == nil:
+		return "it tells no generation, and nothing tells when it was changed"
+	case r.Status.Time.Equal(&r.Spec.Time):
+		return "it tells no generation, and its status was written in the same second as the change"
+	}
+	return "it tells no generation, and its status was last written before the change"
 }
 
 // howToReconcile is the hint for an object that waits for its controller.

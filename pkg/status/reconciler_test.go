@@ -32,6 +32,7 @@ func TestNobodyReconciles(t *testing.T) {
 	fresh := short
 	fresh.Managers = written("kubectl-imoocpod", time.Second)
 	foreign := Object{Foreign: true, Resource: "lamps.example.com", Generation: 4, ObservedGeneration: 3, Managers: written("lamp-operator", 3*time.Hour)}
+	foreign.Managers[0].Time = new(metav1.NewTime(ago(time.Minute)))
 	declared := unseen
 	declared.Resource = "widgets.example.com"
 	const run = "kubectl imoocpod run-controller -n shop"

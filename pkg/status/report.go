@@ -44,6 +44,8 @@ type Report struct {
 	// Events are the last ones of the object, of what stands between and of some
 	// pods that are not ready, as far as they were read, the latest last.
 	Events []Event `json:"events,omitempty"`
+	// Counts says that a pause leaves the count to have its effect.
+	Counts bool `json:"-"`
 	// Unread names what may say more and may not be read by this user.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -82,6 +84,8 @@ type Pod struct {
 	Restarts        int32     `json:"restarts"`
 	Node            string    `json:"node,omitempty"`
 	Created         time.Time `json:"created"`
+	// Ending says that the pod was told to go.
+	Ending bool `json:"-"`
 	// Code is the problem that keeps the pod from being ready, if one is known,
 	// and Reason says it in words.
 	Code   Code   `json:"code,omitempty"`
@@ -90,9 +94,11 @@ type Pod struct {
 
 // NewReport makes the model of an object from all that was read about it.
 func NewReport(e Evidence) Report {
+	e.Object = e.Object.tracked()
 	family := newFamily(e)
 	owned := family.pods(e.Pods)
-	e.Object = e.Object.counted(owned)
+	between := family.own(e.Children)
+	e.Object = e.Object.counted(owned, between)
 	o := e.Object
 	r := Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
@@ -108,7 +114,6 @@ func NewReport(e Evidence) Report {
 	if r.Conditions == nil {
 		r.Conditions = []metav1.Condition{}
 	}
-	between := family.own(e.Children)
 	events := byObject(e.Events)
 	findings := objectFindings(e, between, events)
 	controllers := map[types.UID]types.UID{}
@@ -131,8 +136,9 @@ func NewReport(e Evidence) Report {
 	r.Reconciler = newReconciler(e)
 	r.Events = relevant(e.Events, r.Pods)
 	r.Unread = e.Unread
-	verdict := judge(e, r)
+	verdict := judge(e, r, between)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
+	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
 	return r
 }
 

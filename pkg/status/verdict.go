@@ -6,7 +6,9 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -21,6 +23,8 @@ const (
 	Ready Verdict = "ready"
 	// Progressing: on its way there.
 	Progressing Verdict = "progressing"
+	// Paused: held on purpose, until somebody lets it go on.
+	Paused Verdict = "paused"
 	// Failed: will not get there without help.
 	Failed Verdict = "failed"
 	// NotReconciled: no controller has seen the object as it is now.
@@ -39,28 +43,66 @@ type ruling struct {
 }
 
 // judge gives the verdict on an object. All else of its report is there.
-func judge(e Evidence, r Report) ruling {
+func judge(e Evidence, r Report, children []Child) ruling {
 	o := e.Object
 	if !o.Deleted.IsZero() {
 		return judgeDeleting(r.Problems)
 	}
-	if verdict, unseen := judgeUnseen(e, r.Reconciler); unseen {
-		return verdict
+	verdict, unseen := judgeUnseen(e, r)
+	if !unseen {
+		verdict = judgeCounts(e, r, children)
 	}
-	verdict := judgeCounts(e, r)
-	if r.Reconciler.silent(e) && verdict.verdict == Progressing {
+	if o.Pause != nil && !(unseen && o.Pause.Told) {
+		verdict = held(o, verdict)
+	}
+	if !unseen && r.Reconciler.silent(e) && verdict.verdict == Progressing {
 		verdict.verdict, verdict.code = NotReconciled, CodeNoController
 		verdict.reason += "; " + r.Reconciler.story(e)
 		verdict.hint = r.Reconciler.howToReconcile(e)
 	}
-	return verdict
+	return o.Word.added(verdict)
+}
+
+// held makes a verdict "paused" where the pause is why an object is not ready.
+func held(o Object, v ruling) ruling {
+	p := o.Pause
+	if v.verdict == Ready || v.verdict == Failed {
+		return v
+	}
+	if p.Template && !slices.Contains([]Code{CodePodsOutdated, CodePodsSurplus, CodeConditionFalse}, v.code) {
+		return v
+	}
+	return ruling{Paused, p.Code, v.reason + "; " + p.Why, p.Hint}
+}
+
+// String is the word and the sentence.
+func (w Word) String() string {
+	switch {
+	case w.Phase == "":
+		return oneLine(w.Message)
+	case w.Message == "":
+		return w.Phase
+	}
+	return w.Phase + ": " + oneLine(w.Message)
+}
+
+// added appends the word of the controller to the reason of a verdict.
+func (w Word) added(v ruling) ruling {
+	if said := w.String(); v.verdict != Ready && said != "" && !strings.Contains(v.reason, said) {
+		v.reason += "; its controller says: " + said
+	}
+	return v
 }
 
 // judgeCounts is judge for an object that its controller has seen.
-func judgeCounts(e Evidence, r Report) ruling {
+func judgeCounts(e Evidence, r Report, children []Child) ruling {
 	o, problems := e.Object, r.Problems
 	counts := readyCount(o)
-	told := o.Ready == o.Desired && o.Current == o.Desired && (o.Updated == nil || *o.Updated >= o.Desired)
+	short, missing := shortfall(o, counts)
+	if o.Word.Ready != nil && *o.Word.Ready {
+		missing = false // the kind's own word for it is binding
+	}
+	told := !missing
 	settled := told && !behind(e, r)
 	// What ails a pod does not matter where enough others are ready; what the
 	// object itself reports does.
@@ -68,23 +110,17 @@ func judgeCounts(e Evidence, r Report) ruling {
 		return ruling{Failed, problems[0].Code, problems[0].String(), problems[0].Hint}
 	}
 	v := ruling{verdict: Progressing, code: CodePodsStarting, reason: counts}
-	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
 	switch {
-	case o.NoCount && o.Current == 0:
+	case o.NoCount && o.Current == 0 && o.Word.Ready == nil:
 		return ruling{verdict: NotReconciled, code: CodeNoPods, reason: "it has no pods, and nothing says how many are wanted"}
-	case o.Current > o.Desired:
-		v.code, v.reason = CodePodsSurplus, fmt.Sprintf("%d pods are there, %d too many", o.Current, o.Current-o.Desired)
-	case o.Current < o.Desired:
-		v.code, v.reason = CodePodsMissing, fmt.Sprintf("%s, %d not yet made", counts, o.Desired-o.Current)
-	case o.Updated != nil && *o.Updated < o.Desired:
-		v.code, v.reason = CodePodsOutdated, fmt.Sprintf("%s, %d not yet replaced", counts, o.Desired-*o.Updated)
-	case settled && ready != nil && ready.Status != metav1.ConditionTrue:
-		v.code, v.reason = CodeConditionFalse, fmt.Sprintf("%s, but its condition Ready is %s: %s", counts, ready.Status, conditionWords(*ready))
-		return v
-	case told && !settled:
+	case missing:
+		v.code, v.reason = short.code, short.reason
+	case !settled:
 		v.code, v.reason = CodeStatusBehind, fmt.Sprintf("its status says that %d pods are ready, and %d are", o.Ready, r.readyPods())
-	case settled:
-		return ruling{verdict: Ready, code: CodeReady, reason: counts}
+	default:
+		if v = judgeSettled(e, r, children, counts); v.verdict == Ready || v.code == CodeConditionFalse {
+			return v
+		}
 	}
 	if len(problems) > 0 {
 		v.code, v.hint = problems[0].Code, problems[0].Hint
@@ -93,10 +129,124 @@ func judgeCounts(e Evidence, r Report) ruling {
 	return v
 }
 
+// shortfall is the first of an object's own counts that is not as it should be.
+func shortfall(o Object, counts string) (ruling, bool) {
+	if o.Told != nil && o.indirect() && !o.NoCount && o.Uncounted {
+		switch told := *o.Told; {
+		case told > o.Desired:
+			return ruling{code: CodePodsSurplus, reason: fmt.Sprintf("%d %s are there, %d too many", told, o.unit(), told-o.Desired)}, true
+		case told < o.Desired:
+			return ruling{code: CodePodsMissing, reason: fmt.Sprintf("%d of %d %s are there", told, o.Desired, o.unit())}, true
+		}
+	}
+	desired := o.Desired
+	if o.Several {
+		// Its pods in all are a measure of nothing but each other.
+		desired = max(o.Current, o.Desired)
+	}
+	wanted := desired
+	if o.UpdatedWanted != nil {
+		wanted = *o.UpdatedWanted
+	}
+	short := func(code Code, format string, numbers ...any) (ruling, bool) {
+		return ruling{code: code, reason: fmt.Sprintf(format, numbers...)}, true
+	}
+	switch {
+	case o.Current < desired:
+		return short(CodePodsMissing, "%s, %d not yet made", counts, desired-o.Current)
+	case o.Updated != nil && *o.Updated < wanted:
+		return short(CodePodsOutdated, "%s, %d not yet replaced", counts, wanted-*o.Updated)
+	case o.Current > desired:
+		return short(CodePodsSurplus, "%d %s are there, %d too many", o.Current, o.unit(), o.Current-desired)
+	case o.Ready < desired:
+		return short(CodePodsStarting, "%s", counts)
+	case o.Available != nil && *o.Available < desired:
+		return short(CodePodsStarting, "%s, %d of them available", counts, *o.Available)
+	}
+	return ruling{}, false
+}
+
+// judgeSettled is judge for an object whose own counts are as they should be.
+// Whatever still speaks against it is a doubt.
+func judgeSettled(e Evidence, r Report, children []Child, counts string) ruling {
+	o := e.Object
+	v := ruling{verdict: Progressing, reason: counts}
+	for _, c := range children {
+		if why, unsettled := c.unsettled(); unsettled {
+			v.code, v.reason = CodeChildNotReady, why
+			return v
+		}
+	}
+	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
+	if against, found := contradiction(o); found {
+		v.code, v.reason = CodeConditionFalse, fmt.Sprintf("%s, but its condition %s is %s: %s", counts, against.Type, against.Status, conditionWords(against))
+		return v
+	}
+	visible := len(r.Pods) + len(workloads(children))
+	bound := o.Word.Ready != nil && *o.Word.Ready
+	switch {
+	case o.Word.Ready != nil && !*o.Word.Ready:
+		v.code, v.reason = CodeConditionFalse, counts+", but what its kind declares as ready does not hold"
+	case !o.Foreign:
+		v.verdict, v.code = Ready, CodeReady
+		if own := r.livePods(); e.Pods != nil && !o.indirect() && own > int(o.Desired) {
+			return ruling{verdict: Progressing, code: CodePodsSurplus, reason: fmt.Sprintf("%d pods are there, %d too many", own, own-int(o.Desired))}
+		}
+	case e.Pods != nil && o.indirect() && o.Desired > 0 && visible == 0 && !bound && ready == nil && (o.Told == nil || o.Selects):
+		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and nothing that it owns is to be seen", o.unit())
+	case e.Pods != nil && o.Several && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
+		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: %s is one of several counts, which come to %d, and %d pods are to be seen", o.Count, *o.Total, len(r.Pods))
+	case o.Untracked && !changeSeen(e, r, children):
+		v.code, v.reason = CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: "+r.Reconciler.unanswered()
+	default:
+		v.verdict, v.code = Ready, CodeReady
+	}
+	return v
+}
+
+// contradiction is a condition that says that the object is not ready, whatever
+// its counts are.
+func contradiction(o Object) (metav1.Condition, bool) {
+	for _, c := range o.newest() {
+		switch c.Type {
+		case readyCondition, "Reconciled":
+			if c.Status != metav1.ConditionTrue {
+				return c, true
+			}
+		case "Available":
+			if c.Status != metav1.ConditionTrue && o.Desired > 0 {
+				return c, true
+			}
+		case "Reconciling":
+			if c.Status == metav1.ConditionTrue {
+				return c, true
+			}
+		}
+	}
+	return metav1.Condition{}, false
+}
+
 // behind says whether pods were counted, and fewer are ready than the status
-// says. Of other programs' kinds nobody knows what they count.
+// says. Of what other programs count, only pods that are to be seen are compared.
 func behind(e Evidence, r Report) bool {
-	return e.Pods != nil && !e.Object.Foreign && r.readyPods() < int(e.Object.Ready)
+	o := e.Object
+	if e.Pods == nil || o.indirect() || o.BuiltIn {
+		return false
+	}
+	if o.Foreign && len(r.Pods) == 0 {
+		return false
+	}
+	return r.readyPods() < int(min(o.Ready, o.Desired))
+}
+
+func (r Report) livePods() int {
+	n := 0
+	for _, pod := range r.Pods {
+		if pod.Phase != corev1.PodSucceeded && pod.Phase != corev1.PodFailed && !pod.Ending {
+			n++
+		}
+	}
+	return n
 }
 
 func (r Report) readyPods() int {
@@ -124,28 +274,9 @@ func judgeDeleting(problems []Problem) ruling {
 	return r
 }
 
-// judgeUnseen says whether no controller has seen the object as it is now.
-func judgeUnseen(e Evidence, by Reconciler) (ruling, bool) {
-	o := e.Object
-	v := ruling{verdict: NotReconciled, code: CodeGenerationNotSeen, hint: by.howToReconcile(e)}
-	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
-	switch {
-	case !o.Untracked && o.ObservedGeneration == 0,
-		o.Untracked && o.Conditioned && len(o.Conditions) == 0:
-		v.code, v.reason = CodeNeverSeen, "no controller has seen it yet"
-	case !o.Untracked && o.ObservedGeneration < o.Generation:
-		v.reason = fmt.Sprintf("generation %d, controller saw %d", o.Generation, o.ObservedGeneration)
-	case o.Untracked && ready != nil && ready.ObservedGeneration > 0 && ready.ObservedGeneration < o.Generation:
-		v.reason = fmt.Sprintf("generation %d, controller saw %d", o.Generation, ready.ObservedGeneration)
-	default:
-		return ruling{}, false
-	}
-	if by.Status != nil {
-		v.reason += "; " + by.story(e)
-	}
-	return v, true
-}
-
 func readyCount(o Object) string {
-	return fmt.Sprintf("%d of %d pods are ready", o.Ready, o.Desired)
+	if o.Several {
+		return fmt.Sprintf("%d of %d pods are ready in all", o.Ready, o.Current)
+	}
+	return fmt.Sprintf("%d of %d %s are ready", o.Ready, o.Desired, o.unit())
 }

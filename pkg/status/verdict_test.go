@@ -1,8 +1,12 @@
 package status
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -87,8 +91,16 @@ func TestVerdict(t *testing.T) {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 3)},
 			NotReconciled, "generation 4, controller saw 3", "is the controller of lamps.x installed, and does it run?",
 		},
-		"a condition says that it is ready": {
+		"a condition says that it is ready, of which change nobody knows": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0)},
+			Progressing, "cannot tell whether its controller has seen the last change: it tells no generation, and nobody has written its status", "",
+		},
+		"a condition says that it is ready, since the object was made": {
+			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0), Managers: wrote("", 60, "status", 30)},
+			Ready, "3 of 3 pods are ready", "",
+		},
+		"a condition of this generation says that it is ready": {
+			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 4)},
 			Ready, "3 of 3 pods are ready", "",
 		},
 		"a condition says that it is not ready, whatever the counts": {
@@ -109,5 +121,184 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("got %q, %q, %q; want %q, %q, %q", verdict, reason, hint, test.verdict, test.reason, test.hint)
 			}
 		})
+	}
+}
+
+// wrote are entries of managedFields: pairs of a subresource and of how many
+// seconds ago it was written.
+func wrote(pairs ...any) []metav1.ManagedFieldsEntry {
+	var all []metav1.ManagedFieldsEntry
+	for i := 0; i < len(pairs); i += 2 {
+		at := metav1.NewTime(lookedAt().Add(-time.Duration(pairs[i+1].(int)) * time.Second))
+		all = append(all, metav1.ManagedFieldsEntry{Manager: fmt.Sprint("m", i), Operation: metav1.ManagedFieldsOperationUpdate, Subresource: pairs[i].(string), Time: &at})
+	}
+	return all
+}
+
+// Where a kind does not tell which generation its controller saw, something else
+// must show that it saw the last change.
+func TestChangeSeen(t *testing.T) {
+	t.Parallel()
+	at := func(ago int) time.Time { return lookedAt().Add(-time.Duration(ago) * time.Second) }
+	three := func(o Object) Object {
+		o.Foreign, o.Untracked, o.UID, o.Created = true, true, "it", at(1000)
+		o.Desired, o.Current, o.Ready = 3, 3, 3
+		if o.Generation == 0 {
+			o.Generation = 2
+		}
+		return o
+	}
+	child := func(made, changed int) []Child {
+		c := Child{Kind: "StatefulSet", Name: "s", UID: "s", Controller: "it", Created: at(made), Desired: new(int32(3)), Ready: new(int32(3))}
+		if changed > 0 {
+			c.Managers = wrote("", changed)
+		}
+		return []Child{c}
+	}
+	for name, test := range map[string]struct {
+		object   Object
+		children []Child
+		acted    bool
+		seen     bool
+	}{
+		"nothing is known":                                {three(Object{}), nil, false, false},
+		"its status was written before":                   {three(Object{Managers: wrote("", 10, "status", 20)}), nil, false, false},
+		"its status was written in the same second":       {three(Object{Managers: wrote("", 10, "status", 10)}), nil, false, false},
+		"its status was written after":                    {three(Object{Managers: wrote("", 10, "status", 9)}), nil, false, true},
+		"a wait saw it written":                           {three(Object{Managers: wrote("", 10, "status", 10)}), nil, true, true},
+		"made, and its status written in the same second": {three(Object{Generation: 1, Managers: wrote("", 10, "status", 10)}), nil, false, true},
+		"made, and nobody wrote":                          {three(Object{Generation: 1, Managers: wrote("", 10)}), nil, false, false},
+		"made, and a child is there":                      {three(Object{Generation: 1, Managers: wrote("", 10)}), child(10, 0), false, true},
+		"a child was made after":                          {three(Object{Managers: wrote("", 10)}), child(9, 0), false, true},
+		"a child was made before":                         {three(Object{Managers: wrote("", 10)}), child(11, 0), false, false},
+		"a child was changed after":                       {three(Object{Managers: wrote("", 10)}), child(100, 9), false, true},
+		"a child was changed before":                      {three(Object{Managers: wrote("", 10)}), child(100, 11), false, false},
+		"only the count was changed, and is right":        {three(Object{Managers: wrote("scale", 10), OnlyCounted: true}), nil, false, true},
+		"only the count was changed, of one group":        {three(Object{Managers: wrote("scale", 10), OnlyCounted: true, Several: true}), nil, false, false},
+		"only the count was changed, and /scale tells it": {three(Object{Managers: wrote("scale", 10), OnlyCounted: true, Several: true, Told: new(int32(3))}), nil, false, true},
+	} {
+		r := NewReport(Evidence{Object: test.object, Children: test.children, Acted: test.acted, Now: lookedAt()})
+		if (r.Verdict == Ready) != test.seen || !test.seen && r.ReasonCode != CodeChangeNotSeen {
+			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
+		}
+	}
+}
+
+// Of a change that has not been seen, nobody is called absent before a time has
+// passed, nor while somebody writes.
+func TestUnseen(t *testing.T) {
+	t.Parallel()
+	failure := []metav1.Condition{{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "NoDisk", Message: "the disk is full"}}
+	for name, test := range map[string]struct {
+		object  Object
+		verdict Verdict
+		code    Code
+	}{
+		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, "status", 90)}, NotReconciled, CodeGenerationNotSeen},
+		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, "status", 90)}, Progressing, CodeGenerationNotSeen},
+		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, "status", 50)}, Progressing, CodeGenerationNotSeen},
+		"made just now":             {Object{Generation: 1, Created: lookedAt().Add(-3 * time.Second)}, Progressing, CodeNeverSeen},
+		"made long ago":             {Object{Generation: 1, Created: lookedAt().Add(-time.Minute)}, NotReconciled, CodeNeverSeen},
+		"never seen, and it failed": {Object{Generation: 1, Conditions: failure}, Failed, CodeReportedFailure},
+		"failed before the change":  {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, "status", 90)}, NotReconciled, CodeGenerationNotSeen},
+		"failed after the change":   {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, "status", 50)}, Failed, CodeReportedFailure},
+	} {
+		test.object.Foreign, test.object.Desired = true, 3
+		r := NewReport(Evidence{Object: test.object, Now: lookedAt()})
+		if r.Verdict != test.verdict || r.ReasonCode != test.code {
+			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
+		}
+	}
+}
+
+// An object is not ready while something that it owns is not.
+func TestChildren(t *testing.T) {
+	t.Parallel()
+	set := func(change func(*Child)) Child {
+		c := Child{
+			Kind: "StatefulSet", Name: "s", UID: "s", Controller: "it", Generation: 2, ObservedGeneration: 2, Tracked: true,
+			Desired: new(int32(2)), Current: new(int32(2)), Ready: new(int32(2)), Updated: new(int32(2)),
+		}
+		change(&c)
+		return c
+	}
+	below := set(func(c *Child) { c.Name, c.UID, c.Controller, c.Ready = "below", "b", "s", new(int32(1)) })
+	alien := set(func(c *Child) { c.UID, c.Controller, c.Ready = "a", "other", new(int32(0)) })
+	for name, test := range map[string]struct {
+		object   Object
+		children []Child
+		verdict  Verdict
+		code     Code
+		reason   string
+	}{
+		"as wanted":             {Object{}, []Child{set(func(*Child) {})}, Ready, CodeReady, ""},
+		"another's":             {Object{}, []Child{set(func(*Child) {}), alien}, Ready, CodeReady, ""},
+		"not seen":              {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, CodeChildNotReady, "StatefulSet/s: generation 3, controller saw 2"},
+		"not ready":             {Object{}, []Child{set(func(c *Child) { c.Ready = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods are ready"},
+		"not updated":           {Object{}, []Child{set(func(c *Child) { c.Updated = new(int32(0)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 0 of 2 pods are of its newest template"},
+		"partitioned":           {Object{}, []Child{set(func(c *Child) { c.Updated, c.UpdatedWanted = new(int32(1)), new(int32(1)) })}, Ready, CodeReady, ""},
+		"not available":         {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods are available"},
+		"too many":              {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 3 pods are there, 1 too many"},
+		"further down":          {Object{}, []Child{set(func(*Child) {}), below}, Progressing, CodeChildNotReady, "StatefulSet/below: 1 of 2 pods are ready"},
+		"a shard for a child":   {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, CodePodsStarting, "1 of 2 shards are ready"},
+		"shards, all there":     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, CodeReady, "2 of 2 shards are ready"},
+		"shards, nothing seen":  {Object{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}, nil, Progressing, CodeCannotTell, "cannot tell whether its shards are ready"},
+		"tasks, nothing to see": {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, CodeReady, "2 of 2 tasks are ready"},
+	} {
+		o := test.object
+		o.UID, o.Foreign, o.Generation, o.ObservedGeneration, o.Desired = "it", true, 2, 2, 2
+		if !o.Uncounted {
+			o.Current, o.Ready = 2, 2
+		}
+		r := NewReport(Evidence{Object: o, Pods: []corev1.Pod{}, Children: test.children, Now: lookedAt()})
+		if r.Verdict != test.verdict || r.ReasonCode != test.code || !strings.Contains(r.Reason, test.reason) {
+			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
+		}
+	}
+}
+
+// What ends at once is a pause that is why the object is not ready.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	template := &Pause{Code: CodePaused, Why: "it is paused", Hint: "resume it", Template: true}
+	whole := &Pause{Code: CodePaused, Why: "it is paused", Hint: "resume it"}
+	told := &Pause{Code: CodeWaitingForPromotion, Why: "it waits for a promotion", Hint: "promote it", Told: true}
+	for name, test := range map[string]struct {
+		object  Object
+		pause   *Pause
+		verdict Verdict
+		counts  bool
+	}{
+		"a new template":                    {Object{ObservedGeneration: 2, Current: 3, Ready: 3, Updated: new(int32(0))}, template, Paused, true},
+		"a new template, not seen":          {Object{ObservedGeneration: 1, Current: 3, Ready: 3, Updated: new(int32(3))}, template, NotReconciled, false},
+		"a new count":                       {Object{ObservedGeneration: 2, Current: 2, Ready: 2, Updated: new(int32(2))}, template, Progressing, false},
+		"nothing to do":                     {Object{ObservedGeneration: 2, Current: 3, Ready: 3, Updated: new(int32(3))}, template, Ready, false},
+		"nobody looks at it":                {Object{ObservedGeneration: 1, Current: 2, Ready: 2}, whole, Paused, false},
+		"too many, as its controller wants": {Object{ObservedGeneration: 2, Current: 6, Ready: 6}, told, Paused, true},
+		"told before the change":            {Object{ObservedGeneration: 1, Current: 6, Ready: 6}, told, NotReconciled, false},
+	} {
+		o := test.object
+		o.Foreign, o.Generation, o.Desired, o.Pause = true, 2, 3, test.pause
+		r := NewReport(Evidence{Object: o, Now: lookedAt()})
+		if r.Verdict != test.verdict || r.Counts != test.counts || r.Verdict == Paused && (r.Hint != test.pause.Hint || r.ReasonCode != test.pause.Code || !strings.HasSuffix(r.Reason, test.pause.Why)) {
+			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
+		}
+	}
+}
+
+func TestWithoutJSON(t *testing.T) {
+	t.Parallel()
+	pod := `{"kind":"Pod","metadata":{"name":"a\"}","labels":{"a":"` + strings.Repeat("b", 100) + `"}}}`
+	for text, want := range map[string]string{
+		"exceeded quota":                 "exceeded quota",
+		"pod " + pod + " exceeded quota": "pod {…} exceeded quota",
+		pod + pod:                        "{…}{…}",
+		`set {"a":1} twice`:              `set {"a":1} twice`,
+		"pod " + pod[:len(pod)-3]:        "pod {…",
+		`a brace {" that is none`:        `a brace {" that is none`,
+	} {
+		if got := withoutJSON(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
 	}
 }

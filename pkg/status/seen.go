@@ -1,0 +1,207 @@
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// attendance is how long after a change a controller of another program is not
+// yet called absent.
+const attendance = 10 * time.Second
+
+// writes reports what an entry of managedFields is about: the spec, or whatever
+// else a person sets, and the status. Labels and annotations are neither.
+func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
+	switch m.Subresource {
+	case "status":
+		return false, true
+	case "scale":
+		return true, false
+	case "":
+	default:
+		return false, false
+	}
+	if m.FieldsV1 == nil {
+		return true, false
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(m.FieldsV1.Raw, &fields); err != nil {
+		return true, false
+	}
+	for name := range fields {
+		switch name {
+		case "f:metadata", "f:apiVersion", "f:kind":
+		case "f:status":
+			status = true
+		default:
+			spec = true
+		}
+	}
+	return spec, status
+}
+
+// lastWrites are the last write of the spec and that of the status; nil where
+// managedFields record none.
+func lastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
+	later := func(last *Write, m metav1.ManagedFieldsEntry) *Write {
+		if last != nil && !last.Time.Time.Before(m.Time.Time) {
+			return last
+		}
+		return &Write{Manager: m.Manager, Operation: string(m.Operation), Time: *m.Time}
+	}
+	for _, m := range managers {
+		if m.Time == nil {
+			continue
+		}
+		ofSpec, ofStatus := writes(m)
+		if ofSpec {
+			spec = later(spec, m)
+		}
+		if ofStatus {
+			status = later(status, m)
+		}
+	}
+	return spec, status
+}
+
+// answered reports whether the status was written after the spec. The times of
+// managedFields are whole seconds: within the same one, the order is not known.
+func answered(spec, status *Write) bool {
+	return spec != nil && status != nil && status.Time.After(spec.Time.Time)
+}
+
+// changeSeen reports whether something shows that the controller has seen the
+// last change of an object that does not say so. The counts of the object are
+// those that are wanted, and so are those of what stands below it.
+func changeSeen(e Evidence, r Report, children []Child) bool {
+	o := e.Object
+	spec, status := r.Reconciler.Spec, r.Reconciler.Status
+	if e.Acted || answered(spec, status) {
+		return true
+	}
+	if o.Generation <= 1 {
+		// What there is was made after the object.
+		return status != nil || len(children)+len(r.Pods) > 0
+	}
+	if o.OnlyCounted && countShows(o, r, children) {
+		return true
+	}
+	if spec == nil {
+		return false
+	}
+	if status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl") {
+		return true // the controller itself changed the spec
+	}
+	for _, c := range children {
+		made, _ := lastWrites(c.Managers)
+		if c.Controller == o.UID && (c.Created.After(spec.Time.Time) || answered(spec, made)) {
+			return true
+		}
+	}
+	for _, n := range r.Tree.Children {
+		if n.Kind == "Pod" && createdAfter(r.Pods, n.UID, spec.Time.Time) {
+			return true
+		}
+	}
+	return false
+}
+
+func createdAfter(pods []Pod, uid types.UID, at time.Time) bool {
+	for _, pod := range pods {
+		if pod.UID == uid {
+			return pod.Created.After(at)
+		}
+	}
+	return false
+}
+
+// countShows reports whether what is there would be another number if the
+// controller had not seen the last change of the count.
+func countShows(o Object, r Report, children []Child) bool {
+	if o.Told != nil {
+		return *o.Told == o.Desired
+	}
+	if !o.indirect() {
+		if len(workloads(children)) > 1 {
+			return !o.Uncounted
+		}
+		return !o.Uncounted || len(r.Pods) == int(o.Desired)
+	}
+	return o.Several && o.Total != nil && len(r.Pods) == int(*o.Total)
+}
+
+// Acted reports whether the controller of an object has written something
+// between two looks at it, neither of which is older than the last change of the
+// spec.
+func Acted(before, now Evidence) bool {
+	o, p := now.Object, before.Object
+	if o.UID != p.UID || o.Generation != p.Generation {
+		return false
+	}
+	_, status := lastWrites(o.Managers)
+	_, last := lastWrites(p.Managers)
+	if status != nil && (last == nil || status.Time.After(last.Time.Time)) {
+		return true
+	}
+	if o.Current != p.Current || o.Ready != p.Ready || o.Word.Phase != p.Word.Phase || o.Word.Message != p.Word.Message || len(o.Conditions) != len(p.Conditions) {
+		return true
+	}
+	known := map[types.UID]int64{}
+	for _, c := range before.Children {
+		known[c.UID] = c.Generation
+	}
+	for _, c := range now.Children {
+		if generation, was := known[c.UID]; c.Controller == o.UID && (!was || c.Generation > generation) {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeUnseen says whether no controller has seen the object as it is now.
+func judgeUnseen(e Evidence, r Report) (ruling, bool) {
+	o, by := e.Object, r.Reconciler
+	v := ruling{verdict: NotReconciled, code: CodeGenerationNotSeen, hint: by.howToReconcile(e)}
+	switch {
+	case !o.Untracked && o.ObservedGeneration == 0,
+		o.Untracked && o.Conditioned && len(o.Conditions) == 0:
+		v.code, v.reason = CodeNeverSeen, "no controller has seen it yet"
+	case !o.Untracked && o.ObservedGeneration < o.Generation:
+		v.reason = fmt.Sprintf("generation %d, controller saw %d", o.Generation, o.ObservedGeneration)
+	default:
+		return ruling{}, false
+	}
+	if !o.Foreign {
+		if by.Status != nil {
+			v.reason += "; " + by.story(e)
+		}
+		return v, true
+	}
+	wrote := e.Acted || answered(by.Spec, by.Status) || v.code == CodeNeverSeen && by.Status != nil
+	if len(r.Problems) > 0 && r.Problems[0].Fatal && (wrote || v.code == CodeNeverSeen) {
+		p := r.Problems[0]
+		return ruling{Failed, p.Code, p.String(), p.Hint}, true
+	}
+	if by.Status != nil {
+		v.reason += "; " + by.story(e)
+	}
+	changed := o.Created
+	if by.Spec != nil && by.Spec.Time.After(changed) {
+		changed = by.Spec.Time.Time
+	}
+	since := e.Now.Sub(changed)
+	switch {
+	case wrote:
+		v.verdict, v.hint = Progressing, ""
+	case since < attendance:
+		v.verdict, v.hint = Progressing, ""
+		v.reason += fmt.Sprintf("; it was changed %s ago", duration.HumanDuration(max(since, 0)))
+	}
+	return v, true
+}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +47,9 @@ sets is put into the pod template, and the controller does the rest.
 
 This works for all kinds that "run-controller" reconciles, for Deployments,
 StatefulSets and DaemonSets, and for custom resources with a pod template at
-.spec.template. Of the others nothing is changed.
+.spec.template. Custom resources with a field for it, such as .spec.restartAt of a
+Rollout, are restarted by that; imoocpod.dev/restart-path of the CRD names others.
+Of the rest nothing is changed.
 
 With --wait the command waits until all objects have new pods and are ready. It
 ends with code 3 when that will not be without help (see --fail-after), 4 when the
@@ -119,9 +123,10 @@ func (o *restartOptions) restart(ctx context.Context, c *clients, t target, prin
 			return awaited{}, err
 		}
 	}
-	path, err := restartPath(c, t.kind, obj)
+	path, err := restartField(ctx, c, t.kind, obj)
 	if err != nil {
-		return awaited{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
+		t.obj = obj
+		return awaited{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, restartBelow(ctx, c, t))
 	}
 	patch, err := replica.Restart(obj, path, time.Now())
 	if err != nil {
@@ -146,20 +151,47 @@ func (o *restartOptions) restart(ctx context.Context, c *clients, t target, prin
 	return w, printLine(printer, *o.print.OutputFormat, obj, o.streams.Out)
 }
 
-// restartPath finds the annotations to change. Only for kinds that say nothing
-// of themselves the schema is read.
-func restartPath(c *clients, kind replica.Kind, obj *unstructured.Unstructured) ([]string, error) {
-	var schema map[string]any
-	if !kind.Reconciled() && !kind.BuiltIn() {
-		finder, err := c.finder()
-		if err != nil {
-			return nil, err
-		}
-		if schema, err = finder.Schema(kind); err != nil {
-			return nil, err
+// restartField finds the field to change. Only for kinds that say nothing of
+// themselves the schema is read.
+func restartField(ctx context.Context, c *clients, kind replica.Kind, obj *unstructured.Unstructured) ([]string, error) {
+	if kind.Reconciled() || kind.BuiltIn() {
+		return replica.RestartField(kind, obj, nil, replica.StatusFacts{})
+	}
+	finder, err := c.finder()
+	if err != nil {
+		return nil, err
+	}
+	facts, err := finder.StatusFacts(ctx, kind, nil)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := finder.Schema(kind)
+	if err != nil {
+		return nil, err
+	}
+	return replica.RestartField(kind, obj, schema, facts)
+}
+
+// restartBelow names what an object of another program owns that can be restarted
+// in its place. Who may not read that is told nothing.
+func restartBelow(ctx context.Context, c *clients, t target) string {
+	if t.kind.Reconciled() || t.kind.BuiltIn() {
+		return ""
+	}
+	e, _, err := lookBelow(ctx, c, t)
+	if err != nil {
+		return ""
+	}
+	var below []string
+	for _, child := range status.NewReport(e).Tree.Children {
+		if kind := strings.ToLower(child.Kind); slices.Contains([]string{"deployment", "statefulset", "daemonset"}, kind) {
+			below = append(below, kind+".apps/"+child.Name)
 		}
 	}
-	return replica.RestartPath(kind, obj, schema)
+	if len(below) == 0 {
+		return ""
+	}
+	return "\nhint: restart what it owns, though its controller may undo it: kubectl imoocpod restart " + strings.Join(below, " ") + inNamespaceOf(t)
 }
 
 func (o *restartOptions) patch(ctx context.Context, objects dynamic.ResourceInterface, t target, patch map[string]any) (*unstructured.Unstructured, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,7 +19,35 @@ var (
 	errPaused      = errors.New("it is paused (run \"kubectl rollout resume\" first)")
 	errRestarted   = errors.New("it was restarted within this second: wait a moment")
 	errAnnotations = errors.New("its schema keeps no annotations in .spec.template")
+	errInPlace     = errors.New("its strategy updates pods in place, so that a changed annotation restarts nothing")
 )
+
+// RestartField finds the field of an object that takes the time of a restart: the
+// kind's own, or an annotation of the pod template.
+func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]any, facts StatusFacts) ([]string, error) {
+	if facts.Restart != "" {
+		return fieldNames(facts.Restart)
+	}
+	if inPlace(obj.Object) {
+		return nil, errInPlace
+	}
+	path, err := RestartPath(kind, obj, schema)
+	if err != nil {
+		return nil, err
+	}
+	return append(path, apis.AnnotationRestartedAt), nil
+}
+
+// inPlace reports whether an object changes the pods that it has where it can, as
+// those of OpenKruise do.
+func inPlace(obj map[string]any) bool {
+	for _, path := range []string{".spec.updateStrategy.type", ".spec.updateStrategy.rollingUpdate.podUpdatePolicy"} {
+		if policy, _ := textAt(obj, path); strings.HasPrefix(policy, "InPlace") {
+			return true
+		}
+	}
+	return false
+}
 
 // RestartPath finds the annotations of an object whose change makes its
 // controller replace the pods, as the built-in kinds and those that
@@ -78,15 +107,14 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	return nil
 }
 
-// Restart sets the annotation in an object that was read, and returns the merge
-// patch for it. Times are told to the second; a second restart in the same one
+// Restart sets the time in a field of an object that was read, and returns the
+// merge patch for it. Times are told to the second; a second restart in the same one
 // would change nothing, and is refused.
 func Restart(obj *unstructured.Unstructured, path []string, at time.Time) (map[string]any, error) {
-	path = append(slices.Clone(path), apis.AnnotationRestartedAt)
 	now := at.Format(time.RFC3339)
 	before, _, err := unstructured.NestedString(obj.Object, path...)
 	if err != nil {
-		return nil, fmt.Errorf("read its annotations: %w", err)
+		return nil, fmt.Errorf("read .%s: %w", strings.Join(path, "."), err)
 	}
 	if before == now {
 		return nil, errRestarted
@@ -94,7 +122,7 @@ func Restart(obj *unstructured.Unstructured, path []string, at time.Time) (map[s
 	patch := map[string]any{}
 	for _, in := range []map[string]any{obj.Object, patch} {
 		if err := unstructured.SetNestedField(in, now, path...); err != nil {
-			return nil, fmt.Errorf("set the annotation: %w", err)
+			return nil, fmt.Errorf("set .%s: %w", strings.Join(path, "."), err)
 		}
 	}
 	return patch, nil

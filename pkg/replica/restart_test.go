@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,8 @@ func TestRestartPath(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	path := []string{"spec", "template", "metadata", "annotations"}
+	annotated := []string{"spec", "template", "metadata", "annotations"}
+	path := append(slices.Clone(annotated), "kubectl.kubernetes.io/restartedAt")
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.FixedZone("", 7200))
 	obj := &unstructured.Unstructured{Object: parsed(t, "{spec: {replicas: 2, template: {metadata: {annotations: {note: mine}}}}}")}
 	patch, err := Restart(obj, path, at)
@@ -75,7 +77,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("the patch is\n%s(%v), want\n%s", text, err, want)
 	}
 	// The object is as the server would have it.
-	annotations, _, err := unstructured.NestedStringMap(obj.Object, path...)
+	annotations, _, err := unstructured.NestedStringMap(obj.Object, annotated...)
 	if err != nil || len(annotations) != 2 || annotations["note"] != "mine" {
 		t.Errorf("the object has the annotations %v (%v)", annotations, err)
 	}
@@ -88,5 +90,41 @@ func TestRestart(t *testing.T) {
 	odd := &unstructured.Unstructured{Object: parsed(t, "{spec: {template: small}}")}
 	if _, err := Restart(odd, path, at); err == nil {
 		t.Error("an object whose template is a word was restarted")
+	}
+}
+
+// A kind's own field comes before the template, and pods that are updated in place
+// are not restarted by an annotation.
+func TestRestartField(t *testing.T) {
+	t.Parallel()
+	const (
+		pod    = "template: {spec: {containers: [{name: main, image: web}]}}"
+		open   = "{properties: {spec: {properties: {template: {x-kubernetes-preserve-unknown-fields: true}}}}}"
+		inside = "spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt"
+	)
+	for name, test := range map[string]struct {
+		crd, obj    string
+		annotations map[string]string
+		want        string
+		no          error
+	}{
+		"a Rollout has a field":           {"rollouts.argoproj.io", "{spec: {" + pod + "}}", nil, "spec.restartAt", nil},
+		"without a template, too":         {"rollouts.argoproj.io", "{spec: {replicas: 1}}", nil, "spec.restartAt", nil},
+		"another field, by annotation":    {"lamps.example.com", "{spec: {replicas: 1}}", map[string]string{AnnotationRestartPath: ".spec.restart.at"}, "spec.restart.at", nil},
+		"a template":                      {"lamps.example.com", "{spec: {" + pod + "}}", nil, inside, nil},
+		"in place":                        {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: InPlaceIfPossible}, " + pod + "}}", nil, "", errInPlace},
+		"in place, an advanced one":       {"statefulsets.apps.kruise.io", "{spec: {updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}, " + pod + "}}", nil, "", errInPlace},
+		"a clone set that makes anew":     {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: ReCreate}, " + pod + "}}", nil, inside, nil},
+		"nothing that could be restarted": {"lamps.example.com", "{spec: {replicas: 1}}", nil, "", errNoTemplate},
+	} {
+		kind := kindNamed(test.crd, "It")
+		facts, err := NewStatusFacts(kind, KindSource{Annotations: test.annotations}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := RestartField(kind, &unstructured.Unstructured{Object: parsed(t, test.obj)}, parsed(t, open), facts)
+		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // it is this very one
+			t.Errorf("%s: %q (%v), want %q (%v)", name, got, err, test.want, test.no)
+		}
 	}
 }

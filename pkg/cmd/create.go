@@ -220,10 +220,27 @@ func (o *createOptions) putCount(ctx context.Context, kind replica.Kind, finder 
 		return &ChooseFieldError{verb: "create", target: target{kind: kind, name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
 	case err != nil:
 		return err
+	case o.path.path == nil && severalCounts(ctx, finder, kind, field):
+		facts, err := finder.StatusFacts(ctx, kind, field.Path)
+		if err != nil {
+			return err
+		}
+		return &UsageError{Command: name + " create", Err: fmt.Errorf("%s has several counts, and --replicas could mean %s (its /scale, of %ss) or %s: name it with --replicas-path",
+			kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))}
 	case field.Path == nil:
 		return fmt.Errorf("%s has /scale, but you may not read its CRD, which says of which field: name it with --replicas-path", kind.CRD())
 	}
 	return field.Path.Put(obj.Object, int64(o.replicas))
+}
+
+// severalCounts reports whether the count of a kind is not of pods while another
+// beside it may be.
+func severalCounts(ctx context.Context, finder *replica.Finder, kind replica.Kind, field replica.Field) bool {
+	if field.Path == nil {
+		return false
+	}
+	facts, err := finder.StatusFacts(ctx, kind, field.Path)
+	return err == nil && facts.Unit != "pod" && len(facts.Beside) > 0
 }
 
 // putFields sets the fields that --set and --set-string name.

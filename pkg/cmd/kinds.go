@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,24 +30,39 @@ const surveyors = 8
 type kindsOptions struct {
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
+	// types are those that were asked for; none means all.
+	types []string
 }
 
 func newKindsCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &kindsOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
-		Use:   "kinds [--output=wide|json|yaml|name|...]",
+		Use:   "kinds [TYPE ...] [--output=wide|json|yaml|name|...]",
 		Short: "List the resource types that carry a replica count",
 		Long: `List every resource type in the cluster that carries a replica count: where the
 count is and how that was found, whether you may scale it, how many objects there
 are, and whether "run-controller" can reconcile it. A field with a question mark
-is the likeliest guess; a guess is never written.`,
+is the likeliest guess; a guess is never written. "(+1)" says that there is another
+field of that sort beside it, which -o wide names.
+
+Of a TYPE that is given, -o yaml and -o json also tell what its status can say: by
+what a verdict of "status" is reached, and what annotations of its CRD may change.`,
 		Example: `  # All of them
   kubectl imoocpod kinds
 
   # With all fields that could be meant
-  kubectl imoocpod kinds -o wide`,
+  kubectl imoocpod kinds -o wide
+
+  # By what a Rollout is judged
+  kubectl imoocpod kinds rollout -o yaml`,
 		SuggestionsMinimumDistance: 2,
-		Args:                       knownVerb,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && len(cmd.SuggestionsFor(args[0])) > 0 {
+				return knownVerb(cmd, args) // it is a verb, misspelt
+			}
+			o.types = args
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, err := o.writer()
 			if err != nil {
@@ -76,7 +92,8 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 			return nil
 		}, nil
 	}
-	p, err := listPrinter(o.print, false)
+	single := len(o.types) == 1
+	p, err := listPrinter(o.print, single)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +106,10 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 			}
 			list.Items = append(list.Items, unstructured.Unstructured{Object: fields})
 		}
+		if single && len(list.Items) == 1 {
+			list.Items[0].Object["apiVersion"] = "imoocpod.dev/v1alpha1"
+			return p.PrintObj(&list.Items[0], w)
+		}
 		return p.PrintObj(list, w)
 	}, nil
 }
@@ -99,7 +120,7 @@ func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer
 		return err
 	}
 	finder.Discovery.Invalidate() // a CRD of a minute ago is what people look for
-	kinds, groupsErr := finder.Kinds()
+	kinds, groupsErr := o.kinds(ctx, c, finder)
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
 	}
@@ -113,7 +134,7 @@ func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer
 	for range surveyors {
 		running.Go(func() {
 			for i := range todo {
-				rows[i] = surveyKind(ctx, finder, kinds[i], namespace)
+				rows[i] = surveyKind(ctx, finder, kinds[i], namespace, len(o.types) > 0)
 			}
 		})
 	}
@@ -129,11 +150,58 @@ func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer
 	return together([]error{write(o.streams.Out, rows), groupsErr})
 }
 
-// surveyKind finds out about one kind; nil means that it carries no count.
-func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, namespace string) *printer.Kind {
+// kinds are those that were asked for, or all that there are.
+func (o *kindsOptions) kinds(ctx context.Context, c *clients, finder *replica.Finder) ([]replica.Kind, error) {
+	if len(o.types) == 0 {
+		return finder.Kinds()
+	}
+	var kinds []replica.Kind
+	var errs []error
+	for _, word := range o.types {
+		kind, err := c.kindNamed(ctx, word)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, together(errs)
+}
+
+// statusFacts puts what the status of a kind can tell into a row, and what counts
+// there are beside the one that was found.
+func statusFacts(ctx context.Context, finder *replica.Finder, kind replica.Kind, field *replica.Field, inFull bool, row *printer.Kind) {
+	if kind.Reconciled() {
+		return // it is as its declaration says
+	}
+	var count *replica.Path
+	if field != nil {
+		count = field.Path
+	}
+	facts, err := finder.StatusFacts(ctx, kind, count)
+	if err != nil {
+		row.Wrong = append(row.Wrong, err.Error())
+		return
+	}
+	row.Beside = facts.Beside
+	if !inFull {
+		return
+	}
+	data, err := json.Marshal(facts)
+	if err == nil {
+		err = json.Unmarshal(data, &row.Status)
+	}
+	if err != nil {
+		row.Wrong = append(row.Wrong, err.Error())
+	}
+}
+
+// surveyKind finds out about one kind; nil means that it carries no count, and was
+// not asked for by name.
+func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, namespace string, byName bool) *printer.Kind {
 	kind, wrong := finder.Declare(ctx, kind)
 	finding := finder.Survey(ctx, kind)
-	if finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil {
+	if !byName && finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil {
 		return nil
 	}
 	row := &printer.Kind{
@@ -143,8 +211,14 @@ func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, 
 	if declaration := (*replica.DeclarationError)(nil); errors.As(wrong, &declaration) {
 		row.Wrong = declaration.Problems
 	}
+	if byName || finding.Field != nil {
+		statusFacts(ctx, finder, kind, finding.Field, byName, row)
+	}
 	subresource := ""
 	switch {
+	case len(finding.Candidates) == 0 && finding.Field == nil && !finding.PerNode && finding.Err == nil:
+		row.Found, row.MayScale = "none", new(false)
+		return row
 	case finding.Err != nil:
 		row.Found = finding.Err.Error()
 	case finding.Field != nil:

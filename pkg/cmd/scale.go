@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -171,11 +172,36 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 		return awaited{}, err
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.kind.Shipped() && o.path.path == nil {
-		if err := say(o.streams.ErrOut, "%s: the count is %s", t, named); err != nil {
+		if err := say(o.streams.ErrOut, "%s: the count is %s%s", t, named, beside(ctx, c, t, field)); err != nil {
 			return awaited{}, err
 		}
 	}
 	return awaited{target: t, goals: []goal{scaled(c, field, done)}, uid: done.uid, since: done.resourceVersion}, nil
+}
+
+// beside names the other counts of an object whose count is not of pods, or is
+// one of several: nothing where there is none, or where that cannot be known.
+func beside(ctx context.Context, c *clients, t target, field replica.Field) string {
+	finder, err := c.finder()
+	if err != nil || t.obj == nil {
+		return ""
+	}
+	facts, err := finder.StatusFacts(ctx, t.kind, field.Path)
+	if err != nil {
+		return ""
+	}
+	o, err := t.kind.Read(t.obj, facts)
+	if err != nil || len(o.Beside) == 0 {
+		return ""
+	}
+	var words []string
+	for _, b := range o.Beside {
+		words = append(words, fmt.Sprintf("%s is %d", b.Path, b.Value))
+	}
+	if o.Unit != "" {
+		return fmt.Sprintf(", of %ss; for each of them %s", o.Unit, strings.Join(words, ", "))
+	}
+	return "; beside it " + strings.Join(words, ", ")
 }
 
 // warn says what stands against the change before it is made. What cannot be

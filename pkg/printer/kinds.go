@@ -14,6 +14,8 @@ type Kind struct {
 	Resource string `json:"resource"`
 	// Field is where the replica count lives; "" where nothing says it.
 	Field string `json:"field,omitempty"`
+	// Beside are other fields of the spec that look like counts.
+	Beside []string `json:"beside,omitempty"`
 	// Found says how the field was found.
 	Found string `json:"found"`
 	// Candidates are the fields that could be meant where nothing says it.
@@ -24,6 +26,9 @@ type Kind struct {
 	Objects *int64 `json:"objects,omitempty"`
 	// Reconciled says whether "run-controller" can reconcile it.
 	Reconciled bool `json:"reconciled"`
+	// Status is what the status of its objects can tell; only of kinds that were
+	// asked for by name.
+	Status map[string]any `json:"status,omitempty"`
 	// Wrong is what is wrong with the declaration by which it should be.
 	Wrong []string `json:"wrong,omitempty"`
 }
@@ -34,6 +39,10 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 	for _, k := range kinds {
 		field := k.Field
 		switch {
+		case wide && len(k.Beside) > 0:
+			field += ", also " + strings.Join(k.Beside, ", ")
+		case len(k.Beside) > 0:
+			field += fmt.Sprintf(" (+%d)", len(k.Beside))
 		case field == "" && wide && len(k.Candidates) > 0:
 			field = strings.Join(k.Candidates, "?,") + "?"
 		case field == "" && len(k.Candidates) > 0:

@@ -237,7 +237,7 @@ func (f *StatusFacts) fromSchema(source KindSource, count *Path) {
 		f.Desired = pick([]string{"desiredNumberScheduled"}, false)
 	}
 	if !unnamed && source.StatusServed {
-		f.Zero = slices.Concat(f.Desired, f.Ready, f.Updated)
+		f.Zero = slices.Concat(f.Desired, f.Ready[:min(1, len(f.Ready))], f.Updated)
 	}
 	f.Phase, f.Message = texted(told, unnamed, phaseFields()), texted(told, unnamed, messageFields())
 	f.PausedWhen = []string{"{.spec.paused}=true", "{.spec.suspend}=true"}
@@ -341,6 +341,8 @@ func (f *StatusFacts) fromAnnotations(said map[string]string) error {
 		// What is named is written by the controller, and left out where it is zero.
 		*at, f.Zero = []string{word}, append(f.Zero, word)
 	}
+	slices.Sort(f.Zero)
+	f.Zero = slices.Compact(f.Zero)
 	for key, at := range map[string]*string{AnnotationPartitionPath: &f.Partition, AnnotationRestartPath: &f.Restart} {
 		word, is := said[key]
 		if !is {

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
@@ -35,6 +37,8 @@ type createOptions struct {
 	path     pathFlag
 	image    string
 	command  []string
+	// files hold objects to create as they are.
+	files resource.FilenameOptions
 	// set and setString are PATH=VALUE, the one typed by the schema.
 	set, setString []string
 
@@ -45,7 +49,7 @@ type createOptions struct {
 func newCreateCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &createOptions{streams: streams, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
 	cmd := &cobra.Command{
-		Use:   "create (NAME | TYPE/NAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
+		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
 		Long: `Create an ImoocPod: a number of identical pods. Or, with TYPE/NAME, the smallest
 object of any type that has that count, and what --set gives it: the server says
@@ -56,6 +60,9 @@ Without --image each pod of an ImoocPod sleeps in a small busybox container that
 meets Pod Security's restricted level. With --image the pods run that image and
 nothing else is set, as with "kubectl create deployment". Words after -- are the
 container's command.
+
+With -f the objects of a file, of a directory or of an URL are created as they are,
+as by "kubectl create -f".
 
 With --wait the command waits until the object is ready. It ends with code 3 when
 that will not be without help (see --fail-after), 4 when the time is over. With
@@ -81,12 +88,18 @@ report for every change.`,
   # An object of any type
   kubectl imoocpod create foos.samplecontroller.k8s.io/bar --replicas 2 --replicas-path .spec.replicas --set .spec.deploymentName=bar
 
+  # The objects of a file, and back when they are ready
+  kubectl imoocpod create -f foos.yaml --wait
+
   # A manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				o.command = args[dash:]
 				args = args[:dash]
+			}
+			if len(o.files.Filenames)+len(o.files.Kustomize) > 0 {
+				return o.checkFiles(cmd, args)
 			}
 			if len(args) == 1 && strings.Contains(args[0], "/") {
 				o.typeName, args[0], _ = strings.Cut(args[0], "/")
@@ -105,6 +118,12 @@ report for every change.`,
 			return oneName(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				if err := o.limits.checkWait(cmd, o.wait); err != nil {
+					return err
+				}
+				return o.runFiles(cmd.Context(), c)
+			}
 			o.name, o.counted = args[0], cmd.Flags().Changed("replicas")
 			if o.path.path != nil && !o.counted {
 				return usageErrorf(cmd, "--replicas-path says where --replicas goes in an object of another TYPE")
@@ -120,6 +139,9 @@ report for every change.`,
 	}
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
+	cmd.Flags().StringSliceVarP(&o.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files with the objects to create.")
+	cmd.Flags().BoolVarP(&o.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
+	cmd.Flags().StringVarP(&o.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
 	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "How many pods are wanted.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for types that do not say it.")
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "PATH=VALUE: a field to set, read as the type's schema wants it (may be given several times).")
@@ -176,6 +198,93 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 	}
 	created := awaited{target: t, goals: []goal{ready()}, uid: obj.GetUID(), since: obj.GetResourceVersion()}
 	return together(awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, []awaited{created}))
+}
+
+// checkFiles refuses what would make another object than the files hold.
+func (o *createOptions) checkFiles(cmd *cobra.Command, args []string) error {
+	if len(args)+len(o.command) > 0 {
+		return usageErrorf(cmd, "objects are named either by -f or -k or by arguments, not by both")
+	}
+	for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
+		if cmd.Flags().Changed(flag) {
+			return usageErrorf(cmd, "--%s is for an object that is made of flags: those of -f and -k are created as they are", flag)
+		}
+	}
+	return nil
+}
+
+// runFiles creates the objects of files. One that is refused does not stop the
+// others.
+func (o *createOptions) runFiles(ctx context.Context, c *clients) error {
+	o.dryRun.complete(o.print)
+	printer, err := o.print.ToPrinter()
+	if err != nil {
+		return &UsageError{Command: name + " create", Err: err}
+	}
+	namespace, enforced, err := c.namespace()
+	if err != nil {
+		return err
+	}
+	if _, err := c.config(); err != nil {
+		return err // the builder would try a server on localhost
+	}
+	infos, err := resource.NewBuilder(c.flags).
+		Unstructured().
+		ContinueOnError().
+		NamespaceParam(namespace).DefaultNamespace().
+		FilenameParam(enforced, &o.files).
+		Flatten().
+		Do().
+		Infos()
+	errs := separate(err)
+	var all []awaited
+	for _, info := range infos {
+		w, err := o.createFrom(ctx, c, info, printer)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, w)
+	}
+	if len(infos)+len(errs) == 0 {
+		return errors.New("no objects passed to create")
+	}
+	if o.wait && o.dryRun == "none" {
+		errs = append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, all)...)
+	}
+	return together(errs)
+}
+
+// createFrom creates an object of a file, and says so. It returns what there is
+// to wait for.
+func (o *createOptions) createFrom(ctx context.Context, c *clients, info *resource.Info, printer printers.ResourcePrinter) (awaited, error) {
+	kind, err := c.kindOf(ctx, info.Mapping)
+	if err != nil {
+		return awaited{}, err
+	}
+	obj, is := info.Object.(*unstructured.Unstructured)
+	if !is {
+		return awaited{}, fmt.Errorf("read %s: it is no object", info.Source)
+	}
+	t := target{kind: kind, namespace: info.Namespace, name: info.Name}
+	if !o.dryRun.client() {
+		client, err := c.dynamic()
+		if err != nil {
+			return awaited{}, err
+		}
+		obj, err = t.objects(client).Create(ctx, obj, metav1.CreateOptions{
+			FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
+		})
+		if err != nil {
+			return awaited{}, explain(kind, err)
+		}
+	}
+	w := awaited{target: t, goals: []goal{ready()}, uid: obj.GetUID(), since: obj.GetResourceVersion()}
+	w.target.name = obj.GetName() // which the server may have made
+	if !o.wait || o.dryRun != "none" {
+		return w, printer.PrintObj(obj, o.streams.Out)
+	}
+	return w, printLine(printer, *o.print.OutputFormat, obj, o.streams.Out)
 }
 
 // kind is the kind to create. An ImoocPod needs no discovery, and no finder

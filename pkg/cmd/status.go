@@ -3,9 +3,11 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -259,7 +261,7 @@ func (o *statusOptions) reports(ctx context.Context, c *clients, targets []targe
 			places <- struct{}{}
 			defer func() { <-places }()
 			all[i], errs[i] = o.report(ctx, c, t)
-			errs[i] = explain(t.kind, errs[i])
+			errs[i] = o.explainWord(ctx, c, explain(t.kind, errs[i]))
 		})
 	}
 	running.Wait()
@@ -270,6 +272,19 @@ func (o *statusOptions) reports(ctx context.Context, c *clients, targets []targe
 		}
 	}
 	return reports, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// explainWord says how objects are named where the one word that was given is a
+// type, and was taken for an ImoocPod of a server that has none.
+func (o *statusOptions) explainWord(ctx context.Context, c *clients, err error) error {
+	var missing *NotServedError
+	if !errors.As(err, &missing) || len(o.args) != 1 || strings.Contains(o.args[0], "/") {
+		return err
+	}
+	if kind, unknown := c.kindNamed(ctx, o.args[0]); unknown == nil {
+		return &UsageError{Command: name + " status", Err: fmt.Errorf("%q is a type: name an object as %s/NAME, or select some by -l, --all or -A", o.args[0], kind.Singular)}
+	}
+	return err
 }
 
 // verdicts are the errors that give the exit code of what is not ready.

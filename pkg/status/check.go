@@ -205,10 +205,10 @@ func sortedKeys(m map[string][]string) []string {
 func CheckLoops(loops []Loop, kinds []string, namespace, version string, now time.Time) []Check {
 	var checks []Check
 	var last Loop
-	wanted := Scope{Namespace: namespace}
-	orphans := slices.Clone(kinds)
+	orphans, runs := slices.Clone(kinds), false
 	for _, l := range loops {
-		if !l.Scope.Overlaps(wanted) {
+		// Whatever it reconciles: a kind that a CRD declares is as good as another.
+		if namespace != "" && l.Scope.Namespace != "" && l.Scope.Namespace != namespace {
 			continue
 		}
 		if !l.Live(now) {
@@ -219,6 +219,7 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 			}
 			continue
 		}
+		runs = runs || namespace != "" || l.Scope.Namespace == ""
 		orphans = slices.DeleteFunc(orphans, func(kind string) bool {
 			// One that works for some objects is not missing, nor one that is at
 			// work in a single namespace where all are meant.
@@ -238,7 +239,7 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 		return checks
 	}
 	c := Check{Name: "loop", State: CheckFailed, Message: "none reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace), Fix: []string{runLoop(namespace)}}
-	if len(orphans) == len(kinds) {
+	if len(orphans) == len(kinds) && !runs {
 		c.Message = "none runs for " + where(namespace)
 	}
 	if !last.Renewed.IsZero() {

@@ -126,6 +126,8 @@ func TestCheckLoops(t *testing.T) {
 				"failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
 		"one whose clock is ahead": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed all kinds in namespace a: " + alice + " []"},
 		"of an unknown version":    {[]Loop{loop(Scope{}, "", 0)}, "a", "passed all kinds in all namespaces: " + alice + " []"},
+		"for a declared kind": {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"widgets.example.com"}}, "v1", 0)}, "a",
+			"passed widgets.example.com in namespace a: " + alice + " []\nfailed none reconciles imoocpods.batch.tutorial.kubebuilder.io, helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 	} {
 		var lines []string
 		for _, c := range CheckLoops(test.loops, kinds, test.namespace, "v1", now) {

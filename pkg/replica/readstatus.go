@@ -38,7 +38,7 @@ func (f StatusFacts) read(o *status.Object, obj map[string]any) {
 	o.Selects = selector != ""
 	f.readCounts(o, obj)
 	f.readWord(o, obj)
-	o.OnlyCounted = onlyCounted(o.Managers, f.Count)
+	o.OnlyCounted = onlyCounted(o.Managers, f.Count, obj)
 	f.judge(o, obj)
 }
 
@@ -290,7 +290,7 @@ func total(obj map[string]any, count Path, beside []status.Beside) *int32 {
 
 // onlyCounted reports whether the last change of the spec touched nothing but the
 // count: who made it owns no other field of the spec.
-func onlyCounted(managers []metav1.ManagedFieldsEntry, count string) bool {
+func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
 	var last *metav1.ManagedFieldsEntry
 	for i, m := range managers {
 		if m.Subresource == "status" || m.Time == nil || m.FieldsV1 == nil || !strings.Contains(string(m.FieldsV1.Raw), `"f:spec"`) {
@@ -303,7 +303,10 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string) bool {
 			last = &managers[i]
 		}
 	}
-	if last == nil || count == "" && last.Subresource != "scale" {
+	if last == nil {
+		return false
+	}
+	if path, err := parseSteps(count); last.Subresource != "scale" && (err != nil || !path.managedBy(*last, obj)) {
 		return false
 	}
 	var owned map[string]any

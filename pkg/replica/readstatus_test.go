@@ -295,3 +295,27 @@ func TestProfiles(t *testing.T) {
 		t.Error("an expression that is none was read")
 	}
 }
+
+// Only who owns the count and nothing else of the spec has changed the count alone.
+func TestOnlyCounted(t *testing.T) {
+	t.Parallel()
+	const made = "- {manager: a, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}"
+	for name, test := range map[string]struct {
+		count, entries string
+		want           bool
+	}{
+		"made":                        {".spec.replicas", "", false},
+		"by /scale":                   {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch of another field": {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:color': {}}}}", false},
+		"of two fields":               {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}", false},
+		"in the same second":          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"before":                      {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T02:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"and the status after":        {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, subresource: status, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:status': {'f:phase': {}}}}", true},
+	} {
+		obj := readObject(t, "apiVersion: x/v1\nkind: It\nmetadata:\n  name: it\n  managedFields:\n  "+strings.ReplaceAll(made+"\n"+test.entries, "\n", "\n  ")+"\nspec: {replicas: 3, color: red}")
+		if got := onlyCounted(obj.GetManagedFields(), test.count, obj.Object); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}

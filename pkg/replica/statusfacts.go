@@ -318,10 +318,12 @@ func (f *StatusFacts) beside(root map[string]any, count *Path) {
 		if err != nil || c.Pattern || path.String() == count.String() {
 			continue
 		}
-		if len(path.steps) <= len(count.steps) {
+		name := path.steps[len(path.steps)-1].name
+		another := f.Count != ".spec.replicas" || !slices.Contains([]string{"size", "count", "scale", "replica"}, name)
+		if len(path.steps) <= len(count.steps) && another {
 			f.Beside = append(f.Beside, c.Path)
 		}
-		f.Several = f.Several || len(count.steps) > 2 && len(path.steps) > 2 && path.steps[len(path.steps)-1].name == last.name
+		f.Several = f.Several || len(count.steps) > 2 && len(path.steps) > 2 && name == last.name
 	}
 }
 

@@ -26,6 +26,8 @@ type ownKind struct {
 	// is. Both are empty where nothing says which it is.
 	field string
 	path  []any
+	// beside is what is said of other counts.
+	beside string
 	// choices are the fields that a refusal must offer, each with its place.
 	choices map[string][]any
 }
@@ -42,7 +44,8 @@ func ownKinds() []ownKind {
 	replicas := []any{"spec", "replicas"}
 	return []ownKind{
 		{class: "scale-plain", resource: "widgets.plain.example.com", kind: "Widget", spec: "{replicas: 2, size: 7, color: red}", field: ".spec.replicas", path: replicas},
-		{class: "scale-odd-name", resource: "rings.odd-name.example.com", kind: "Ring", spec: "{clusterSize: 2, replicas: 9}", field: ".spec.clusterSize", path: []any{"spec", "clusterSize"}},
+		{class: "scale-odd-name", resource: "rings.odd-name.example.com", kind: "Ring", spec: "{clusterSize: 2, replicas: 9}", field: ".spec.clusterSize", path: []any{"spec", "clusterSize"},
+			beside: "; beside it .spec.replicas is 9"},
 		{class: "scale-odd-status", resource: "caches.odd-status.example.com", kind: "Cache", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
 		{class: "scale-nested", resource: "cells.nested.example.com", kind: "Cell", spec: "{name: zone1, gateway: {replicas: 2}}", field: ".spec.gateway.replicas", path: []any{"spec", "gateway", "replicas"}},
 		{class: "scale-no-selector", resource: "pools.no-selector.example.com", kind: "Pool", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
@@ -50,9 +53,11 @@ func ownKinds() []ownKind {
 		{class: "scale-schemaless", resource: "vertices.schemaless.example.com", kind: "Vertex", spec: "{replicas: 2, source: {size: 7, any: [{thing: 1}]}}", field: ".spec.replicas", path: replicas},
 		{class: "scale-name-clash", resource: "statefulsets.name-clash.example.com", kind: "StatefulSet", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
 		{class: "scale-not-pods", resource: "connectors.not-pods.example.com", kind: "Connector", spec: "{tasksMax: 2}", field: ".spec.tasksMax", path: []any{"spec", "tasksMax"}},
-		{class: "scale-not-replicas", resource: "agents.not-replicas.example.com", kind: "Agent", spec: "{shardCount: 2, replicaCount: 3}", field: ".spec.shardCount", path: []any{"spec", "shardCount"}},
+		{class: "scale-not-replicas", resource: "agents.not-replicas.example.com", kind: "Agent", spec: "{shardCount: 2, replicaCount: 3}", field: ".spec.shardCount", path: []any{"spec", "shardCount"},
+			beside: ", of shards; for each of them .spec.replicaCount is 3"},
 		{class: "annotated", resource: "crews.annotated.example.com", kind: "Crew", spec: "{replicas: 9, teams: [{name: hold, members: 1}, {name: deck, members: 2}]}",
-			field: `.spec.teams[?(@.name=="deck")].members`, path: []any{"spec", "teams", 1, "members"}},
+			field: `.spec.teams[?(@.name=="deck")].members`, path: []any{"spec", "teams", 1, "members"},
+			beside: "; beside it .spec.replicas is 9"},
 		{class: "no-scale-field", resource: "lamps.no-scale.example.com", kind: "Lamp", spec: "{replicas: 2, shade: green}", choices: map[string][]any{".spec.replicas": replicas}},
 		{class: "no-scale-ambiguous", resource: "stores.ambiguous.example.com", kind: "Store", spec: "{insert: {replicaCount: 1}, select: {replicaCount: 2}, storage: {retentionDays: 30}}", choices: map[string][]any{
 			".spec.insert.replicaCount":  {"spec", "insert", "replicaCount"},
@@ -93,7 +98,7 @@ func TestScaleAnyKind(t *testing.T) {
 			singular := strings.ToLower(k.kind) + strings.TrimPrefix(k.resource, resourceOf(k.resource).Resource)
 			says := ""
 			if k.field != ".spec.replicas" {
-				says = singular + "/it: the count is " + k.field + "\n"
+				says = singular + "/it: the count is " + k.field + k.beside + "\n"
 			}
 			if r.code != 0 || r.stdout != singular+"/it scaled\n" || r.stderr != says {
 				t.Errorf("exit code %d, printed %q, said %q, want it to say %q", r.code, r.stdout, r.stderr, says)
@@ -453,7 +458,7 @@ func TestKinds(t *testing.T) {
 	table := imoocpod(t, ns, "kinds")
 	for _, line := range []string{
 		`(?m)^KIND +GROUP +FIELD +FOUND +MAY SCALE +OBJECTS +RECONCILED$`,
-		`(?m)^Ring +odd-name\.example\.com +\.spec\.clusterSize +/scale +yes +\d+ +no$`,
+		`(?m)^Ring +odd-name\.example\.com +\.spec\.clusterSize \(\+1\) +/scale +yes +\d+ +no$`,
 		`(?m)^Store +ambiguous\.example\.com +\.spec\.insert\.replicaCount\? \(\+2\) +guess +yes +\d+ +no$`,
 		`(?m)^ReplicationController +<none> +\.spec\.replicas +/scale +yes +\d+ +no$`,
 	} {

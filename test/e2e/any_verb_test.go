@@ -158,7 +158,7 @@ func TestLookAtAnyKind(t *testing.T) {
 		t.Errorf("with nothing below it, it is %+v", m)
 	}
 	ownedBy(t, ns, "deployments.apps", "web", widget)
-	if m := statusOf(t, ns, "widget/it"); m.Verdict != "progressing" || m.Replicas.Ready != 3 {
+	if m := statusOf(t, ns, "widget/it"); m.Verdict == "ready" || m.Replicas.Ready != 3 {
 		t.Errorf("before its controller says that it has seen it, it is %+v", m)
 	}
 	must(t, kubectl(t, ns, "patch", "widget/it", "--subresource=status", "--type=merge", "-p", `{"status":{"observedGeneration":1}}`))

@@ -317,7 +317,10 @@ func TestNotReadyUnlessSeen(t *testing.T) {
 	unseen := func(object, reason string, code status.Code) {
 		t.Helper()
 		// Somebody is called absent only some time after a change.
-		tells(t, ns, object, expected{status.Progressing, code, reason, ""})
+		out := imoocpod(t, ns, "status", object, "-o", "jsonpath={.verdict}, {.reasonCode}: {.reason}")
+		if absent, soon := string(status.NotReconciled), string(status.Progressing); !strings.HasPrefix(out, absent+", "+string(code)+": "+reason) && !strings.HasPrefix(out, soon+", "+string(code)+": "+reason) {
+			t.Errorf("%s is %s; want %s: %s", object, out, code, reason)
+		}
 	}
 	write := func(object, fields string) {
 		t.Helper()

@@ -150,7 +150,7 @@ func (a *awaiter) awaitGoal(ctx context.Context, w awaited, g goal, isLast bool)
 		case a.limits.once:
 			return false, 0, ErrTimeout
 		}
-		if s.report.Verdict == status.Paused && !patience.Endless && !(g.counts && s.report.Counts) {
+		if s.report.Verdict == status.Paused && !patience.Endless && (!g.counts || !s.report.Counts) {
 			return false, 0, paused(s)
 		}
 		over, again := patience.Look(s.report, s.at)

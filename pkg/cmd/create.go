@@ -93,30 +93,7 @@ report for every change.`,
 
   # A manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				o.command = args[dash:]
-				args = args[:dash]
-			}
-			if len(o.files.Filenames)+len(o.files.Kustomize) > 0 {
-				return o.checkFiles(cmd, args)
-			}
-			if len(args) == 1 && strings.Contains(args[0], "/") {
-				o.typeName, args[0], _ = strings.Cut(args[0], "/")
-				if o.typeName == "" {
-					return usageErrorf(cmd, "which type? %q has none before the slash", "/"+args[0])
-				}
-				if slices.Contains(typeWords(replica.ImoocPod()), o.typeName) {
-					o.typeName = ""
-				}
-			}
-			if len(args) == 1 && o.typeName == "" {
-				if err := checkLength(args[0]); err != nil {
-					return usageErrorf(cmd, "%w", err)
-				}
-			}
-			return oneName(cmd, args)
-		},
+		Args: o.checkArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if err := o.limits.checkWait(cmd, o.wait); err != nil {
@@ -150,6 +127,32 @@ report for every change.`,
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the object is ready.")
 	o.limits.addWaitFlags(cmd)
 	return cmd
+}
+
+// checkArgs reads what to create, and refuses what cannot be its name.
+func (o *createOptions) checkArgs(cmd *cobra.Command, args []string) error {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		o.command = args[dash:]
+		args = args[:dash]
+	}
+	if len(o.files.Filenames)+len(o.files.Kustomize) > 0 {
+		return o.checkFiles(cmd, args)
+	}
+	if len(args) == 1 && strings.Contains(args[0], "/") {
+		o.typeName, args[0], _ = strings.Cut(args[0], "/")
+		if o.typeName == "" {
+			return usageErrorf(cmd, "which type? %q has none before the slash", "/"+args[0])
+		}
+		if slices.Contains(typeWords(replica.ImoocPod()), o.typeName) {
+			o.typeName = ""
+		}
+	}
+	if len(args) == 1 && o.typeName == "" {
+		if err := checkLength(args[0]); err != nil {
+			return usageErrorf(cmd, "%w", err)
+		}
+	}
+	return oneName(cmd, args)
 }
 
 func (o *createOptions) run(ctx context.Context, c *clients) error {

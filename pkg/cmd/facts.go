@@ -46,6 +46,7 @@ func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) 
 		// The controller says how many are wanted.
 	case unknown != nil:
 		o.NoCount = true
+		o.Total = unknown.Total()
 	default:
 		err = wanted(ctx, client, t, field, &o)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,6 +49,21 @@ func (e *UnknownFieldError) Error() string {
 		return fmt.Sprintf("%s has no replica count: it has no /scale, and no field of its spec looks like one", e.Kind.CRD())
 	}
 	return fmt.Sprintf("%s has no /scale, and nothing says which field is its replica count", e.Kind.CRD())
+}
+
+// Total is the sum of what an object has in the fields that could be its count;
+// nil where it has none.
+func (e *UnknownFieldError) Total() *int32 {
+	sum, found := int64(0), false
+	for _, c := range e.Candidates {
+		if c.Value != nil && *c.Value >= 0 && *c.Value <= math.MaxInt32 {
+			sum, found = sum+*c.Value, true
+		}
+	}
+	if !found || sum > math.MaxInt32 {
+		return nil
+	}
+	return new(pods(sum))
 }
 
 // NoCountError says that the objects of a kind have as many pods as there are

@@ -293,7 +293,7 @@ func total(obj map[string]any, count Path, beside []status.Beside) *int32 {
 func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
 	var last *metav1.ManagedFieldsEntry
 	for i, m := range managers {
-		if m.Subresource == "status" || m.Time == nil || m.FieldsV1 == nil || !strings.Contains(string(m.FieldsV1.Raw), `"f:spec"`) {
+		if m.Subresource == "status" || m.Time == nil || m.FieldsV1 == nil || !strings.Contains(m.FieldsV1.GetRawString(), `"f:spec"`) {
 			continue
 		}
 		if last != nil && last.Time.Equal(m.Time) {
@@ -310,7 +310,7 @@ func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[str
 		return false
 	}
 	var owned map[string]any
-	if json.Unmarshal(last.FieldsV1.Raw, &owned) != nil {
+	if json.Unmarshal(last.FieldsV1.GetRawBytes(), &owned) != nil {
 		return false
 	}
 	spec, _ := owned["f:spec"].(map[string]any)

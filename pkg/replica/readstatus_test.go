@@ -156,7 +156,7 @@ func TestStatusesOfOperators(t *testing.T) {
 	const shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}, paused: {type: boolean}}}, status: {type: object, properties: {" +
 		"shards: {type: integer}, replicas: {type: integer}, updatedReplicas: {type: integer}, availableReplicas: {type: integer}, selector: {type: string}, " +
 		"conditions: {type: array, items: {type: object, properties: {observedGeneration: {type: integer}}}}}}}}"
-	sharded := KindSource{Schema: readObject(t, "{apiVersion: v1, kind: Schema, it: "+shards+"}").Object["it"].(map[string]any), StatusServed: true,
+	sharded := KindSource{Schema: parsed(t, shards), StatusServed: true,
 		SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"}
 	for name, test := range map[string]struct {
 		kind         Kind

@@ -31,7 +31,7 @@ func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 		return true, false
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(m.FieldsV1.Raw, &fields); err != nil {
+	if err := json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields); err != nil {
 		return true, false
 	}
 	for name := range fields {

@@ -52,7 +52,7 @@ func judge(e Evidence, r Report, children []Child) ruling {
 	if !unseen {
 		verdict = judgeCounts(e, r, children)
 	}
-	if o.Pause != nil && !(unseen && o.Pause.Told) {
+	if o.Pause != nil && (!unseen || !o.Pause.Told) {
 		verdict = held(o, verdict)
 	}
 	if !unseen && r.Reconciler.silent(e) && verdict.verdict == Progressing {
@@ -111,7 +111,7 @@ func judgeCounts(e Evidence, r Report, children []Child) ruling {
 	}
 	v := ruling{verdict: Progressing, code: CodePodsStarting, reason: counts}
 	switch {
-	case o.NoCount && o.Current == 0 && o.Word.Ready == nil:
+	case o.NoCount && o.Current == 0 && o.Word.Ready == nil && !vouched(o):
 		return ruling{verdict: NotReconciled, code: CodeNoPods, reason: "it has no pods, and nothing says how many are wanted"}
 	case missing:
 		v.code, v.reason = short.code, short.reason
@@ -183,7 +183,10 @@ func judgeSettled(e Evidence, r Report, children []Child, counts string) ruling 
 		return v
 	}
 	visible := len(r.Pods) + len(workloads(children))
-	bound := o.Word.Ready != nil && *o.Word.Ready
+	bound := o.Word.Ready != nil && *o.Word.Ready || o.NoCount && vouched(o)
+	if bound && o.NoCount && o.Current == 0 {
+		counts = "its controller says that it is ready"
+	}
 	switch {
 	case o.Word.Ready != nil && !*o.Word.Ready:
 		v.code, v.reason = CodeConditionFalse, counts+", but what its kind declares as ready does not hold"
@@ -194,14 +197,23 @@ func judgeSettled(e Evidence, r Report, children []Child, counts string) ruling 
 		}
 	case e.Pods != nil && o.indirect() && o.Desired > 0 && visible == 0 && !bound && ready == nil && (o.Told == nil || o.Selects):
 		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and nothing that it owns is to be seen", o.unit())
+	case e.Pods != nil && o.NoCount && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
+		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: nothing says how many are wanted; the counts of its spec come to %d, and %d pods are to be seen", *o.Total, len(r.Pods))
 	case e.Pods != nil && o.Several && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
 		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: %s is one of several counts, which come to %d, and %d pods are to be seen", o.Count, *o.Total, len(r.Pods))
 	case o.Untracked && !changeSeen(e, r, children):
 		v.code, v.reason = CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: "+r.Reconciler.unanswered()
 	default:
-		v.verdict, v.code = Ready, CodeReady
+		v.verdict, v.code, v.reason = Ready, CodeReady, counts
 	}
 	return v
+}
+
+// vouched reports whether the controller says of this generation of an object
+// that it is ready.
+func vouched(o Object) bool {
+	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
+	return !o.Untracked && ready != nil && ready.Status == metav1.ConditionTrue
 }
 
 // contradiction is a condition that says that the object is not ready, whatever

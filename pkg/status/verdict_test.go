@@ -1,7 +1,6 @@
 package status
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +95,7 @@ func TestVerdict(t *testing.T) {
 			Progressing, "cannot tell whether its controller has seen the last change: it tells no generation, and nobody has written its status", "",
 		},
 		"a condition says that it is ready, since the object was made": {
-			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0), Managers: wrote("", 60, "status", 30)},
+			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0), Managers: wrote("", 60, 30)},
 			Ready, "3 of 3 pods are ready", "",
 		},
 		"a condition of this generation says that it is ready": {
@@ -124,13 +123,16 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// wrote are entries of managedFields: pairs of a subresource and of how many
-// seconds ago it was written.
-func wrote(pairs ...any) []metav1.ManagedFieldsEntry {
-	var all []metav1.ManagedFieldsEntry
-	for i := 0; i < len(pairs); i += 2 {
-		at := metav1.NewTime(lookedAt().Add(-time.Duration(pairs[i+1].(int)) * time.Second))
-		all = append(all, metav1.ManagedFieldsEntry{Manager: fmt.Sprint("m", i), Operation: metav1.ManagedFieldsOperationUpdate, Subresource: pairs[i].(string), Time: &at})
+// wrote are entries of managedFields: the spec was written through a subresource
+// so many seconds ago, and the status; 0 is never.
+func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
+	entry := func(manager, subresource string, ago int) metav1.ManagedFieldsEntry {
+		at := metav1.NewTime(lookedAt().Add(-time.Duration(ago) * time.Second))
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: subresource, Time: &at}
+	}
+	all := []metav1.ManagedFieldsEntry{entry("somebody", subresource, spec)}
+	if status > 0 {
+		all = append(all, entry("operator", "status", status))
 	}
 	return all
 }
@@ -151,7 +153,7 @@ func TestChangeSeen(t *testing.T) {
 	child := func(made, changed int) []Child {
 		c := Child{Kind: "StatefulSet", Name: "s", UID: "s", Controller: "it", Created: at(made), Desired: new(int32(3)), Ready: new(int32(3))}
 		if changed > 0 {
-			c.Managers = wrote("", changed)
+			c.Managers = wrote("", changed, 0)
 		}
 		return []Child{c}
 	}
@@ -162,20 +164,20 @@ func TestChangeSeen(t *testing.T) {
 		seen     bool
 	}{
 		"nothing is known":                                {three(Object{}), nil, false, false},
-		"its status was written before":                   {three(Object{Managers: wrote("", 10, "status", 20)}), nil, false, false},
-		"its status was written in the same second":       {three(Object{Managers: wrote("", 10, "status", 10)}), nil, false, false},
-		"its status was written after":                    {three(Object{Managers: wrote("", 10, "status", 9)}), nil, false, true},
-		"a wait saw it written":                           {three(Object{Managers: wrote("", 10, "status", 10)}), nil, true, true},
-		"made, and its status written in the same second": {three(Object{Generation: 1, Managers: wrote("", 10, "status", 10)}), nil, false, true},
-		"made, and nobody wrote":                          {three(Object{Generation: 1, Managers: wrote("", 10)}), nil, false, false},
-		"made, and a child is there":                      {three(Object{Generation: 1, Managers: wrote("", 10)}), child(10, 0), false, true},
-		"a child was made after":                          {three(Object{Managers: wrote("", 10)}), child(9, 0), false, true},
-		"a child was made before":                         {three(Object{Managers: wrote("", 10)}), child(11, 0), false, false},
-		"a child was changed after":                       {three(Object{Managers: wrote("", 10)}), child(100, 9), false, true},
-		"a child was changed before":                      {three(Object{Managers: wrote("", 10)}), child(100, 11), false, false},
-		"only the count was changed, and is right":        {three(Object{Managers: wrote("scale", 10), OnlyCounted: true}), nil, false, true},
-		"only the count was changed, of one group":        {three(Object{Managers: wrote("scale", 10), OnlyCounted: true, Several: true}), nil, false, false},
-		"only the count was changed, and /scale tells it": {three(Object{Managers: wrote("scale", 10), OnlyCounted: true, Several: true, Told: new(int32(3))}), nil, false, true},
+		"its status was written before":                   {three(Object{Managers: wrote("", 10, 20)}), nil, false, false},
+		"its status was written in the same second":       {three(Object{Managers: wrote("", 10, 10)}), nil, false, false},
+		"its status was written after":                    {three(Object{Managers: wrote("", 10, 9)}), nil, false, true},
+		"a wait saw it written":                           {three(Object{Managers: wrote("", 10, 10)}), nil, true, true},
+		"made, and its status written in the same second": {three(Object{Generation: 1, Managers: wrote("", 10, 10)}), nil, false, true},
+		"made, and nobody wrote":                          {three(Object{Generation: 1, Managers: wrote("", 10, 0)}), nil, false, false},
+		"made, and a child is there":                      {three(Object{Generation: 1, Managers: wrote("", 10, 0)}), child(10, 0), false, true},
+		"a child was made after":                          {three(Object{Managers: wrote("", 10, 0)}), child(9, 0), false, true},
+		"a child was made before":                         {three(Object{Managers: wrote("", 10, 0)}), child(11, 0), false, false},
+		"a child was changed after":                       {three(Object{Managers: wrote("", 10, 0)}), child(100, 9), false, true},
+		"a child was changed before":                      {three(Object{Managers: wrote("", 10, 0)}), child(100, 11), false, false},
+		"only the count was changed, and is right":        {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true}), nil, false, true},
+		"only the count was changed, of one group":        {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true, Several: true}), nil, false, false},
+		"only the count was changed, and /scale tells it": {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true, Several: true, Told: new(int32(3))}), nil, false, true},
 	} {
 		r := NewReport(Evidence{Object: test.object, Children: test.children, Acted: test.acted, Now: lookedAt()})
 		if (r.Verdict == Ready) != test.seen || !test.seen && r.ReasonCode != CodeChangeNotSeen {
@@ -194,14 +196,14 @@ func TestUnseen(t *testing.T) {
 		verdict Verdict
 		code    Code
 	}{
-		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, "status", 90)}, NotReconciled, CodeGenerationNotSeen},
-		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, "status", 90)}, Progressing, CodeGenerationNotSeen},
-		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, "status", 50)}, Progressing, CodeGenerationNotSeen},
+		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 90)}, NotReconciled, CodeGenerationNotSeen},
+		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, 90)}, Progressing, CodeGenerationNotSeen},
+		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 50)}, Progressing, CodeGenerationNotSeen},
 		"made just now":             {Object{Generation: 1, Created: lookedAt().Add(-3 * time.Second)}, Progressing, CodeNeverSeen},
 		"made long ago":             {Object{Generation: 1, Created: lookedAt().Add(-time.Minute)}, NotReconciled, CodeNeverSeen},
 		"never seen, and it failed": {Object{Generation: 1, Conditions: failure}, Failed, CodeReportedFailure},
-		"failed before the change":  {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, "status", 90)}, NotReconciled, CodeGenerationNotSeen},
-		"failed after the change":   {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, "status", 50)}, Failed, CodeReportedFailure},
+		"failed before the change":  {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 90)}, NotReconciled, CodeGenerationNotSeen},
+		"failed after the change":   {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 50)}, Failed, CodeReportedFailure},
 	} {
 		test.object.Foreign, test.object.Desired = true, 3
 		r := NewReport(Evidence{Object: test.object, Now: lookedAt()})
@@ -224,6 +226,7 @@ func TestChildren(t *testing.T) {
 	}
 	below := set(func(c *Child) { c.Name, c.UID, c.Controller, c.Ready = "below", "b", "s", new(int32(1)) })
 	alien := set(func(c *Child) { c.UID, c.Controller, c.Ready = "a", "other", new(int32(0)) })
+	vouches := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
 	for name, test := range map[string]struct {
 		object   Object
 		children []Child
@@ -231,19 +234,23 @@ func TestChildren(t *testing.T) {
 		code     Code
 		reason   string
 	}{
-		"as wanted":             {Object{}, []Child{set(func(*Child) {})}, Ready, CodeReady, ""},
-		"another's":             {Object{}, []Child{set(func(*Child) {}), alien}, Ready, CodeReady, ""},
-		"not seen":              {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, CodeChildNotReady, "StatefulSet/s: generation 3, controller saw 2"},
-		"not ready":             {Object{}, []Child{set(func(c *Child) { c.Ready = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods are ready"},
-		"not updated":           {Object{}, []Child{set(func(c *Child) { c.Updated = new(int32(0)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 0 of 2 pods are of its newest template"},
-		"partitioned":           {Object{}, []Child{set(func(c *Child) { c.Updated, c.UpdatedWanted = new(int32(1)), new(int32(1)) })}, Ready, CodeReady, ""},
-		"not available":         {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods are available"},
-		"too many":              {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 3 pods are there, 1 too many"},
-		"further down":          {Object{}, []Child{set(func(*Child) {}), below}, Progressing, CodeChildNotReady, "StatefulSet/below: 1 of 2 pods are ready"},
-		"a shard for a child":   {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, CodePodsStarting, "1 of 2 shards are ready"},
-		"shards, all there":     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, CodeReady, "2 of 2 shards are ready"},
-		"shards, nothing seen":  {Object{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}, nil, Progressing, CodeCannotTell, "cannot tell whether its shards are ready"},
-		"tasks, nothing to see": {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, CodeReady, "2 of 2 tasks are ready"},
+		"no count, as its controller says":        {Object{Uncounted: true, NoCount: true, Total: new(int32(3)), Conditions: vouches}, nil, Ready, CodeReady, "its controller says that it is ready"},
+		"no count, and nobody says anything":      {Object{Uncounted: true, NoCount: true, Total: new(int32(3))}, nil, NotReconciled, CodeNoPods, "nothing says how many are wanted"},
+		"no count, and fewer than the spec names": {Object{NoCount: true, Total: new(int32(3))}, nil, Progressing, CodeCannotTell, "the counts of its spec come to 3, and 0 pods are to be seen"},
+		"one of several counts":                   {Object{Several: true, Count: ".spec.a", Total: new(int32(5))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.a is one of several counts, which come to 5, and 0 pods are to be seen"},
+		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, CodeReady, ""},
+		"another's":                               {Object{}, []Child{set(func(*Child) {}), alien}, Ready, CodeReady, ""},
+		"not seen":                                {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, CodeChildNotReady, "StatefulSet/s: generation 3, controller saw 2"},
+		"not ready":                               {Object{}, []Child{set(func(c *Child) { c.Ready = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods are ready"},
+		"not updated":                             {Object{}, []Child{set(func(c *Child) { c.Updated = new(int32(0)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 0 of 2 pods are of its newest template"},
+		"partitioned":                             {Object{}, []Child{set(func(c *Child) { c.Updated, c.UpdatedWanted = new(int32(1)), new(int32(1)) })}, Ready, CodeReady, ""},
+		"not available":                           {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods are available"},
+		"too many":                                {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 3 pods are there, 1 too many"},
+		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, CodeChildNotReady, "StatefulSet/below: 1 of 2 pods are ready"},
+		"a shard for a child":                     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, CodePodsStarting, "1 of 2 shards are ready"},
+		"shards, all there":                       {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, CodeReady, "2 of 2 shards are ready"},
+		"shards, nothing seen":                    {Object{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}, nil, Progressing, CodeCannotTell, "cannot tell whether its shards are ready"},
+		"tasks, nothing to see":                   {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, CodeReady, "2 of 2 tasks are ready"},
 	} {
 		o := test.object
 		o.UID, o.Foreign, o.Generation, o.ObservedGeneration, o.Desired = "it", true, 2, 2, 2

@@ -183,10 +183,16 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 
 // partition finds how many pods are to keep the older template.
 func (f StatusFacts) partition(o *status.Object, obj map[string]any) {
-	path, value := f.Partition, valueAt(obj, f.Partition)
-	if value == nil && !f.Ordinal {
-		path = ".spec.updateStrategy.partition"
-		value = valueAt(obj, path)
+	paths := []string{f.Partition}
+	if !f.Ordinal {
+		paths = append(paths, ".spec.updateStrategy.rollingUpdate.partition", ".spec.updateStrategy.partition")
+	}
+	var path string
+	var value any
+	for _, path = range paths {
+		if value = valueAt(obj, path); value != nil {
+			break
+		}
 	}
 	kept, is := keeps(value, o.Desired)
 	if !is || kept == 0 {

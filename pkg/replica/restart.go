@@ -41,7 +41,7 @@ func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]a
 // inPlace reports whether an object changes the pods that it has where it can, as
 // those of OpenKruise do.
 func inPlace(obj map[string]any) bool {
-	for _, path := range []string{".spec.updateStrategy.type", ".spec.updateStrategy.rollingUpdate.podUpdatePolicy"} {
+	for _, path := range []string{".spec.updateStrategy.type", ".spec.updateStrategy.rollingUpdate.podUpdatePolicy", ".spec.updateStrategy.rollingUpdate.rollingUpdateType"} {
 		if policy, _ := textAt(obj, path); strings.HasPrefix(policy, "InPlace") {
 			return true
 		}

@@ -241,7 +241,7 @@ func (f *StatusFacts) fromSchema(source KindSource, count *Path) {
 	}
 	f.Phase, f.Message = texted(told, unnamed, phaseFields()), texted(told, unnamed, messageFields())
 	f.PausedWhen = []string{"{.spec.paused}=true", "{.spec.suspend}=true"}
-	f.Partition, f.OnDelete = ".spec.updateStrategy.rollingUpdate.partition", ".spec.updateStrategy.type"
+	f.OnDelete = ".spec.updateStrategy.type"
 }
 
 // texted are the fields of a status that hold text.

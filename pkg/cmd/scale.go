@@ -32,8 +32,10 @@ type scaleOptions struct {
 	targets targetFlags
 	args    []string
 	path    pathFlag
-	change  change
-	limits  waitFlags
+	// group names one of several groups of pods, in the place of a path.
+	group  string
+	change change
+	limits waitFlags
 }
 
 func newScaleCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
@@ -75,6 +77,9 @@ pods are ready. It ends with code 3 when they will not become ready without help
   # Scale anything that has a replica count
   kubectl imoocpod scale deployment/web --replicas 3
 
+  # Scale one group of several
+  kubectl imoocpod scale elasticsearch/es --replicas 3 --group hot
+
   # Scale one element of a list, and touch no other
   kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -87,6 +92,8 @@ pods are ready. It ends with code 3 when they will not become ready without help
 				return usageErrorf(cmd, "--replicas says how many, --by how many more or fewer: give one of them")
 			case !cmd.Flags().Changed("replicas") && o.change.by == nil:
 				return usageErrorf(cmd, "--replicas is required: how many are wanted? (or --by: how many more?)")
+			case o.group != "" && o.path.path != nil:
+				return usageErrorf(cmd, "--group and --replicas-path both say where the count is: give one of them")
 			case o.change.resourceVersion != "" && !isResourceVersion(o.change.resourceVersion):
 				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.resourceVersion)
 			case o.limits.timeout < 0:
@@ -104,6 +111,7 @@ pods are ready. It ends with code 3 when they will not become ready without help
 	cmd.Flags().VarP(count{&o.change.replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")
 	cmd.Flags().Var(stepFlag{&o.change.by}, "by", "How many replicas more or fewer, such as +2, -1, 50% or -50%.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for kinds that do not say it. May select one element of a list by a key.")
+	cmd.Flags().StringVar(&o.group, "group", "", "Name of the group of pods to scale, where a kind has several with a count each: the key of an element of a list, or the field that holds the count.")
 	cmd.Flags().Var(count{&o.change.current, noCurrent}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.change.resourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
 	cmd.Flags().DurationVar(&o.limits.timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
@@ -150,11 +158,17 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 		return awaited{}, err
 	}
 	objects := t.objects(client)
-	field, err := o.field(ctx, c, t)
+	path := o.path.path
+	if o.group != "" {
+		if path, err = groupPath(ctx, c, t, o.group); err != nil {
+			return awaited{}, fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	field, err := o.field(ctx, c, t, path)
 	if err != nil {
 		return awaited{}, err
 	}
-	t.path = o.path.path
+	t.path = path
 	if o.limits.timeout > 0 || !t.kind.Shipped() {
 		o.warn(ctx, c, t)
 	}
@@ -232,21 +246,21 @@ func lookForWarnings(ctx context.Context, c *clients, t target) (status.Report, 
 }
 
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.
-func (o *scaleOptions) field(ctx context.Context, c *clients, t target) (replica.Field, error) {
+func (o *scaleOptions) field(ctx context.Context, c *clients, t target, path *replica.Path) (replica.Field, error) {
 	finder := &replica.Finder{}
 	if !t.kind.Shipped() {
 		var err error
 		if finder, err = c.finder(); err != nil {
 			return replica.Field{}, err
 		}
-		if t.obj == nil && o.path.path == nil {
+		if t.obj == nil && path == nil {
 			// Its values tell the fields apart that could be meant.
 			if t.obj, err = t.objects(finder.Dynamic).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
 				return replica.Field{}, err
 			}
 		}
 	}
-	field, err := finder.Find(ctx, t.kind, t.obj, o.path.path)
+	field, err := finder.Find(ctx, t.kind, t.obj, path)
 	var unknown *replica.UnknownFieldError
 	var none *replica.NoCountError
 	switch {
@@ -256,6 +270,25 @@ func (o *scaleOptions) field(ctx context.Context, c *clients, t target) (replica
 		return field, perNode(ctx, c, t)
 	}
 	return field, err
+}
+
+// groupPath finds the count of a named group of an object.
+func groupPath(ctx context.Context, c *clients, t target, group string) (*replica.Path, error) {
+	finder, err := c.finder()
+	if err != nil {
+		return nil, err
+	}
+	if t.obj == nil {
+		if t.obj, err = t.objects(finder.Dynamic).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	schema, err := finder.Schema(t.kind)
+	if err != nil {
+		return nil, err
+	}
+	path, err := replica.Group(replica.Candidates(schema, t.obj.Object), group)
+	return &path, err
 }
 
 // perNode refuses to scale an object that runs one pod per node, and says how

@@ -373,7 +373,8 @@ func (o *statusOptions) ofKind(c *clients, kind replica.Kind) (dynamic.ResourceI
 // below an object that says of itself that it is ready is not read.
 func (o *statusOptions) report(ctx context.Context, c *clients, t target) (status.Report, error) {
 	inFull := !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.named() && !o.watch
-	if t.obj != nil && !inFull {
+	// Of a kind of another program, what it says of itself is not enough.
+	if t.obj != nil && !inFull && (t.kind.Reconciled() || t.kind.BuiltIn()) {
 		client, err := c.dynamic()
 		if err != nil {
 			return status.Report{}, err

@@ -136,7 +136,10 @@ func holdsOf(e Expression, obj map[string]any) bool {
 // Settle works out what depends on the desired count: what a partition leaves,
 // what is paused, and how many pods all groups have together.
 func (f StatusFacts) Settle(o *status.Object, obj *unstructured.Unstructured, count *Path) {
-	if o.Several && count != nil {
+	switch {
+	case f.Unit == "shard":
+		o.Total = ofShards(*o)
+	case o.Several && count != nil:
 		o.Total = total(obj.Object, *count, o.Beside)
 	}
 	f.pause(o, obj.Object)
@@ -253,6 +256,22 @@ func timedPause(obj map[string]any) bool {
 		return false
 	}
 	return fields(step, "pause")["duration"] != nil
+}
+
+// ofShards is how many pods some shards have: as many each as a count beside them
+// says, or else one.
+func ofShards(o status.Object) *int32 {
+	each := int64(1)
+	for _, b := range o.Beside {
+		if strings.Contains(strings.ToLower(b.Path), "replica") {
+			each = b.Value
+			break
+		}
+	}
+	if each < 0 || each*int64(o.Desired) > 1<<30 {
+		return nil
+	}
+	return new(pods(each * int64(o.Desired)))
 }
 
 // total is the sum of the counts of all groups, one of which is at a path; nil

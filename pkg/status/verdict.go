@@ -199,7 +199,7 @@ func judgeSettled(e Evidence, r Report, children []Child, counts string) ruling 
 		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and nothing that it owns is to be seen", o.unit())
 	case e.Pods != nil && o.NoCount && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
 		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: nothing says how many are wanted; the counts of its spec come to %d, and %d pods are to be seen", *o.Total, len(r.Pods))
-	case e.Pods != nil && o.Several && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
+	case e.Pods != nil && o.indirect() && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
 		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: %s is one of several counts, which come to %d, and %d pods are to be seen", o.Count, *o.Total, len(r.Pods))
 	case o.Untracked && !changeSeen(e, r, children):
 		v.code, v.reason = CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: "+r.Reconciler.unanswered()

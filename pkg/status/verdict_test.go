@@ -249,6 +249,7 @@ func TestChildren(t *testing.T) {
 		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, CodeChildNotReady, "StatefulSet/below: 1 of 2 pods are ready"},
 		"a shard for a child":                     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, CodePodsStarting, "1 of 2 shards are ready"},
 		"shards, all there":                       {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, CodeReady, "2 of 2 shards are ready"},
+		"shards, a child to come":                 {Object{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.shards is one of several counts, which come to 4"},
 		"shards, nothing seen":                    {Object{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}, nil, Progressing, CodeCannotTell, "cannot tell whether its shards are ready"},
 		"tasks, nothing to see":                   {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, CodeReady, "2 of 2 tasks are ready"},
 	} {

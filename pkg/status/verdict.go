@@ -60,6 +60,9 @@ func judge(e Evidence, r Report, children []Child) ruling {
 		verdict.reason += "; " + r.Reconciler.story(e)
 		verdict.hint = r.Reconciler.howToReconcile(e)
 	}
+	if verdict.verdict == Paused || verdict.code == CodeGenerationNotSeen {
+		return verdict // it says the same, or is of before the change
+	}
 	return o.Word.added(verdict)
 }
 

@@ -53,8 +53,8 @@ what a verdict of "status" is reached, and what annotations of its CRD may chang
   # With all fields that could be meant
   kubectl imoocpod kinds -o wide
 
-  # By what a Rollout is judged
-  kubectl imoocpod kinds rollout -o yaml`,
+  # By what a Deployment is judged
+  kubectl imoocpod kinds deployment -o yaml`,
 		SuggestionsMinimumDistance: 2,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && len(cmd.SuggestionsFor(args[0])) > 0 {
@@ -159,6 +159,9 @@ func (o *kindsOptions) kinds(ctx context.Context, c *clients, finder *replica.Fi
 	var errs []error
 	for _, word := range o.types {
 		kind, err := c.kindNamed(ctx, word)
+		if err != nil && strings.HasPrefix(err.Error(), unknownType) {
+			err = &UsageError{Command: name + " kinds", Err: fmt.Errorf("unknown command %q for %q, and no resource type of the server", word, name+" kinds")}
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue

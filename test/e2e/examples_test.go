@@ -95,12 +95,13 @@ func examplesInNamespaces() map[string][]try {
 			{says: "imoocpod.batch.tutorial.kubebuilder.io/foo created"}, {before: none, says: "foo created"},
 			{says: "web created"}, {says: "nap created"}, {says: "appservice.appcontroller.k8s.io/foo created"},
 			{says: "helloworld.test.jiaozi.com/hi created"}, {says: "mydaemonset.apps.zhongmingmao.io/agent created"},
-			{says: "foo.samplecontroller.k8s.io/bar created"}, {says: "kind: ImoocPod"},
+			{says: "foo.samplecontroller.k8s.io/bar created"},
+			{before: "kubectl imoocpod create other --dry-run=client -o yaml > foos.yaml", says: "other created"}, {says: "kind: ImoocPod"},
 		},
 		"scale": {
 			{says: "foo scaled"}, {before: two, says: "foo scaled"}, {before: two, says: "foo scaled"},
 			{says: "foo scaled"}, {says: "foo scaled"}, {says: "deployment.apps/web scaled"},
-			{says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"},
+			{says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"}, {says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"},
 		},
 		"restart": {{says: "foo restarted"}, {before: replaced, says: "foo restarted"}, {says: "deployment.apps/web restarted"}, {says: "shop restarted"}},
 		"delete":  {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
@@ -114,7 +115,7 @@ func examplesInNamespaces() map[string][]try {
 			{says: "condition met"}, {says: "deployment.apps/web condition met"}, {says: "condition met"},
 			{before: none, says: "condition met"}, {before: three, says: "condition met"},
 		},
-		"kinds": {{says: "ImoocPod"}, {says: "Elasticsearch"}},
+		"kinds": {{says: "ImoocPod"}, {says: "Elasticsearch"}, {says: "generation: .status.observedGeneration"}},
 		"kinds new": {
 			{says: "customresourcedefinition.apiextensions.k8s.io/foos.example.com created"},
 			{}, // it goes into a file

@@ -321,3 +321,52 @@ func TestOnlyCounted(t *testing.T) {
 		}
 	}
 }
+
+// What all groups want together is known where they are alike.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	const (
+		list   = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, count: {type: integer}}}}}}}}"
+		parts  = "{type: object, properties: {spec: {type: object, properties: {a: {type: object, properties: {replicaCount: {type: integer}}}, b: {type: object, properties: {replicaCount: {type: integer}}}}}}}"
+		shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}}}}}"
+		plain  = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, size: {type: integer}}}}}"
+	)
+	for name, test := range map[string]struct {
+		schema, path, spec string
+		several            bool
+		unit               string
+		total              int32 // -1: not known
+	}{
+		"a list":              {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: 3}, {name: c}]}", true, "", 5},
+		"parts":               {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 3}}", true, "", 5},
+		"shards of replicas":  {shards, ".spec.shards", "{shards: 2, replicas: 3}", false, "shard", 6},
+		"shards of one":       {shards, ".spec.shards", "{shards: 2}", false, "shard", 2},
+		"one count":           {plain, ".spec.replicas", "{replicas: 2, size: 7}", false, "", -1},
+		"the count is absent": {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a}]}", true, "", -1},
+	} {
+		path, err := ParsePath(test.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := kindNamed("lamps.example.com", "Lamp")
+		facts, err := NewStatusFacts(kind, KindSource{Schema: parsed(t, test.schema), StatusServed: true}, &path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it}, spec: "+test.spec+"}")
+		o, err := kind.Read(obj, facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _, _ := path.Get(obj.Object)
+		o.Desired = int32(n)
+		facts.Settle(&o, obj, &path)
+		got := int32(-1)
+		if o.Total != nil {
+			got = *o.Total
+		}
+		if got != test.total || o.Several != test.several || o.Unit != test.unit {
+			t.Errorf("%s: %d of %q (%t), want %d of %q (%t)", name, got, o.Unit, o.Several, test.total, test.unit, test.several)
+		}
+	}
+}

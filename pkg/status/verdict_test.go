@@ -310,3 +310,36 @@ func TestWithoutJSON(t *testing.T) {
 		}
 	}
 }
+
+// A wait sees that the controller acts where times do not tell.
+func TestActed(t *testing.T) {
+	t.Parallel()
+	seen := func(change func(*Evidence)) Evidence {
+		e := Evidence{
+			Object:   Object{UID: "it", Generation: 2, Current: 1, Managers: wrote("", 10, 10)},
+			Children: []Child{{UID: "s", Controller: "it", Generation: 1}, {UID: "far", Controller: "s", Generation: 1}},
+		}
+		change(&e)
+		return e
+	}
+	before := seen(func(*Evidence) {})
+	for name, test := range map[string]struct {
+		change func(*Evidence)
+		want   bool
+	}{
+		"nothing":                    {func(*Evidence) {}, false},
+		"the status, a second later": {func(e *Evidence) { e.Object.Managers = wrote("", 10, 9) }, true},
+		"the status, at once":        {func(e *Evidence) { e.Object.Current = 2 }, true},
+		"another word":               {func(e *Evidence) { e.Object.Word.Phase = "Sailing" }, true},
+		"its child":                  {func(e *Evidence) { e.Children[0].Generation = 2 }, true},
+		"a child more":               {func(e *Evidence) { e.Children = append(e.Children, Child{UID: "t", Controller: "it"}) }, true},
+		"a child of its child":       {func(e *Evidence) { e.Children[1].Generation = 2 }, false},
+		"another's child":            {func(e *Evidence) { e.Children = append(e.Children, Child{UID: "t", Controller: "other"}) }, false},
+		"the spec, too":              {func(e *Evidence) { e.Object.Generation, e.Object.Current = 3, 2 }, false},
+		"another object":             {func(e *Evidence) { e.Object.UID, e.Object.Current = "that", 2 }, false},
+	} {
+		if got := Acted(before, seen(test.change)); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}

@@ -21,6 +21,9 @@ import (
 // followed by a longer rest, so that no server does nothing else.
 const leastRest = 200 * time.Millisecond
 
+// longestRest is how late a wait may end because of that.
+const longestRest = time.Second
+
 // backstop is when a target is looked at again though nothing is known to have
 // changed: a pod that does not end, or a node that is silent, is no event.
 const backstop = 15 * time.Second
@@ -69,7 +72,7 @@ func (a *awaiter) watch(ctx context.Context, w awaited, g goal, see func(sight) 
 		}
 		again = time.After(cmp.Or(next, backstop))
 		select {
-		case <-time.After(max(leastRest, 4*time.Since(begun))):
+		case <-time.After(min(max(leastRest, 4*time.Since(begun)), longestRest)):
 		case <-ctx.Done():
 		}
 	}

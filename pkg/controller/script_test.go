@@ -350,7 +350,10 @@ func (p scriptedPod) make(w *world, kind replica.Kind, owner *unstructured.Unstr
 		}
 	}
 	name := plan.PodName(owner.GetName(), owner.GetUID(), "", slot)
-	if strange := p.how == "earlier" || p.how == "only labelled" || p.how == "of a namesake"; !strange && w.get(podsResource, owner.GetNamespace(), name) != nil {
+	if word, strange := map[string]string{"earlier": "earlier", "only labelled": "labelled", "of a namesake": "namesake"}[p.how]; strange {
+		name = fmt.Sprintf("%s-%s-%d", owner.GetName(), word, number)
+	}
+	if w.get(podsResource, owner.GetNamespace(), name) != nil {
 		return
 	}
 	w.pod(kind, owner, slot, made)

@@ -354,12 +354,17 @@ func (w *world) hold(is write) {
 
 // mine lists the pods of an object that the loop could see when it last looked.
 func (w *world) mine(owner *unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(w.labelled(owner), func(pod *unstructured.Unstructured) bool {
+		shown, ok := w.shown[pod.GetUID()]
+		return ok && !shown.Before(w.looked[owner.GetUID()])
+	})
+}
+
+// labelled lists the pods of an object that the loop can see now.
+func (w *world) labelled(owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	var pods []*unstructured.Unstructured
 	for _, pod := range w.objects[podsResource] {
 		_, seen := pod.GetLabels()[apis.LabelOwner]
-		if shown, ok := w.shown[pod.GetUID()]; ok && !shown.Before(w.looked[owner.GetUID()]) {
-			seen = false
-		}
 		if ref := metav1.GetControllerOf(pod); seen && pod.GetNamespace() == owner.GetNamespace() && ref != nil && ref.UID == owner.GetUID() {
 			pods = append(pods, pod)
 		}
@@ -424,7 +429,7 @@ func (w *world) holdDelete(is write, kind replica.Kind, owner *unstructured.Unst
 		return
 	}
 	active, readies := int64(0), int64(0)
-	for _, pod := range w.mine(owner) {
+	for _, pod := range w.labelled(owner) {
 		if pod.GetUID() == gone.GetUID() {
 			continue
 		}
@@ -444,7 +449,8 @@ func (w *world) holdDelete(is write, kind replica.Kind, owner *unstructured.Unst
 	switch outdated := hash != "" && hash != replica.TemplateHash(kind, owner); {
 	case !outdated && slot >= 0 && int64(slot) < least:
 		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
-	case ready(gone) && readies < least-max(1, least/4):
+	// One that became ready a moment ago may not have been so when the loop looked.
+	case ready(gone) && time.Since(gone.GetCreationTimestamp().Time) > 2*time.Second && readies < least-max(1, least/4):
 		w.blame("I2: %s, which is ready, while %d ready pods of %d are left", is, readies, least)
 	}
 }
@@ -587,7 +593,13 @@ func (w *world) amiss(kind replica.Kind, namespace, name string) string {
 		}
 		count++
 		hash := pod.GetLabels()[apis.LabelTemplateHash]
-		switch slot := pod.GetLabels()[apis.LabelSlot]; {
+		// Anybody may write the labels; the name tells the slot.
+		bypasses := types.UID(pod.GetLabels()[apis.LabelBypasses])
+		slot := plan.SlotOf(pod.GetName(), obj.GetName(), obj.GetUID(), bypasses).String()
+		if slot == plan.NoSlot.String() {
+			slot = plan.SlotOf(pod.GetName(), obj.GetName(), obj.GetUID(), "").String()
+		}
+		switch {
 		case hasEnded(pod) || pod.GetDeletionTimestamp() != nil || !ready(pod):
 			return fmt.Sprintf("pod %s of %s is not ready", pod.GetName(), name)
 		case slots[slot]:

@@ -188,7 +188,8 @@ func (d *driver) blame(format string, args ...any) {
 }
 
 // check makes an interceptor that holds every write of one loop against what
-// was wanted between its last look at foo and the moment of the write: no pod
+// was wanted between its last look at foo but one and the moment of the write (it
+// looks again while writes are on their way): no pod
 // is created in a slot that nobody wanted, nor while as many are live as were
 // wanted (I1), none is deleted whose slot everybody wanted (I2), and nothing is
 // written that is not foo's (I4). A loop that writes pods without having looked,
@@ -201,9 +202,19 @@ func (d *driver) check() interceptor {
 
 // glance is what one loop wrote since it last looked at foo.
 type glance struct {
-	mu      sync.Mutex
-	at      time.Time // zero: it never looked
-	written map[string]bool
+	mu         sync.Mutex
+	at, before time.Time // the last look and the one before it; zero: it never looked
+	written    map[string]bool
+}
+
+// looks notes a look at foo.
+func (g *glance) looks() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.before = g.at; g.at.IsZero() {
+		g.before = time.Now()
+	}
+	g.at, g.written = time.Now(), map[string]bool{}
 }
 
 // writes notes that a pod is written, and says since when what was wanted counts.
@@ -218,7 +229,7 @@ func (g *glance) writes(d *driver, r *http.Request, pod string) (from time.Time)
 		d.blame("pod %s was written twice on one look at foo, by %s", pod, r.Method)
 	}
 	g.written[pod] = true
-	return g.at
+	return g.before
 }
 
 func (g *glance) wrote(pod string) bool {
@@ -234,9 +245,7 @@ func (d *driver) checkWith(tooMany func(live int, pod *corev1.Pod, most int32)) 
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		switch {
 		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/imoocpods/foo"):
-			g.mu.Lock()
-			g.at, g.written = time.Now(), map[string]bool{}
-			g.mu.Unlock()
+			g.looks()
 		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods"):
 			return d.checkCreate(r, next, g, tooMany)
 		case r.Method == http.MethodDelete:

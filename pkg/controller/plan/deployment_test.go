@@ -199,10 +199,10 @@ func TestNamesOfPods(t *testing.T) {
 // an earlier declaration made keeps its own, and its pods go on matching it.
 func TestSelectorOfADeploymentStays(t *testing.T) {
 	v := deploymentView(2, deployment(3, "nginx"))
-	selected := func(d map[string]any) (selector, labels any) {
-		s, _ := nested(d, "spec", "selector")
-		l, _ := nested(d, "spec", "template", "metadata", "labels")
-		return s, l
+	selected := func(d map[string]any) (selector, labels map[string]any) {
+		selector, _ = nested(d, "spec", "selector")
+		labels, _ = nested(d, "spec", "template", "metadata", "labels")
+		return selector, labels
 	}
 	spec, _ := nested(v.Deployments[0].Fields, "spec")
 	old := map[string]any{"matchLabels": map[string]any{"owner": "foo", "app": "foo"}}
@@ -221,7 +221,7 @@ func TestSelectorOfADeploymentStays(t *testing.T) {
 		t.Errorf("it is written with the selector %v and the labels %v", selector, labels)
 	}
 	v.Deployments = nil
-	if selector, labels = selected(Deployments(v).Apply.Fields); reflect.DeepEqual(selector, old) || len(labels.(map[string]any)) != 2 {
+	if selector, labels = selected(Deployments(v).Apply.Fields); reflect.DeepEqual(selector, old) || len(labels) != 2 {
 		t.Errorf("a new one is written with the selector %v and the labels %v", selector, labels)
 	}
 }

@@ -58,7 +58,7 @@ func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) 
 func wanted(ctx context.Context, client dynamic.Interface, t target, field replica.Field, o *status.Object) error {
 	if field.Path != nil {
 		n, found, err := field.Path.Get(t.obj.Object)
-		o.Desired, o.NoCount = int32(n), !found //nolint:gosec // a count of pods
+		o.Desired, o.NoCount = replica.Pods(n), !found
 		return err
 	}
 	scale, err := replica.GetScale(ctx, t.objects(client), t.name)

@@ -2,10 +2,10 @@ package replica
 
 import (
 	"fmt"
+	"math"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -63,14 +63,11 @@ func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Ob
 	if err != nil {
 		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
 	}
+	o.Conditions = someConditions(told)
 	if o.Foreign {
-		o.Conditions = someConditions(told)
 		o.BuiltIn = k.BuiltIn()
 		facts.read(&o, obj.Object)
 		return o, nil
-	}
-	if o.Conditions, err = conditions(told); err != nil {
-		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
 	}
 	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
 	k.read(&o, obj)
@@ -83,7 +80,7 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 	count := func(paths ...[]string) (int32, bool) {
 		for _, path := range paths {
 			if n, found, err := unstructured.NestedInt64(obj.Object, path...); len(path) > 0 && found && err == nil {
-				return pods(n), true
+				return Pods(n), true
 			}
 		}
 		return 0, false
@@ -114,9 +111,10 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 	}
 }
 
-// pods is a number of pods, of which the schema says that it fits.
-func pods(n int64) int32 {
-	return int32(n) //nolint:gosec // the schema bounds it to 32 bits
+// Pods is a stored number as a number of pods. A schema need not bound it: what
+// is out of range is the nearest that is not.
+func Pods(n int64) int32 {
+	return int32(max(0, min(n, math.MaxInt32))) //nolint:gosec // between two of 32 bits
 }
 
 // firstInteger returns the first of some fields that holds a whole number.
@@ -127,16 +125,4 @@ func firstInteger(fields map[string]any, names ...string) (int64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// conditions reads those of a status.
-func conditions(fields map[string]any) ([]metav1.Condition, error) {
-	var holder struct {
-		Conditions []metav1.Condition `json:"conditions"`
-	}
-	only := map[string]any{"conditions": fields["conditions"]}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(only, &holder); err != nil {
-		return nil, fmt.Errorf("read the conditions: %w", err)
-	}
-	return holder.Conditions, nil
 }

@@ -185,3 +185,24 @@ func TestChild(t *testing.T) {
 		t.Errorf("got %+v", none)
 	}
 }
+
+// What others wrote into a status takes nothing from the rest of it, and a number
+// that is none of pods is not taken for a small one.
+func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "foo", "generation": int64(1)},
+		"spec":     map[string]any{"replicas": int64(2)},
+		"status": map[string]any{
+			"observedGeneration": int64(1), "replicas": int64(4294967296), "readyReplicas": int64(-1),
+			"conditions": []any{
+				map[string]any{"type": "Theirs", "status": "True", "lastTransitionTime": ""}, "none",
+				map[string]any{"type": "Ready", "status": "False", "reason": "PodsNotReady"},
+			},
+		},
+	}}
+	o, err := ImoocPod().Facts(obj)
+	if err != nil || len(o.Conditions) != 2 || o.Conditions[1].Reason != "PodsNotReady" || o.Current != 2147483647 || o.Ready != 0 {
+		t.Errorf("read %+v (%v)", o, err)
+	}
+}

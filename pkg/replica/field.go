@@ -63,7 +63,7 @@ func (e *UnknownFieldError) Total() *int32 {
 	if !found || sum > math.MaxInt32 {
 		return nil
 	}
-	return new(pods(sum))
+	return new(Pods(sum))
 }
 
 // NoCountError says that the objects of a kind have as many pods as there are

@@ -31,7 +31,7 @@ func (f StatusFacts) read(o *status.Object, obj map[string]any) {
 	}
 	if f.ScaleCount != "" {
 		if n, found := wholeAt(obj, f.ScaleCount); found {
-			o.Told = new(pods(n))
+			o.Told = new(Pods(n))
 		}
 	}
 	selector, _ := textAt(obj, f.ScaleSelector)
@@ -222,7 +222,7 @@ func keeps(value any, desired int32) (int32, bool) {
 	var partition intstr.IntOrString
 	switch value := value.(type) {
 	case int64:
-		partition = intstr.FromInt32(pods(min(value, int64(desired))))
+		partition = intstr.FromInt32(Pods(min(value, int64(desired))))
 	case string:
 		partition = intstr.Parse(value)
 	default:
@@ -271,7 +271,7 @@ func ofShards(o status.Object) *int32 {
 	if each < 0 || each*int64(o.Desired) > 1<<30 {
 		return nil
 	}
-	return new(pods(each * int64(o.Desired)))
+	return new(Pods(each * int64(o.Desired)))
 }
 
 // total is the sum of the counts of all groups, one of which is at a path; nil
@@ -310,7 +310,7 @@ func total(obj map[string]any, count Path, beside []status.Beside) *int32 {
 	if !found || sum < 0 || sum > 1<<30 {
 		return nil
 	}
-	return new(pods(sum))
+	return new(Pods(sum))
 }
 
 // onlyCounted reports whether the last change of the spec touched nothing but the
@@ -361,7 +361,7 @@ func leaves(owned map[string]any) int {
 func (f StatusFacts) number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {
-			return pods(n), true
+			return Pods(n), true
 		}
 	}
 	return 0, false

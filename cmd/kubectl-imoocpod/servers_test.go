@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -48,9 +49,13 @@ func flagsFor(server, cache string) []string {
 	return []string{"--kubeconfig", os.DevNull, "--server", server, "--insecure-skip-tls-verify", "--token", "secret", "--cache-dir", cache, "--namespace", "default"}
 }
 
-// runCommand runs a command against a server, in this process.
+// runCommand runs a command against a server: in this process, unless it is one
+// that sets the logger of the process.
 func runCommand(ctx context.Context, t *testing.T, server, command string) outcome {
 	t.Helper()
+	if strings.HasPrefix(command, "run-controller") {
+		return runProgram(ctx, t, server, command)
+	}
 	var stdout, stderr bytes.Buffer
 	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}) //nolint:contextcheck // verbs get theirs from ExecuteContext
 	args := strings.Fields(command)
@@ -62,6 +67,21 @@ func runCommand(ctx context.Context, t *testing.T, server, command string) outco
 	err := root.ExecuteContext(ctx)
 	code := report(&stderr, err, ctx.Err() != nil)
 	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// runProgram runs a command against a server in a process of its own, and
+// interrupts that when the context ends.
+func runProgram(ctx context.Context, t *testing.T, server, command string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	program := exec.CommandContext(ctx, os.Args[0], append(strings.Fields(command), flagsFor(server, t.TempDir())...)...) //nolint:gosec // the test itself
+	program.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=10")
+	program.Stdout, program.Stderr = &stdout, &stderr
+	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) }
+	if err := program.Run(); err != nil && program.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return outcome{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 // verbs has every verb that asks a server, with the kinds of objects that it

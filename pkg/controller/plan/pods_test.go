@@ -129,18 +129,26 @@ func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
 	}
 }
 
-// A bypass that is lost as well is bypassed in its turn, under a name of its own.
+// A bypass that is lost as well is bypassed in its turn, under a name of its own,
+// in whatever order the lost pods are listed.
 func TestLostBypassIsBypassed(t *testing.T) {
-	v := view(1, "0l 0l")
-	v.Pods[1].Bypasses = v.Pods[0].UID
-	v.Pods[1].Name = PodName("foo", uid, v.Pods[0].UID, 0)
-	p := Pods(v)
-	if deeds(p) != "+0pod-1" {
-		t.Fatalf("planned %q, want slot 0 to be filled past pod-1", deeds(p))
-	}
-	name := PodName("foo", uid, p.Create[0].Bypasses, 0)
-	if name == v.Pods[0].Name || name == v.Pods[1].Name {
-		t.Errorf("the new pod's name %s is that of a lost one", name)
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		v := view(1, "0l 0l 0l")
+		chain := v.Pods
+		for i := 1; i < len(chain); i++ {
+			chain[i].Bypasses = chain[i-1].UID
+			chain[i].Name = PodName("foo", uid, chain[i-1].UID, 0)
+		}
+		v.Pods = []Pod{chain[order[0]], chain[order[1]], chain[order[2]]}
+		p := Pods(v)
+		if deeds(p) != "+0pod-2" {
+			t.Errorf("order %v: planned %q, want slot 0 to be filled past pod-2", order, deeds(p))
+			continue
+		}
+		name := PodName("foo", uid, p.Create[0].Bypasses, 0)
+		if slices.ContainsFunc(chain, func(lost Pod) bool { return lost.Name == name }) {
+			t.Errorf("order %v: the new pod's name %s is that of a lost one", order, name)
+		}
 	}
 }
 

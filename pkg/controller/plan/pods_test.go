@@ -152,6 +152,41 @@ func TestLostBypassIsBypassed(t *testing.T) {
 	}
 }
 
+// Of two pods in one slot an active one fills it, and of two active ones the one
+// with the ordinary name. What else there is goes. The order of the list does not
+// matter.
+func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
+	for _, test := range []struct {
+		name             string
+		ordinary, bypass string // in the words of pods
+		want             string // the pods that are deleted at once
+	}{
+		{"both are active", "0", "0", "bypass stray"},
+		{"the bypass is ready and the ordinary pod is not", "0n", "0", "bypass stray"},
+		{"the ordinary pod is terminating", "0t", "0", "stray"},
+		{"the bypass is terminating", "0", "0t", "stray"},
+		{"the ordinary pod has finished", "0f", "0", "stray"},
+		{"the bypass has finished", "0", "0f", "stray"},
+	} {
+		v := view(1, test.ordinary+" "+test.bypass+" x")
+		ordinary, bypass, stray := v.Pods[0], v.Pods[1], v.Pods[2]
+		ordinary.UID, bypass.UID, stray.UID = "ordinary", "bypass", "stray"
+		bypass.Bypasses = "lost"
+		bypass.Name = PodName("foo", uid, bypass.Bypasses, 0)
+		for _, list := range [][]Pod{{ordinary, bypass, stray}, {bypass, ordinary, stray}} {
+			v.Pods = list
+			var deleted []string
+			for _, d := range Pods(v).Delete {
+				deleted = append(deleted, string(d.UID))
+			}
+			slices.Sort(deleted)
+			if got := strings.Join(deleted, " "); got != test.want {
+				t.Errorf("%s, %s is listed first: deletes %q, want %q", test.name, list[0].UID, got, test.want)
+			}
+		}
+	}
+}
+
 // A pod that is ending is looked at again when it would be lost.
 func TestEndingPodIsRechecked(t *testing.T) {
 	if p := Pods(view(2, "0 1t")); p.Recheck != lostAfter {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,6 +65,48 @@ func TestFence(t *testing.T) {
 				t.Errorf("passed: %v, error: %v", passed, err)
 			}
 		})
+	}
+}
+
+// clocksAfter is a time of which the clock on the wall and the monotonic clock
+// have moved by durations of their own, as they do when a machine sleeps or
+// somebody sets its clock.
+func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) time.Time {
+	t.Helper()
+	now := start.Add(wall) // moves both
+	layout := (*struct {
+		wall      uint64
+		monotonic int64
+		location  *time.Location
+	})(unsafe.Pointer(&now)) //nolint:gosec // the package time has no other way to move one of them
+	layout.monotonic += int64(monotonic - wall)
+	if now.Sub(start) != monotonic || now.Round(0).Sub(start.Round(0)) != wall {
+		t.Fatalf("the clocks moved by %s and %s, want %s and %s", now.Round(0).Sub(start.Round(0)), now.Sub(start), wall, monotonic)
+	}
+	return now
+}
+
+// A lease is held only while both clocks say so: one stands still while the
+// machine sleeps, and anybody may set the other back.
+func TestLeaseIsHeldByBothClocks(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for name, test := range map[string]struct {
+		wall, monotonic time.Duration // since the last renewal
+		held            bool
+	}{
+		"both just before the end":    {writesFor - 1, writesFor - 1, true},
+		"the machine slept":           {3 * time.Hour, time.Second, false},
+		"the clock was set forward":   {writesFor, time.Second, false},
+		"the clock was set back":      {-time.Hour, writesFor, false},
+		"set back, and just renewed":  {-time.Hour, time.Second, true},
+		"set back a little, and late": {writesFor - 1, writesFor, false},
+	} {
+		l := &Lease{Clock: clocktesting.NewFakePassiveClock(clocksAfter(t, start, test.wall, test.monotonic))}
+		l.renewedAt(start)
+		if l.held() != test.held {
+			t.Errorf("%s: held is %v, want %v", name, !test.held, test.held)
+		}
 	}
 }
 

@@ -1,0 +1,34 @@
+package controller
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// A reference names a kind by its name and its group. The version is only how the
+// object was seen.
+func TestKindOfAReference(t *testing.T) {
+	t.Parallel()
+	kind := replica.ImoocPod()
+	k := &kinds{all: map[string]*owners{}}
+	k.put(&owners{kind: kind})
+	group := kind.Resource.Group
+	for name, test := range map[string]struct {
+		apiVersion, kind string
+		want             bool
+	}{
+		"the kind":                  {group + "/" + kind.Resource.Version, kind.Kind, true},
+		"in another version":        {group + "/v9", kind.Kind, true},
+		"of another group":          {"example.com/" + kind.Resource.Version, kind.Kind, false},
+		"of the core group":         {"v1", kind.Kind, false},
+		"another kind of the group": {group + "/" + kind.Resource.Version, "Other", false},
+		"no version":                {"a/b/c", kind.Kind, false},
+	} {
+		if got := k.of(&metav1.OwnerReference{APIVersion: test.apiVersion, Kind: test.kind}); (got != nil) != test.want {
+			t.Errorf("%s: found is %v, want %v", name, got != nil, test.want)
+		}
+	}
+}

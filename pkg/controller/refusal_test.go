@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 )
 
 func TestRefusalReason(t *testing.T) {
@@ -36,6 +41,76 @@ func TestRefusalReason(t *testing.T) {
 		if reason != test.want || refused != (test.want != "") {
 			t.Errorf("%s: %q, %v; want %q", test.name, reason, refused, test.want)
 		}
+	}
+}
+
+// ofEndingNamespace is what a server answers to a create in a namespace that is
+// going away.
+func ofEndingNamespace(name string) *apierrors.StatusError {
+	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, errors.New("unable to create new content in namespace default because it is being terminated"))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: corev1.NamespaceTerminatingCause, Message: "namespace default is being terminated", Field: "metadata.namespace",
+	})
+	return err
+}
+
+// ofMissingNamespace is what it answers when the namespace is gone.
+func ofMissingNamespace(string) *apierrors.StatusError {
+	return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
+}
+
+func TestNamespaceEnds(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"terminating", ofEndingNamespace("a"), true},
+		{"terminating, wrapped", fmt.Errorf("create: %w", ofEndingNamespace("a")), true},
+		{"gone", ofMissingNamespace("a"), true},
+		{"something else is gone", apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"), false},
+		{"another refusal", apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", errors.New("namespace default is being terminated, said a webhook")), false},
+		{"not found, without details", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound, Code: 404}}, false},
+		{"connection", io.ErrUnexpectedEOF, false},
+	} {
+		if got := namespaceEnds(test.err); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// A namespace that goes away is no failure: nothing is said of it, and nothing is
+// tried again at once.
+func TestCreatesInANamespaceThatEnds(t *testing.T) {
+	for name, answer := range map[string]func(string) *apierrors.StatusError{"terminating": ofEndingNamespace, "gone": ofMissingNamespace} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, imoocPods(), func(w *world) {
+				w.admit = func(is write) *apierrors.StatusError {
+					if podWrite("create")(is) {
+						return answer(is.name)
+					}
+					return nil
+				}
+				w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), nil))
+				w.start()
+				w.passes(10 * time.Second)
+				creates := len(w.done(podWrite("create")))
+				if creates == 0 {
+					t.Fatal("no pod was to be created")
+				}
+				w.passes(time.Minute)
+				// The event of the status that was written may bring one more look.
+				if more := len(w.done(podWrite("create"))); creates > 2 || more > creates {
+					t.Errorf("%d creates were tried at first and %d later", creates, more-creates)
+				}
+				if status := w.condition(replica.ImoocPod(), "foo", apis.ConditionReplicaFailure)["status"]; status == "True" {
+					t.Error("the status calls it a failure")
+				}
+				if told := w.done(func(is write) bool { return is.resource == eventsResource }); len(told) > 0 {
+					t.Errorf("an event tells of it: %s", told[0])
+				}
+			})
+		})
 	}
 }
 

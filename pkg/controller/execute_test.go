@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -48,6 +49,52 @@ func TestPodOfSomebodyElseHasTheName(t *testing.T) {
 				}
 				if w.get(podsResource, "default", plan.PodName("foo", foo.GetUID(), "", 1)) == nil {
 					t.Error("the other slot is not filled")
+				}
+			})
+		})
+	}
+}
+
+// wantedNow scales an object while the server does a write, with the server
+// locked.
+func (w *world) wantedNow(uid types.UID, at string, n int64) {
+	obj := w.objects[replica.ImoocPod().Resource][at].DeepCopy()
+	set(obj, n, "spec", "replicas")
+	w.store(replica.ImoocPod().Resource, obj)
+	w.wanted[uid] = append(w.wanted[uid], want{time.Now(), n, true})
+}
+
+// A plan is given up while it is executed, when its object asks for something else:
+// what is under way comes to its end, and so do the few that begin before the cache
+// has heard of it.
+func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
+	const many, few, after = 120, 5, 10
+	for verb, counts := range map[string]struct{ at, from, to int64 }{
+		"create": {at: 0, from: many, to: few},
+		"delete": {at: many, from: few, to: many},
+	} {
+		t.Run(verb, func(t *testing.T) {
+			inWorld(t, imoocPods(), func(w *world) {
+				foo := w.create(replica.ImoocPod(), "default", "foo", spec(counts.at, nil))
+				w.start()
+				w.converges()
+				w.mu.Lock()
+				hold, writes := w.judge, 0
+				w.judge = func(is write) {
+					hold(is)
+					if podWrite(verb)(is) {
+						if writes++; writes == after {
+							w.wantedNow(foo.GetUID(), "default/foo", counts.to)
+						}
+					}
+				}
+				w.mu.Unlock()
+				w.set(replica.ImoocPod(), "default", "foo", counts.from, "spec", "replicas")
+				w.passes(time.Second)
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if writes < after || writes > many/2 {
+					t.Errorf("%d pods were written, and the object asked for something else after %d", writes, after)
 				}
 			})
 		})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
@@ -62,4 +63,28 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Nothing is written for an object that the selector does not take in any more,
+// although the cache is yet to hear of it.
+func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		fields := spec(int64(2), nil)
+		fields["metadata"] = map[string]any{"labels": map[string]any{"tier": "web"}}
+		w.create(replica.ImoocPod(), "default", "foo", fields)
+		looked, reads := w.reads, 0
+		w.reads = func(obj *unstructured.Unstructured) {
+			looked(obj)
+			reads++
+			obj.SetLabels(nil) // in the store, and no event tells of it
+		}
+		w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
+		w.passes(time.Minute)
+		if reads == 0 {
+			t.Error("the object was not read before anything was written for it")
+		}
+		if writes := w.done(nil); len(writes) > 0 {
+			t.Errorf("%d writes for an object that is left out, such as %s", len(writes), writes[0])
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -101,4 +102,36 @@ func TestCountsThatNoPlanWrote(t *testing.T) {
 			t.Errorf("%v is taken for %d", stored, s.Current)
 		}
 	}
+}
+
+// A status is written only over the object that the plan saw: what somebody else
+// wrote meanwhile is not overwritten, and the loop looks again.
+func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := replica.ImoocPod()
+		w.create(kind, "default", "foo", spec(int64(1), nil))
+		w.start()
+		w.converges()
+		w.end() // now nobody but the test writes
+		o := w.c.kinds.get(kind.CRD())
+		seen := w.get(kind.Resource, "default", "foo")
+		w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) { set(obj, "theirs", "status", "phase") })
+		changed := w.get(kind.Resource, "default", "foo")
+		status := decodeStatus(kind.Recipe.Status, seen)
+		status.Ready = 7
+		work := &work{c: w.c, kind: kind, namespace: "default", owner: reference(kind, seen)}
+		if obj, err := work.writeStatus(t.Context(), o, seen, status); !errors.Is(err, errConflict) {
+			t.Errorf("wrote %v, error %v; want a conflict", obj, err)
+		}
+		if now := w.get(kind.Resource, "default", "foo"); !reflect.DeepEqual(now, changed) {
+			t.Errorf("the object was\n%v\nand is\n%v", changed, now)
+		}
+		obj, err := work.writeStatus(t.Context(), o, changed, status)
+		if err != nil || decodeStatus(kind.Recipe.Status, obj).Ready != 7 {
+			t.Errorf("wrote %v, error %v for the object as it is", obj, err)
+		}
+		if phase, _, _ := unstructured.NestedString(w.get(kind.Resource, "default", "foo").Object, "status", "phase"); phase != "theirs" {
+			t.Errorf("the field of somebody else is %q", phase)
+		}
+	})
 }

@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+)
+
+// A pod whose labels could not be written again is not forgotten: it is labelled
+// once the server takes that, although nothing else happens to it or its object.
+func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	for name, test := range map[string]struct {
+		err *apierrors.StatusError
+		// before says that the pod lost its labels before the loop started.
+		before bool
+	}{
+		"refused":                       {err: apierrors.NewForbidden(pods, "a", fmt.Errorf("a webhook denied the request"))},
+		"refused to a loop that starts": {err: apierrors.NewForbidden(pods, "a", fmt.Errorf("a webhook denied the request")), before: true},
+		"failed":                        {err: apierrors.NewInternalError(fmt.Errorf("no leader"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, imoocPods(), func(w *world) {
+				foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(1), nil))
+				w.start()
+				w.converges()
+				if test.before {
+					w.end()
+				}
+				w.mu.Lock()
+				w.admit = func(is write) *apierrors.StatusError {
+					if podWrite("patch")(is) {
+						return test.err
+					}
+					return nil
+				}
+				w.mu.Unlock()
+				first := plan.PodName("foo", foo.GetUID(), "", 0)
+				w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+				w.set(replica.ImoocPod(), "default", "foo", int64(0), "spec", "replicas") // so that no create meets the pod
+				if test.before {
+					w.start()
+				}
+				w.passes(5 * time.Second)
+				if tried := w.done(podWrite("patch")); len(tried) == 0 || tried[0].refused == nil {
+					t.Fatalf("the labels were not refused: %v", tried)
+				}
+				w.mu.Lock()
+				w.admit = nil
+				w.mu.Unlock()
+				w.passes(time.Minute)
+				if w.get(podsResource, "default", first) != nil {
+					t.Error("the pod, which is one too many, is not seen")
+				}
+			})
+		})
+	}
+}
+
+// A pod that lost its labels while the selector left out its object is labelled
+// when the selector takes the object in again.
+func TestPodIsLabelledOnceTheSelectorTakesItsObjectIn(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := replica.ImoocPod()
+		tier := func(value string) {
+			w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"tier": value}) })
+			w.passes(5 * time.Second)
+		}
+		foo := w.create(kind, "default", "foo", spec(int64(1), nil))
+		tier("web")
+		w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
+		w.converges()
+		tier("other")
+		first := plan.PodName("foo", foo.GetUID(), "", 0)
+		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+		w.passes(time.Minute)
+		if tried := w.done(podWrite("patch")); len(tried) > 0 {
+			t.Errorf("a pod of an object that is left out was labelled: %s", tried[0])
+		}
+		w.set(kind, "default", "foo", int64(0), "spec", "replicas") // so that no create meets the pod
+		tier("web")
+		w.until(func() string {
+			if w.get(podsResource, "default", first) != nil {
+				return "the pod, which is one too many, is not seen"
+			}
+			return ""
+		})
+	})
+}

@@ -7,13 +7,17 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -223,5 +227,146 @@ func TestHoldResumes(t *testing.T) {
 				t.Errorf("it resumes: %v, error: %v", got, err)
 			}
 		})
+	}
+}
+
+// leaseStore holds one lease, for a test in a bubble of its own time.
+type leaseStore struct {
+	mu    sync.Mutex
+	lease *coordinationv1.Lease
+	// writes are those that were asked for; refuse, where it is set, refuses some.
+	writes []*coordinationv1.Lease
+	refuse func(*coordinationv1.Lease) error
+}
+
+// RoundTrip reads or writes the lease.
+func (s *leaseStore) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Method != http.MethodGet {
+		lease := &coordinationv1.Lease{}
+		if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
+			return nil, err
+		}
+		s.writes = append(s.writes, lease)
+		if s.refuse != nil {
+			if err := s.refuse(lease); err != nil {
+				return answer(r, nil, err)
+			}
+		}
+		s.lease = lease
+	}
+	if strings.HasSuffix(r.URL.Path, "/leases") && r.Method == http.MethodGet {
+		return answer(r, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "LeaseList", "items": []any{}}, nil)
+	}
+	if s.lease == nil {
+		return answer(r, nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "a"))
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.lease)
+	return answer(r, fields, err)
+}
+
+// holder is who has the lease by what is stored.
+func (s *leaseStore) holder() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.lease.Spec.HolderIdentity
+}
+
+// leaseIn is a lease in a store, for a loop that is called self.
+func leaseIn(t *testing.T, s *leaseStore) *Lease {
+	t.Helper()
+	client, err := coordinationv1client.NewForConfigAndClient(
+		&rest.Config{Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, &http.Client{Transport: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Lease{Client: client, Say: func(string, ...any) {}, Self: status.Loop{Holder: "self", Scope: status.Scope{Namespace: "a"}}}
+}
+
+// A loop that is stopped renews its lease until its work is done, and gives it up
+// then.
+func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &leaseStore{}
+		l := leaseIn(t, s)
+		ctx, stop := context.WithCancel(t.Context())
+		if err := l.Hold(ctx, func(working context.Context, _ bool) error {
+			stop()
+			<-working.Done()
+			<-time.After(2 * leaseDuration) // the writes under way come to their end
+			if !l.held() || s.holder() != "self" {
+				t.Errorf("before the work was done: held is %v, and the lease is that of %q", l.held(), s.holder())
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if l.held() || s.holder() != "" || *s.lease.Spec.LeaseDurationSeconds != 1 {
+			t.Errorf("after the work: held is %v, and the lease is that of %q for %d seconds", l.held(), s.holder(), *s.lease.Spec.LeaseDurationSeconds)
+		}
+	})
+}
+
+// A loop that cannot renew its lease stops its work, and gives up what it has left
+// of the lease when the work is done, not before.
+func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &leaseStore{}
+		l := leaseIn(t, s)
+		ctx, stop := context.WithCancel(t.Context())
+		err := l.Hold(ctx, func(working context.Context, _ bool) error {
+			s.mu.Lock()
+			s.refuse = func(*coordinationv1.Lease) error { return apierrors.NewInternalError(errors.New("no leader")) }
+			s.mu.Unlock()
+			<-working.Done()
+			s.mu.Lock()
+			s.refuse = nil
+			s.mu.Unlock()
+			stop() // else it would wait for the lease again
+			<-time.After(time.Second)
+			if s.holder() != "self" {
+				t.Errorf("before the work was done, the lease is that of %q", s.holder())
+			}
+			return nil
+		})
+		if !errors.Is(err, errLeaseLost) {
+			t.Errorf("the work ended with %v, want %v", err, errLeaseLost)
+		}
+		if s.holder() != "" {
+			t.Errorf("after the work, the lease is that of %q", s.holder())
+		}
+	})
+}
+
+// Only a lease that is still the loop's own is given up.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	conflict := apierrors.NewConflict(coordinationv1.Resource("leases"), "a", errors.New("it has changed"))
+	for name, test := range map[string]struct {
+		known, stored string // the holder as last read or written, and as it is
+		first         error  // of the first write
+		writes        int
+		holder        string // in the end
+	}{
+		"it is ours":                       {"self", "self", nil, 1, ""},
+		"another has it":                   {"other", "other", nil, 0, "other"},
+		"nobody has it":                    {"", "", nil, 0, ""},
+		"ours, and renewed meanwhile":      {"self", "self", conflict, 2, ""},
+		"another has taken it meanwhile":   {"self", "other", conflict, 1, "other"},
+		"ours, and the server cannot tell": {"self", "self", apierrors.NewInternalError(errors.New("no leader")), 1, "self"},
+	} {
+		s := &leaseStore{lease: leaseOf(test.stored, 15, 3)}
+		s.refuse = func(*coordinationv1.Lease) error {
+			if len(s.writes) == 1 {
+				return test.first
+			}
+			return nil
+		}
+		l := &lock{lease: leaseIn(t, s), object: leaseOf(test.known, 15, 3), led: true, stop: func(error) {}}
+		l.release(t.Context())
+		if len(s.writes) != test.writes || s.holder() != test.holder {
+			t.Errorf("%s: %d writes, and the lease is that of %q; want %d and %q", name, len(s.writes), s.holder(), test.writes, test.holder)
+		}
 	}
 }

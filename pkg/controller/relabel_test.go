@@ -45,6 +45,7 @@ func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
 				w.mu.Unlock()
 				first := plan.PodName("foo", foo.GetUID(), "", 0)
 				w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+				w.passes(100 * time.Millisecond)                                          // it is out of sight before it is one too many
 				w.set(replica.ImoocPod(), "default", "foo", int64(0), "spec", "replicas") // so that no create meets the pod
 				if test.before {
 					w.start()

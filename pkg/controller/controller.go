@@ -283,7 +283,7 @@ func (c *Controller) work(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
-			c.underWay.begin(k, c.clock.Now())
+			c.underWay.begin(k, time.Now())
 			c.handle(ctx, k)
 			c.underWay.end(k)
 		}

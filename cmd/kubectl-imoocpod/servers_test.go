@@ -74,7 +74,7 @@ func runCommand(ctx context.Context, t *testing.T, server, command string) outco
 func runProgram(ctx context.Context, t *testing.T, server, command string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	program := exec.CommandContext(ctx, os.Args[0], append(strings.Fields(command), flagsFor(server, t.TempDir())...)...) //nolint:gosec // the test itself
+	program := exec.CommandContext(ctx, os.Args[0], append(strings.Fields(command), flagsFor(server, t.TempDir())...)...)
 	program.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=10")
 	program.Stdout, program.Stderr = &stdout, &stderr
 	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) }

@@ -114,7 +114,7 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 // Pods is a stored number as a number of pods. A schema need not bound it: what
 // is out of range is the nearest that is not.
 func Pods(n int64) int32 {
-	return int32(max(0, min(n, math.MaxInt32))) //nolint:gosec // between two of 32 bits
+	return int32(max(0, min(n, math.MaxInt32)))
 }
 
 // firstInteger returns the first of some fields that holds a whole number.

@@ -106,7 +106,7 @@ func TestKindsNew(t *testing.T) {
 		{args: "kinds new Podder --group new.example.com --replicas-path .status.size", code: exitUsage, says: []string{"outside .spec"}},
 		{args: "kinds new Podder --group new.example.com --replicas-path .spec.image", code: exitUsage, says: []string{"cannot be the replica count"}},
 		{args: "kinds new Podder --group new.example.com -o wide", code: exitUsage, says: []string{"wide"}},
-		{args: "kinds old", code: exitUsage, says: []string{`unknown command "old" for "kubectl imoocpod kinds"`}},
+		{args: "kinds nonesuch", code: exitUsage, says: []string{`unknown command "nonesuch" for "kubectl imoocpod kinds"`}},
 	})
 	t.Cleanup(func() { // when the refusals have run
 		after, err := crds().Get(context.Background(), "podders.new.example.com", metav1.GetOptions{})

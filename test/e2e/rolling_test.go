@@ -20,11 +20,19 @@ func TestRollingReplacement(t *testing.T) {
 	fewest := w.fewestHealthy()
 	first := w.owned("foo")
 
+	// A status of before the change tells nothing of it.
+	updated := func() int32 {
+		if s := w.imps["foo"].Status; s.ObservedGeneration == w.imps["foo"].Generation {
+			return s.UpdatedReplicas
+		}
+		return -1
+	}
+	generation := foo.Generation
 	patchFoo(t, ns, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"next"}]}}}}`)
-	w.until(t, "some pods are new", func() bool { return w.imps["foo"].Status.UpdatedReplicas > 0 })
+	w.until(t, "some pods are new", func() bool { return w.imps["foo"].Generation > generation && updated() > 0 })
 	l.kill()
 	startLoop(t, ns, "--leader-elect=false")
-	w.until(t, "all pods are new", func() bool { return w.imps["foo"].Status.UpdatedReplicas == 8 })
+	w.until(t, "all pods are new", func() bool { return updated() == 8 })
 	w.settles(t, "foo", 8)
 	for _, pod := range first {
 		if w.pod(pod.UID) != nil {
@@ -33,7 +41,7 @@ func TestRollingReplacement(t *testing.T) {
 	}
 
 	patchFoo(t, ns, `{"spec":{"template":{"spec":{"nodeSelector":{"no":"node"}}}}}`)
-	w.until(t, "the broken template has its quarter", func() bool { return w.imps["foo"].Status.UpdatedReplicas == 2 })
+	w.until(t, "the broken template has its quarter", func() bool { return updated() == 2 })
 	w.quiet(t, quietFor)
 	if s := w.imp("foo").Status; s.UpdatedReplicas != 2 || s.ReadyReplicas != 6 {
 		t.Errorf("a broken template has gone on: %+v", s)
@@ -45,7 +53,7 @@ func TestRollingReplacement(t *testing.T) {
 
 	// Back to what the other pods are made from: they stay.
 	patchFoo(t, ns, `{"spec":{"template":{"spec":{"nodeSelector":null}}}}`)
-	w.until(t, "all pods are of one template", func() bool { return w.imps["foo"].Status.UpdatedReplicas == 8 })
+	w.until(t, "all pods are of one template", func() bool { return w.imps["foo"].Generation > generation+2 && updated() == 8 })
 	w.settles(t, "foo", 8)
 	if more := w.everMade(foo.UID) - made; more != 2 {
 		t.Errorf("%d pods were made to undo what had come to 2", more)

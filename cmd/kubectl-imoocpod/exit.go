@@ -92,7 +92,7 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// noAnswer says whether the time for a request was over before its answer came.
+// noAnswer reports whether the time for a request was over before its answer came.
 func noAnswer(err error) bool {
 	var failed *url.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/csaupgrade"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // clientSideManager is the field manager of a plain "kubectl apply".
@@ -61,16 +61,16 @@ func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (be
 			return nil, nil, err
 		}
 	}
-	after, err = objects.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: replica.FieldManager, Force: true, DryRun: a.dryRun.server()})
+	after, err = objects.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true, DryRun: a.dryRun.server()})
 	return before, after, err
 }
 
 // takeOver makes the fields that an earlier client-side apply set ours, so that
 // those which a new version no longer has are removed.
 func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured) error {
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), replica.FieldManager)
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(obj, sets.New(clientSideManager), kinds.FieldManager)
 	if err == nil && len(patch) > 0 {
-		_, err = objects.Patch(ctx, obj.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: replica.FieldManager, DryRun: a.dryRun.server()})
+		_, err = objects.Patch(ctx, obj.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: a.dryRun.server()})
 	}
 	if err != nil {
 		return fmt.Errorf("take %s over from an earlier kubectl apply: %w", obj.GetName(), err)

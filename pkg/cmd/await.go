@@ -35,7 +35,7 @@ type sight struct {
 	at   time.Time
 }
 
-// differs says whether a sight shows a person something else than another.
+// differs reports whether a sight shows a person something else than another.
 func (s sight) differs(other sight) bool {
 	r, o := s.report, other.report
 	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)

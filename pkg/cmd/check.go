@@ -21,8 +21,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -154,16 +154,16 @@ func (o *checkOptions) checks(ctx context.Context, c *clients) ([]status.Check, 
 		return nil, err
 	}
 	checks = append(checks, declared...)
-	var kinds []string
-	for _, kind := range replica.Shipped() {
-		kinds = append(kinds, kind.CRD())
+	var shipped []string
+	for _, kind := range kinds.Shipped() {
+		shipped = append(shipped, kind.CRD())
 	}
 	rights, err := checkRights(ctx, client, namespace)
 	if err != nil {
 		return nil, err
 	}
 	checks = append(checks, rights...)
-	loops, err := o.checkLoops(ctx, client, kinds, namespace)
+	loops, err := o.checkLoops(ctx, client, shipped, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +205,8 @@ func checkDeclarations(ctx context.Context, client dynamic.Interface) ([]status.
 	var checks []status.Check
 	for i := range crds.Items {
 		crd := &crds.Items[i]
-		kind, err := replica.Declared(crd)
-		check := status.Check{Name: "kind " + crd.GetName(), State: status.CheckPassed, Message: fmt.Sprintf("declared with the plan %s", kind.Recipe.Plan)}
+		kind, err := kinds.Declared(crd)
+		check := status.Check{Name: "kind " + crd.GetName(), State: status.CheckPassed, Message: fmt.Sprintf("declared with the plan %s", kind.Mapping.Strategy)}
 		switch {
 		case err == nil && (!kind.Reconciled() || kind.Shipped()):
 			continue
@@ -227,7 +227,7 @@ type verbRights struct {
 // neededRights lists what each verb does with ImoocPods, and what the controller's
 // role allows it.
 func neededRights(namespace string) ([]verbRights, error) {
-	kind := replica.ImoocPod().Resource
+	kind := kinds.ImoocPod().Resource
 	own := func(subresource string, verbs ...string) []status.Right {
 		var rights []status.Right
 		for _, verb := range verbs {
@@ -363,7 +363,7 @@ func whoAmI(ctx context.Context, client dynamic.Interface) string {
 }
 
 // checkLoops finds the loops by their leases: all that this user may list.
-func (o *checkOptions) checkLoops(ctx context.Context, client dynamic.Interface, kinds []string, namespace string) ([]status.Check, error) {
+func (o *checkOptions) checkLoops(ctx context.Context, client dynamic.Interface, crds []string, namespace string) ([]status.Check, error) {
 	leases := client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases"))
 	selected := metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController}
 	list, err := leases.List(ctx, selected)
@@ -384,13 +384,13 @@ func (o *checkOptions) checkLoops(ctx context.Context, client dynamic.Interface,
 		}
 		loops = append(loops, status.LoopOf(&lease))
 	}
-	return status.CheckLoops(loops, kinds, namespace, o.version, time.Now()), nil
+	return status.CheckLoops(loops, crds, namespace, o.version, time.Now()), nil
 }
 
 // checkHeldUp looks at the objects of the kinds that the program ships.
 func checkHeldUp(ctx context.Context, client dynamic.Interface, namespace string) ([]status.Check, error) {
 	var reports []status.Report
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		list, err := client.Resource(kind.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err):

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -51,9 +51,9 @@ func family(ctx context.Context, c *clients, t target, e *status.Evidence) error
 
 // podSelector selects the pods of an object that this program makes itself. The
 // pods of others are found among all.
-func podSelector(kind replica.Kind, uid types.UID) string {
+func podSelector(kind kinds.Kind, uid types.UID) string {
 	// Objects of a kind that is declared may have pods of an earlier controller.
-	if kind.Shipped() && (kind.Recipe.Plan == replica.PlanPods || kind.Recipe.Plan == replica.PlanNodes) {
+	if kind.Shipped() && (kind.Mapping.Strategy == kinds.StrategyPods || kind.Mapping.Strategy == kinds.StrategyNodes) {
 		return apis.LabelOwner + "=" + string(uid)
 	}
 	return ""
@@ -115,7 +115,7 @@ func (k *kindsBetween) climb(ctx context.Context) []status.Child {
 			err := eachOfKind(ctx, k.clients, k.client, gvk, k.namespace, func(obj *unstructured.Unstructured) {
 				if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 					k.see(ref)
-					found = append(found, replica.Child(obj))
+					found = append(found, kinds.Child(obj))
 				}
 			})
 			if err != nil {

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
 // ChooseFieldError refuses to guess which field is the replica count, and gives
@@ -15,7 +18,7 @@ type ChooseFieldError struct {
 	target target
 	// count is the flag that says the count, such as "--replicas 3".
 	count string
-	Err   *replica.UnknownFieldError
+	Err   *discover.UnknownFieldError
 }
 
 // Error lists the fields, the likeliest first.
@@ -40,7 +43,7 @@ func (e *ChooseFieldError) Error() string {
 		once = quoted(first)
 	}
 	line("")
-	line("To say it once for all: kubectl annotate crd %s %s=%s", e.target.kind.CRD(), replica.PathAnnotation, once)
+	line("To say it once for all: kubectl annotate crd %s %s=%s", e.target.kind.CRD(), kinds.AnnotationReplicasPath, once)
 	return strings.Join(lines, "\n")
 }
 
@@ -53,7 +56,7 @@ func quoted(word string) string {
 }
 
 // remarks tells what is known of a field: its value and what its schema says.
-func remarks(c replica.Candidate) string {
+func remarks(c replicafield.Candidate) string {
 	var known []string
 	if c.Pattern {
 		known = append(known, "of an element that is not there yet; … stands for its key")
@@ -85,12 +88,12 @@ func inNamespaceOf(t target) string {
 
 // pathFlag is the value of --replicas-path.
 type pathFlag struct {
-	path *replica.Path
+	path *fieldpath.Path
 }
 
 // Set takes a value from the command line.
 func (f *pathFlag) Set(word string) error {
-	path, err := replica.ParsePath(word)
+	path, err := fieldpath.ParsePath(word)
 	if err != nil {
 		return err
 	}

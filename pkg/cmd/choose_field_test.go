@@ -3,22 +3,24 @@ package cmd
 import (
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
 // Every command that a refusal gives can be pasted as it is; where a key is not
 // known, scale gives none, and create one to be filled in.
 func TestChooseFieldError(t *testing.T) {
 	t.Parallel()
-	hot := replica.Candidate{Path: `.spec.sets[?(@.name=="it's hot")].count`, Value: new(int64(2)), Description: "How many."}
-	some := replica.Candidate{Path: `.spec.pools[?(@.name=="…")].size`, Pattern: true}
-	kind := replica.ImoocPod()
+	hot := replicafield.Candidate{Path: `.spec.sets[?(@.name=="it's hot")].count`, Value: new(int64(2)), Description: "How many."}
+	some := replicafield.Candidate{Path: `.spec.pools[?(@.name=="…")].size`, Pattern: true}
+	kind := kinds.ImoocPod()
 	for _, test := range []struct {
 		verb, namespace string
-		candidates      []replica.Candidate
+		candidates      []replicafield.Candidate
 		want            string
 	}{
-		{"scale", "ns", []replica.Candidate{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and nothing says which field is its replica count. Choose one:
+		{"scale", "ns", []replicafield.Candidate{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and nothing says which field is its replica count. Choose one:
 
   .spec.sets[?(@.name=="it's hot")].count (now 2): How many.
     kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n ns --replicas 3 --replicas-path '.spec.sets[?(@.name=="it'\''s hot")].count'
@@ -26,7 +28,7 @@ func TestChooseFieldError(t *testing.T) {
   .spec.pools[?(@.name=="…")].size (of an element that is not there yet; … stands for its key)
 
 To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
-		{"create", "", []replica.Candidate{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and nothing says which field is its replica count. Choose one:
+		{"create", "", []replicafield.Candidate{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and nothing says which field is its replica count. Choose one:
 
   .spec.pools[?(@.name=="…")].size (of an element that is not there yet; … stands for its key)
     kubectl imoocpod create imoocpods.batch.tutorial.kubebuilder.io/foo --replicas 3 --replicas-path '.spec.pools[?(@.name=="…")].size'
@@ -35,7 +37,7 @@ To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilde
 		{"scale", "ns", nil, "imoocpods.batch.tutorial.kubebuilder.io has no replica count: it has no /scale, and no field of its spec looks like one"},
 	} {
 		err := &ChooseFieldError{verb: test.verb, target: target{kind: kind, namespace: test.namespace, name: "foo"}, count: "--replicas 3",
-			Err: &replica.UnknownFieldError{Kind: kind, Candidates: test.candidates}}
+			Err: &discover.UnknownFieldError{Kind: kind, Candidates: test.candidates}}
 		if got := err.Error(); got != test.want {
 			t.Errorf("got\n%s\nwant\n%s", got, test.want)
 		}

@@ -20,8 +20,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // clients makes what a verb talks to the cluster with, from kubectl's global flags.
@@ -32,7 +33,7 @@ type clients struct {
 	timeout *pflag.Flag
 	// finder finds replica fields, with discovery cached on disk as kubectl does
 	// it. There is one for a command, which remembers what it was told.
-	finder func() (*replica.Finder, error)
+	finder func() (*discover.Finder, error)
 }
 
 func newClients(version string, streams genericiooptions.IOStreams) *clients {
@@ -142,7 +143,7 @@ func dynamicFor(config *rest.Config) (*dynamic.DynamicClient, error) {
 	return client, nil
 }
 
-func (c *clients) newFinder() (*replica.Finder, error) {
+func (c *clients) newFinder() (*discover.Finder, error) {
 	client, err := c.dynamic()
 	if err != nil {
 		return nil, err
@@ -151,15 +152,15 @@ func (c *clients) newFinder() (*replica.Finder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for discovery: %w", err)
 	}
-	return &replica.Finder{Discovery: discovery, Dynamic: client}, nil
+	return &discover.Finder{Discovery: discovery, Dynamic: client}, nil
 }
 
 // kindNamed finds the kind that a word names, as kubectl does: plural, singular,
 // short name, plural.group or plural.version.group.
-func (c *clients) kindNamed(ctx context.Context, word string) (replica.Kind, error) {
+func (c *clients) kindNamed(ctx context.Context, word string) (kinds.Kind, error) {
 	mapper, err := c.flags.ToRESTMapper()
 	if err != nil {
-		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
 	}
 	full, short := schema.ParseResourceArg(word)
 	var gvk schema.GroupVersionKind
@@ -170,21 +171,21 @@ func (c *clients) kindNamed(ctx context.Context, word string) (replica.Kind, err
 		gvk, err = mapper.KindFor(short.WithVersion(""))
 	}
 	if meta.IsNoMatchError(err) {
-		return replica.Kind{}, missingType(word, fmt.Errorf("%s%q", unknownType, word))
+		return kinds.Kind{}, missingType(word, fmt.Errorf("%s%q", unknownType, word))
 	}
 	if err != nil {
-		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
 	}
 	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
-		return replica.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
+		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
 	}
 	return c.kindOf(ctx, mapping)
 }
 
 // kindOf is the kind of a type that the server has, with what its CRD declares.
-func (c *clients) kindOf(ctx context.Context, mapping *meta.RESTMapping) (replica.Kind, error) {
-	kind := replica.KindOf(mapping)
+func (c *clients) kindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
+	kind := kinds.KindOf(mapping)
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kind, nil
 	}
@@ -193,7 +194,7 @@ func (c *clients) kindOf(ctx context.Context, mapping *meta.RESTMapping) (replic
 		return kind, err
 	}
 	kind, err = finder.Declare(ctx, kind)
-	if wrong := (*replica.DeclarationError)(nil); errors.As(err, &wrong) {
+	if wrong := (*kinds.DeclarationError)(nil); errors.As(err, &wrong) {
 		// It is as good as none; "kinds" and "check" tell of it.
 		klog.FromContext(ctx).V(1).Info("The declaration of a kind is left out", "kind", kind, "err", err)
 		return kind, nil

@@ -32,7 +32,7 @@ func (c *color) style(out io.Writer) printer.Style {
 	}
 }
 
-// isTerminal says whether somebody may be looking.
+// isTerminal reports whether somebody may be looking.
 func isTerminal(out io.Writer) bool {
 	file, is := out.(*os.File)
 	return is && term.IsTerminal(file.Fd())

@@ -16,7 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
 // completionProgram is the name under which kubectl calls the program for what
@@ -190,7 +191,7 @@ func (f completer) objects(ctx context.Context, cmd *cobra.Command, args []strin
 	case slash:
 		return found{words: f.names(ctx, kindWord, kindWord+"/", args)}
 	case len(args) == 0:
-		own := f.names(ctx, replica.ImoocPod().Singular, "", nil)
+		own := f.names(ctx, kinds.ImoocPod().Singular, "", nil)
 		return found{words: append(own, f.types("")...)}
 	case strings.Contains(args[0], "/"):
 		return found{words: f.types("/"), noSpace: true}
@@ -233,13 +234,13 @@ func (f completer) types(suffix string) []cobra.Completion {
 // names lists the objects of a type but those that are named already, each
 // with how it is doing.
 func (f completer) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
-	t := target{kind: replica.ImoocPod()}
+	t := target{kind: kinds.ImoocPod()}
 	namespace, _, err := f.c.namespace()
 	if err != nil {
 		return nil
 	}
 	t.namespace = namespace
-	if !slices.Contains(typeWords(replica.ImoocPod()), kindWord) {
+	if !slices.Contains(typeWords(kinds.ImoocPod()), kindWord) {
 		if t.kind, err = f.c.kindNamed(ctx, kindWord); err != nil {
 			return nil
 		}
@@ -264,7 +265,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 }
 
 // doing says in a few words how an object is doing, "" where it does not tell.
-func doing(kind replica.Kind, obj *unstructured.Unstructured) string {
+func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	o, err := kind.Facts(obj)
 	switch {
 	case err != nil || o.Uncounted:
@@ -305,7 +306,7 @@ func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _
 	if err != nil {
 		return found{words: words}
 	}
-	for _, candidate := range replica.Candidates(schema, t.obj.Object) {
+	for _, candidate := range replicafield.Candidates(schema, t.obj.Object) {
 		if !candidate.Pattern && candidate.Path != known {
 			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(remarks(candidate), " :")))
 		}

@@ -19,7 +19,9 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // createOptions says what to create.
@@ -143,7 +145,7 @@ func (o *createOptions) checkArgs(cmd *cobra.Command, args []string) error {
 		if o.typeName == "" {
 			return usageErrorf(cmd, "which type? %q has none before the slash", "/"+args[0])
 		}
-		if slices.Contains(typeWords(replica.ImoocPod()), o.typeName) {
+		if slices.Contains(typeWords(kinds.ImoocPod()), o.typeName) {
 			o.typeName = ""
 		}
 	}
@@ -187,7 +189,7 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 		}
 		objects := t.objects(client)
 		obj, err = objects.Create(ctx, obj, metav1.CreateOptions{
-			FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
+			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
 			return explain(kind, err)
@@ -276,7 +278,7 @@ func (o *createOptions) createFrom(ctx context.Context, c *clients, info *resour
 			return awaited{}, err
 		}
 		obj, err = t.objects(client).Create(ctx, obj, metav1.CreateOptions{
-			FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
+			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
 			return awaited{}, explain(kind, err)
@@ -292,13 +294,13 @@ func (o *createOptions) createFrom(ctx context.Context, c *clients, info *resour
 
 // kind is the kind to create. An ImoocPod needs no discovery, and no finder
 // unless fields are set.
-func (o *createOptions) kind(ctx context.Context, c *clients) (replica.Kind, *replica.Finder, error) {
+func (o *createOptions) kind(ctx context.Context, c *clients) (kinds.Kind, *discover.Finder, error) {
 	if o.typeName == "" && len(o.set) == 0 {
-		return replica.ImoocPod(), &replica.Finder{}, nil
+		return kinds.ImoocPod(), &discover.Finder{}, nil
 	}
 	finder, err := c.finder()
 	if err != nil || o.typeName == "" {
-		return replica.ImoocPod(), finder, err
+		return kinds.ImoocPod(), finder, err
 	}
 	kind, err := c.kindNamed(ctx, o.typeName)
 	return kind, finder, err
@@ -306,7 +308,7 @@ func (o *createOptions) kind(ctx context.Context, c *clients) (replica.Kind, *re
 
 // object is the smallest object that says what the flags say: what they leave
 // out is left to the defaults of the CRD.
-func (o *createOptions) object(ctx context.Context, kind replica.Kind, finder *replica.Finder) (*unstructured.Unstructured, error) {
+func (o *createOptions) object(ctx context.Context, kind kinds.Kind, finder *discover.Finder) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	obj.SetGroupVersionKind(kind.GroupVersionKind())
 	obj.SetName(o.name)
@@ -324,9 +326,9 @@ func (o *createOptions) object(ctx context.Context, kind replica.Kind, finder *r
 
 // putCount puts the count of a kind that this program does not ship where it
 // lives.
-func (o *createOptions) putCount(ctx context.Context, kind replica.Kind, finder *replica.Finder, obj *unstructured.Unstructured) error {
+func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, finder *discover.Finder, obj *unstructured.Unstructured) error {
 	field, err := finder.Find(ctx, kind, obj, o.path.path)
-	var unknown *replica.UnknownFieldError
+	var unknown *discover.UnknownFieldError
 	switch {
 	case errors.As(err, &unknown):
 		return &ChooseFieldError{verb: "create", target: target{kind: kind, name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
@@ -342,12 +344,12 @@ func (o *createOptions) putCount(ctx context.Context, kind replica.Kind, finder 
 	case field.Path == nil:
 		return fmt.Errorf("%s has /scale, but you may not read its CRD, which says of which field: name it with --replicas-path", kind.CRD())
 	}
-	return field.Path.Put(obj.Object, int64(o.replicas))
+	return field.Path.Set(obj.Object, int64(o.replicas))
 }
 
 // severalCounts reports whether the count of a kind is not of pods while another
 // beside it may be.
-func severalCounts(ctx context.Context, finder *replica.Finder, kind replica.Kind, field replica.Field) bool {
+func severalCounts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, field discover.Field) bool {
 	if field.Path == nil {
 		return false
 	}
@@ -356,11 +358,11 @@ func severalCounts(ctx context.Context, finder *replica.Finder, kind replica.Kin
 }
 
 // putFields sets the fields that --set and --set-string name.
-func (o *createOptions) putFields(kind replica.Kind, finder *replica.Finder, obj *unstructured.Unstructured) error {
+func (o *createOptions) putFields(kind kinds.Kind, finder *discover.Finder, obj *unstructured.Unstructured) error {
 	for _, pair := range o.setString {
-		path, word, err := replica.ParseSetting(pair)
+		path, word, err := fieldpath.ParseSetting(pair)
 		if err == nil {
-			err = path.Put(obj.Object, word)
+			err = path.Set(obj.Object, word)
 		}
 		if err != nil {
 			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set-string: %w", err)}
@@ -374,13 +376,13 @@ func (o *createOptions) putFields(kind replica.Kind, finder *replica.Finder, obj
 		return err
 	}
 	for _, pair := range o.set {
-		path, word, err := replica.ParseSetting(pair)
+		path, word, err := fieldpath.ParseSetting(pair)
 		if err != nil {
 			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
 		}
 		value, err := path.Typed(schema, word)
 		if err == nil {
-			err = path.Put(obj.Object, value)
+			err = path.Set(obj.Object, value)
 		}
 		if err != nil {
 			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
@@ -400,8 +402,8 @@ func checkLength(objectName string) error {
 }
 
 // check refuses what a kind has no field for.
-func (o *createOptions) check(kind replica.Kind) error {
-	r := kind.Recipe
+func (o *createOptions) check(kind kinds.Kind) error {
+	r := kind.Mapping
 	switch {
 	case kind.Shipped() && o.path.path != nil:
 		return errors.New("--replicas-path says where --replicas goes in an object of another TYPE")
@@ -413,7 +415,7 @@ func (o *createOptions) check(kind replica.Kind) error {
 		return fmt.Errorf("a %s takes no command: it runs that of its image", kind.Kind)
 	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
 		return fmt.Errorf("a %s takes a command only with --image: it has no template of its own", kind.Kind)
-	case o.counted && r.Plan == replica.PlanNodes:
+	case o.counted && r.Strategy == kinds.StrategyNodes:
 		return fmt.Errorf("a %s takes no --replicas: it runs one pod per node", kind.Kind)
 	case kind.Shipped():
 		return checkLength(o.name)
@@ -423,13 +425,13 @@ func (o *createOptions) check(kind replica.Kind) error {
 
 // putSpec puts what the flags say into an object of a kind that run-controller
 // reconciles. The count is always said, as the tutorials' own CRDs want it.
-func (o *createOptions) putSpec(kind replica.Kind, obj *unstructured.Unstructured) error {
+func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	if path := kind.Path(); path != nil {
-		if err := path.Put(obj.Object, int64(o.replicas)); err != nil {
+		if err := path.Set(obj.Object, int64(o.replicas)); err != nil {
 			return err
 		}
 	}
-	r := kind.Recipe
+	r := kind.Mapping
 	var err error
 	if r.DeploymentNamePath != nil {
 		// --set may choose another.

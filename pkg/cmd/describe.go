@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -69,8 +69,8 @@ func (o *describeOptions) describe(ctx context.Context, c *clients, t target) er
 		Labels:      t.obj.GetLabels(),
 		Annotations: t.obj.GetAnnotations(),
 	}
-	if t.kind.Recipe.Plan == replica.PlanPods {
-		if d.Template, err = replica.Template(t.kind, t.obj); err != nil {
+	if t.kind.Mapping.Strategy == kinds.StrategyPods {
+		if d.Template, err = kinds.Template(t.kind, t.obj); err != nil {
 			return err
 		}
 	} else {

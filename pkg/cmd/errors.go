@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // UsageError says that the command line is wrong. Nothing was changed.
@@ -68,7 +68,7 @@ func together(errs []error) error {
 	return Errors(errs)
 }
 
-// notServed says whether an error means that the server has no such resource
+// notServed reports whether an error means that the server has no such resource
 // type, rather than no such object.
 func notServed(err error) bool {
 	var status apierrors.APIStatus
@@ -100,7 +100,7 @@ func (e *NotServedError) Unwrap() error { return e.Err }
 
 // explain makes an error that the API server gave for an object of a kind say
 // what is missing, where the server's own words do not.
-func explain(kind replica.Kind, err error) error {
+func explain(kind kinds.Kind, err error) error {
 	if notServed(err) {
 		return &NotServedError{CRD: kind.CRD(), Shipped: kind.Shipped(), Err: err}
 	}

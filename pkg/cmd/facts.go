@@ -7,7 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -29,7 +30,7 @@ func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) 
 		return o, err
 	}
 	field, err := finder.Find(ctx, t.kind, t.obj, t.path)
-	var unknown *replica.UnknownFieldError
+	var unknown *discover.UnknownFieldError
 	if err != nil && !errors.As(err, &unknown) {
 		return status.Object{}, err
 	}
@@ -55,13 +56,13 @@ func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) 
 }
 
 // wanted reads the desired count where it lives.
-func wanted(ctx context.Context, client dynamic.Interface, t target, field replica.Field, o *status.Object) error {
+func wanted(ctx context.Context, client dynamic.Interface, t target, field discover.Field, o *status.Object) error {
 	if field.Path != nil {
 		n, found, err := field.Path.Get(t.obj.Object)
-		o.Desired, o.NoCount = replica.Pods(n), !found
+		o.Desired, o.NoCount = kinds.Pods(n), !found
 		return err
 	}
-	scale, err := replica.GetScale(ctx, t.objects(client), t.name)
+	scale, err := discover.GetScale(ctx, t.objects(client), t.name)
 	if apierrors.IsInternalError(err) {
 		o.NoCount = true // so the server answers where an optional count is absent
 		return nil

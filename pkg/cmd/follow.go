@@ -181,7 +181,7 @@ func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selec
 	return errors.New("the server ended the watch")
 }
 
-// refused says whether a watch will not come about by trying again.
+// refused reports whether a watch will not come about by trying again.
 func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || expired(err)
 }
@@ -191,7 +191,7 @@ func named(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }
 
-// atLeast says whether an object is as new as a resourceVersion: a list may
+// atLeast reports whether an object is as new as a resourceVersion: a list may
 // come from a server's cache that lags behind the write it follows.
 func atLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
 	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)

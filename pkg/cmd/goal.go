@@ -9,8 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -40,7 +41,7 @@ func ready() goal {
 
 // scaled is the goal that an object has the count that was written into a field
 // of it, and is ready. Another count is another's doing.
-func scaled(c *clients, field replica.Field, done written) goal {
+func scaled(c *clients, field discover.Field, done written) goal {
 	g := ready()
 	g.counts = true
 	g.met = present(func(ctx context.Context, s sight) (bool, error) {
@@ -171,7 +172,7 @@ func conditionIs(name, value string) goal {
 	})}
 }
 
-// stale says whether a condition, or the status that it is in, is of an older
+// stale reports whether a condition, or the status that it is in, is of an older
 // generation than the object.
 func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
 	seen, found := condition["observedGeneration"].(int64)
@@ -187,7 +188,7 @@ func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
 // parsePathGoal reads EXPRESSION[=VALUE]: the goal that what the JSONPath
 // expression finds in an object has the value, or is there at all.
 func parsePathGoal(word string) (func() goal, error) {
-	expression, err := replica.ParseExpression(word)
+	expression, err := fieldpath.ParseExpression(word)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -62,8 +64,8 @@ func TestErrorsEscape(t *testing.T) {
 	for _, err := range verdicts([]status.Report{r, {Verdict: status.Progressing, Reason: hostile}}) {
 		mustBeHarmless(t, "a verdict", err.Error())
 	}
-	choose := &ChooseFieldError{verb: "scale", target: target{kind: replica.ImoocPod(), name: hostile}, Err: &replica.UnknownFieldError{
-		Kind: replica.ImoocPod(), Candidates: []replica.Candidate{{Path: hostile, Description: hostile}, {Path: hostile, Pattern: true}},
+	choose := &ChooseFieldError{verb: "scale", target: target{kind: kinds.ImoocPod(), name: hostile}, Err: &discover.UnknownFieldError{
+		Kind: kinds.ImoocPod(), Candidates: []replicafield.Candidate{{Path: hostile, Description: hostile}, {Path: hostile, Pattern: true}},
 	}}
 	mustBeHarmless(t, "a choice", choose.Error())
 }

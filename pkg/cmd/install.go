@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // crdResource is the resource type of CRDs themselves.
@@ -214,7 +214,7 @@ func (o *installOptions) await(ctx context.Context, a *applier, crd sentCRD) err
 // awaitEstablished waits until the server serves a definition that was sent.
 func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent *unstructured.Unstructured, timeout time.Duration) error {
 	err := awaitObject(ctx, crds, sent.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		return obj != nil && atLeast(obj, sent.GetResourceVersion()) && replica.Established(obj), nil
+		return obj != nil && atLeast(obj, sent.GetResourceVersion()) && kinds.Established(obj), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s to be established: %w", sent.GetName(), err)

@@ -18,8 +18,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -151,11 +153,11 @@ func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer
 }
 
 // kinds are those that were asked for, or all that there are.
-func (o *kindsOptions) kinds(ctx context.Context, c *clients, finder *replica.Finder) ([]replica.Kind, error) {
+func (o *kindsOptions) kinds(ctx context.Context, c *clients, finder *discover.Finder) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
 		return finder.Kinds()
 	}
-	var kinds []replica.Kind
+	var list []kinds.Kind
 	var errs []error
 	for _, word := range o.types {
 		kind, err := c.kindNamed(ctx, word)
@@ -166,18 +168,18 @@ func (o *kindsOptions) kinds(ctx context.Context, c *clients, finder *replica.Fi
 			errs = append(errs, err)
 			continue
 		}
-		kinds = append(kinds, kind)
+		list = append(list, kind)
 	}
-	return kinds, together(errs)
+	return list, together(errs)
 }
 
 // statusFacts puts what the status of a kind can tell into a row, and what counts
 // there are beside the one that was found.
-func statusFacts(ctx context.Context, finder *replica.Finder, kind replica.Kind, field *replica.Field, inFull bool, row *printer.Kind) {
+func statusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, field *discover.Field, inFull bool, row *printer.Kind) {
 	if kind.Reconciled() {
 		return // it is as its declaration says
 	}
-	var count *replica.Path
+	var count *fieldpath.Path
 	if field != nil {
 		count = field.Path
 	}
@@ -201,9 +203,9 @@ func statusFacts(ctx context.Context, finder *replica.Finder, kind replica.Kind,
 
 // surveyKind finds out about one kind; nil means that it carries no count, and was
 // not asked for by name.
-func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, namespace string, byName bool) *printer.Kind {
+func surveyKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, namespace string, byName bool) *printer.Kind {
 	kind, wrong := finder.Declare(ctx, kind)
-	finding := finder.Survey(ctx, kind)
+	finding := finder.Discover(ctx, kind)
 	if !byName && finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil {
 		return nil
 	}
@@ -211,7 +213,7 @@ func surveyKind(ctx context.Context, finder *replica.Finder, kind replica.Kind, 
 		Kind: kind.Kind, Group: kind.Resource.Group, Version: kind.Resource.Version, Resource: kind.Resource.Resource,
 		Reconciled: kind.Reconciled(), Objects: countOf(ctx, finder.Dynamic.Resource(kind.Resource)),
 	}
-	if declaration := (*replica.DeclarationError)(nil); errors.As(wrong, &declaration) {
+	if declaration := (*kinds.DeclarationError)(nil); errors.As(wrong, &declaration) {
 		row.Wrong = declaration.Problems
 	}
 	if byName || finding.Field != nil {

@@ -13,14 +13,14 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // kindsNewOptions says which kind to make a CRD of.
 type kindsNewOptions struct {
 	streams  genericiooptions.IOStreams
 	print    *genericclioptions.PrintFlags
-	scaffold replica.Scaffold
+	scaffold kinds.Scaffold
 	path     pathFlag
 	install  bool
 }
@@ -28,7 +28,7 @@ type kindsNewOptions struct {
 func newKindsNewCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &kindsNewOptions{
 		streams: streams, print: genericclioptions.NewPrintFlags("created"),
-		scaffold: replica.Scaffold{Plan: replica.PlanPods, Image: "nginx"},
+		scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
 	}
 	cmd := &cobra.Command{
 		Use:                   "new NAME --group=GROUP [--plan=pods|deployment|nodes] [--replicas-path=PATH] [--image=IMAGE] [--install]",
@@ -63,7 +63,7 @@ is left as it is: it is an error unless it says the same.`,
 			switch {
 			case o.scaffold.Group == "":
 				return usageErrorf(cmd, "which group? give --group, a domain of yours, as in example.com")
-			case o.scaffold.Plan == replica.PlanNodes && o.path.path != nil:
+			case o.scaffold.Plan == kinds.StrategyNodes && o.path.path != nil:
 				return usageErrorf(cmd, "--replicas-path is for the other plans: with a pod on each node there is no count")
 			case o.scaffold.Image == "":
 				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
@@ -83,7 +83,7 @@ is left as it is: it is an error unless it says the same.`,
 	}
 	o.print.AddFlags(cmd)
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
-	cmd.Flags().Var(choice[replica.Plan]{&o.scaffold.Plan, `"pods", "deployment", or "nodes"`}, "plan", `What an object keeps. Must be "pods", "deployment", or "nodes".`)
+	cmd.Flags().Var(choice[kinds.Strategy]{&o.scaffold.Plan, `"pods", "deployment", or "nodes"`}, "plan", `What an object keeps. Must be "pods", "deployment", or "nodes".`)
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that is to hold the count. (default .spec.replicas)")
 	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the pods' container where an object says no other.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster, in place of printing it.")
@@ -101,7 +101,7 @@ func (o *kindsNewOptions) run(ctx context.Context, c *clients, crd *unstructured
 	}
 	crds := client.Resource(crdResource())
 	deed := "created"
-	created, err := crds.Create(ctx, crd, metav1.CreateOptions{FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationStrict})
+	created, err := crds.Create(ctx, crd, metav1.CreateOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsAlreadyExists(err) {
 		deed = "unchanged"
 		created, err = crds.Get(ctx, crd.GetName(), metav1.GetOptions{})
@@ -118,7 +118,7 @@ func (o *kindsNewOptions) run(ctx context.Context, c *clients, crd *unstructured
 	return said.say(created, deed)
 }
 
-// says says whether a definition has all that another has; it may have more.
+// says reports whether a definition has all that another has; it may have more.
 func says(there, wanted *unstructured.Unstructured) bool {
 	notes := there.GetAnnotations()
 	for key, value := range wanted.GetAnnotations() {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // kindsRBACOptions says of which kinds to print the rights of a loop.
@@ -68,7 +68,7 @@ read from the cluster, or with --filename from a file.`,
 }
 
 // kinds are those that are named, or in the file.
-func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients) ([]replica.Kind, error) {
+func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients) ([]kinds.Kind, error) {
 	if o.file != "" {
 		kinds, err := kindsOfFile(o.file, o.streams.In)
 		if err != nil {
@@ -85,12 +85,12 @@ func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients) ([]replica.Kin
 		kind, err = finder.Declare(ctx, kind) // for what is wrong with it
 	}
 	if err == nil && !kind.Reconciled() {
-		err = fmt.Errorf("%w: nothing says how to reconcile %s: its CRD has no annotation %s", ErrRefused, kind.CRD(), replica.AnnotationPlan)
+		err = fmt.Errorf("%w: nothing says how to reconcile %s: its CRD has no annotation %s", ErrRefused, kind.CRD(), kinds.AnnotationPlan)
 	}
-	return []replica.Kind{kind}, err
+	return []kinds.Kind{kind}, err
 }
 
-func (o *kindsRBACOptions) run(kinds []replica.Kind, commented bool) error {
+func (o *kindsRBACOptions) run(kinds []kinds.Kind, commented bool) error {
 	printer, err := linePrinter(o.print)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (o *kindsRBACOptions) run(kinds []replica.Kind, commented bool) error {
 }
 
 // sayHowToBind writes the commands that give the roles to a service account.
-func (o *kindsRBACOptions) sayHowToBind(kind replica.Kind, role string, clusterwide rbacv1.ClusterRole) error {
+func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwide rbacv1.ClusterRole) error {
 	const to = "--serviceaccount=NAMESPACE:NAME"
 	_, err := fmt.Fprintf(o.streams.Out, `# What "run-controller --kinds %[1]s" may do. For one namespace, give it by
 #   kubectl create rolebinding %[2]s --clusterrole=%[2]s %[3]s -n NAMESPACE

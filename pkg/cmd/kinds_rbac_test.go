@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // The rights that the kinds need one by one are, together, those of the manifests
@@ -32,7 +32,7 @@ func TestRolesOfKindsAreThoseOfTheManifests(t *testing.T) {
 		want = append(want, role.Rules...)
 	}
 	var got []rbacv1.PolicyRule
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		namespaced, clusterwide := kind.Roles()
 		got = append(append(got, namespaced.Rules...), clusterwide.Rules...)
 	}

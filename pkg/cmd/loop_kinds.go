@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -26,7 +26,7 @@ type loopKinds struct {
 
 	// known are those that it reconciles from the start, named are the CRDs whose
 	// declarations are taken up.
-	known []replica.Kind
+	known []kinds.Kind
 	named []string
 }
 
@@ -41,16 +41,16 @@ func (k *loopKinds) check(cmd *cobra.Command, in io.Reader) error {
 	if k.declared && len(k.words) > 0 {
 		return usageErrorf(cmd, "--kinds and --declared-kinds cannot be used together: --kinds names all that is to be reconciled")
 	}
-	shipped := replica.Shipped()
+	shipped := kinds.Shipped()
 	known := slices.Clone(shipped)
 	for _, file := range k.files {
-		kinds, err := kindsOfFile(file, in)
+		declared, err := kindsOfFile(file, in)
 		if err != nil {
 			return usageErrorf(cmd, "--kind-file %s: %w", file, err)
 		}
-		for _, kind := range kinds {
+		for _, kind := range declared {
 			// What a file says of a shipped kind is said on purpose.
-			known = slices.DeleteFunc(known, func(other replica.Kind) bool { return other.CRD() == kind.CRD() })
+			known = slices.DeleteFunc(known, func(other kinds.Kind) bool { return other.CRD() == kind.CRD() })
 			known = append(known, kind)
 		}
 	}
@@ -62,7 +62,7 @@ func (k *loopKinds) check(cmd *cobra.Command, in io.Reader) error {
 }
 
 // kindsOfFile reads the kinds that the CRDs in a file declare.
-func kindsOfFile(name string, in io.Reader) ([]replica.Kind, error) {
+func kindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -71,16 +71,16 @@ func kindsOfFile(name string, in io.Reader) ([]replica.Kind, error) {
 		defer file.Close()
 		in = file
 	}
-	var kinds []replica.Kind
+	var declared []kinds.Kind
 	decoder := yaml.NewYAMLOrJSONDecoder(in, 4096)
 	for {
 		crd := &unstructured.Unstructured{}
 		err := decoder.Decode(&crd.Object)
 		switch {
-		case errors.Is(err, io.EOF) && len(kinds) == 0:
+		case errors.Is(err, io.EOF) && len(declared) == 0:
 			return nil, errors.New("it holds no CRD")
 		case errors.Is(err, io.EOF):
-			return kinds, nil
+			return declared, nil
 		case err != nil:
 			return nil, err
 		case len(crd.Object) == 0:
@@ -88,26 +88,26 @@ func kindsOfFile(name string, in io.Reader) ([]replica.Kind, error) {
 		case crd.GetKind() != "CustomResourceDefinition":
 			return nil, fmt.Errorf("it holds a %s, and CRDs alone declare kinds", crd.GetKind())
 		}
-		kind, err := replica.Declared(crd)
+		kind, err := kinds.Declared(crd)
 		if err != nil {
 			return nil, err
 		}
 		if !kind.Reconciled() {
-			return nil, fmt.Errorf("the CRD %s declares no plan: annotate it with %s", crd.GetName(), replica.AnnotationPlan)
+			return nil, fmt.Errorf("the CRD %s declares no plan: annotate it with %s", crd.GetName(), kinds.AnnotationPlan)
 		}
-		kinds = append(kinds, kind)
+		declared = append(declared, kind)
 	}
 }
 
 // kindsToReconcile are the kinds that words name as a person types them, with or
 // without the group; no words mean all that are known. A word with a group that
 // is none of these names the CRD of one that is yet to be declared.
-func kindsToReconcile(known []replica.Kind, words []string) (kinds []replica.Kind, crds []string, err error) {
+func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
 	if len(words) == 0 {
 		return known, nil, nil
 	}
 	for _, word := range words {
-		i := slices.IndexFunc(known, func(k replica.Kind) bool {
+		i := slices.IndexFunc(known, func(k kinds.Kind) bool {
 			name, group, qualified := strings.Cut(strings.ToLower(word), ".")
 			return (name == k.Singular || name == k.Resource.Resource || name == strings.ToLower(k.Kind)) &&
 				(!qualified || group == k.Resource.Group || group == k.Resource.Version+"."+k.Resource.Group)
@@ -121,11 +121,11 @@ func kindsToReconcile(known []replica.Kind, words []string) (kinds []replica.Kin
 				names = append(names, k.Singular)
 			}
 			return nil, nil, fmt.Errorf("%q is none of the kinds that are reconciled: %s; one that its CRD declares is named as PLURAL.GROUP", word, strings.Join(names, ", "))
-		case !slices.ContainsFunc(kinds, func(k replica.Kind) bool { return k.Resource == known[i].Resource }):
-			kinds = append(kinds, known[i])
+		case !slices.ContainsFunc(named, func(k kinds.Kind) bool { return k.Resource == known[i].Resource }):
+			named = append(named, known[i])
 		}
 	}
-	return kinds, crds, nil
+	return named, crds, nil
 }
 
 // declarations say of which CRDs a loop takes up what they declare.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 func TestKindsToReconcile(t *testing.T) {
@@ -24,7 +24,7 @@ func TestKindsToReconcile(t *testing.T) {
 		if words != "" {
 			list = strings.Split(words, ",")
 		}
-		kinds, crds, err := kindsToReconcile(replica.Shipped(), list)
+		kinds, crds, err := kindsToReconcile(kinds.Shipped(), list)
 		var got []string
 		for _, kind := range kinds {
 			got = append(got, kind.Kind)

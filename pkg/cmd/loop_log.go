@@ -16,7 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // loopLog takes what a loop says: as lines for a person, or as records for a
@@ -162,11 +162,11 @@ func (l *loopLog) line(line controller.Line) {
 // nameInLine is the object of a line as it can be typed: a bare name is an
 // ImoocPod's.
 func nameInLine(line controller.Line) string {
-	if line.Kind == replica.ImoocPod().CRD() {
+	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name
 	}
 	singular := line.Kind // of kinds that are not shipped, what there is
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		if kind.CRD() == line.Kind {
 			singular = kind.Singular
 		}

@@ -210,7 +210,7 @@ func scopeName(namespace string) string {
 	return namespace
 }
 
-// ready says whether all loops are, with a line for each.
+// ready reports whether all loops are, with a line for each.
 func (h *health) ready() (ok bool, lines []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

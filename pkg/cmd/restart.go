@@ -18,7 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -37,7 +37,7 @@ type restartOptions struct {
 }
 
 func newRestartCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &restartOptions{streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: replica.FieldManager}
+	o := &restartOptions{streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: kinds.FieldManager}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Replace the pods, a few at a time",
@@ -128,7 +128,7 @@ func (o *restartOptions) restart(ctx context.Context, c *clients, t target, prin
 		t.obj = obj
 		return awaited{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, restartBelow(ctx, c, t))
 	}
-	patch, err := replica.Restart(obj, path, time.Now())
+	patch, err := kinds.Restart(obj, path, time.Now())
 	if err != nil {
 		return awaited{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
@@ -153,9 +153,9 @@ func (o *restartOptions) restart(ctx context.Context, c *clients, t target, prin
 
 // restartField finds the field to change. Only for kinds that say nothing of
 // themselves the schema is read.
-func restartField(ctx context.Context, c *clients, kind replica.Kind, obj *unstructured.Unstructured) ([]string, error) {
+func restartField(ctx context.Context, c *clients, kind kinds.Kind, obj *unstructured.Unstructured) ([]string, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
-		return replica.RestartField(kind, obj, nil, replica.StatusFacts{})
+		return kinds.RestartField(kind, obj, nil, kinds.StatusFacts{})
 	}
 	finder, err := c.finder()
 	if err != nil {
@@ -169,7 +169,7 @@ func restartField(ctx context.Context, c *clients, kind replica.Kind, obj *unstr
 	if err != nil {
 		return nil, err
 	}
-	return replica.RestartField(kind, obj, schema, facts)
+	return kinds.RestartField(kind, obj, schema, facts)
 }
 
 // restartBelow names what an object of another program owns that can be restarted

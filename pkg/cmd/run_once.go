@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -25,7 +25,7 @@ func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", `With --dry-run: the output format. One of: (json). Empty means text.`)
 }
 
-// ends says whether the loop is to end by itself.
+// ends reports whether the loop is to end by itself.
 func (o *runControllerOptions) ends() bool { return o.once || o.dryRun }
 
 // settle runs a loop until every object has what it asks for, or those that
@@ -87,8 +87,8 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 	return err
 }
 
-// anyOf says whether there are objects of a kind.
-func (o *runControllerOptions) anyOf(ctx context.Context, kind replica.Kind, namespace string) bool {
+// anyOf reports whether there are objects of a kind.
+func (o *runControllerOptions) anyOf(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	client, err := o.clients.dynamic()
 	if err != nil {
 		return false

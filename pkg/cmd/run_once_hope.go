@@ -69,7 +69,7 @@ func (h *hopes) lost(ctx context.Context) bool {
 	}
 }
 
-// over says whether patience with an object is over.
+// over reports whether patience with an object is over.
 func (h *hopes) over(ctx context.Context, s controller.Standing) bool {
 	name := objectName{s.Kind, s.Namespace, s.Name}
 	patience := h.patience[name]

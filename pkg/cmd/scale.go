@@ -16,7 +16,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -195,7 +197,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer 
 
 // beside names the other counts of an object whose count is not of pods, or is
 // one of several: nothing where there is none, or where that cannot be known.
-func beside(ctx context.Context, c *clients, t target, field replica.Field) string {
+func beside(ctx context.Context, c *clients, t target, field discover.Field) string {
 	finder, err := c.finder()
 	if err != nil || t.obj == nil {
 		return ""
@@ -246,23 +248,23 @@ func lookForWarnings(ctx context.Context, c *clients, t target) (status.Report, 
 }
 
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.
-func (o *scaleOptions) field(ctx context.Context, c *clients, t target, path *replica.Path) (replica.Field, error) {
-	finder := &replica.Finder{}
+func (o *scaleOptions) field(ctx context.Context, c *clients, t target, path *fieldpath.Path) (discover.Field, error) {
+	finder := &discover.Finder{}
 	if !t.kind.Shipped() {
 		var err error
 		if finder, err = c.finder(); err != nil {
-			return replica.Field{}, err
+			return discover.Field{}, err
 		}
 		if t.obj == nil && path == nil {
 			// Its values tell the fields apart that could be meant.
 			if t.obj, err = t.objects(finder.Dynamic).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
-				return replica.Field{}, err
+				return discover.Field{}, err
 			}
 		}
 	}
 	field, err := finder.Find(ctx, t.kind, t.obj, path)
-	var unknown *replica.UnknownFieldError
-	var none *replica.NoCountError
+	var unknown *discover.UnknownFieldError
+	var none *discover.NoCountError
 	switch {
 	case errors.As(err, &unknown):
 		return field, &ChooseFieldError{verb: "scale", target: t, count: o.count(), Err: unknown}
@@ -273,7 +275,7 @@ func (o *scaleOptions) field(ctx context.Context, c *clients, t target, path *re
 }
 
 // groupPath finds the count of a named group of an object.
-func groupPath(ctx context.Context, c *clients, t target, group string) (*replica.Path, error) {
+func groupPath(ctx context.Context, c *clients, t target, group string) (*fieldpath.Path, error) {
 	finder, err := c.finder()
 	if err != nil {
 		return nil, err
@@ -287,7 +289,7 @@ func groupPath(ctx context.Context, c *clients, t target, group string) (*replic
 	if err != nil {
 		return nil, err
 	}
-	path, err := replica.Group(replica.Candidates(schema, t.obj.Object), group)
+	path, err := replicafield.Group(replicafield.Candidates(schema, t.obj.Object), group)
 	return &path, err
 }
 
@@ -303,7 +305,7 @@ func perNode(ctx context.Context, c *clients, t target) error {
 		return err
 	}
 	now := ""
-	if n, found, err := unstructured.NestedInt64(obj.Object, t.kind.Recipe.Status.Desired...); err == nil && found {
+	if n, found, err := unstructured.NestedInt64(obj.Object, t.kind.Mapping.Status.Desired...); err == nil && found {
 		now = fmt.Sprintf(", now %d", n)
 	}
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
@@ -317,7 +319,7 @@ func (o *scaleOptions) count() string {
 	return fmt.Sprintf("--replicas %d", o.change.replicas)
 }
 
-// isResourceVersion says whether a word can be one: a whole number.
+// isResourceVersion reports whether a word can be one: a whole number.
 func isResourceVersion(word string) bool {
 	_, err := strconv.ParseUint(word, 10, 64)
 	return err == nil
@@ -325,7 +327,7 @@ func isResourceVersion(word string) bool {
 
 // result is the object to print. Its name needs no request; the formats that
 // show more of it read it.
-func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, done written) (*unstructured.Unstructured, error) {
+func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t target, field discover.Field, done written) (*unstructured.Unstructured, error) {
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
 		return nameOnly(t), nil
@@ -345,7 +347,7 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 }
 
 // show puts the new count into an object that a dry run has not changed.
-func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field replica.Field, done written) error {
+func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field discover.Field, done written) error {
 	path := field.Path
 	if path == nil {
 		return nil // the field behind /scale is not known
@@ -363,5 +365,5 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field repl
 			return err
 		}
 	}
-	return path.Put(obj.Object, int64(n))
+	return path.Set(obj.Object, int64(n))
 }

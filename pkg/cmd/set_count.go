@@ -9,7 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
 // attempts is how often a change that lost a race is computed again.
@@ -19,7 +22,7 @@ const attempts = 10
 type change struct {
 	replicas int32
 	// by, where it is given, leads to the new count from the present one.
-	by              *replica.Step
+	by              *replicafield.CountChange
 	current         int32
 	resourceVersion string
 	dryRun          []string
@@ -33,7 +36,7 @@ type written struct {
 }
 
 // setCount sets the count of one object in the field that was found.
-func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (written, error) {
+func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, field discover.Field, c change) (written, error) {
 	for attempt := 1; ; attempt++ {
 		var done written
 		var err error
@@ -57,9 +60,9 @@ func setCount(ctx context.Context, objects dynamic.ResourceInterface, t target, 
 
 // setScale sets the count through /scale: one request, or two where the present
 // count matters, which pins the version that was looked at.
-func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field, c change) (written, error) {
+func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, field discover.Field, c change) (written, error) {
 	if c.looks() {
-		scale, err := replica.GetScale(ctx, objects, t.name)
+		scale, err := discover.GetScale(ctx, objects, t.name)
 		if apierrors.IsInternalError(err) && absent(ctx, objects, t, field) {
 			return written{}, c.notSet(t, field)
 		}
@@ -73,14 +76,14 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t target, 
 			c.resourceVersion = scale.ResourceVersion
 		}
 	}
-	scale, err := replica.SetScale(ctx, objects, t.name, c.replicas, c.resourceVersion, c.dryRun)
+	scale, err := discover.SetScale(ctx, objects, t.name, c.replicas, c.resourceVersion, c.dryRun)
 	if err != nil {
 		return written{}, err
 	}
 	return written{c.replicas, scale.UID, scale.ResourceVersion}, nil
 }
 
-// isThere says whether the object can be read. The server says of an object that
+// isThere reports whether the object can be read. The server says of an object that
 // is not there and of a subresource that is not there the same.
 func isThere(ctx context.Context, objects dynamic.ResourceInterface, t target) bool {
 	_, err := objects.Get(ctx, t.name, metav1.GetOptions{})
@@ -89,7 +92,7 @@ func isThere(ctx context.Context, objects dynamic.ResourceInterface, t target) b
 
 // patchField sets the count in the object itself: a look, and a JSON patch that
 // goes through only if the object is still as it was then.
-func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target, path replica.Path, c change) (written, error) {
+func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target, path fieldpath.Path, c change) (written, error) {
 	obj, err := objects.Get(ctx, t.name, metav1.GetOptions{})
 	if err != nil {
 		return written{}, err
@@ -102,7 +105,7 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target
 		return written{}, fmt.Errorf("%s: %w", t, err)
 	}
 	if c.looks() && !found {
-		return written{}, c.notSet(t, replica.Field{Path: &path})
+		return written{}, c.notSet(t, discover.Field{Path: &path})
 	}
 	if c.replicas, err = c.from(t, now); err != nil {
 		return written{}, err
@@ -112,7 +115,7 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target
 		return written{}, fmt.Errorf("%s: %w", t, err)
 	}
 	changed, err := objects.Patch(ctx, t.name, types.JSONPatchType, patch, metav1.PatchOptions{
-		FieldManager: replica.FieldManager, DryRun: c.dryRun, FieldValidation: metav1.FieldValidationStrict,
+		FieldManager: kinds.FieldManager, DryRun: c.dryRun, FieldValidation: metav1.FieldValidationStrict,
 	})
 	if err != nil {
 		return written{}, err
@@ -120,9 +123,9 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t target
 	return written{c.replicas, changed.GetUID(), changed.GetResourceVersion()}, nil
 }
 
-// absent says whether the count behind /scale is not set: then the server cannot
+// absent reports whether the count behind /scale is not set: then the server cannot
 // show a scale, and answers with an internal error.
-func absent(ctx context.Context, objects dynamic.ResourceInterface, t target, field replica.Field) bool {
+func absent(ctx context.Context, objects dynamic.ResourceInterface, t target, field discover.Field) bool {
 	if field.Path == nil {
 		return false
 	}
@@ -134,7 +137,7 @@ func absent(ctx context.Context, objects dynamic.ResourceInterface, t target, fi
 	return err == nil && !found
 }
 
-// looks says whether the present count decides on the change.
+// looks reports whether the present count decides on the change.
 func (c change) looks() bool { return c.current != noCurrent || c.by != nil }
 
 // from is the count to set where there are so many now.
@@ -152,7 +155,7 @@ func (c change) from(t target, now int64) (int32, error) {
 	return n, nil
 }
 
-func (c change) notSet(t target, field replica.Field) error {
+func (c change) notSet(t target, field discover.Field) error {
 	expected := fmt.Sprintf("to be %d", c.current)
 	if c.by != nil {
 		expected = "to be set"
@@ -162,12 +165,12 @@ func (c change) notSet(t target, field replica.Field) error {
 
 // stepFlag is the value of --by.
 type stepFlag struct {
-	step **replica.Step
+	step **replicafield.CountChange
 }
 
 // Set takes a value from the command line.
 func (f stepFlag) Set(word string) error {
-	step, err := replica.ParseStep(word)
+	step, err := replicafield.ParseCountChange(word)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // The kinds that the program brings with it are declared as all others are: what
@@ -18,21 +18,21 @@ func TestShippedKindsAreDeclared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shipped := replica.Shipped()
+	shipped := kinds.Shipped()
 	for _, crd := range crds {
-		declared, err := replica.Declared(crd)
+		declared, err := kinds.Declared(crd)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		i := slices.IndexFunc(shipped, func(k replica.Kind) bool { return k.CRD() == crd.GetName() })
+		i := slices.IndexFunc(shipped, func(k kinds.Kind) bool { return k.CRD() == crd.GetName() })
 		if i < 0 {
 			t.Errorf("%s is shipped, but not compiled in", crd.GetName())
 			continue
 		}
 		compiled := shipped[i]
 		shipped = slices.Delete(shipped, i, i+1)
-		compiled.Recipe.Template = nil // for objects of before the CRD
+		compiled.Mapping.Template = nil // for objects of before the CRD
 		if !equality.Semantic.DeepEqual(declared, compiled) {
 			t.Errorf("%s is declared as\n%+v\nand compiled in as\n%+v", crd.GetName(), declared, compiled)
 		}

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -43,7 +43,7 @@ type statusOptions struct {
 	noHeaders bool
 }
 
-// named says whether objects or a type were named; otherwise all objects of the
+// named reports whether objects or a type were named; otherwise all objects of the
 // kinds that this program ships are meant.
 func (o *statusOptions) named() bool {
 	return len(o.args) > 0 || o.targets.fromFiles()
@@ -325,7 +325,7 @@ func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error
 	var targets []target
 	var errs []error
 	served := false
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		objects, err := o.ofKind(c, kind)
 		if err != nil {
 			return nil, []error{err}
@@ -345,7 +345,7 @@ func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error
 		}
 	}
 	if !served {
-		errs = append(errs, &NotServedError{CRD: replica.ImoocPod().CRD(), Shipped: true})
+		errs = append(errs, &NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true})
 	}
 	if len(targets) == 0 {
 		errs = errs[:min(1, len(errs))] // of the other kinds it would be the same
@@ -354,7 +354,7 @@ func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error
 }
 
 // ofKind is the client for the objects of a kind in the namespace, or in all.
-func (o *statusOptions) ofKind(c *clients, kind replica.Kind) (dynamic.ResourceInterface, error) {
+func (o *statusOptions) ofKind(c *clients, kind kinds.Kind) (dynamic.ResourceInterface, error) {
 	namespace, _, err := c.namespace()
 	if err != nil {
 		return nil, err

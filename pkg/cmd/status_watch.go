@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -53,7 +53,7 @@ func (o *statusOptions) runWatch(ctx context.Context, c *clients, write func(io.
 func (o *statusOptions) sources(ctx context.Context, c *clients) ([]watched, []error) {
 	var sources []watched
 	var errs []error
-	ofKind := func(kind replica.Kind) {
+	ofKind := func(kind kinds.Kind) {
 		objects, err := o.ofKind(c, kind)
 		if err != nil {
 			errs = append(errs, err)
@@ -62,7 +62,7 @@ func (o *statusOptions) sources(ctx context.Context, c *clients) ([]watched, []e
 	}
 	switch {
 	case !o.named():
-		for _, kind := range replica.Shipped() {
+		for _, kind := range kinds.Shipped() {
 			ofKind(kind)
 		}
 	case len(o.args) > 0 && o.targets.given():
@@ -114,7 +114,7 @@ func (w *statusWatch) listed(found, served bool) error {
 	case w.toList > 0 || w.found:
 		return nil
 	case !w.served:
-		return &NotServedError{CRD: replica.ImoocPod().CRD(), Shipped: true}
+		return &NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true}
 	}
 	return w.options.sayNone(w.clients)
 }
@@ -163,7 +163,7 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 }
 
 // show shows an object as it is now.
-func (w *statusWatch) show(ctx context.Context, kind replica.Kind, obj *unstructured.Unstructured, gone bool) error {
+func (w *statusWatch) show(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, gone bool) error {
 	r, err := w.report(ctx, target{kind: kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj}, gone)
 	if err != nil {
 		return err

@@ -17,17 +17,18 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // target is one object that a command acts on.
 type target struct {
-	kind            replica.Kind
+	kind            kinds.Kind
 	namespace, name string
 	// obj is the object as it was read to find it; nil where nothing was read.
 	obj *unstructured.Unstructured
 	// path is the field of the count, where the command line names it.
-	path *replica.Path
+	path *fieldpath.Path
 }
 
 // String names the target as kubectl does.
@@ -58,7 +59,7 @@ func (f *targetFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.all, "all", false, "Select all resources in the namespace of the specified resource types.")
 }
 
-// given says whether a flag names objects, so that a bare word is a type.
+// given reports whether a flag names objects, so that a bare word is a type.
 func (f *targetFlags) given() bool {
 	return f.selector != "" || f.all || f.allNamespaces || f.fromFiles()
 }
@@ -97,7 +98,7 @@ func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
 // mean nothing else: a bare NAME, imoocpod/NAME, or imoocpods NAME…. These need
 // no discovery.
 func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
-	types := typeWords(replica.ImoocPod())
+	types := typeWords(kinds.ImoocPod())
 	switch {
 	case f.given() || len(args) == 0:
 		return nil, false
@@ -118,7 +119,7 @@ func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
 }
 
 // typeWords are the words for a type that this program knows without discovery.
-func typeWords(kind replica.Kind) []string {
+func typeWords(kind kinds.Kind) []string {
 	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
 }
 
@@ -164,7 +165,7 @@ func (f *targetFlags) find(ctx context.Context, c *clients, args []string) ([]ta
 	if names, ok := f.imoocPods(args); ok {
 		var found []target
 		for _, n := range names {
-			found = append(found, target{kind: replica.ImoocPod(), namespace: namespace, name: n})
+			found = append(found, target{kind: kinds.ImoocPod(), namespace: namespace, name: n})
 		}
 		return found, nil
 	}
@@ -262,7 +263,7 @@ func missingResource(err error) error {
 	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return err
 	}
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		if details := status.Status().Details; details.Group == kind.Resource.Group && details.Kind == kind.Resource.Resource {
 			return &NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
 		}
@@ -273,7 +274,7 @@ func missingResource(err error) error {
 // missingType says what to install where the server does not have a type that
 // this program ships.
 func missingType(word string, err error) error {
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		if slices.Contains(typeWords(kind), word) {
 			return &NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
 		}

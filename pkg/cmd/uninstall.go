@@ -16,7 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // uninstallOptions says what to remove.
@@ -175,7 +175,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.Resourc
 func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) error {
 	found := map[string][]unstructured.Unstructured{}
 	var refusals []error
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		list, err := client.Resource(kind.Resource).List(ctx, metav1.ListOptions{})
 		switch {
 		case notServed(err):
@@ -191,7 +191,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 	if len(refusals) > 0 {
 		return together(refusals)
 	}
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		if err := o.deleteAll(ctx, client.Resource(kind.Resource), kind, found[kind.CRD()]); err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 }
 
 // deleteAll deletes objects of one kind, and waits until they are gone.
-func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind replica.Kind, found []unstructured.Unstructured) error {
+func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind kinds.Kind, found []unstructured.Unstructured) error {
 	foreground := metav1.DeletePropagationForeground
 	for _, obj := range found {
 		objects := client.Namespace(obj.GetNamespace())

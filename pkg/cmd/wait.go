@@ -85,7 +85,7 @@ more. With --for=create there need not be one yet.`,
 	return cmd
 }
 
-// waitsFor says whether one of the goals is this one.
+// waitsFor reports whether one of the goals is this one.
 func (o *waitOptions) waitsFor(goal string) bool {
 	return slices.ContainsFunc(o.goals, func(word string) bool { return strings.EqualFold(word, goal) })
 }

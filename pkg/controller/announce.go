@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Line is something that a loop says, of an object or of itself.
@@ -108,7 +108,7 @@ func (c *Controller) tellTrouble(k key, err error) {
 
 // tell records events on the object: creations and deletions in aggregate once
 // a plan has been done in full, refusals with the server's own words.
-func (c *Controller) tell(k key, kind replica.Kind, obj *unstructured.Unstructured, rec *notes, p plan.Plan, out *outcome, done bool) {
+func (c *Controller) tell(k key, kind kinds.Kind, obj *unstructured.Unstructured, rec *notes, p plan.Plan, out *outcome, done bool) {
 	on := eventReference(kind, obj)
 	if p.NameTaken != "" && p.NameTaken != rec.nameTaken {
 		c.event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
@@ -150,7 +150,7 @@ func (c *Controller) event(on *corev1.ObjectReference, kind, reason, format stri
 }
 
 // eventReference is what an event on an object refers to.
-func eventReference(kind replica.Kind, obj *unstructured.Unstructured) *corev1.ObjectReference {
+func eventReference(kind kinds.Kind, obj *unstructured.Unstructured) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: obj.GetAPIVersion(), Kind: kind.Kind,
 		Namespace: obj.GetNamespace(), Name: obj.GetName(),

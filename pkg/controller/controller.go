@@ -29,7 +29,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Options says what a Controller works on and with.
@@ -38,7 +38,7 @@ type Options struct {
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
 	// Kinds are the kinds to reconcile, Declared those of which CRDs tell besides.
-	Kinds    []replica.Kind
+	Kinds    []kinds.Kind
 	Declared Declarations
 	// Selector limits the objects; nil means all. One that no longer matches is
 	// left alone, with what it has.
@@ -80,7 +80,7 @@ type Controller struct {
 	// deployments are those of the namespaces that the loop works in, nodes those of
 	// the cluster.
 	deployments, nodes *supply
-	kinds              kinds
+	kinds              kindSet
 	memory             *memory
 	standings          *standings
 	sweeps             chan struct{} // holds at most one call for a sweep
@@ -131,7 +131,7 @@ func New(opts Options) (*Controller, error) {
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
 			workqueue.TypedRateLimitingQueueConfig[key]{Name: queueName(opts.Namespace), MetricsProvider: metrics}),
-		kinds:        kinds{all: map[string]*owners{}},
+		kinds:        kindSet{all: map[string]*owners{}},
 		declarations: declarations{Declarations: opts.Declared, refused: map[string]error{}},
 		memory:       newMemory(),
 		standings:    newStandings(metrics.converging),
@@ -161,7 +161,7 @@ func New(opts Options) (*Controller, error) {
 }
 
 // ownersOf makes the cache of a kind's objects, which is yet to be filled.
-func (c *Controller) ownersOf(kind replica.Kind) *owners {
+func (c *Controller) ownersOf(kind kinds.Kind) *owners {
 	c.metrics.know(kind.CRD())
 	return &owners{kind: kind, client: c.dynamic.Resource(kind.Resource), stopped: make(chan struct{})}
 }
@@ -169,12 +169,12 @@ func (c *Controller) ownersOf(kind replica.Kind) *owners {
 // queueName is the queue's in the metrics.
 func queueName(namespace string) string {
 	if namespace == metav1.NamespaceAll {
-		return replica.FieldManager
+		return kinds.FieldManager
 	}
-	return replica.FieldManager + "/" + namespace
+	return kinds.FieldManager + "/" + namespace
 }
 
-// Synced says whether all that there was at the start has been read.
+// Synced reports whether all that there was at the start has been read.
 func (c *Controller) Synced() bool {
 	for _, o := range c.kinds.list() {
 		if _, synced := o.cached(); !synced {
@@ -199,7 +199,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !c.dryRun {
 		broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.core.Events("")})
 	}
-	c.events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: replica.FieldManager})
+	c.events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
 
 	if _, err := c.pods.AddEventHandler(c.podEvents()); err != nil {
 		return fmt.Errorf("watch pods: %w", err)
@@ -351,5 +351,5 @@ func (c *Controller) resyncs(ctx context.Context) {
 	}, c.resync)
 }
 
-// forbidden says whether an error means that rights are missing.
+// forbidden reports whether an error means that rights are missing.
 func forbidden(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }

@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-func imoocPods() []replica.Kind { return []replica.Kind{replica.ImoocPod()} }
+func imoocPods() []kinds.Kind { return []kinds.Kind{kinds.ImoocPod()} }
 
 // inWorkers runs a test in a world with the kind Worker, which its CRD declares.
-func inWorkers(t *testing.T, d declaredKind, do func(w *world, kind replica.Kind)) {
+func inWorkers(t *testing.T, d declaredKind, do func(w *world, kind kinds.Kind)) {
 	t.Helper()
 	crd, kind := d.worker(t)
-	inWorld(t, []replica.Kind{kind}, func(w *world) {
+	inWorld(t, []kinds.Kind{kind}, func(w *world) {
 		w.put(crdResource(), crd)
 		do(w, kind)
 	})
@@ -30,14 +30,14 @@ func podWrite(verb string) func(write) bool {
 func TestPlainObjectsConverge(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.start()
-		w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), nil))
+		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 		w.converges()
 		w.staysQuiet()
-		w.set(replica.ImoocPod(), "default", "foo", int64(1), "spec", "replicas")
+		w.set(kinds.ImoocPod(), "default", "foo", int64(1), "spec", "replicas")
 		w.converges()
-		w.set(replica.ImoocPod(), "default", "foo", template("other"), "spec", "template")
+		w.set(kinds.ImoocPod(), "default", "foo", template("other"), "spec", "template")
 		w.converges()
-		w.set(replica.ImoocPod(), "default", "foo", int64(5), "spec", "replicas")
+		w.set(kinds.ImoocPod(), "default", "foo", int64(5), "spec", "replicas")
 		w.converges()
 		w.staysQuiet()
 	})
@@ -45,9 +45,9 @@ func TestPlainObjectsConverge(t *testing.T) {
 
 // So does what CRDs declare, by every plan.
 func TestPlainObjectsOfDeclaredKindsConverge(t *testing.T) {
-	for _, strategy := range []replica.Plan{replica.PlanPods, replica.PlanDeployment} {
+	for _, strategy := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
 		t.Run(string(strategy), func(t *testing.T) {
-			inWorkers(t, declaredKind{plan: strategy, nameLabel: "name"}, func(w *world, kind replica.Kind) {
+			inWorkers(t, declaredKind{plan: strategy, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 				w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 				w.start()
 				w.create(kind, "other", "foo", spec(nil, template("busybox")))
@@ -65,10 +65,10 @@ func TestPlainObjectsOfDeclaredKindsConverge(t *testing.T) {
 // A loop goes on from what another one left, in any state.
 func TestPodsOfAnotherLoopAreTakenUp(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), nil))
-		w.pod(replica.ImoocPod(), foo, 1)
-		w.pod(replica.ImoocPod(), foo, 2, func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") })
-		w.pod(replica.ImoocPod(), foo, 7)
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
+		w.pod(kinds.ImoocPod(), foo, 1)
+		w.pod(kinds.ImoocPod(), foo, 2, func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") })
+		w.pod(kinds.ImoocPod(), foo, 7)
 		w.start()
 		w.converges()
 		w.staysQuiet()
@@ -84,7 +84,7 @@ func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		long := template("busybox")
 		set(&unstructured.Unstructured{Object: long}, int64(3600), "spec", "terminationGracePeriodSeconds")
-		foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(2), long))
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), long))
 		w.start()
 		w.converges()
 		first := plan.PodName("foo", foo.GetUID(), "", 0)

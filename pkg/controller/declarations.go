@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Declarations are the CRDs whose declarations a loop takes up.
@@ -37,10 +37,10 @@ type declarations struct {
 
 func (d *declarations) any() bool { return d.All || len(d.Named) > 0 }
 
-// ask says whether the declaration of a CRD is to be taken up.
+// ask reports whether the declaration of a CRD is to be taken up.
 func (d *declarations) ask(crd string) bool { return d.All || slices.Contains(d.Named, crd) }
 
-// known says whether all has been taken up that was declared at the start.
+// known reports whether all has been taken up that was declared at the start.
 func (d *declarations) known() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,11 +78,11 @@ func (d *declarations) refuse(crd string, err error) bool {
 // wrong with that.
 type declaration struct {
 	metav1.ObjectMeta
-	kind replica.Kind
+	kind kinds.Kind
 	err  error
 }
 
-// declared says whether there is a kind to be reconciled.
+// declared reports whether there is a kind to be reconciled.
 func (d *declaration) declared() bool { return d.err == nil && d.kind.Reconciled() }
 
 // declarationOf reads a CRD. One whose kind is not yet served declares nothing.
@@ -92,8 +92,8 @@ func declarationOf(obj any) (any, error) {
 		return obj, nil // a tombstone
 	}
 	d := &declaration{ObjectMeta: metav1.ObjectMeta{Name: crd.GetName(), UID: crd.GetUID(), ResourceVersion: crd.GetResourceVersion()}}
-	if replica.Established(crd) {
-		d.kind, d.err = replica.Declared(crd)
+	if kinds.Established(crd) {
+		d.kind, d.err = kinds.Declared(crd)
 	}
 	return d, nil
 }
@@ -180,11 +180,11 @@ func (c *Controller) takeUp(d *declaration, there bool, run func(*owners)) {
 	case before != nil && !after:
 		c.say("%s is not declared any more: its objects stay, and what they have", d.Name)
 	case before == nil && after:
-		c.say("%s is reconciled by the plan %s, as its CRD declares", d.Name, d.kind.Recipe.Plan)
-	case before != nil && before.kind.Recipe.Plan != d.kind.Recipe.Plan:
-		c.say("%s is declared with the plan %s instead of %s: what that made stays until the objects are deleted", d.Name, d.kind.Recipe.Plan, before.kind.Recipe.Plan)
+		c.say("%s is reconciled by the plan %s, as its CRD declares", d.Name, d.kind.Mapping.Strategy)
+	case before != nil && before.kind.Mapping.Strategy != d.kind.Mapping.Strategy:
+		c.say("%s is declared with the plan %s instead of %s: what that made stays until the objects are deleted", d.Name, d.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
 	case before != nil && !equality.Semantic.DeepEqual(before.kind, d.kind):
-		c.say("%s is declared in another way: it is reconciled by the plan %s now", d.Name, d.kind.Recipe.Plan)
+		c.say("%s is declared in another way: it is reconciled by the plan %s now", d.Name, d.kind.Mapping.Strategy)
 	default:
 		return
 	}

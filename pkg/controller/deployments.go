@@ -18,7 +18,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // deploymentResource is the built-in one. It is read and written as fields:
@@ -122,7 +122,7 @@ func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Conditio
 	return nil
 }
 
-// differs says whether a plan could tell the two records apart.
+// differs reports whether a plan could tell the two records apart.
 func (r *deploymentRecord) differs(old *deploymentRecord) bool {
 	a, b := r.plan, old.plan
 	a.ResourceVersion, b.ResourceVersion = "", ""
@@ -134,11 +134,11 @@ func (r *deploymentRecord) differs(old *deploymentRecord) bool {
 // change once it is there, holds the owner's UID and nothing that could change:
 // no Deployment that was made for anything else has it.
 // The template becomes a part of them.
-func wantedFields(kind replica.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any) (map[string]any, error) {
+func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)
-	if kind.Recipe.NameLabel != "" {
-		labels[kind.Recipe.NameLabel] = obj.GetName()
+	if kind.Mapping.NameLabel != "" {
+		labels[kind.Mapping.NameLabel] = obj.GetName()
 	}
 	for name, value := range labels {
 		if err := unstructured.SetNestedField(template, value, "metadata", "labels", name); err != nil {
@@ -148,7 +148,7 @@ func wantedFields(kind replica.Kind, obj *unstructured.Unstructured, desired int
 	return map[string]any{
 		"metadata": map[string]any{
 			"labels":      labels,
-			"annotations": map[string]any{apis.LabelTemplateHash: replica.TemplateHash(kind, obj)},
+			"annotations": map[string]any{apis.LabelTemplateHash: kinds.TemplateHash(kind, obj)},
 		},
 		"spec": map[string]any{
 			"replicas": int64(desired),
@@ -159,8 +159,8 @@ func wantedFields(kind replica.Kind, obj *unstructured.Unstructured, desired int
 }
 
 // deploymentName is the name of the Deployment that an object wants.
-func deploymentName(kind replica.Kind, obj *unstructured.Unstructured) (string, error) {
-	if path := kind.Recipe.DeploymentNamePath; len(path) > 0 {
+func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, error) {
+	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
 		name, _, err := unstructured.NestedString(obj.Object, path...)
 		if err != nil {
 			return "", fmt.Errorf("read the name of the Deployment of %s: %w", obj.GetName(), err)
@@ -190,7 +190,7 @@ func (w *work) apply(ctx context.Context, o *outcome) error {
 	obj.SetUID(a.UID)
 	obj.SetResourceVersion(a.ResourceVersion)
 	obj.SetOwnerReferences([]metav1.OwnerReference{w.owner})
-	now, err := deployments.Apply(ctx, a.Name, obj, metav1.ApplyOptions{FieldManager: replica.FieldManager, Force: true})
+	now, err := deployments.Apply(ctx, a.Name, obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true})
 	switch {
 	case err == nil:
 		record, err := newDeploymentRecord(now)
@@ -291,11 +291,11 @@ func (c *Controller) deploymentEvents() cache.ResourceEventHandler {
 func (c *Controller) interestedIn(r *deploymentRecord) []key {
 	var keys []key
 	if ref := metav1.GetControllerOfNoCopy(r); ref != nil {
-		if o := c.kinds.of(ref); o != nil && o.kind.Recipe.Plan == replica.PlanDeployment {
+		if o := c.kinds.of(ref); o != nil && o.kind.Mapping.Strategy == kinds.StrategyDeployment {
 			keys = append(keys, key{kind: o.kind.CRD(), namespace: r.Namespace, name: ref.Name})
 		}
 	}
-	for _, o := range c.kinds.by(replica.PlanDeployment) {
+	for _, o := range c.kinds.by(kinds.StrategyDeployment) {
 		for _, obj := range o.find(byDeployment, r.Namespace+"/"+r.Name) {
 			keys = append(keys, key{kind: o.kind.CRD(), namespace: r.Namespace, name: obj.GetName()})
 		}

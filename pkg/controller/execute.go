@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 const (
@@ -117,7 +117,7 @@ func (o *outcome) remove(name string) {
 // work is one object's plan on its way to the server.
 type work struct {
 	c         *Controller
-	kind      replica.Kind
+	kind      kinds.Kind
 	namespace string
 	owner     metav1.OwnerReference
 	// of is the owner as the plan saw it.
@@ -126,7 +126,7 @@ type work struct {
 	// failing is for how many plans in a row the server could say neither yes
 	// nor no to a create.
 	failing int
-	// current says whether the plan still speaks of the owner as it is.
+	// current reports whether the plan still speaks of the owner as it is.
 	current func() bool
 }
 
@@ -191,7 +191,7 @@ func (w *work) create(ctx context.Context, creation plan.Creation, o *outcome) e
 	ctx, cancel := finish(ctx)
 	defer cancel()
 	pod := newPod(w.kind, w.owner, w.of, w.namespace, creation)
-	made, err := w.c.core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{FieldManager: replica.FieldManager})
+	made, err := w.c.core.Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{FieldManager: kinds.FieldManager})
 	switch {
 	case err == nil:
 		o.written(made, 1, 0)
@@ -208,7 +208,7 @@ func (w *work) create(ctx context.Context, creation plan.Creation, o *outcome) e
 	return fmt.Errorf("create pod %s: %w", pod.Name, err)
 }
 
-// refused says whether a write will not go through by being repeated at once,
+// refused reports whether a write will not go through by being repeated at once,
 // and gives the condition reason for it. A server that has failed at it often
 // enough has as good as refused.
 func (w *work) refused(err error, o *outcome) (reason string, refused bool) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // A pod with the name of one to be created is the object's only if its controller
@@ -31,15 +31,15 @@ func TestPodOfSomebodyElseHasTheName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
-				foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(2), nil))
-				theirs := w.pod(replica.ImoocPod(), foo, 0, func(pod *unstructured.Unstructured) {
-					ref := reference(replica.ImoocPod(), foo)
+				foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
+				theirs := w.pod(kinds.ImoocPod(), foo, 0, func(pod *unstructured.Unstructured) {
+					ref := reference(kinds.ImoocPod(), foo)
 					test.change(&ref)
 					pod.SetOwnerReferences([]metav1.OwnerReference{ref})
 				})
 				w.start()
-				w.untilFailure(replica.ImoocPod(), "foo")
-				c := w.condition(replica.ImoocPod(), "foo", apis.ConditionReplicaFailure)
+				w.untilFailure(kinds.ImoocPod(), "foo")
+				c := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure)
 				if message, _ := c["message"].(string); c["reason"] != "NameTaken" || !strings.Contains(message, test.says) {
 					t.Errorf("the condition says %v: %v, want NameTaken: … %s", c["reason"], c["message"], test.says)
 				}
@@ -58,9 +58,9 @@ func TestPodOfSomebodyElseHasTheName(t *testing.T) {
 // wantedNow scales an object while the server does a write, with the server
 // locked.
 func (w *world) wantedNow(uid types.UID, at string, n int64) {
-	obj := w.objects[replica.ImoocPod().Resource][at].DeepCopy()
+	obj := w.objects[kinds.ImoocPod().Resource][at].DeepCopy()
 	set(obj, n, "spec", "replicas")
-	w.store(replica.ImoocPod().Resource, obj)
+	w.store(kinds.ImoocPod().Resource, obj)
 	w.wanted[uid] = append(w.wanted[uid], want{time.Now(), n, true})
 }
 
@@ -75,7 +75,7 @@ func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
 	} {
 		t.Run(verb, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
-				foo := w.create(replica.ImoocPod(), "default", "foo", spec(counts.at, nil))
+				foo := w.create(kinds.ImoocPod(), "default", "foo", spec(counts.at, nil))
 				w.start()
 				w.converges()
 				w.mu.Lock()
@@ -89,7 +89,7 @@ func TestPlanIsGivenUpWhileItIsExecuted(t *testing.T) {
 					}
 				}
 				w.mu.Unlock()
-				w.set(replica.ImoocPod(), "default", "foo", counts.from, "spec", "replicas")
+				w.set(kinds.ImoocPod(), "default", "foo", counts.from, "spec", "replicas")
 				w.passes(time.Second)
 				w.mu.Lock()
 				defer w.mu.Unlock()

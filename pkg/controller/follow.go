@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // crdInterval is how often the loop looks for a CRD that is not installed. A
@@ -194,8 +194,8 @@ func (c *Controller) enqueueNamers(r *podRecord) {
 	if r.deployment == "" {
 		return
 	}
-	for _, o := range c.kinds.by(replica.PlanDeployment) {
-		if len(o.kind.Recipe.Status.PodNames) == 0 {
+	for _, o := range c.kinds.by(kinds.StrategyDeployment) {
+		if len(o.kind.Mapping.Status.PodNames) == 0 {
 			continue
 		}
 		for _, obj := range o.find(byUID, string(r.label)) {

@@ -8,25 +8,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// kinds are those that are reconciled now, each with the cache of its objects,
+// kindSet are those that are reconciled now, each with the cache of its objects,
 // by the names of their CRDs.
-type kinds struct {
+type kindSet struct {
 	mu  sync.RWMutex
 	all map[string]*owners
 }
 
 // get returns nil where the kind is not reconciled.
-func (k *kinds) get(crd string) *owners {
+func (k *kindSet) get(crd string) *owners {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.all[crd]
 }
 
 // list is in the order of the names.
-func (k *kinds) list() []*owners {
+func (k *kindSet) list() []*owners {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	list := make([]*owners, 0, len(k.all))
@@ -37,26 +37,26 @@ func (k *kinds) list() []*owners {
 	return list
 }
 
-func (k *kinds) put(o *owners) {
+func (k *kindSet) put(o *owners) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.all[o.kind.CRD()] = o
 }
 
-func (k *kinds) remove(o *owners) {
+func (k *kindSet) remove(o *owners) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.all, o.kind.CRD())
 }
 
 // by lists those that are reconciled by a plan.
-func (k *kinds) by(plan replica.Plan) []*owners {
-	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Recipe.Plan != plan })
+func (k *kindSet) by(plan kinds.Strategy) []*owners {
+	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != plan })
 }
 
 // of is the kind of the object that a controller reference names, nil if it is
 // not reconciled. In which of its versions the object was seen does not matter.
-func (k *kinds) of(ref *metav1.OwnerReference) *owners {
+func (k *kindSet) of(ref *metav1.OwnerReference) *owners {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
 		return nil
@@ -73,8 +73,8 @@ func (k *kinds) of(ref *metav1.OwnerReference) *owners {
 
 // ofPod is of for the controller reference of a pod: nil also where the objects
 // of the kind have no pods of their own.
-func (k *kinds) ofPod(ref *metav1.OwnerReference) *owners {
-	if o := k.of(ref); o != nil && o.kind.Recipe.Plan != replica.PlanDeployment {
+func (k *kindSet) ofPod(ref *metav1.OwnerReference) *owners {
+	if o := k.of(ref); o != nil && o.kind.Mapping.Strategy != kinds.StrategyDeployment {
 		return o
 	}
 	return nil

@@ -5,15 +5,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // A reference names a kind by its name and its group. The version is only how the
 // object was seen.
 func TestKindOfAReference(t *testing.T) {
 	t.Parallel()
-	kind := replica.ImoocPod()
-	k := &kinds{all: map[string]*owners{}}
+	kind := kinds.ImoocPod()
+	k := &kindSet{all: map[string]*owners{}}
 	k.put(&owners{kind: kind})
 	group := kind.Resource.Group
 	for name, test := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 const (
@@ -27,7 +27,7 @@ const annotationOutline = apis.Prefix + "outline"
 
 // trimOwner drops what no plan reads and what is most of a small object, and
 // nearly all of a large one.
-func trimOwner(kind replica.Kind) func(any) (any, error) {
+func trimOwner(kind kinds.Kind) func(any) (any, error) {
 	return func(obj any) (any, error) {
 		u, ok := obj.(*unstructured.Unstructured)
 		if !ok {
@@ -42,7 +42,7 @@ func trimOwner(kind replica.Kind) func(any) (any, error) {
 }
 
 // outline keeps of an object what tells that it changed, and by what it is found.
-func outline(kind replica.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetAPIVersion(obj.GetAPIVersion())
 	o.SetKind(obj.GetKind())
@@ -53,18 +53,18 @@ func outline(kind replica.Kind, obj *unstructured.Unstructured) (*unstructured.U
 	o.SetGeneration(obj.GetGeneration())
 	o.SetDeletionTimestamp(obj.GetDeletionTimestamp())
 	annotations := map[string]string{annotationOutline: "true"}
-	if at := replica.RestartedAt(kind, obj); at != "" {
+	if at := kinds.RestartedAt(kind, obj); at != "" {
 		annotations[apis.AnnotationRestartedAt] = at
 	}
 	o.SetAnnotations(annotations)
-	if path := kind.Recipe.DeploymentNamePath; len(path) > 0 {
+	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
 		if name, found, err := unstructured.NestedString(obj.Object, path...); found && err == nil {
 			if err := unstructured.SetNestedField(o.Object, name, path...); err != nil {
 				return nil, fmt.Errorf("cache %s: %w", obj.GetName(), err)
 			}
 		}
 	}
-	status, err := encodeStatus(kind.Recipe.Status, decodeStatus(kind.Recipe.Status, obj), o)
+	status, err := encodeStatus(kind.Mapping.Status, decodeStatus(kind.Mapping.Status, obj), o)
 	if err != nil {
 		return nil, fmt.Errorf("cache %s: %w", obj.GetName(), err)
 	}

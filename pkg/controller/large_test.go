@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // sized is an object with so many bytes of arguments.
-func sized(kind replica.Kind, bytes int) *unstructured.Unstructured {
+func sized(kind kinds.Kind, bytes int) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "resourceVersion": "7", "generation": int64(3)},
 		"spec": map[string]any{
@@ -29,7 +29,7 @@ func sized(kind replica.Kind, bytes int) *unstructured.Unstructured {
 
 // Of a large object the cache keeps no more than what tells that it changed.
 func TestLargeObjectsAreNotCached(t *testing.T) {
-	for _, kind := range []replica.Kind{replica.ImoocPod(), replica.AppService(), replica.MyDaemonSet()} {
+	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
 		for bytes, kept := range map[int]bool{1_000: true, 1_300_000: false} {
 			obj := sized(kind, bytes)
 			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon"})
@@ -47,7 +47,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 			if differs(kind, cached, obj) || cached.GetResourceVersion() != "7" || cached.GetName() != "foo" || cached.GetNamespace() != "ns" {
 				t.Errorf("%s of %d bytes is cached as another: %v", kind.Kind, bytes, cached.Object["metadata"])
 			}
-			if a, b := decodeStatus(kind.Recipe.Status, cached), decodeStatus(kind.Recipe.Status, obj); !equality.Semantic.DeepEqual(a, b) {
+			if a, b := decodeStatus(kind.Mapping.Status, cached), decodeStatus(kind.Mapping.Status, obj); !equality.Semantic.DeepEqual(a, b) {
 				t.Errorf("%s of %d bytes has the status %+v in the cache, and is stored with %+v", kind.Kind, bytes, a, b)
 			}
 			a, _ := deploymentName(kind, cached)
@@ -67,7 +67,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 // A template that is absurd makes no pods, and takes none away.
 func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
-		v := ownerView(replica.ImoocPod(), sized(replica.ImoocPod(), bytes))
+		v := ownerView(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))
 		if (v.Template == nil) != refused || strings.Contains(v.Problem, "more than 262144 bytes") != refused || v.Desired != 2 || v.Invalid != "" {
 			t.Errorf("%d bytes: the problem is %q, and %d pods are wanted", bytes, v.Problem, v.Desired)
 		}
@@ -78,17 +78,17 @@ func TestTemplateThatIsTooLarge(t *testing.T) {
 // it, is a problem that is told.
 func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
 	for name, test := range map[string]struct {
-		kind             replica.Kind
+		kind             kinds.Kind
 		field            string
 		value            any
 		invalid, problem string
 	}{
-		"a count beyond 32 bits":             {replica.ImoocPod(), "replicas", int64(4294967296), ".spec.replicas is 4294967296", ""},
-		"a negative count of a deployment":   {replica.AppService(), "replicas", int64(-1), ".spec.replicas is -1", ""},
-		"no name of a deployment":            {replica.AppService(), "deploymentName", int64(1), "read the name of the Deployment of foo", ""},
-		"no template":                        {replica.ImoocPod(), "template", "none", "", "read the pod template of foo"},
-		"no image, where the nodes decide":   {replica.MyDaemonSet(), "image", int64(1), "read the image of foo", "read the image of foo"},
-		"a count where there should be none": {replica.MyDaemonSet(), "replicas", "many", "", ""},
+		"a count beyond 32 bits":             {kinds.ImoocPod(), "replicas", int64(4294967296), ".spec.replicas is 4294967296", ""},
+		"a negative count of a deployment":   {kinds.AppService(), "replicas", int64(-1), ".spec.replicas is -1", ""},
+		"no name of a deployment":            {kinds.AppService(), "deploymentName", int64(1), "read the name of the Deployment of foo", ""},
+		"no template":                        {kinds.ImoocPod(), "template", "none", "", "read the pod template of foo"},
+		"no image, where the nodes decide":   {kinds.MyDaemonSet(), "image", int64(1), "read the image of foo", "read the image of foo"},
+		"a count where there should be none": {kinds.MyDaemonSet(), "replicas", "many", "", ""},
 	} {
 		obj := sized(test.kind, 1)
 		if err := unstructured.SetNestedField(obj.Object, test.value, "spec", test.field); err != nil {

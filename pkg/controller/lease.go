@@ -162,7 +162,7 @@ func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(r)
 }
 
-// held says whether no other can have the lease yet.
+// held reports whether no other can have the lease yet.
 func (l *Lease) held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +231,7 @@ func (l *Lease) tellOverlaps(ctx context.Context) {
 	}
 }
 
-// dead says whether a loop is a process of this machine that has ended.
+// dead reports whether a loop is a process of this machine that has ended.
 func (l *Lease) dead(other status.Loop) bool {
 	if other.Machine == "" || other.Machine != l.Self.Machine || other.Holder == l.Self.Holder {
 		return false

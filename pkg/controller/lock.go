@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -115,7 +115,7 @@ func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 	namespace, name := l.lease.Self.Scope.Lease()
 	return l.write(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, record,
 		func(ctx context.Context, object *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-			return l.lease.Client.Leases(namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: replica.FieldManager})
+			return l.lease.Client.Leases(namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: kinds.FieldManager})
 		})
 }
 
@@ -126,7 +126,7 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 	return l.write(ctx, l.object.DeepCopy(), record,
 		func(ctx context.Context, object *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-			return l.lease.Client.Leases(object.Namespace).Update(ctx, object, metav1.UpdateOptions{FieldManager: replica.FieldManager})
+			return l.lease.Client.Leases(object.Namespace).Update(ctx, object, metav1.UpdateOptions{FieldManager: kinds.FieldManager})
 		})
 }
 

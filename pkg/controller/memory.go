@@ -107,7 +107,7 @@ func (m *memory) of(k key, uid types.UID) *notes {
 	return r
 }
 
-// repeated says whether a line was the last one said of an object, and notes it.
+// repeated reports whether a line was the last one said of an object, and notes it.
 func (m *memory) repeated(k key, line string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -357,7 +357,7 @@ func (m *memory) isWaiting(k key) bool {
 	return m.waiting[k]
 }
 
-// behind says whether a cache has not yet seen a write that was answered with
+// behind reports whether a cache has not yet seen a write that was answered with
 // this resourceVersion. See KEP-5504 for what makes the two comparable; where
 // they cannot be compared, planning goes on: it is safe on an old cache, only
 // wasteful.
@@ -373,7 +373,7 @@ func later(a, b string) string {
 	return a
 }
 
-// older says whether a resourceVersion is known to be lower than another.
+// older reports whether a resourceVersion is known to be lower than another.
 func older(a, b string) bool {
 	c, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && c < 0

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // nodeInformer watches the nodes, of which it keeps a small part.
@@ -54,20 +54,20 @@ func (c *Controller) nodeList() []*corev1.Node {
 // alive, it says all the time.
 func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { c.enqueueAll(replica.PlanNodes) },
+		AddFunc: func(any) { c.enqueueAll(kinds.StrategyNodes) },
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*corev1.Node)
 			after, ok2 := obj.(*corev1.Node)
 			if !ok || !ok2 || !equality.Semantic.DeepEqual(before.Labels, after.Labels) || !equality.Semantic.DeepEqual(before.Spec, after.Spec) {
-				c.enqueueAll(replica.PlanNodes)
+				c.enqueueAll(kinds.StrategyNodes)
 			}
 		},
-		DeleteFunc: func(any) { c.enqueueAll(replica.PlanNodes) },
+		DeleteFunc: func(any) { c.enqueueAll(kinds.StrategyNodes) },
 	}
 }
 
 // enqueueAll puts all objects that are reconciled by a plan into the queue.
-func (c *Controller) enqueueAll(plan replica.Plan) {
+func (c *Controller) enqueueAll(plan kinds.Strategy) {
 	for _, o := range c.kinds.by(plan) {
 		store := o.getStore()
 		if store == nil {

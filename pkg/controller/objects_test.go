@@ -17,7 +17,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // owned lists the pods whose controller an object is.
@@ -32,7 +32,7 @@ func (w *world) owned(owner *unstructured.Unstructured) []*unstructured.Unstruct
 }
 
 // condition is a condition of an object, empty if it has none of the type.
-func (w *world) condition(kind replica.Kind, name, of string) map[string]any {
+func (w *world) condition(kind kinds.Kind, name, of string) map[string]any {
 	obj := w.get(kind.Resource, "default", name)
 	list, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
 	conditions, _ := list.([]any)
@@ -45,7 +45,7 @@ func (w *world) condition(kind replica.Kind, name, of string) map[string]any {
 }
 
 // untilFailure lets time pass until an object says that it fails.
-func (w *world) untilFailure(kind replica.Kind, name string) {
+func (w *world) untilFailure(kind kinds.Kind, name string) {
 	w.Helper()
 	w.until(func() string {
 		if w.condition(kind, name, apis.ConditionReplicaFailure)["status"] != "True" {
@@ -61,7 +61,7 @@ func TestLabelsOfOursInATemplateAreNotTaken(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
 				mine := map[string]any{label: "7", "tier": "web"}
-				foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), template("busybox", map[string]any{"labels": mine})))
+				foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), template("busybox", map[string]any{"labels": mine})))
 				w.start()
 				w.converges()
 				w.staysQuiet()
@@ -81,12 +81,12 @@ func TestLabelsOfOursInATemplateAreNotTaken(t *testing.T) {
 // A CRD cannot have the loop write the object's name into a label of the loop's.
 func TestNameLabelOfOursIsRefused(t *testing.T) {
 	for _, label := range []string{apis.LabelBypasses, apis.LabelSlot, apis.LabelOwner, apis.LabelTemplateHash} {
-		crd, _ := declaredKind{plan: replica.PlanPods}.worker(t)
+		crd, _ := declaredKind{plan: kinds.StrategyPods}.worker(t)
 		u := &unstructured.Unstructured{Object: crd}
 		annotations := u.GetAnnotations()
-		annotations[replica.AnnotationNameLabel] = label
+		annotations[kinds.AnnotationNameLabel] = label
 		u.SetAnnotations(annotations)
-		if _, err := replica.Declared(u); err == nil {
+		if _, err := kinds.Declared(u); err == nil {
 			t.Errorf("%s is taken as the label for names", label)
 		}
 	}
@@ -95,9 +95,9 @@ func TestNameLabelOfOursIsRefused(t *testing.T) {
 // Pods that an earlier controller made are adopted and replaced one by one.
 func TestPodsOfAnEarlierControllerAreReplaced(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(2), nil))
-		w.pod(replica.ImoocPod(), foo, 0, earlier("foo-abc12"))
-		w.pod(replica.ImoocPod(), foo, 0, earlier("foo-def34"))
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
+		w.pod(kinds.ImoocPod(), foo, 0, earlier("foo-abc12"))
+		w.pod(kinds.ImoocPod(), foo, 0, earlier("foo-def34"))
 		w.start()
 		w.converges()
 		w.staysQuiet()
@@ -108,9 +108,9 @@ func TestPodsOfAnEarlierControllerAreReplaced(t *testing.T) {
 // place of a lost one: a template that had the label made them so, or somebody did.
 func TestPodThatIsSaidToBypassDoesNotBlockTheObject(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), nil))
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 		for slot := range plan.Slot(2) {
-			w.pod(replica.ImoocPod(), foo, slot, func(pod *unstructured.Unstructured) {
+			w.pod(kinds.ImoocPod(), foo, slot, func(pod *unstructured.Unstructured) {
 				labels := pod.GetLabels()
 				labels[apis.LabelBypasses] = "7"
 				pod.SetLabels(labels)
@@ -126,7 +126,7 @@ func TestPodThatIsSaidToBypassDoesNotBlockTheObject(t *testing.T) {
 // A pod that cannot be labelled is no reason to leave its object alone.
 func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(2), nil))
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
 		w.start()
 		w.converges()
 		w.mu.Lock()
@@ -140,7 +140,7 @@ func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 		first := plan.PodName("foo", foo.GetUID(), "", 0)
 		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		w.passes(time.Minute)
-		w.set(replica.ImoocPod(), "default", "foo", int64(4), "spec", "replicas")
+		w.set(kinds.ImoocPod(), "default", "foo", int64(4), "spec", "replicas")
 		w.until(func() string {
 			for _, slot := range []plan.Slot{2, 3} {
 				if w.get(podsResource, "default", plan.PodName("foo", foo.GetUID(), "", slot)) == nil {
@@ -149,7 +149,7 @@ func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 			}
 			return ""
 		})
-		w.set(replica.ImoocPod(), "default", "foo", int64(1), "spec", "replicas")
+		w.set(kinds.ImoocPod(), "default", "foo", int64(1), "spec", "replicas")
 		w.until(func() string {
 			if n := len(w.owned(foo)); n > 1 {
 				return fmt.Sprintf("foo was scaled to 1, and there are %d pods", n)
@@ -159,7 +159,7 @@ func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 		w.mu.Lock()
 		w.admit = nil
 		w.mu.Unlock()
-		w.set(replica.ImoocPod(), "default", "foo", int64(3), "spec", "replicas")
+		w.set(kinds.ImoocPod(), "default", "foo", int64(3), "spec", "replicas")
 		w.converges()
 	})
 }
@@ -167,15 +167,15 @@ func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 // Pods that are ending do not count for those that are to stay.
 func TestScalingDownKeepsActivePods(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(5), nil))
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(5), nil))
 		for slot := range plan.Slot(5) {
 			if slot < 2 {
-				w.pod(replica.ImoocPod(), foo, slot, ending(10*time.Minute))
+				w.pod(kinds.ImoocPod(), foo, slot, ending(10*time.Minute))
 			} else {
-				w.pod(replica.ImoocPod(), foo, slot)
+				w.pod(kinds.ImoocPod(), foo, slot)
 			}
 		}
-		w.set(replica.ImoocPod(), "default", "foo", int64(3), "spec", "replicas")
+		w.set(kinds.ImoocPod(), "default", "foo", int64(3), "spec", "replicas")
 		w.start()
 		w.passes(time.Minute)
 		if deleted := w.done(podWrite("delete")); len(deleted) > 0 {
@@ -194,7 +194,7 @@ func TestWhatIsNoCountIsToldAndNothingElse(t *testing.T) {
 		"list": []any{}, "object": map[string]any{},
 	} {
 		t.Run("pods/"+name, func(t *testing.T) {
-			inWorkers(t, declaredKind{plan: replica.PlanPods}, func(w *world, kind replica.Kind) {
+			inWorkers(t, declaredKind{plan: kinds.StrategyPods}, func(w *world, kind kinds.Kind) {
 				w.create(kind, "default", "foo", spec(int64(3), template("busybox")))
 				w.start()
 				w.converges()
@@ -211,7 +211,7 @@ func TestWhatIsNoCountIsToldAndNothingElse(t *testing.T) {
 			})
 		})
 		t.Run("deployment/"+name, func(t *testing.T) {
-			inWorkers(t, declaredKind{plan: replica.PlanDeployment}, func(w *world, kind replica.Kind) {
+			inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
 				w.create(kind, "default", "foo", spec(int64(3), template("busybox")))
 				w.start()
 				w.converges()
@@ -232,7 +232,7 @@ func TestWhatIsNoCountIsToldAndNothingElse(t *testing.T) {
 
 // A declared field that holds something else than it should is told likewise.
 func TestNameOfTheDeploymentThatIsNoTextIsTold(t *testing.T) {
-	inWorkers(t, declaredKind{plan: replica.PlanDeployment}, func(w *world, kind replica.Kind) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
 		fields := spec(int64(1), template("busybox"))
 		_ = unstructured.SetNestedField(fields, int64(5), "spec", "deploymentName")
 		w.create(kind, "default", "foo", fields)
@@ -251,9 +251,9 @@ func TestNameOfTheDeploymentThatIsNoTextIsTold(t *testing.T) {
 func (w *world) relabelCRD(label string) {
 	w.edit(crdResource(), "", "workers.example.com", func(crd *unstructured.Unstructured) {
 		annotations := crd.GetAnnotations()
-		annotations[replica.AnnotationNameLabel] = label
+		annotations[kinds.AnnotationNameLabel] = label
 		crd.SetAnnotations(annotations)
-		kind, err := replica.Declared(crd)
+		kind, err := kinds.Declared(crd)
 		if err != nil {
 			w.Error(err)
 		}
@@ -268,7 +268,7 @@ func (w *world) relabelCRD(label string) {
 
 // The selector of a Deployment cannot change, so it holds nothing that may.
 func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
-	inWorkers(t, declaredKind{plan: replica.PlanDeployment, nameLabel: "name"}, func(w *world, kind replica.Kind) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 		w.start()
 		w.converges()
@@ -297,7 +297,7 @@ func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 func TestDeploymentOfAnEarlierVersionIsKept(t *testing.T) {
 	for _, label := range []string{"name", "other"} {
 		t.Run("now "+label, func(t *testing.T) {
-			inWorkers(t, declaredKind{plan: replica.PlanDeployment, nameLabel: "name"}, func(w *world, kind replica.Kind) {
+			inWorkers(t, declaredKind{plan: kinds.StrategyDeployment, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 				foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 				labels := map[string]any{apis.LabelOwner: string(foo.GetUID()), "name": "foo"}
 				fields := map[string]any{
@@ -322,7 +322,7 @@ func TestDeploymentOfAnEarlierVersionIsKept(t *testing.T) {
 	}
 }
 
-func references(t *testing.T, kind replica.Kind, owner *unstructured.Unstructured) []any {
+func references(t *testing.T, kind kinds.Kind, owner *unstructured.Unstructured) []any {
 	t.Helper()
 	text, err := json.Marshal([]metav1.OwnerReference{reference(kind, owner)})
 	if err != nil {
@@ -353,7 +353,7 @@ func (w *world) applyDeployment(t *testing.T, name string, fields map[string]any
 
 // The pods carry the label for names, so another one is another template.
 func TestAnotherNameLabelReplacesThePods(t *testing.T) {
-	inWorkers(t, declaredKind{plan: replica.PlanPods, nameLabel: "name"}, func(w *world, kind replica.Kind) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyPods, nameLabel: "name"}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 		w.start()
 		w.converges()
@@ -383,9 +383,9 @@ func TestClearedStatusIsWrittenAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
 				w.start()
-				w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), nil))
+				w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 				w.converges()
-				w.edit(replica.ImoocPod().Resource, "default", "foo", spoil)
+				w.edit(kinds.ImoocPod().Resource, "default", "foo", spoil)
 				w.converges()
 				w.staysQuiet()
 			})
@@ -418,7 +418,7 @@ func foreignConditions() map[string]map[string]any {
 func TestForeignConditionsStayAsTheyAre(t *testing.T) {
 	for name, foreign := range foreignConditions() {
 		t.Run(name, func(t *testing.T) {
-			inWorkers(t, declaredKind{plan: replica.PlanPods}, func(w *world, kind replica.Kind) {
+			inWorkers(t, declaredKind{plan: kinds.StrategyPods}, func(w *world, kind kinds.Kind) {
 				fields := spec(int64(2), template("busybox"))
 				fields["status"] = map[string]any{"conditions": []any{foreign}}
 				w.create(kind, "default", "foo", fields)
@@ -435,7 +435,7 @@ func TestForeignConditionsStayAsTheyAre(t *testing.T) {
 // So do the fields of the status that others write, also where the schema demands
 // them.
 func TestForeignFieldsOfTheStatusStayAsTheyAre(t *testing.T) {
-	inWorkers(t, declaredKind{plan: replica.PlanPods, required: true}, func(w *world, kind replica.Kind) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyPods, required: true}, func(w *world, kind kinds.Kind) {
 		w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 		w.start()
 		w.converges()
@@ -455,7 +455,7 @@ func TestForeignFieldsOfTheStatusStayAsTheyAre(t *testing.T) {
 
 // A Deployment that somebody else made for the same object is left alone.
 func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
-	inWorkers(t, declaredKind{plan: replica.PlanDeployment}, func(w *world, kind replica.Kind) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 		other := w.deployment(kind, foo, "sidecar")
 		w.start()
@@ -470,7 +470,7 @@ func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 }
 
 // deployment makes a Deployment that somebody else made for an object.
-func (w *world) deployment(kind replica.Kind, owner *unstructured.Unstructured, name string) *unstructured.Unstructured {
+func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	labels := map[string]any{"app": name}
 	d := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{"replicas": int64(1), "selector": map[string]any{"matchLabels": labels}, "template": template("other", map[string]any{"labels": labels})},
@@ -494,7 +494,7 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 			}
 			return nil
 		}
-		w.create(replica.ImoocPod(), "default", "foo", spec(int64(200), nil))
+		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(200), nil))
 		w.start()
 		refusals := func() []write {
 			return w.done(func(is write) bool { return is.verb == "create" && is.resource == podsResource && is.refused != nil })
@@ -546,10 +546,10 @@ func TestLongMessageIsCut(t *testing.T) {
 			}
 			return nil
 		}
-		w.create(replica.ImoocPod(), "default", "foo", spec(int64(2), nil))
+		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
 		w.start()
-		w.untilFailure(replica.ImoocPod(), "foo")
-		if message, _ := w.condition(replica.ImoocPod(), "foo", apis.ConditionReplicaFailure)["message"].(string); len(message) > longestMessage || !strings.Contains(message, "éé") {
+		w.untilFailure(kinds.ImoocPod(), "foo")
+		if message, _ := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure)["message"].(string); len(message) > longestMessage || !strings.Contains(message, "éé") {
 			t.Errorf("the message has %d bytes: %.80s", len(message), message)
 		}
 		w.mu.Lock()

@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // owners is the cache of one kind's objects. Its informer comes and goes with
 // the CRD; between two of them there is nothing to reconcile.
 type owners struct {
-	kind   replica.Kind
+	kind   kinds.Kind
 	client dynamic.NamespaceableResourceInterface
 	// declared says that a CRD declares the kind: stop ends its informer, and
 	// stopped is closed then. withdrawn says that the declaration is not in force any
@@ -30,7 +30,7 @@ type owners struct {
 
 	mu    sync.RWMutex
 	store cache.Indexer
-	// synced says whether all objects that there were have been put into the queue;
+	// synced reports whether all objects that there were have been put into the queue;
 	// missing, that the CRD is not installed, so there are none; refused, why what
 	// plans for them need beside may not be read.
 	synced  func() bool
@@ -45,7 +45,7 @@ const (
 	byDeployment = "deployment"
 )
 
-func ownerIndexers(kind replica.Kind) cache.Indexers {
+func ownerIndexers(kind kinds.Kind) cache.Indexers {
 	index := func(value func(*unstructured.Unstructured) string) cache.IndexFunc {
 		return func(obj any) ([]string, error) {
 			u, ok := obj.(*unstructured.Unstructured)
@@ -56,7 +56,7 @@ func ownerIndexers(kind replica.Kind) cache.Indexers {
 		}
 	}
 	indexers := cache.Indexers{byUID: index(func(u *unstructured.Unstructured) string { return string(u.GetUID()) })}
-	if kind.Recipe.Plan == replica.PlanDeployment {
+	if kind.Mapping.Strategy == kinds.StrategyDeployment {
 		indexers[byDeployment] = index(func(u *unstructured.Unstructured) string {
 			name, _ := deploymentName(kind, u) // without a name it wants none
 			return u.GetNamespace() + "/" + name
@@ -140,56 +140,56 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 	return u
 }
 
-// differs says whether a plan could tell the two objects apart. A change of
+// differs reports whether a plan could tell the two objects apart. A change of
 // the status alone is mostly the loop's own: statusChanged knows.
-func differs(kind replica.Kind, a, b *unstructured.Unstructured) bool {
-	return replica.RestartedAt(kind, a) != replica.RestartedAt(kind, b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
+func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
+	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 
 // ownerView is what the plan reads of an object.
-func ownerView(kind replica.Kind, obj *unstructured.Unstructured) plan.Owner {
+func ownerView(kind kinds.Kind, obj *unstructured.Unstructured) plan.Owner {
 	v := plan.Owner{
 		Name:       obj.GetName(),
 		UID:        obj.GetUID(),
 		Generation: obj.GetGeneration(),
 		Deleting:   obj.GetDeletionTimestamp() != nil,
-		Status:     decodeStatus(kind.Recipe.Status, obj),
-		Shows:      shows(kind.Recipe.Status),
+		Status:     decodeStatus(kind.Mapping.Status, obj),
+		Shows:      shows(kind.Mapping.Status),
 	}
 	var err error
-	if kind.Recipe.Plan != replica.PlanNodes {
+	if kind.Mapping.Strategy != kinds.StrategyNodes {
 		if v.Desired, err = kind.Desired(obj); err != nil {
 			v.Invalid = err.Error()
 		}
 	}
-	template, err := replica.TemplateFields(kind, obj)
+	template, err := kinds.TemplateFields(kind, obj)
 	if err == nil {
 		err = notTooLarge(template)
 	}
 	if err == nil {
-		v.Template, err = replica.DecodeTemplate(template)
+		v.Template, err = kinds.DecodeTemplate(template)
 	}
-	if err == nil && kind.Recipe.Plan == replica.PlanDeployment {
+	if err == nil && kind.Mapping.Strategy == kinds.StrategyDeployment {
 		v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template)
 	}
 	if err != nil {
 		v.Problem = err.Error()
 	}
 	switch {
-	case kind.Recipe.Plan == replica.PlanDeployment:
+	case kind.Mapping.Strategy == kinds.StrategyDeployment:
 		if v.Wanted.Name, err = deploymentName(kind, obj); err != nil {
 			v.Invalid = err.Error()
 		}
 	case v.Problem == "": // else what is replaced could not be made again
-		v.TemplateHash = replica.TemplateHash(kind, obj)
-	case kind.Recipe.Plan == replica.PlanNodes:
+		v.TemplateHash = kinds.TemplateHash(kind, obj)
+	case kind.Mapping.Strategy == kinds.StrategyNodes:
 		v.Invalid = v.Problem // which nodes may run the pods, the template says
 	}
 	return v
 }
 
 // reference is the controller reference of the pods of an object.
-func reference(kind replica.Kind, obj *unstructured.Unstructured) metav1.OwnerReference {
+func reference(kind kinds.Kind, obj *unstructured.Unstructured) metav1.OwnerReference {
 	return *metav1.NewControllerRef(obj, kind.GroupVersionKind())
 }

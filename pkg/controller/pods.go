@@ -17,7 +17,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // podRecord is what the loop keeps of a pod: a tenth of the object. It keeps
@@ -115,7 +115,7 @@ func (r *podRecord) controller() *metav1.OwnerReference {
 	return &r.OwnerReferences[0]
 }
 
-// differs says whether a plan could tell the two records apart.
+// differs reports whether a plan could tell the two records apart.
 func (r podRecord) differs(old podRecord) bool {
 	if r.deployment != "" && r.deployment == old.deployment {
 		r.ready, old.ready = false, false // that is the Deployment's to tell
@@ -176,7 +176,7 @@ func (r *podRecord) podView() plan.Pod {
 }
 
 // newPod makes a pod from the owner's template.
-func newPod(kind replica.Kind, owner metav1.OwnerReference, of plan.Owner, namespace string, c plan.Creation) *corev1.Pod {
+func newPod(kind kinds.Kind, owner metav1.OwnerReference, of plan.Owner, namespace string, c plan.Creation) *corev1.Pod {
 	template := of.Template
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -199,11 +199,11 @@ func newPod(kind replica.Kind, owner metav1.OwnerReference, of plan.Owner, names
 }
 
 // identity adds the labels by which the loop finds a pod to those of the template.
-func identity(labels map[string]string, kind replica.Kind, owner metav1.OwnerReference, c plan.Creation) map[string]string {
+func identity(labels map[string]string, kind kinds.Kind, owner metav1.OwnerReference, c plan.Creation) map[string]string {
 	all := make(map[string]string, len(labels)+3)
 	maps.Copy(all, labels)
-	if kind.Recipe.NameLabel != "" {
-		all[kind.Recipe.NameLabel] = owner.Name
+	if kind.Mapping.NameLabel != "" {
+		all[kind.Mapping.NameLabel] = owner.Name
 	}
 	all[apis.LabelOwner] = string(owner.UID)
 	if c.Slot != plan.NoSlot {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // recorded is what the loop keeps of a pod of slot 3.
@@ -75,7 +75,7 @@ func TestSlotOfRecord(t *testing.T) {
 func TestIdentityOfAPodWithoutASlot(t *testing.T) {
 	owner := metav1.OwnerReference{Name: "foo", UID: "u"}
 	for slot, want := range map[plan.Slot]string{plan.NoSlot: "", 0: "0", 3: "3"} {
-		got, labelled := identity(nil, replica.ImoocPod(), owner, plan.Creation{Slot: slot})[apis.LabelSlot]
+		got, labelled := identity(nil, kinds.ImoocPod(), owner, plan.Creation{Slot: slot})[apis.LabelSlot]
 		if got != want || labelled != (want != "") {
 			t.Errorf("slot %d: the label is %q (%v), want %q", slot, got, labelled, want)
 		}

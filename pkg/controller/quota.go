@@ -52,7 +52,7 @@ func (c *Controller) followQuotas(ctx context.Context) error {
 	return nil
 }
 
-// givesWay says whether a quota allows more than before: a hard limit rose, or
+// givesWay reports whether a quota allows more than before: a hard limit rose, or
 // went away, or a use fell. A use that rises is mostly our own doing.
 func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 	for name, hard := range before.Hard {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // readAgain is how old the knowledge of an object may be when a pod is made or
@@ -115,17 +115,17 @@ func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners,
 }
 
 // planOf is the plan by which a kind is reconciled.
-func planOf(kind replica.Kind) func(plan.View) plan.Plan {
-	switch kind.Recipe.Plan {
-	case replica.PlanDeployment:
+func planOf(kind kinds.Kind) func(plan.View) plan.Plan {
+	switch kind.Mapping.Strategy {
+	case kinds.StrategyDeployment:
 		return plan.Deployments
-	case replica.PlanNodes:
+	case kinds.StrategyNodes:
 		return plan.Nodes
 	}
 	return plan.Pods
 }
 
-// cachesBehind says whether a cache has yet to see this loop's own writes.
+// cachesBehind reports whether a cache has yet to see this loop's own writes.
 // While it has, every event of the object wakes it up.
 func (c *Controller) cachesBehind(k key, o *owners, rec *notes) bool {
 	c.memory.setWaiting(k, true) // before the look: no event may come between
@@ -147,10 +147,10 @@ func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes)
 	v := plan.View{Owner: ownerView(o.kind, obj), Memory: rec.plan, Now: c.clock.Now()}
 	var err error
 	index := byOwner
-	switch o.kind.Recipe.Plan {
-	case replica.PlanNodes:
+	switch o.kind.Mapping.Strategy {
+	case kinds.StrategyNodes:
 		v.Nodes = c.nodeList()
-	case replica.PlanDeployment:
+	case kinds.StrategyDeployment:
 		index = byLabel
 		if v.Deployments, err = c.deploymentsOf(obj.GetNamespace(), obj.GetUID(), v.Owner.Wanted.Name); err != nil {
 			return v, err

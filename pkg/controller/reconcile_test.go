@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // A plan whose object has changed is given up at once where the cache tells, and
 // within a second where it does not.
 func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
-	kind := replica.ImoocPod()
+	kind := kinds.ImoocPod()
 	version := func(resourceVersion string, generation int64) *unstructured.Unstructured {
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(kind.GroupVersionKind())
@@ -71,7 +71,7 @@ func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		fields := spec(int64(2), nil)
 		fields["metadata"] = map[string]any{"labels": map[string]any{"tier": "web"}}
-		w.create(replica.ImoocPod(), "default", "foo", fields)
+		w.create(kinds.ImoocPod(), "default", "foo", fields)
 		looked, reads := w.reads, 0
 		w.reads = func(obj *unstructured.Unstructured) {
 			looked(obj)

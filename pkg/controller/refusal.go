@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// refusalReason says whether the server refused a create for a reason that
+// refusalReason reports whether the server refused a create for a reason that
 // repeating it at once will not change, and gives the condition reason for it.
 // Everything else (a broken connection, a busy server, credentials that are
 // being renewed) is worth an early retry.
@@ -36,7 +36,7 @@ func refusalReason(err error) (reason string, refused bool) {
 	return "", false
 }
 
-// serverFailed says whether the server had trouble of its own with a create,
+// serverFailed reports whether the server had trouble of its own with a create,
 // such as an admission webhook that does not work. Where that lasts, it is as
 // good as a refusal.
 func serverFailed(err error) bool {
@@ -44,7 +44,7 @@ func serverFailed(err error) bool {
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
-// namespaceEnds says whether a create failed because its namespace is going away
+// namespaceEnds reports whether a create failed because its namespace is going away
 // or not there any more.
 func namespaceEnds(err error) bool {
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 func TestRefusalReason(t *testing.T) {
@@ -91,7 +91,7 @@ func TestCreatesInANamespaceThatEnds(t *testing.T) {
 					}
 					return nil
 				}
-				w.create(replica.ImoocPod(), "default", "foo", spec(int64(3), nil))
+				w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
 				w.start()
 				w.passes(time.Second)
 				creates := len(w.done(podWrite("create")))
@@ -102,7 +102,7 @@ func TestCreatesInANamespaceThatEnds(t *testing.T) {
 				if more := len(w.done(podWrite("create"))) - creates; more > 0 {
 					t.Errorf("%d creates were tried again", more)
 				}
-				if status := w.condition(replica.ImoocPod(), "foo", apis.ConditionReplicaFailure)["status"]; status == "True" {
+				if status := w.condition(kinds.ImoocPod(), "foo", apis.ConditionReplicaFailure)["status"]; status == "True" {
 					t.Error("the status calls it a failure")
 				}
 				if told := w.done(func(is write) bool { return is.resource == eventsResource }); len(told) > 0 {

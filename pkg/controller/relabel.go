@@ -16,7 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // A pod whose identity labels somebody takes away leaves the loop's sight, but
@@ -50,14 +50,14 @@ func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.
 	}
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	labelled, err := c.core.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: replica.FieldManager})
+	labelled, err := c.core.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager})
 	if err != nil {
 		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
 	}
 	return labelled, nil
 }
 
-// unlabelled says whether a pod is an owner's and lacks the label to be seen by.
+// unlabelled reports whether a pod is an owner's and lacks the label to be seen by.
 func unlabelled(pod *corev1.Pod, owner types.UID) bool {
 	ref := metav1.GetControllerOfNoCopy(pod)
 	return ref != nil && ref.UID == owner && pod.Labels[apis.LabelOwner] != string(owner)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // A pod whose labels could not be written again is not forgotten: it is labelled
@@ -29,7 +29,7 @@ func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
-				foo := w.create(replica.ImoocPod(), "default", "foo", spec(int64(1), nil))
+				foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), nil))
 				w.start()
 				w.converges()
 				if test.before {
@@ -45,8 +45,8 @@ func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
 				w.mu.Unlock()
 				first := plan.PodName("foo", foo.GetUID(), "", 0)
 				w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
-				w.passes(100 * time.Millisecond)                                          // it is out of sight before it is one too many
-				w.set(replica.ImoocPod(), "default", "foo", int64(0), "spec", "replicas") // so that no create meets the pod
+				w.passes(100 * time.Millisecond)                                        // it is out of sight before it is one too many
+				w.set(kinds.ImoocPod(), "default", "foo", int64(0), "spec", "replicas") // so that no create meets the pod
 				if test.before {
 					w.start()
 				}
@@ -70,7 +70,7 @@ func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
 // when the selector takes the object in again.
 func TestPodIsLabelledOnceTheSelectorTakesItsObjectIn(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		kind := replica.ImoocPod()
+		kind := kinds.ImoocPod()
 		tier := func(value string) {
 			w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"tier": value}) })
 			w.passes(5 * time.Second)

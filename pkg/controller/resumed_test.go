@@ -16,7 +16,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // emptyServer serves empty lists, and watches that tell nothing. The first
@@ -62,7 +62,7 @@ func typeAt(path string) (apiVersion, kind string) {
 	case strings.HasSuffix(path, "/customresourcedefinitions"):
 		return "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	}
-	return replica.ImoocPod().GroupVersionKind().ToAPIVersionAndKind()
+	return kinds.ImoocPod().GroupVersionKind().ToAPIVersionAndKind()
 }
 
 func writeStatus(w http.ResponseWriter, code int, reason metav1.StatusReason) {
@@ -101,7 +101,7 @@ func startAt(t *testing.T, config *rest.Config, opts Options) (loop *Controller,
 	if opts.Core, err = corev1client.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	opts.Kinds, opts.Workers, opts.Namespace = []replica.Kind{replica.ImoocPod()}, 1, "a"
+	opts.Kinds, opts.Workers, opts.Namespace = []kinds.Kind{kinds.ImoocPod()}, 1, "a"
 	if opts.Say == nil {
 		opts.Say = func(Line) {}
 	}

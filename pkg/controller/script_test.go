@@ -20,7 +20,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // script is what a random world begins with, and what happens in it. It is drawn
@@ -91,7 +91,7 @@ var (
 		"unready", "only labelled", "of a namesake", "name taken"}
 )
 
-func drawScript(t *rapid.T, strategy replica.Plan) script {
+func drawScript(t *rapid.T, strategy kinds.Strategy) script {
 	counts := rapid.SampledFrom([]string{"3", "1", "2", "5", "0", "", "-1", "2^31", "2^32", "text", "fraction"})
 	templates := rapid.SampledFrom([]string{"a", "b", "", "bypasses", "slot", "owner", "hash", "invalid label", "no containers", "text", "text within"})
 	words := []string{"", "null", "empty", "null conditions", "foreign fields", "wrong types", "wrong counts", "ours broken", "no type", "twice"}
@@ -111,7 +111,7 @@ func drawScript(t *rapid.T, strategy replica.Plan) script {
 			count: counts.Draw(t, "count"), template: templates.Draw(t, "template"), status: statuses.Draw(t, "status"),
 			sidecar: rapid.Bool().Draw(t, "sidecar"),
 		}
-		if strategy == replica.PlanPods {
+		if strategy == kinds.StrategyPods {
 			for range rapid.IntRange(0, 5).Draw(t, "pods") {
 				o.pods = append(o.pods, scriptedPod{rapid.SampledFrom(scriptedPods).Draw(t, "pod"), rapid.IntRange(0, 5).Draw(t, "slot")})
 			}
@@ -148,22 +148,22 @@ func drawScript(t *rapid.T, strategy replica.Plan) script {
 // why, and when what is wrong is mended, all converges and is quiet. A failure
 // prints the seed, "-rapid.seed" repeats it, and "-rapid.checks" makes more.
 func TestObjectsAsAServerMayHoldThem(t *testing.T) {
-	for _, strategy := range []replica.Plan{replica.PlanPods, replica.PlanDeployment} {
+	for _, strategy := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(r *rapid.T) {
 				s := drawScript(r, strategy)
 				crd, worker := s.crd.worker(t)
-				kinds := []replica.Kind{worker, replica.ImoocPod()}
-				if strategy == replica.PlanDeployment {
-					kinds[1] = replica.AppService()
+				both := []kinds.Kind{worker, kinds.ImoocPod()}
+				if strategy == kinds.StrategyDeployment {
+					both[1] = kinds.AppService()
 				}
 				heard := &recorder{TB: t}
 				synctest.Test(t, func(*testing.T) {
 					done := make(chan struct{})
 					go func() { // a goroutine of its own, which FailNow ends
 						defer close(done)
-						play(heard, kinds, func(w *world) {
+						play(heard, both, func(w *world) {
 							w.put(crdResource(), crd)
 							s.run(w)
 						})
@@ -246,7 +246,7 @@ func (s script) run(w *world) {
 }
 
 // ofNumber is the object of a number.
-func (w *world) ofNumber(n int) (replica.Kind, *unstructured.Unstructured) {
+func (w *world) ofNumber(n int) (kinds.Kind, *unstructured.Unstructured) {
 	i := 0
 	for _, kind := range w.kinds {
 		for _, obj := range w.all(kind.Resource) {
@@ -255,7 +255,7 @@ func (w *world) ofNumber(n int) (replica.Kind, *unstructured.Unstructured) {
 			}
 		}
 	}
-	return replica.Kind{}, nil
+	return kinds.Kind{}, nil
 }
 
 func (o scriptedOwner) make(w *world) {
@@ -274,12 +274,12 @@ func (o scriptedOwner) make(w *world) {
 	for i, p := range o.pods {
 		p.make(w, kind, owner, i)
 	}
-	if kind.Recipe.Plan == replica.PlanDeployment && o.sidecar {
+	if kind.Mapping.Strategy == kinds.StrategyDeployment && o.sidecar {
 		w.deployment(kind, owner, name+"-sidecar")
 	}
 }
 
-func setCount(kind replica.Kind, obj *unstructured.Unstructured, word string) {
+func setCount(kind kinds.Kind, obj *unstructured.Unstructured, word string) {
 	if value := scriptedCounts[word]; value != nil {
 		set(obj, value, kind.ReplicasPath...)
 	} else {
@@ -287,11 +287,11 @@ func setCount(kind replica.Kind, obj *unstructured.Unstructured, word string) {
 	}
 }
 
-func setTemplate(kind replica.Kind, obj *unstructured.Unstructured, word string) {
-	path := kind.Recipe.TemplatePath
+func setTemplate(kind kinds.Kind, obj *unstructured.Unstructured, word string) {
+	path := kind.Mapping.TemplatePath
 	value := scriptedTemplates[word]
 	if len(path) == 0 { // an image stands for it
-		path, value = kind.Recipe.ImagePath, map[string]any{"text": int64(5), "b": "b"}[word]
+		path, value = kind.Mapping.ImagePath, map[string]any{"text": int64(5), "b": "b"}[word]
 	}
 	unstructured.RemoveNestedField(obj.Object, path...)
 	if value != nil {
@@ -311,7 +311,7 @@ func setStatus(obj *unstructured.Unstructured, word string) {
 	}
 }
 
-func (p scriptedPod) make(w *world, kind replica.Kind, owner *unstructured.Unstructured, number int) {
+func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstructured, number int) {
 	slot := plan.Slot(p.slot)
 	relabelled := func(label, value string) func(*unstructured.Unstructured) {
 		return func(pod *unstructured.Unstructured) {
@@ -401,7 +401,7 @@ func (st step) happen(w *world) {
 		onPodFields(func(pod *unstructured.Unstructured) { pod.SetAnnotations(map[string]string{stuck: "yes"}) })
 		onPod(func(pod *unstructured.Unstructured) { w.drop(podsResource, namespace, pod.GetName()) })
 	case "add":
-		if kind.Recipe.Plan == replica.PlanPods {
+		if kind.Mapping.Strategy == kinds.StrategyPods {
 			scriptedPod{st.how, st.pod}.make(w, kind, owner, 10+len(pods))
 		}
 	case "refuse":
@@ -429,7 +429,7 @@ func (w *world) refuse(verb string) {
 // mustSay: an object that has not what it asks for says why, unless one of its
 // pods is yet to end or to become ready, or was made without the label by which a
 // loop that runs already would see it.
-func (w *world) mustSay(kind replica.Kind, obj *unstructured.Unstructured) {
+func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	namespace, name := obj.GetNamespace(), obj.GetName()
 	amiss := w.amiss(kind, namespace, name)
 	if amiss == "" {
@@ -473,7 +473,7 @@ func mend(w *world) {
 		}
 	}
 	w.letGo()
-	if w.kinds[0].Recipe.Plan == replica.PlanDeployment {
+	if w.kinds[0].Mapping.Strategy == kinds.StrategyDeployment {
 		for _, obj := range w.all(w.kinds[1].Resource) { // two want the Deployment of one name
 			if w.get(w.kinds[0].Resource, obj.GetNamespace(), obj.GetName()) != nil {
 				w.drop(w.kinds[1].Resource, obj.GetNamespace(), obj.GetName())
@@ -484,15 +484,15 @@ func mend(w *world) {
 	w.start()
 }
 
-// brokenTemplate says whether no pods can be made from an object's template.
-func brokenTemplate(kind replica.Kind, obj *unstructured.Unstructured) bool {
-	path := kind.Recipe.TemplatePath
+// brokenTemplate reports whether no pods can be made from an object's template.
+func brokenTemplate(kind kinds.Kind, obj *unstructured.Unstructured) bool {
+	path := kind.Mapping.TemplatePath
 	if len(path) == 0 {
-		path = kind.Recipe.ImagePath
+		path = kind.Mapping.ImagePath
 	}
 	value, found, _ := unstructured.NestedFieldNoCopy(obj.Object, path...)
 	if !found {
-		return kind.Recipe.Template == nil && kind.Recipe.Image == ""
+		return kind.Mapping.Template == nil && kind.Mapping.Image == ""
 	}
 	for _, word := range []string{"invalid label", "no containers", "text", "text within"} {
 		if reflect.DeepEqual(value, scriptedTemplates[word]) {

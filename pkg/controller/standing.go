@@ -14,14 +14,14 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Standing is how far the loop is with an object: what its last look came to.
 type Standing struct {
 	// Kind is plural.group, and Of what is known of that.
 	Kind, Namespace, Name string
-	Of                    replica.Kind
+	Of                    kinds.Kind
 	// Converged says that the object has what it asks for, Why what is missing.
 	Converged bool
 	Why       string

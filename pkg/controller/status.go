@@ -19,11 +19,11 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // shows says for which parts of a plan's status a kind has a place.
-func shows(at replica.StatusPaths) plan.Fields {
+func shows(at kinds.StatusPaths) plan.Fields {
 	return plan.Fields{
 		Selector: len(at.Selector) > 0,
 		Desired:  len(at.Desired) > 0, Current: len(at.Current) > 0, Updated: len(at.Updated) > 0,
@@ -33,7 +33,7 @@ func shows(at replica.StatusPaths) plan.Fields {
 }
 
 // counts gives the place of each count of a status.
-func counts(at replica.StatusPaths, s *plan.Status) map[*int32][]string {
+func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
 	return map[*int32][]string{
 		&s.Desired: at.Desired, &s.Current: at.Current, &s.Updated: at.Updated, &s.Ready: at.Ready, &s.Available: at.Available,
 	}
@@ -45,7 +45,7 @@ const foreign = -1
 
 // decodeStatus reads what is stored of what a plan writes. What is of an
 // unexpected type is not what a plan wrote.
-func decodeStatus(at replica.StatusPaths, obj *unstructured.Unstructured) plan.Status {
+func decodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
 	var s plan.Status
 	if len(at.ObservedGeneration) > 0 {
 		s.ObservedGeneration, _, _ = unstructured.NestedInt64(obj.Object, at.ObservedGeneration...)
@@ -79,7 +79,7 @@ func decodeStatus(at replica.StatusPaths, obj *unstructured.Unstructured) plan.S
 
 // storedConditions are the conditions of an object as they are stored, those of
 // others included. They are shared: nobody may change them.
-func storedConditions(at replica.StatusPaths, obj *unstructured.Unstructured) []any {
+func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
 	stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
 	if err != nil {
 		return nil
@@ -122,7 +122,7 @@ func conditionOf(stored []any, name string) int {
 // encodeStatus puts a plan's status into the status that an object has, and
 // returns that. What somebody else has written beside it stays as it is, also
 // within a condition. A list of names is never null, which schemas refuse.
-func encodeStatus(at replica.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
+func encodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
 	stored, _ := obj.Object["status"].(map[string]any)
 	object := map[string]any{}
 	if stored != nil {
@@ -186,7 +186,7 @@ func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unst
 			stored := view.Owner.Status
 			if now != nil {
 				obj, rec.ownerWritten = now, later(now.GetResourceVersion(), rec.ownerWritten)
-				stored = decodeStatus(o.kind.Recipe.Status, now)
+				stored = decodeStatus(o.kind.Mapping.Status, now)
 			}
 			rec.plan.Written = &plan.Written{At: view.Now, Status: found.Status, Stored: stored}
 			told = found
@@ -209,7 +209,7 @@ func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unst
 func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Unstructured, status plan.Status) (*unstructured.Unstructured, error) {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	whole, err := encodeStatus(w.kind.Recipe.Status, status, seen)
+	whole, err := encodeStatus(w.kind.Mapping.Status, status, seen)
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
@@ -223,11 +223,11 @@ func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Un
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
 	k := key{kind: w.kind.CRD(), namespace: w.namespace, name: w.owner.Name}
-	w.c.memory.expectStatus(k, status.Shown(shows(w.kind.Recipe.Status))) // its event may come before the answer
+	w.c.memory.expectStatus(k, status.Shown(shows(w.kind.Mapping.Status))) // its event may come before the answer
 	// A CRD may have no place for a part of it, which is then dropped: that is no
 	// reason to warn the person who runs the loop.
 	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.JSONPatchType, patch,
-		metav1.PatchOptions{FieldManager: replica.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
+		metav1.PatchOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -236,13 +236,13 @@ func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Un
 	case err != nil:
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.c.memory.expectStatus(k, decodeStatus(w.kind.Recipe.Status, obj))
+	w.c.memory.expectStatus(k, decodeStatus(w.kind.Mapping.Status, obj))
 	return obj, nil
 }
 
 // statusChanged reports whether somebody else has changed what a plan writes of
 // an object's status.
-func (c *Controller) statusChanged(k key, kind replica.Kind, before, after *unstructured.Unstructured) bool {
-	now := decodeStatus(kind.Recipe.Status, after)
-	return !equality.Semantic.DeepEqual(now, decodeStatus(kind.Recipe.Status, before)) && !c.memory.statusExpected(k, now)
+func (c *Controller) statusChanged(k key, kind kinds.Kind, before, after *unstructured.Unstructured) bool {
+	now := decodeStatus(kind.Mapping.Status, after)
+	return !equality.Semantic.DeepEqual(now, decodeStatus(kind.Mapping.Status, before)) && !c.memory.statusExpected(k, now)
 }

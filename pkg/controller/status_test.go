@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // What is written for a kind is read again as it was, as far as the kind has a
@@ -21,13 +21,13 @@ func TestStatusComesBackFromItsFields(t *testing.T) {
 		ObservedGeneration: 7, Selector: "a=b", Desired: 1, Current: 2, Updated: 3, Ready: 4, Available: 5, PodNames: []string{"x", "y"},
 		Conditions: []metav1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(time.Unix(1, 0).UTC())}},
 	}
-	for _, kind := range replica.Shipped() {
-		status, err := encodeStatus(kind.Recipe.Status, all, &unstructured.Unstructured{})
+	for _, kind := range kinds.Shipped() {
+		status, err := encodeStatus(kind.Mapping.Status, all, &unstructured.Unstructured{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := decodeStatus(kind.Recipe.Status, &unstructured.Unstructured{Object: map[string]any{"status": status}})
-		want := all.Shown(shows(kind.Recipe.Status))
+		got := decodeStatus(kind.Mapping.Status, &unstructured.Unstructured{Object: map[string]any{"status": status}})
+		want := all.Shown(shows(kind.Mapping.Status))
 		for i := range got.Conditions {
 			got.Conditions[i].LastTransitionTime = metav1.NewTime(got.Conditions[i].LastTransitionTime.UTC())
 		}
@@ -38,7 +38,7 @@ func TestStatusComesBackFromItsFields(t *testing.T) {
 }
 
 func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
-	status, err := encodeStatus(replica.HelloWorld().Recipe.Status, plan.Status{}, &unstructured.Unstructured{})
+	status, err := encodeStatus(kinds.HelloWorld().Mapping.Status, plan.Status{}, &unstructured.Unstructured{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestNamesOfNoPodsAreAListAllTheSame(t *testing.T) {
 // What others have written into a status stays, also what cannot be read, and
 // also within the conditions of a plan.
 func TestStatusOfOthersStays(t *testing.T) {
-	at := replica.ImoocPod().Recipe.Status
+	at := kinds.ImoocPod().Mapping.Status
 	at.Empty = map[string]any{"phase": "", "names": []any{}}
 	broken := map[string]any{"type": "Theirs", "status": "True", "lastTransitionTime": "", "more": map[string]any{"a": int64(1)}}
 	obj := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
@@ -95,7 +95,7 @@ func TestStatusOfOthersStays(t *testing.T) {
 }
 
 func TestCountsThatNoPlanWrote(t *testing.T) {
-	at := replica.ImoocPod().Recipe.Status
+	at := kinds.ImoocPod().Mapping.Status
 	for _, stored := range []any{"3", 2.5, int64(-1), int64(1) << 31, int64(1) << 32, nil, []any{}} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"replicas": stored}}}
 		if s := decodeStatus(at, obj); s.Current >= 0 {
@@ -108,7 +108,7 @@ func TestCountsThatNoPlanWrote(t *testing.T) {
 // wrote meanwhile is not overwritten, and the loop looks again.
 func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		kind := replica.ImoocPod()
+		kind := kinds.ImoocPod()
 		w.create(kind, "default", "foo", spec(int64(1), nil))
 		w.start()
 		w.converges()
@@ -117,7 +117,7 @@ func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 		seen := w.get(kind.Resource, "default", "foo")
 		w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) { set(obj, "theirs", "status", "phase") })
 		changed := w.get(kind.Resource, "default", "foo")
-		status := decodeStatus(kind.Recipe.Status, seen)
+		status := decodeStatus(kind.Mapping.Status, seen)
 		status.Ready = 7
 		work := &work{c: w.c, kind: kind, namespace: "default", owner: reference(kind, seen)}
 		if obj, err := work.writeStatus(t.Context(), o, seen, status); !errors.Is(err, errConflict) {
@@ -127,7 +127,7 @@ func TestStatusOfAChangedObjectIsNotWritten(t *testing.T) {
 			t.Errorf("the object was\n%v\nand is\n%v", changed, now)
 		}
 		obj, err := work.writeStatus(t.Context(), o, changed, status)
-		if err != nil || decodeStatus(kind.Recipe.Status, obj).Ready != 7 {
+		if err != nil || decodeStatus(kind.Mapping.Status, obj).Ready != 7 {
 			t.Errorf("wrote %v, error %v for the object as it is", obj, err)
 		}
 		if phase, _, _ := unstructured.NestedString(w.get(kind.Resource, "default", "foo").Object, "status", "phase"); phase != "theirs" {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // supply is the cache of something other than pods that the plans of some kinds
@@ -18,7 +18,7 @@ import (
 // believe that there is nothing.
 type supply struct {
 	resource string
-	plan     replica.Plan
+	plan     kinds.Strategy
 	// may asks the server whether it may be listed.
 	may      func(context.Context) error
 	informer cache.SharedIndexInformer
@@ -28,7 +28,7 @@ type supply struct {
 	filled chan struct{}
 }
 
-func newSupply(resource string, plan replica.Plan, informer cache.SharedIndexInformer, may func(context.Context) error) *supply {
+func newSupply(resource string, plan kinds.Strategy, informer cache.SharedIndexInformer, may func(context.Context) error) *supply {
 	return &supply{
 		resource: resource, plan: plan, informer: informer, may: may,
 		needed: make(chan struct{}), filled: make(chan struct{}),
@@ -82,7 +82,7 @@ func (c *Controller) keep(ctx context.Context, s *supply) {
 }
 
 // kindsBy lists the kinds that are reconciled by a plan.
-func (c *Controller) kindsBy(plan replica.Plan) []string {
+func (c *Controller) kindsBy(plan kinds.Strategy) []string {
 	var names []string
 	for _, o := range c.kinds.by(plan) {
 		names = append(names, o.kind.CRD())
@@ -99,7 +99,7 @@ func (c *Controller) addSupplies() error {
 	if _, err := deployments.AddEventHandler(c.deploymentEvents()); err != nil {
 		return err
 	}
-	c.deployments = newSupply("deployments", replica.PlanDeployment, deployments, func(ctx context.Context) error {
+	c.deployments = newSupply("deployments", kinds.StrategyDeployment, deployments, func(ctx context.Context) error {
 		_, err := c.dynamic.Resource(deploymentResource()).Namespace(c.namespace).List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
@@ -110,7 +110,7 @@ func (c *Controller) addSupplies() error {
 	if _, err := nodes.AddEventHandler(c.nodeEvents()); err != nil {
 		return err
 	}
-	c.nodes = newSupply("nodes", replica.PlanNodes, nodes, func(ctx context.Context) error {
+	c.nodes = newSupply("nodes", kinds.StrategyNodes, nodes, func(ctx context.Context) error {
 		_, err := c.core.Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
@@ -118,11 +118,11 @@ func (c *Controller) addSupplies() error {
 }
 
 // supplyOf is what the plan of a kind needs beside pods, nil if nothing.
-func (c *Controller) supplyOf(kind replica.Kind) *supply {
-	switch kind.Recipe.Plan {
-	case replica.PlanDeployment:
+func (c *Controller) supplyOf(kind kinds.Kind) *supply {
+	switch kind.Mapping.Strategy {
+	case kinds.StrategyDeployment:
 		return c.deployments
-	case replica.PlanNodes:
+	case kinds.StrategyNodes:
 		return c.nodes
 	}
 	return nil

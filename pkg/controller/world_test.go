@@ -25,7 +25,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // patience is how long a world may take to come to rest, in its own time: the
@@ -37,7 +37,7 @@ const patience = 15 * time.Minute
 type world struct {
 	testing.TB
 	*server
-	kinds []replica.Kind
+	kinds []kinds.Kind
 	c     *Controller
 	stop  func()
 	over  chan struct{} // closed when the test ends
@@ -66,12 +66,12 @@ type want struct {
 }
 
 // inWorld runs a test in a world. What the loop did wrong fails it.
-func inWorld(t *testing.T, kinds []replica.Kind, do func(w *world)) {
+func inWorld(t *testing.T, kinds []kinds.Kind, do func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { play(t, kinds, do) })
 }
 
-func play(t testing.TB, kinds []replica.Kind, do func(w *world)) {
+func play(t testing.TB, kinds []kinds.Kind, do func(w *world)) {
 	w := newWorld(t, kinds)
 	defer func() {
 		w.end()
@@ -86,7 +86,7 @@ func play(t testing.TB, kinds []replica.Kind, do func(w *world)) {
 	do(w)
 }
 
-func newWorld(t testing.TB, kinds []replica.Kind) *world {
+func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 	w := &world{
 		TB: t, server: newServer(), kinds: kinds, over: make(chan struct{}),
 		wanted: map[types.UID][]want{}, looked: map[types.UID]time.Time{},
@@ -218,7 +218,7 @@ func (w *world) story() string {
 }
 
 // create makes an object of a kind. Its fields are spec, status and metadata.
-func (w *world) create(kind replica.Kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
+func (w *world) create(kind kinds.Kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	maps.Copy(obj.Object, fields)
 	obj.SetGroupVersionKind(kind.GroupVersionKind())
@@ -230,7 +230,7 @@ func (w *world) create(kind replica.Kind, namespace, name string, fields map[str
 }
 
 // change changes an object as a person does, whose change the server takes.
-func (w *world) change(kind replica.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
+func (w *world) change(kind kinds.Kind, namespace, name string, change func(*unstructured.Unstructured)) {
 	w.edit(kind.Resource, namespace, name, change)
 	if now := w.get(kind.Resource, namespace, name); now != nil {
 		w.note(kind, now)
@@ -238,7 +238,7 @@ func (w *world) change(kind replica.Kind, namespace, name string, change func(*u
 }
 
 // set changes one field of an object.
-func (w *world) set(kind replica.Kind, namespace, name string, value any, path ...string) {
+func (w *world) set(kind kinds.Kind, namespace, name string, value any, path ...string) {
 	w.Helper()
 	w.change(kind, namespace, name, func(obj *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
@@ -248,7 +248,7 @@ func (w *world) set(kind replica.Kind, namespace, name string, value any, path .
 }
 
 // note notes what an object asks for from now on.
-func (w *world) note(kind replica.Kind, obj *unstructured.Unstructured) {
+func (w *world) note(kind kinds.Kind, obj *unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, ok := w.count(kind, obj)
@@ -257,8 +257,8 @@ func (w *world) note(kind replica.Kind, obj *unstructured.Unstructured) {
 
 // count is how many pods an object asks for. A null may be taken for a count that
 // is absent or for what cannot be.
-func (w *world) count(kind replica.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
-	if kind.Recipe.Plan == replica.PlanNodes {
+func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
+	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return int64(len(w.objects[nodesResource])), true
 	}
 	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, kind.ReplicasPath...)
@@ -300,7 +300,7 @@ func (w *world) take(uid types.UID) {
 
 // owner is the object that a controller reference names, nil if there is none
 // that the loop reconciles.
-func (w *world) owner(namespace string, ref *metav1.OwnerReference) (replica.Kind, *unstructured.Unstructured) {
+func (w *world) owner(namespace string, ref *metav1.OwnerReference) (kinds.Kind, *unstructured.Unstructured) {
 	for _, kind := range w.kinds {
 		if ref != nil && kind.Kind == ref.Kind {
 			if obj := w.objects[kind.Resource][keyOf(namespace, ref.Name)]; obj != nil && obj.GetUID() == ref.UID {
@@ -308,7 +308,7 @@ func (w *world) owner(namespace string, ref *metav1.OwnerReference) (replica.Kin
 			}
 		}
 	}
-	return replica.Kind{}, nil
+	return kinds.Kind{}, nil
 }
 
 // hold holds a write of the loop to the invariants, with the server locked.
@@ -321,7 +321,7 @@ func (w *world) hold(is write) {
 	switch is.resource {
 	case eventsResource:
 	case podsResource:
-		if owner == nil || kind.Recipe.Plan == replica.PlanDeployment {
+		if owner == nil || kind.Mapping.Strategy == kinds.StrategyDeployment {
 			w.blame("I4: %s, whose pod is not the loop's", is)
 			return
 		}
@@ -334,7 +334,7 @@ func (w *world) hold(is write) {
 			w.holdLabels(is)
 		}
 	case deploymentResource():
-		if owner == nil || kind.Recipe.Plan != replica.PlanDeployment {
+		if owner == nil || kind.Mapping.Strategy != kinds.StrategyDeployment {
 			w.blame("I4: %s, whose Deployment is not the loop's", is)
 			return
 		}
@@ -385,7 +385,7 @@ func ready(pod *unstructured.Unstructured) bool {
 	})
 }
 
-// lost says whether a pod should have been gone for five minutes.
+// lost reports whether a pod should have been gone for five minutes.
 func lost(pod *unstructured.Unstructured) bool {
 	at := pod.GetDeletionTimestamp()
 	return at != nil && !time.Now().Before(at.Add(5*time.Minute))
@@ -393,7 +393,7 @@ func lost(pod *unstructured.Unstructured) bool {
 
 // holdCreate: no create while as many pods are live as are wanted now, and none
 // for an object that was not looked at just before.
-func (w *world) holdCreate(is write, kind replica.Kind, owner *unstructured.Unstructured) {
+func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > slice+time.Second {
 		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
 	}
@@ -402,7 +402,7 @@ func (w *world) holdCreate(is write, kind replica.Kind, owner *unstructured.Unst
 		w.blame("%s for an object whose count cannot be", is)
 		return
 	}
-	if kind.Recipe.Plan == replica.PlanNodes {
+	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return
 	}
 	live := int64(0)
@@ -418,7 +418,7 @@ func (w *world) holdCreate(is write, kind replica.Kind, owner *unstructured.Unst
 
 // holdDelete: deletes never take the active pods below what is wanted now, unless
 // to replace one, of which a quarter may be out at a time.
-func (w *world) holdDelete(is write, kind replica.Kind, owner *unstructured.Unstructured) {
+func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
 	gone := is.before
 	if gone.GetDeletionTimestamp() != nil || hasEnded(gone) || w.takenLately(gone, owner) {
 		return
@@ -441,12 +441,12 @@ func (w *world) holdDelete(is write, kind replica.Kind, owner *unstructured.Unst
 			}
 		}
 	}
-	if active >= least || kind.Recipe.Plan == replica.PlanNodes {
+	if active >= least || kind.Mapping.Strategy == kinds.StrategyNodes {
 		return
 	}
 	slot := plan.SlotOf(gone.GetName(), owner.GetName(), owner.GetUID(), types.UID(gone.GetLabels()[apis.LabelBypasses]))
 	hash := gone.GetLabels()[apis.LabelTemplateHash]
-	switch outdated := hash != "" && hash != replica.TemplateHash(kind, owner); {
+	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && slot >= 0 && int64(slot) < least:
 		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
 	// One that became ready a moment ago may not have been so when the loop looked.
@@ -455,7 +455,7 @@ func (w *world) holdDelete(is write, kind replica.Kind, owner *unstructured.Unst
 	}
 }
 
-// takenLately says whether somebody else did something to a pod since the loop
+// takenLately reports whether somebody else did something to a pod since the loop
 // last looked at its owner.
 func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 	at, taken := w.taken[pod.GetUID()]
@@ -482,13 +482,13 @@ func writtenConditions() []string {
 
 // holdStatus: nothing changes but the fields of the status that are the loop's.
 func (w *world) holdStatus(is write) {
-	i := slices.IndexFunc(w.kinds, func(k replica.Kind) bool { return k.Resource == is.resource })
+	i := slices.IndexFunc(w.kinds, func(k kinds.Kind) bool { return k.Resource == is.resource })
 	if i < 0 || is.subresource != "status" || is.before == nil {
 		w.blame("I4: %s", is)
 		return
 	}
 	kind := w.kinds[i]
-	at := kind.Recipe.Status
+	at := kind.Mapping.Status
 	before, foreign := strangers(at, is.before)
 	after, kept := strangers(at, is.after)
 	for name, empty := range at.Empty {
@@ -514,7 +514,7 @@ func (w *world) holdStatus(is write) {
 
 // strangers are the fields of an object that are not the loop's, and the
 // conditions that are not.
-func strangers(at replica.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
+func strangers(at kinds.StatusPaths, obj *unstructured.Unstructured) (fields map[string]any, conditions []any) {
 	copied := obj.DeepCopy()
 	copied.SetResourceVersion("")
 	copied.SetManagedFields(nil)
@@ -562,7 +562,7 @@ func withoutNulls(value any) any {
 
 // amiss says what an object lacks of having what it asks for and of saying so;
 // "" is nothing. One that asks for what cannot be must say why.
-func (w *world) amiss(kind replica.Kind, namespace, name string) string {
+func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	obj := w.objects[kind.Resource][keyOf(namespace, name)]
@@ -579,7 +579,7 @@ func (w *world) amiss(kind replica.Kind, namespace, name string) string {
 	if told := w.tells(kind, obj, apis.ConditionReady); !told {
 		return name + " is not ready by its status"
 	}
-	if kind.Recipe.Plan == replica.PlanDeployment {
+	if kind.Mapping.Strategy == kinds.StrategyDeployment {
 		return w.amissDeployment(kind, obj, n)
 	}
 	slots := map[string]bool{}
@@ -604,7 +604,7 @@ func (w *world) amiss(kind replica.Kind, namespace, name string) string {
 			return fmt.Sprintf("pod %s of %s is not ready", pod.GetName(), name)
 		case slots[slot]:
 			return fmt.Sprintf("two pods of %s are in slot %s", name, slot)
-		case hash != "" && hash != replica.TemplateHash(kind, obj):
+		case hash != "" && hash != kinds.TemplateHash(kind, obj):
 			return fmt.Sprintf("pod %s of %s is made from another template", pod.GetName(), name)
 		default:
 			slots[slot] = true
@@ -614,8 +614,8 @@ func (w *world) amiss(kind replica.Kind, namespace, name string) string {
 		return fmt.Sprintf("%s has %d pods and asks for %d", name, count, n)
 	}
 	for path, want := range map[*[]string]int64{
-		&kind.Recipe.Status.Current: n, &kind.Recipe.Status.Ready: n, &kind.Recipe.Status.Updated: n,
-		&kind.Recipe.Status.ObservedGeneration: obj.GetGeneration(),
+		&kind.Mapping.Status.Current: n, &kind.Mapping.Status.Ready: n, &kind.Mapping.Status.Updated: n,
+		&kind.Mapping.Status.ObservedGeneration: obj.GetGeneration(),
 	} {
 		if len(*path) == 0 {
 			continue
@@ -627,7 +627,7 @@ func (w *world) amiss(kind replica.Kind, namespace, name string) string {
 	return ""
 }
 
-func (w *world) amissDeployment(kind replica.Kind, obj *unstructured.Unstructured, n int64) string {
+func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured, n int64) string {
 	mine := 0
 	for _, d := range w.objects[deploymentResource()] {
 		selector, _, _ := unstructured.NestedStringMap(d.Object, "spec", "selector", "matchLabels")
@@ -646,13 +646,13 @@ func (w *world) amissDeployment(kind replica.Kind, obj *unstructured.Unstructure
 	return ""
 }
 
-// tells says whether a condition of an object is true of its newest generation.
+// tells reports whether a condition of an object is true of its newest generation.
 // One that has no conditions cannot tell.
-func (w *world) tells(kind replica.Kind, obj *unstructured.Unstructured, condition string) bool {
-	if len(kind.Recipe.Status.Conditions) == 0 {
+func (w *world) tells(kind kinds.Kind, obj *unstructured.Unstructured, condition string) bool {
+	if len(kind.Mapping.Status.Conditions) == 0 {
 		return true
 	}
-	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, kind.Recipe.Status.Conditions...)
+	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, kind.Mapping.Status.Conditions...)
 	list, _ := value.([]any)
 	for _, c := range list {
 		c, _ := c.(map[string]any)
@@ -714,7 +714,7 @@ func (w *world) restartsQuietly() {
 
 // pod makes a pod of an object, with the name and the labels that the loop gives
 // to that of a slot. change may change it.
-func (w *world) pod(kind replica.Kind, owner *unstructured.Unstructured, slot plan.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot plan.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{
 			"terminationGracePeriodSeconds": int64(1), "containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
@@ -725,7 +725,7 @@ func (w *world) pod(kind replica.Kind, owner *unstructured.Unstructured, slot pl
 	pod.SetNamespace(owner.GetNamespace())
 	pod.SetName(plan.PodName(owner.GetName(), owner.GetUID(), "", slot))
 	pod.SetLabels(map[string]string{
-		apis.LabelOwner: string(owner.GetUID()), apis.LabelSlot: slot.String(), apis.LabelTemplateHash: replica.TemplateHash(kind, owner),
+		apis.LabelOwner: string(owner.GetUID()), apis.LabelSlot: slot.String(), apis.LabelTemplateHash: kinds.TemplateHash(kind, owner),
 	})
 	pod.SetOwnerReferences([]metav1.OwnerReference{reference(kind, owner)})
 	for _, change := range change {
@@ -750,7 +750,7 @@ func (w *world) letGo() {
 
 // declaration is a CRD that declares a kind.
 type declaredKind struct {
-	plan replica.Plan
+	plan kinds.Strategy
 	// nameLabel, required and noConditions: the pods carry the name; others must
 	// write .status.phase; the status has no conditions.
 	nameLabel              string
@@ -758,7 +758,7 @@ type declaredKind struct {
 }
 
 // worker is the CRD of the kind Worker, and the kind. Its schema bounds nothing.
-func (d declaredKind) worker(t *testing.T) (crd map[string]any, kind replica.Kind) {
+func (d declaredKind) worker(t *testing.T) (crd map[string]any, kind kinds.Kind) {
 	t.Helper()
 	const text = `
 apiVersion: apiextensions.k8s.io/v1
@@ -809,10 +809,10 @@ status:
 	u := &unstructured.Unstructured{Object: crd}
 	annotations := u.GetAnnotations()
 	if d.nameLabel != "" {
-		annotations[replica.AnnotationNameLabel] = d.nameLabel
+		annotations[kinds.AnnotationNameLabel] = d.nameLabel
 	}
-	if d.plan == replica.PlanDeployment {
-		annotations[replica.AnnotationDeploymentNamePath] = ".spec.deploymentName"
+	if d.plan == kinds.StrategyDeployment {
+		annotations[kinds.AnnotationDeploymentNamePath] = ".spec.deploymentName"
 	}
 	u.SetAnnotations(annotations)
 	versions, _, _ := unstructured.NestedSlice(crd, "spec", "versions")
@@ -827,7 +827,7 @@ status:
 	if err := unstructured.SetNestedSlice(crd, versions, "spec", "versions"); err != nil {
 		t.Fatal(err)
 	}
-	kind, err := replica.Declared(u)
+	kind, err := kinds.Declared(u)
 	if err != nil {
 		t.Fatal(err)
 	}

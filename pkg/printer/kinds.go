@@ -20,11 +20,11 @@ type Kind struct {
 	Found string `json:"found"`
 	// Candidates are the fields that could be meant where nothing says it.
 	Candidates []string `json:"candidates,omitempty"`
-	// MayScale says whether this user may change the count; nil: not known.
+	// MayScale reports whether this user may change the count; nil: not known.
 	MayScale *bool `json:"mayScale,omitempty"`
 	// Objects is how many there are in all namespaces; nil: not known.
 	Objects *int64 `json:"objects,omitempty"`
-	// Reconciled says whether "run-controller" can reconcile it.
+	// Reconciled reports whether "run-controller" can reconcile it.
 	Reconciled bool `json:"reconciled"`
 	// Status is what the status of its objects can tell; only of kinds that were
 	// asked for by name.

@@ -122,7 +122,7 @@ func (r Right) resource() string {
 	return s
 }
 
-// CheckRights says whether somebody may do what a verb of the program does, in
+// CheckRights reports whether somebody may do what a verb of the program does, in
 // a namespace or, if that is empty, in all. Missing are the rights that the
 // server refuses, asked says that it could be asked.
 func CheckRights(verb string, missing []Right, asked bool, user, namespace string) Check {

@@ -116,7 +116,7 @@ func newFamily(e Evidence) family {
 	return f
 }
 
-// leads says whether controller references lead from a UID to the object.
+// leads reports whether controller references lead from a UID to the object.
 func (f family) leads(from types.UID) bool {
 	for range deepest + 1 {
 		if from == f.uid {

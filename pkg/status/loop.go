@@ -60,12 +60,12 @@ func (s Scope) kinds() string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(s.Kinds))), ",")
 }
 
-// has says whether a kind (plural.group) is in the scope.
+// has reports whether a kind (plural.group) is in the scope.
 func (s Scope) has(kind string) bool {
 	return s.Declared || slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && ships(kind)
 }
 
-// ships says whether a kind is one that this program brings with it.
+// ships reports whether a kind is one that this program brings with it.
 func ships(kind string) bool {
 	_, group, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
@@ -73,7 +73,7 @@ func ships(kind string) bool {
 	}, group)
 }
 
-// Covers says whether a loop of the scope reconciles an object of a kind
+// Covers reports whether a loop of the scope reconciles an object of a kind
 // (plural.group).
 func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	if s.Namespace != "" && s.Namespace != namespace {
@@ -86,7 +86,7 @@ func (s Scope) Covers(namespace, kind string, object map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(object))
 }
 
-// Overlaps says whether two scopes may have objects in common. Two selectors
+// Overlaps reports whether two scopes may have objects in common. Two selectors
 // always may: an object can have labels for both.
 func (s Scope) Overlaps(other Scope) bool {
 	if s.Namespace != "" && other.Namespace != "" && s.Namespace != other.Namespace {

@@ -81,7 +81,7 @@ type Beside struct {
 type Word struct {
 	// Phase is a word such as "Running", Message a sentence.
 	Phase, Message string
-	// Ready says whether what the kind declares as ready holds; nil where it
+	// Ready reports whether what the kind declares as ready holds; nil where it
 	// declares nothing. Failed says that what it declares as failed does.
 	Ready  *bool
 	Failed bool

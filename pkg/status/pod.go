@@ -94,7 +94,7 @@ func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	return false
 }
 
-// sidecar says whether an init container goes on running beside the others.
+// sidecar reports whether an init container goes on running beside the others.
 func sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

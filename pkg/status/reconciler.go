@@ -72,7 +72,7 @@ func (r Reconciler) liveLoop() (LoopSeen, bool) {
 	return LoopSeen{}, false
 }
 
-// silent says whether nobody reconciles an object that a run-controller should:
+// silent reports whether nobody reconciles an object that a run-controller should:
 // none lives, and none has written the status just now.
 func (r Reconciler) silent(e Evidence) bool {
 	if _, lives := r.liveLoop(); lives || e.Object.Foreign || e.Loops == nil {

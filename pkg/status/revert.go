@@ -75,7 +75,7 @@ func reverts(e Evidence) []Revert {
 	return all
 }
 
-// scales says whether an autoscaler is the object's.
+// scales reports whether an autoscaler is the object's.
 func scales(h *autoscalingv2.HorizontalPodAutoscaler, o Object) bool {
 	target := h.Spec.ScaleTargetRef
 	gv, err := schema.ParseGroupVersion(target.APIVersion)

@@ -164,7 +164,7 @@ func Acted(before, now Evidence) bool {
 	return false
 }
 
-// judgeUnseen says whether no controller has seen the object as it is now.
+// judgeUnseen reports whether no controller has seen the object as it is now.
 func judgeUnseen(e Evidence, r Report) (ruling, bool) {
 	o, by := e.Object, r.Reconciler
 	v := ruling{verdict: NotReconciled, code: CodeGenerationNotSeen, hint: by.howToReconcile(e)}

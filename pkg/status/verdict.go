@@ -241,7 +241,7 @@ func contradiction(o Object) (metav1.Condition, bool) {
 	return metav1.Condition{}, false
 }
 
-// behind says whether pods were counted, and fewer are ready than the status
+// behind reports whether pods were counted, and fewer are ready than the status
 // says. Of what other programs count, only pods that are to be seen are compared.
 func behind(e Evidence, r Report) bool {
 	o := e.Object

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // The exit codes that the README promises.
@@ -386,7 +386,7 @@ func TestBadKubeconfig(t *testing.T) {
 // contents are the resource versions of all ImoocPods of a namespace.
 func contents(t *testing.T, namespace string) map[string]string {
 	t.Helper()
-	list, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 var (
@@ -175,7 +175,7 @@ func (c *chaos) begin() {
 
 // adopted makes pods that an earlier controller made for foo: by their reference.
 func (c *chaos) adopted(n int) {
-	kind := replica.ImoocPod()
+	kind := kinds.ImoocPod()
 	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.uid}, kind.GroupVersionKind())
 	for i := range n {
 		pod := &corev1.Pod{
@@ -213,7 +213,7 @@ func (c *chaos) comment() {
 
 // toStatus changes the status of foo as somebody else does.
 func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) {
-	foos := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(c.namespace)
+	foos := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		obj, err := foos.Get(c.t.Context(), "foo", metav1.GetOptions{})
 		if err != nil {
@@ -235,7 +235,7 @@ func (c *chaos) mustKeepTheForeignCondition() {
 	if c.foreign == nil {
 		return
 	}
-	obj, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(c.namespace).Get(c.t.Context(), "foo", metav1.GetOptions{})
+	obj, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace).Get(c.t.Context(), "foo", metav1.GetOptions{})
 	if err != nil {
 		c.t.Error(err)
 		return
@@ -259,7 +259,7 @@ func (c *chaos) start(f *faults) {
 	if !c.alone {
 		check = c.checkWith(func(int, *corev1.Pod, int32) { tally.excess.Add(1) })
 	}
-	l := startInnerWith(c.t, controller.Options{Kinds: []replica.Kind{replica.ImoocPod()}, Namespace: c.namespace, Resumed: true},
+	l := startInnerWith(c.t, controller.Options{Kinds: []kinds.Kind{kinds.ImoocPod()}, Namespace: c.namespace, Resumed: true},
 		count, f.intercept, check)
 	c.mu.Lock()
 	c.loops = append(c.loops, l)

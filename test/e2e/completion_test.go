@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // completions asks kubectl, as the script of a shell does, what could come next
@@ -121,7 +121,7 @@ func TestCompletion(t *testing.T) {
 	imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	imoocpod(t, ns, "create", "food", "--replicas", "2")
 	status := []byte(`{"status":{"readyReplicas":1,"replicas":2,"observedGeneration":1}}`)
-	if _, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), "food", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), "food", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
 	apply(t, ns, `

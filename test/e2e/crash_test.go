@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // long asks for the long scenario, as "make chaos" does.
@@ -55,7 +55,7 @@ func TestEveryCrashPoint(t *testing.T) {
 		w := watchPods(t, ns)
 		d := newDriver(t, ns, w)
 		d.create(0)
-		writes := startCrashing(d, replica.ImoocPod(), k, way, d.check())
+		writes := startCrashing(d, kinds.ImoocPod(), k, way, d.check())
 		for _, n := range steps {
 			d.scale(n)
 			w.settles(t, "foo", n)
@@ -90,13 +90,13 @@ func everyCrashPoint(t *testing.T, least int64, story func(t *testing.T, k int64
 
 // startCrashing starts a loop whose k-th write goes wrong, and a new one when it
 // dies of it. It returns the count of the writes of both.
-func startCrashing(d *driver, kind replica.Kind, k int64, way string, interceptors ...interceptor) *atomic.Int64 {
+func startCrashing(d *driver, kind kinds.Kind, k int64, way string, interceptors ...interceptor) *atomic.Int64 {
 	d.t.Helper()
 	writes := &atomic.Int64{}
 	var start func()
 	start = func() {
 		var l *innerLoop
-		l = startInnerFor(d.t, d.namespace, []replica.Kind{kind}, nil, append(slices.Clone(interceptors), crashAt(k, way, writes, func() {
+		l = startInnerFor(d.t, d.namespace, []kinds.Kind{kind}, nil, append(slices.Clone(interceptors), crashAt(k, way, writes, func() {
 			l.kill()
 			d.after(start)
 		}))...)

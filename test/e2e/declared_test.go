@@ -15,7 +15,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // crdOf is the CRD of a kind in a group, with the properties of its spec and
@@ -56,13 +56,13 @@ const (
 )
 
 // kindIn is what a CRD declares.
-func kindIn(t *testing.T, manifest string) replica.Kind {
+func kindIn(t *testing.T, manifest string) kinds.Kind {
 	t.Helper()
 	crd := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest), &crd.Object); err != nil {
 		t.Fatal(err)
 	}
-	kind, err := replica.Declared(crd)
+	kind, err := kinds.Declared(crd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestAnnotateAKind(t *testing.T) {
 	t.Parallel()
 	const group = "annotated.example.com"
 	crd := crdOf(group, "Memcached", sizeAndImage+", other: {type: string}", someCondition, "")
-	plain := replica.Kind{Resource: resourceOf("memcacheds." + group), Kind: "Memcached", ReplicasPath: []string{"spec", "size"}}
+	plain := kinds.Kind{Resource: resourceOf("memcacheds." + group), Kind: "Memcached", ReplicasPath: []string{"spec", "size"}}
 	plain.Resource.Version = "v1"
 	installKind(t, plain, crd)
 	annotate := func(annotations ...string) {
@@ -272,17 +272,17 @@ func TestShippedKindsByTheirDeclarations(t *testing.T) {
 		t.Fatal(err)
 	}
 	ns := newNamespace(t)
-	var kinds []replica.Kind
+	var declared []kinds.Kind
 	var names []string
 	for _, crd := range crds {
-		kind, err := replica.Declared(crd)
+		kind, err := kinds.Declared(crd)
 		if err != nil {
 			t.Fatal(err)
 		}
-		kinds, names = append(kinds, kind), append(names, crd.GetName())
+		declared, names = append(declared, kind), append(names, crd.GetName())
 	}
 	l := startInnerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: names}})
-	for _, kind := range kinds {
+	for _, kind := range declared {
 		spec := map[string]any{}
 		if len(kind.ReplicasPath) > 0 {
 			spec[kind.ReplicasPath[1]] = int64(2)
@@ -345,7 +345,7 @@ func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 	installKind(t, kind, crd)
 	ns := newNamespace(t)
 	asked := make(chan struct{}, 1)
-	l := startInnerWith(t, controller.Options{Namespace: ns, Kinds: []replica.Kind{replica.ImoocPod()}, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
+	l := startInnerWith(t, controller.Options{Namespace: ns, Kinds: []kinds.Kind{kinds.ImoocPod()}, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
 		func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if !strings.HasSuffix(r.URL.Path, "/gadgets") {
 				return next.RoundTrip(r)

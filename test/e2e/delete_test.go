@@ -8,13 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // setFinalizers makes an ImoocPod stay when it is deleted, or lets it go.
 func setFinalizers(t *testing.T, namespace, name, finalizers string) {
 	t.Helper()
-	_, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType,
+	_, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType,
 		fmt.Appendf(nil, `{"metadata":{"finalizers":%s}}`, finalizers), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // The tests in this file put the controller into the namespace that is meant
@@ -237,7 +237,7 @@ func peopleMay(t *testing.T, ns string) {
 	for _, role := range []string{"view", "edit"} {
 		must(t, kubectl(t, ns, "create", "rolebinding", role, "--clusterrole="+role, "--user="+role+"-"+ns))
 	}
-	for _, kind := range replica.Shipped() {
+	for _, kind := range kinds.Shipped() {
 		resource := kind.Resource.Resource
 		for right, wants := range map[string]struct{ view, edit bool }{
 			"watch " + resource:             {true, true},

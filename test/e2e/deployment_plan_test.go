@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 func patchDeployment(t *testing.T, namespace, name, patch string, subresources ...string) {
@@ -37,17 +37,17 @@ func replicasOf(deployment *unstructured.Unstructured) int64 {
 func TestDeploymentPlan(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		kind       replica.Kind
+		kind       kinds.Kind
 		spec       map[string]any
 		deployment string
 	}{
-		{replica.AppService(), map[string]any{"deploymentName": "web", "replicas": int64(2)}, "web"},
-		{replica.HelloWorld(), map[string]any{"size": int64(2)}, "foo"},
+		{kinds.AppService(), map[string]any{"deploymentName": "web", "replicas": int64(2)}, "web"},
+		{kinds.HelloWorld(), map[string]any{"size": int64(2)}, "foo"},
 	} {
 		t.Run(test.kind.Kind, func(t *testing.T) {
 			t.Parallel()
 			ns := newNamespace(t)
-			l := startInnerFor(t, ns, []replica.Kind{test.kind, replica.ImoocPod()}, nil)
+			l := startInnerFor(t, ns, []kinds.Kind{test.kind, kinds.ImoocPod()}, nil)
 			foo := newOwner(t, ns, test.kind, "foo", test.spec)
 			foo.ready("two pods")
 			deployment := foo.deployment(test.deployment)
@@ -55,14 +55,14 @@ func TestDeploymentPlan(t *testing.T) {
 				t.Fatalf("the Deployment is %s", toJSON(t, deployment.Object))
 			}
 			for _, pod := range foo.livePods() {
-				if pod.Labels[apis.LabelOwner] != string(foo.get().GetUID()) || pod.Labels[test.kind.Recipe.NameLabel] != "foo" {
+				if pod.Labels[apis.LabelOwner] != string(foo.get().GetUID()) || pod.Labels[test.kind.Mapping.NameLabel] != "foo" {
 					t.Errorf("a pod has the labels %v", pod.Labels)
 				}
 			}
 			for _, n := range []int{4, 1, 0, 2} {
 				foo.scale(n)
 				foo.ready(fmt.Sprint(n, " pods"))
-				if got := foo.count(test.kind.Recipe.Status.Available); got != n || len(foo.livePods()) != n {
+				if got := foo.count(test.kind.Mapping.Status.Available); got != n || len(foo.livePods()) != n {
 					t.Errorf("%d pods are available of %d that are there, want %d", got, len(foo.livePods()), n)
 				}
 			}
@@ -100,7 +100,7 @@ func TestDeploymentPlan(t *testing.T) {
 				})
 			})
 			foo.ready("restarted")
-			if path := test.kind.Recipe.Status.PodNames; len(path) > 0 {
+			if path := test.kind.Mapping.Status.PodNames; len(path) > 0 {
 				eventually(t, "the names of the pods are told", func() bool {
 					var names []string
 					for _, pod := range foo.livePods() {
@@ -177,8 +177,8 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 			if when == "before" {
 				once.Do(create)
 			}
-			startInnerFor(t, ns, []replica.Kind{replica.AppService()}, nil, between)
-			foo := newOwner(t, ns, replica.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
+			startInnerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil, between)
+			foo := newOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
 			eventually(t, "the condition says whose it is", func() bool {
 				c := foo.condition(apis.ConditionReplicaFailure)
 				return c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, "controlled by nobody")
@@ -192,7 +192,7 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 				t.Errorf("the Deployment of somebody else was touched: %s", toJSON(t, now.Object))
 			}
 			for _, entry := range now.GetManagedFields() {
-				if entry.Manager == replica.FieldManager {
+				if entry.Manager == kinds.FieldManager {
 					t.Error("the Deployment of somebody else has a field of ours")
 				}
 			}
@@ -220,8 +220,8 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 func TestDeploymentIsRenamed(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
-	startInnerFor(t, ns, []replica.Kind{replica.AppService()}, nil)
-	foo := newOwner(t, ns, replica.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
+	startInnerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil)
+	foo := newOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
 	foo.ready("two pods")
 	quota(t, ns, "3") // one pod more than there are
 	foo.patch(`{"spec":{"deploymentName":"api"}}`)
@@ -245,8 +245,8 @@ func TestEveryCrashPointOfADeployment(t *testing.T) {
 	everyCrashPoint(t, 5, func(t *testing.T, k int64, way string) int64 {
 		ns := newNamespace(t)
 		d := newDriver(t, ns, nil)
-		foo := newOwner(t, ns, replica.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(0)})
-		writes := startCrashing(d, replica.AppService(), k, way)
+		foo := newOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(0)})
+		writes := startCrashing(d, kinds.AppService(), k, way)
 		foo.scale(2)
 		foo.ready("two pods")
 		foo.patch(`{"spec":{"deploymentName":"api","image":"other"}}`)
@@ -264,16 +264,16 @@ func TestEveryCrashPointOfADeployment(t *testing.T) {
 
 // sprocket is a fifth kind: a declaration, and nothing in the engine knows it. No
 // other test has a kind of its name: a bare name would be either.
-func sprocket() replica.Kind {
-	return replica.Kind{
+func sprocket() kinds.Kind {
+	return kinds.Kind{
 		Resource:     schema.GroupVersionResource{Group: "fifth.example.com", Version: "v1", Resource: "sprockets"},
 		Kind:         "Sprocket",
 		Singular:     "sprocket",
 		ReplicasPath: []string{"spec", "size"},
-		Recipe: replica.Recipe{
-			Plan:         replica.PlanDeployment,
+		Mapping: kinds.Mapping{
+			Strategy:     kinds.StrategyDeployment,
 			TemplatePath: []string{"spec", "pod"},
-			Status:       replica.StatusPaths{Selector: []string{"status", "selector"}, PodNames: []string{"status", "nodes"}},
+			Status:       kinds.StatusPaths{Selector: []string{"status", "selector"}, PodNames: []string{"status", "nodes"}},
 		},
 	}
 }
@@ -313,7 +313,7 @@ func TestFifthKind(t *testing.T) {
 	t.Parallel()
 	installKind(t, sprocket(), sprocketCRD)
 	ns := newNamespace(t)
-	l := startInnerFor(t, ns, []replica.Kind{sprocket()}, nil)
+	l := startInnerFor(t, ns, []kinds.Kind{sprocket()}, nil)
 	foo := newOwner(t, ns, sprocket(), "foo", map[string]any{"size": int64(0), "pod": map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"of": "foo"}},
 		"spec":     map[string]any{"containers": []any{map[string]any{"name": "main", "image": "busybox"}}},

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Why "kubectl imoocpod scale" is meant to differ from "kubectl scale". Each
@@ -213,7 +213,7 @@ func stage() map[string][]string {
 		"deployments.apps":                    {workload("Deployment", "one", 2, "paused: true,"), workload("Deployment", "two", 1, "paused: true,")},
 		"statefulsets.apps":                   {workload("StatefulSet", "one", 0, "")},
 		"replicasets.apps":                    {workload("ReplicaSet", "one", 0, "")},
-		replica.ImoocPod().CRD():              {object("one", "spec: {replicas: 2}"), object("two", "spec: {replicas: 1}")},
+		kinds.ImoocPod().CRD():                {object("one", "spec: {replicas: 2}"), object("two", "spec: {replicas: 1}")},
 		"widgets.plain.example.com":           {custom("widgets.plain.example.com", "Widget", "one", "{replicas: 2}"), custom("widgets.plain.example.com", "Widget", "two", "{replicas: 1}")},
 		"rings.odd-name.example.com":          {custom("rings.odd-name.example.com", "Ring", "one", "{clusterSize: 2}")},
 		"statefulsets.name-clash.example.com": {custom("statefulsets.name-clash.example.com", "StatefulSet", "one", "{replicas: 2}")},
@@ -376,8 +376,8 @@ func lookAt(t *testing.T, ns string) map[string]any {
 
 func stageClient(resource, ns string) dynamic.ResourceInterface {
 	gvr := resourceOf(resource)
-	if resource == replica.ImoocPod().CRD() {
-		gvr = replica.ImoocPod().Resource
+	if resource == kinds.ImoocPod().CRD() {
+		gvr = kinds.ImoocPod().Resource
 	}
 	return cluster.dynamic.Resource(gvr).Namespace(ns)
 }

@@ -20,7 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // driver is the person at the keyboard: it creates the ImoocPod foo, scales it,
@@ -88,15 +89,15 @@ func (d *driver) create(n int32, template ...map[string]any) {
 		spec["template"] = fields
 	}
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	obj.SetGroupVersionKind(replica.ImoocPod().GroupVersionKind())
+	obj.SetGroupVersionKind(kinds.ImoocPod().GroupVersionKind())
 	obj.SetName("foo")
 	d.ask(n, "", func() (string, error) {
-		made, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(d.namespace).Create(d.t.Context(), obj, metav1.CreateOptions{})
+		made, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).Create(d.t.Context(), obj, metav1.CreateOptions{})
 		if err != nil {
 			return "", err
 		}
 		d.uid = made.GetUID()
-		return replica.TemplateHash(replica.ImoocPod(), made), nil
+		return kinds.TemplateHash(kinds.ImoocPod(), made), nil
 	})
 }
 
@@ -105,12 +106,12 @@ func (d *driver) change(image string) {
 	d.t.Helper()
 	patch := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"` + image + `"}]}}}}`)
 	d.ask(d.last().replicas, "", func() (string, error) {
-		changed, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(d.namespace).
+		changed, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).
 			Patch(d.t.Context(), "foo", types.MergePatchType, patch, metav1.PatchOptions{})
 		if err != nil {
 			return "", err
 		}
-		return replica.TemplateHash(replica.ImoocPod(), changed), nil
+		return kinds.TemplateHash(kinds.ImoocPod(), changed), nil
 	})
 }
 
@@ -123,10 +124,10 @@ func (d *driver) last() want {
 
 func (d *driver) scale(n int32) {
 	d.t.Helper()
-	objects := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(d.namespace)
+	objects := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace)
 	template := d.last().template
 	d.ask(n, template, func() (string, error) {
-		_, err := replica.SetScale(d.t.Context(), objects, "foo", n, "", nil)
+		_, err := discover.SetScale(d.t.Context(), objects, "foo", n, "", nil)
 		return template, err
 	})
 }

@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // kindStory is how one of the four kinds is used from the command line.
 type kindStory struct {
-	kind replica.Kind
+	kind kinds.Kind
 	// create are the arguments that make an object with two pods, if it has a count.
 	create string
 	// image is a merge patch that sets the image; "" where there is none to set.
@@ -26,10 +26,10 @@ type kindStory struct {
 
 func kindStories() []kindStory {
 	return []kindStory{
-		{replica.ImoocPod(), "imoocpod/foo --replicas 2 --image first", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, ""},
-		{replica.AppService(), "appservice/foo --replicas 2 --image first --set .spec.deploymentName=web", `{"spec":{"image":%q}}`, "web"},
-		{replica.HelloWorld(), "helloworld/foo --replicas 2", "", "foo"},
-		{replica.MyDaemonSet(), "mydaemonset/foo --image first", `{"spec":{"image":%q}}`, ""},
+		{kinds.ImoocPod(), "imoocpod/foo --replicas 2 --image first", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, ""},
+		{kinds.AppService(), "appservice/foo --replicas 2 --image first --set .spec.deploymentName=web", `{"spec":{"image":%q}}`, "web"},
+		{kinds.HelloWorld(), "helloworld/foo --replicas 2", "", "foo"},
+		{kinds.MyDaemonSet(), "mydaemonset/foo --image first", `{"spec":{"image":%q}}`, ""},
 	}
 }
 
@@ -54,7 +54,7 @@ func (s kindStory) run(t *testing.T) {
 	imoocpod(t, ns, append([]string{"create"}, words(s.create)...)...)
 	foo := &owner{t: t, kind: s.kind, namespace: ns, name: "foo"}
 	n := 2
-	if s.kind.Recipe.Plan == replica.PlanNodes {
+	if s.kind.Mapping.Strategy == kinds.StrategyNodes {
 		n = untaintedNodes(t)
 	}
 	has := func(n int, what string) {

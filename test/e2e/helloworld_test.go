@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // The HelloWorld of a cluster whose CRD is the tutorial's own: it has no /scale
@@ -21,7 +21,7 @@ func TestHelloWorldOfTheTutorial(t *testing.T) {
 		imoocpod(t, "", "install")
 	}()
 	startLoop(t, ns)
-	hello := &owner{t: t, kind: replica.HelloWorld(), namespace: ns, name: "hello"}
+	hello := &owner{t: t, kind: kinds.HelloWorld(), namespace: ns, name: "hello"}
 	imoocpod(t, ns, "create", "helloworld/hello", "--replicas", "2")
 	has := func(n int) {
 		t.Helper()

@@ -26,7 +26,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -145,7 +145,7 @@ func (h *hostileObjects) pods() {
 	}
 	h.pod(plan.PodName("foo", h.foo, "", plan.Slot(0)), metav1.OwnerReference{APIVersion: "v1", Kind: hostile, Name: hostile, UID: "1"})
 	pod := h.pod("bar-0", metav1.OwnerReference{
-		APIVersion: replica.ImoocPod().GroupVersionKind().GroupVersion().String(), Kind: "ImoocPod", Name: "bar", UID: bar,
+		APIVersion: kinds.ImoocPod().GroupVersionKind().GroupVersion().String(), Kind: "ImoocPod", Name: "bar", UID: bar,
 	})
 	patchPodStatus(h.t, h.namespace, pod.Name, map[string]any{
 		"phase": "Pending", "message": hostile, "reason": hostile,
@@ -172,14 +172,14 @@ func (h *hostileObjects) pods() {
 
 // owner makes an ImoocPod that wants a pod.
 func (h *hostileObjects) owner(name string) types.UID {
-	objects := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(h.namespace)
+	objects := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(h.namespace)
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"replicas": int64(1),
 		"template": map[string]any{"metadata": map[string]any{"annotations": map[string]any{"hostile": hostile}}, "spec": map[string]any{
 			"containers": []any{map[string]any{"name": "main", "image": hostile, "command": []any{hostile}}},
 		}},
 	}}}
-	obj.SetGroupVersionKind(replica.ImoocPod().GroupVersionKind())
+	obj.SetGroupVersionKind(kinds.ImoocPod().GroupVersionKind())
 	obj.SetName(name)
 	obj.SetLabels(map[string]string{"app": name})
 	obj.SetAnnotations(map[string]string{"hostile": hostile})
@@ -219,7 +219,7 @@ func (h *hostileObjects) pod(name string, controller metav1.OwnerReference) *cor
 func (h *hostileObjects) definitions() {
 	for plural, annotations := range map[string]map[string]string{
 		"hostiles": {"hostile": hostile},
-		"wrongs":   {replica.AnnotationPlan: hostile, replica.PathAnnotation: hostile},
+		"wrongs":   {kinds.AnnotationPlan: hostile, kinds.AnnotationReplicasPath: hostile},
 	} {
 		kind := strings.ToUpper(plural[:1]) + strings.TrimSuffix(plural[1:], "s")
 		count := map[string]any{"type": "integer", "description": hostile}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // interceptor stands between a loop and the server. next sends the request.
@@ -90,11 +90,11 @@ var errKilled = errors.New("the loop was killed")
 // between it and the server.
 func startInner(t *testing.T, namespace string, clk clock.PassiveClock, interceptors ...interceptor) *innerLoop {
 	t.Helper()
-	return startInnerFor(t, namespace, []replica.Kind{replica.ImoocPod()}, clk, interceptors...)
+	return startInnerFor(t, namespace, []kinds.Kind{kinds.ImoocPod()}, clk, interceptors...)
 }
 
 // startInnerFor is startInner for any kinds.
-func startInnerFor(t *testing.T, namespace string, kinds []replica.Kind, clk clock.PassiveClock, interceptors ...interceptor) *innerLoop {
+func startInnerFor(t *testing.T, namespace string, kinds []kinds.Kind, clk clock.PassiveClock, interceptors ...interceptor) *innerLoop {
 	t.Helper()
 	return startInnerWith(t, controller.Options{Kinds: kinds, Namespace: namespace, Clock: clk}, interceptors...)
 }

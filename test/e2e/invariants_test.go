@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // quietFor is how long a converged system is watched.
@@ -23,7 +23,7 @@ const quietFor = 5 * time.Second
 // patchFoo merges into the ImoocPod foo.
 func patchFoo(t *testing.T, namespace, patch string) {
 	t.Helper()
-	_, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(namespace).
+	_, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).
 		Patch(t.Context(), "foo", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)

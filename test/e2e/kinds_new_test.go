@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // removeCRD takes a CRD away when the test is over, and its objects with it.
@@ -55,7 +55,7 @@ func TestKindsNew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if declared, err := replica.Declared(stored); err != nil || !declared.Reconciled() {
+		if declared, err := kinds.Declared(stored); err != nil || !declared.Reconciled() {
 			t.Errorf("what is stored declares %+v (%v)", declared, err)
 		}
 		conditions, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // With what "kinds rbac" prints, bound as it says, a loop for a kind of one's own
@@ -20,13 +20,13 @@ func TestKindsRBAC(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		kind string
-		plan replica.Plan
+		plan kinds.Strategy
 		// unused are rights that are for what does not happen here.
 		unused []string
 	}{
-		{"Ranger", replica.PlanPods, nil},
-		{"Shop", replica.PlanDeployment, []string{"get apps/deployments", "delete apps/deployments", "create /events", "patch /events"}},
-		{"Guard", replica.PlanNodes, []string{"delete /pods", "create /events", "patch /events"}},
+		{"Ranger", kinds.StrategyPods, nil},
+		{"Shop", kinds.StrategyDeployment, []string{"get apps/deployments", "delete apps/deployments", "create /events", "patch /events"}},
+		{"Guard", kinds.StrategyNodes, []string{"delete /pods", "create /events", "patch /events"}},
 	} {
 		t.Run(string(test.plan), func(t *testing.T) {
 			t.Parallel()
@@ -40,14 +40,14 @@ func TestKindsRBAC(t *testing.T) {
 
 			object := crd + "/foo"
 			create := []string{"create", object}
-			if test.plan == replica.PlanPods {
+			if test.plan == kinds.StrategyPods {
 				quota(t, ns, "1")
 			}
-			if test.plan != replica.PlanNodes {
+			if test.plan != kinds.StrategyNodes {
 				create = append(create, "--replicas", "2")
 			}
 			imoocpod(t, ns, create...)
-			if test.plan == replica.PlanPods {
+			if test.plan == kinds.StrategyPods {
 				eventually(t, "the refusal is told of by an event, again and again", func() bool {
 					list, err := cluster.core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
 					return err == nil && len(list.Items) > 0 && list.Items[0].Count > 1
@@ -56,13 +56,13 @@ func TestKindsRBAC(t *testing.T) {
 			}
 			// For half a minute the server refuses references to a kind that is new.
 			imoocpod(t, ns, "status", object, "--wait", "--timeout", "2m")
-			if test.plan != replica.PlanDeployment {
+			if test.plan != kinds.StrategyDeployment {
 				must(t, kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
 				eventually(t, "the pods have their labels again", func() bool {
 					return must(t, kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
 				})
 			}
-			if test.plan != replica.PlanNodes {
+			if test.plan != kinds.StrategyNodes {
 				imoocpod(t, ns, "scale", object, "--replicas", "1", "--timeout", "2m")
 			}
 			if code := l.stop(); code != 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // A loop that is to reconcile some kinds, and of these some objects, leaves all
@@ -20,7 +20,7 @@ func TestKindsAndSelector(t *testing.T) {
 		apply(t, ns, fmt.Sprintf(`{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod,
 			metadata: {name: %s, labels: {team: %s}}, spec: {replicas: 2}}`, name, map[string]string{"foo": "a", "bar": "b", "baz": "a"}[name]))
 	}
-	hello := newOwner(t, ns, replica.HelloWorld(), "hello", map[string]any{"size": int64(1)})
+	hello := newOwner(t, ns, kinds.HelloWorld(), "hello", map[string]any{"size": int64(1)})
 	hello.patch(`{"metadata":{"labels":{"team":"a"}}}`)
 	converged(t, ns, "foo", 2)
 	converged(t, ns, "baz", 2)
@@ -57,11 +57,11 @@ func TestKindsAndSelector(t *testing.T) {
 // and prints it with -v; docs/reconciles.md has the numbers.
 func TestReconcileCounts(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []replica.Kind{replica.ImoocPod(), replica.AppService(), replica.HelloWorld()} {
+	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {
 		t.Run(kind.Kind, func(t *testing.T) {
 			t.Parallel()
 			ns := newNamespace(t)
-			l := startInnerFor(t, ns, []replica.Kind{kind}, nil)
+			l := startInnerFor(t, ns, []kinds.Kind{kind}, nil)
 			var looks, writes, triggers int
 			count := func(what string, limit int) {
 				nowLooks, nowWrites := converges(t, ns, l)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // nodeNames lists the nodes of the cluster, without those that a test keeps for
@@ -54,7 +54,7 @@ func (o *owner) runsOn(desired int, image string, nodes ...string) {
 			on = append(on, pod.Spec.NodeName)
 		}
 		slices.Sort(on)
-		status := o.kind.Recipe.Status
+		status := o.kind.Mapping.Status
 		return slices.Equal(on, nodes) && o.count(status.Desired) == desired && o.count(status.Current) == desired &&
 			o.count(status.Updated) == desired && o.count(status.Available) == desired
 	})
@@ -67,8 +67,8 @@ func TestNodesPlan(t *testing.T) {
 	ns := newNamespace(t)
 	watchPods(t, ns)
 	before := nodeNames(t)
-	l := startInnerFor(t, ns, []replica.Kind{replica.MyDaemonSet()}, nil)
-	foo := newOwner(t, ns, replica.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
+	l := startInnerFor(t, ns, []kinds.Kind{kinds.MyDaemonSet()}, nil)
+	foo := newOwner(t, ns, kinds.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
 	foo.runsOn(len(before), "nginx", before...)
 
 	const extra = "zz-extra"
@@ -142,8 +142,8 @@ func TestEveryCrashPointOfNodes(t *testing.T) {
 		ns := newNamespace(t)
 		w := watchPods(t, ns)
 		d := newDriver(t, ns, w)
-		foo := newOwner(t, ns, replica.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
-		writes := startCrashing(d, replica.MyDaemonSet(), k, way)
+		foo := newOwner(t, ns, kinds.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
+		writes := startCrashing(d, kinds.MyDaemonSet(), k, way)
 		foo.runsOn(len(nodes), "nginx", nodes...)
 		foo.patch(`{"spec":{"image":"other"}}`)
 		foo.runsOn(len(nodes), "other", nodes...)
@@ -162,8 +162,8 @@ func TestCacheThatIsBehindStopsNothing(t *testing.T) {
 	ns := newNamespace(t)
 	nodes := nodeNames(t)
 	slow := &faults{}
-	startInnerFor(t, ns, []replica.Kind{replica.MyDaemonSet()}, nil, holdWatch(slow, "/mydaemonsets"))
-	foo := newOwner(t, ns, replica.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
+	startInnerFor(t, ns, []kinds.Kind{kinds.MyDaemonSet()}, nil, holdWatch(slow, "/mydaemonsets"))
+	foo := newOwner(t, ns, kinds.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
 	foo.runsOn(len(nodes), "nginx", nodes...)
 	slow.hold()
 	foo.patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
@@ -186,15 +186,15 @@ func TestNodesThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
 	var allowed atomic.Bool
-	l := startInnerFor(t, ns, []replica.Kind{replica.MyDaemonSet(), replica.HelloWorld()}, nil,
+	l := startInnerFor(t, ns, []kinds.Kind{kinds.MyDaemonSet(), kinds.HelloWorld()}, nil,
 		func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if strings.HasSuffix(r.URL.Path, "/nodes") && !allowed.Load() {
 				return answer(r, http.StatusForbidden, "Forbidden", "nodes is forbidden"), nil
 			}
 			return next.RoundTrip(r)
 		})
-	foo := newOwner(t, ns, replica.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
-	bar := newOwner(t, ns, replica.HelloWorld(), "bar", map[string]any{"size": int64(1)})
+	foo := newOwner(t, ns, kinds.MyDaemonSet(), "foo", map[string]any{"image": "nginx"})
+	bar := newOwner(t, ns, kinds.HelloWorld(), "bar", map[string]any{"size": int64(1)})
 	bar.ready("although nodes may not be read")
 	eventually(t, "the loop says what it lacks", func() bool {
 		return strings.Contains(l.output(), "cannot list nodes: nodes is forbidden; not reconciled until that is possible: mydaemonsets.apps.zhongmingmao.io")

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 var namespaces atomic.Int32
@@ -48,7 +48,7 @@ func installOnce(t *testing.T) {
 	t.Helper()
 	installing.Lock()
 	defer installing.Unlock()
-	_, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).List(t.Context(), metav1.ListOptions{Limit: 1})
+	_, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).List(t.Context(), metav1.ListOptions{Limit: 1})
 	if apierrors.IsNotFound(err) {
 		imoocpod(t, "", "install")
 	}
@@ -67,7 +67,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 // getImoocPod reads an ImoocPod.
 func getImoocPod(t *testing.T, namespace, name string) *v1alpha1.ImoocPod {
 	t.Helper()
-	obj, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+	obj, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,19 +14,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // owner is an object of any kind that a loop reconciles.
 type owner struct {
 	t         *testing.T
-	kind      replica.Kind
+	kind      kinds.Kind
 	namespace string
 	name      string
 }
 
 // newOwner makes an object of a kind with a spec.
-func newOwner(t *testing.T, namespace string, kind replica.Kind, name string, spec map[string]any) *owner {
+func newOwner(t *testing.T, namespace string, kind kinds.Kind, name string, spec map[string]any) *owner {
 	t.Helper()
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	obj.SetGroupVersionKind(kind.GroupVersionKind())
@@ -154,7 +154,7 @@ func (o *owner) livePods() []corev1.Pod {
 
 // installKind installs a CRD that only some tests know, from its YAML, and
 // removes it when the test ends.
-func installKind(t *testing.T, kind replica.Kind, crd string) {
+func installKind(t *testing.T, kind kinds.Kind, crd string) {
 	t.Helper()
 	must(t, kubectl(t, "", "apply", "-f", writeFile(t, crd)))
 	t.Cleanup(func() {

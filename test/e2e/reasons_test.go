@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -276,7 +276,7 @@ func TestReasonsOfOthers(t *testing.T) {
 	if !strings.HasSuffix(r.Reason, " ago, and no controller runs for it") {
 		t.Errorf("it does not say that nobody is there: %s", r.Reason)
 	}
-	if w := r.Reconciler.Spec; w == nil || w.Manager != replica.FieldManager {
+	if w := r.Reconciler.Spec; w == nil || w.Manager != kinds.FieldManager {
 		t.Errorf("the last who changed it is %+v", w)
 	}
 

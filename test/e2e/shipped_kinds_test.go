@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // The heads of manifests of the kinds beside ImoocPod.
@@ -145,7 +145,7 @@ func TestCreateShippedKinds(t *testing.T) {
 func shippedVersions(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
-	for _, kind := range replica.Shipped()[1:] {
+	for _, kind := range kinds.Shipped()[1:] {
 		list, err := cluster.dynamic.Resource(kind.Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 const met = " condition met"
@@ -182,7 +182,7 @@ func (u *unsteadyServer) start(t *testing.T) string {
 // setReplicas sets the count of an ImoocPod as another field manager.
 func setReplicas(t *testing.T, ns, name, manager string, n int) {
 	t.Helper()
-	_, err := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), name, types.MergePatchType,
+	_, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), name, types.MergePatchType,
 		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n), metav1.PatchOptions{FieldManager: manager})
 	if err != nil {
 		t.Fatal(err)

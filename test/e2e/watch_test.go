@@ -19,7 +19,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replica"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // witness watches the pods and ImoocPods of a namespace from outside: its
@@ -53,7 +53,7 @@ func watchPods(t *testing.T, namespace string) *witness {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	objects := cluster.dynamic.Resource(replica.ImoocPod().Resource).Namespace(namespace)
+	objects := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace)
 	for _, source := range []struct {
 		lw      cache.ListerWatcher
 		example runtime.Object

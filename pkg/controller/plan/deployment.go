@@ -59,7 +59,7 @@ type Applied struct {
 	Stored map[string]any
 }
 
-// drifted says whether a Deployment lacks what its owner wants of it. What the
+// drifted reports whether a Deployment lacks what its owner wants of it. What the
 // server made of it when the same was last written is as near as it gets.
 func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	if has(d.Fields, wanted.Fields) {
@@ -69,7 +69,7 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 	return a == nil || a.UID != d.UID || !reflect.DeepEqual(a.Wanted, wanted) || !reflect.DeepEqual(a.Stored, d.Fields)
 }
 
-// has says whether all that is wanted is there; there may be more. Elements of
+// has reports whether all that is wanted is there; there may be more. Elements of
 // lists that have a name are known by it, others by their place.
 func has(there, wanted any) bool {
 	switch wanted := wanted.(type) {

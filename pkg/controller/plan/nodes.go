@@ -44,7 +44,7 @@ func perNode(v View) slots {
 	}
 }
 
-// runs says whether a node should have a pod, and whether it may keep one.
+// runs reports whether a node should have a pod, and whether it may keep one.
 func runs(spec corev1.PodSpec, node *corev1.Node) (should, may bool) {
 	if spec.NodeName != "" && spec.NodeName != node.Name {
 		return false, false

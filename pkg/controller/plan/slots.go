@@ -6,7 +6,7 @@ import "iter"
 type slots struct {
 	// count is how many there are.
 	count int32
-	// wants says whether a slot is one of them, keeps whether a pod that is in it
+	// wants reports whether a slot is one of them, keeps whether a pod that is in it
 	// may stay although it is none.
 	wants, keeps func(Slot) bool
 	// all gives them in order, lowest first.

@@ -196,7 +196,7 @@ const (
 	Outdated Why = "outdated"
 )
 
-// Writes says whether executing the plan writes anything but the status.
+// Writes reports whether executing the plan writes anything but the status.
 func (p Plan) Writes() bool {
 	return len(p.Create)+len(p.Delete)+len(p.Remove) > 0 || p.Apply != nil
 }

@@ -1,0 +1,323 @@
+package discover
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+)
+
+// Field is where the replica count of a kind lives.
+type Field struct {
+	// Scale says that the count is set through the /scale subresource.
+	Scale bool
+	// Path is the field in the object. Behind /scale of kinds that are not shipped
+	// it is known only where the CRD can be read.
+	Path *fieldpath.Path
+	// Found says how the field was found, in words for a person.
+	Found string
+}
+
+// String is the field as a person is told of it.
+func (f Field) String() string {
+	if f.Path == nil {
+		return "/scale"
+	}
+	return f.Path.String()
+}
+
+// UnknownFieldError says that nothing tells which field of an object is its
+// replica count. A guess is never written.
+type UnknownFieldError struct {
+	Kind kinds.Kind
+	// Candidates are the fields that could be meant, the likeliest first; none
+	// means that the kind has no replica count.
+	Candidates []replicafield.Candidate
+}
+
+func (e *UnknownFieldError) Error() string {
+	if len(e.Candidates) == 0 {
+		return fmt.Sprintf("%s has no replica count: it has no /scale, and no field of its spec looks like one", e.Kind.CRD())
+	}
+	return fmt.Sprintf("%s has no /scale, and nothing says which field is its replica count", e.Kind.CRD())
+}
+
+// Total is the sum of what an object has in the fields that could be its count;
+// nil where it has none.
+func (e *UnknownFieldError) Total() *int32 {
+	sum, found := int64(0), false
+	for _, c := range e.Candidates {
+		if c.Value != nil && *c.Value >= 0 && *c.Value <= math.MaxInt32 {
+			sum, found = sum+*c.Value, true
+		}
+	}
+	if !found || sum > math.MaxInt32 {
+		return nil
+	}
+	return new(kinds.Pods(sum))
+}
+
+// NoCountError says that the objects of a kind have as many pods as there are
+// nodes for them, so that nobody sets a count.
+type NoCountError struct {
+	Kind kinds.Kind
+}
+
+func (e *NoCountError) Error() string {
+	return fmt.Sprintf("%s has no replica count: it runs one pod per node", e.Kind.CRD())
+}
+
+// Finder finds the replica fields of kinds. What the server says of a kind is
+// asked once.
+type Finder struct {
+	Discovery discovery.CachedDiscoveryInterface
+	Dynamic   dynamic.Interface
+
+	crds, schemas, facts remembered
+}
+
+// remembered keeps what was asked of each kind, by its GroupVersionKind and a
+// part of it. An error is not kept.
+type remembered struct{ answers sync.Map }
+
+type question struct {
+	kind schema.GroupVersionKind
+	part string
+}
+
+func (r *remembered) ask(kind kinds.Kind, part string, ask func() (any, error)) (any, error) {
+	key := question{kind.GroupVersionKind(), part}
+	if answer, known := r.answers.Load(key); known {
+		return answer, nil
+	}
+	answer, err := ask()
+	if err == nil {
+		r.answers.Store(key, answer)
+	}
+	return answer, err
+}
+
+// Find finds the replica field of an object's kind: a path that was given, the
+// kind's own if the program ships it, /scale if it is served, the annotation of
+// its CRD. Where none of these says it, the error is an UnknownFieldError, and a
+// NoCountError where there is none to be found. That a shipped kind has /scale is
+// not asked: a CRD of somebody else's may be without.
+func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
+	if given != nil {
+		return Field{Path: given, Found: "--replicas-path"}, nil
+	}
+	if kind.Mapping.Strategy == kinds.StrategyNodes {
+		return Field{}, &NoCountError{Kind: kind}
+	}
+	if kind.Shipped() {
+		return Field{Scale: true, Path: kind.Path(), Found: "shipped"}, nil
+	}
+	served, err := f.scaleServed(kind)
+	if err != nil {
+		return Field{}, err
+	}
+	crd, err := f.crd(ctx, kind)
+	if err != nil {
+		return Field{}, err
+	}
+	if served {
+		return Field{Scale: true, Path: scalePath(crd, kind), Found: "/scale"}, nil
+	}
+	if kind.Reconciled() {
+		return Field{Path: kind.Path(), Found: "declaration of the CRD"}, nil
+	}
+	if crd != nil {
+		if word := crd.GetAnnotations()[kinds.AnnotationReplicasPath]; word != "" {
+			path, err := fieldpath.ParsePath(word)
+			if err != nil {
+				return Field{}, fmt.Errorf("annotation %s of the CRD %s: %w", kinds.AnnotationReplicasPath, kind.CRD(), err)
+			}
+			return Field{Path: &path, Found: "annotation of the CRD"}, nil
+		}
+	}
+	fields, err := f.Schema(kind)
+	if err != nil {
+		return Field{}, err
+	}
+	var content map[string]any
+	if obj != nil {
+		content = obj.Object
+	}
+	return Field{}, &UnknownFieldError{Kind: kind, Candidates: replicafield.Candidates(fields, content)}
+}
+
+// scaleServed reports whether the server serves /scale for a kind.
+func (f *Finder) scaleServed(kind kinds.Kind) (bool, error) { return f.Serves(kind, "scale") }
+
+// Serves reports whether the server serves a subresource of a kind.
+func (f *Finder) Serves(kind kinds.Kind, subresource string) (bool, error) {
+	list, err := f.Discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
+	if err != nil {
+		return false, fmt.Errorf("find out whether %s has /%s: %w", kind.CRD(), subresource, err)
+	}
+	for _, r := range list.APIResources {
+		if r.Name == kind.Resource.Resource+"/"+subresource {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Declare adds to a kind what its CRD declares of it, if this user may read that.
+// What cannot be is a DeclarationError, and leaves the kind as it is.
+func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, error) {
+	if kind.Reconciled() || kind.BuiltIn() {
+		return kind, nil
+	}
+	crd, err := f.crd(ctx, kind)
+	if err != nil || crd == nil {
+		return kind, err
+	}
+	declared, err := kinds.Declared(crd)
+	if err == nil && declared.Reconciled() {
+		kind.ReplicasPath, kind.Mapping = declared.ReplicasPath, declared.Mapping
+	}
+	return kind, err
+}
+
+// crd reads the CRD of a kind: nil for built-in kinds, and where this user may
+// not read CRDs.
+func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
+	answer, err := f.crds.ask(kind, "", func() (any, error) { return f.readCRD(ctx, kind) })
+	crd, _ := answer.(*unstructured.Unstructured)
+	return crd, err
+}
+
+func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
+	crds := f.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	crd, err := crds.Get(ctx, kind.CRD(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, nil //nolint:nilnil // there is none to be had, and that is no error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the CRD of %s: %w", kind.CRD(), err)
+	}
+	return crd, nil
+}
+
+// scalePath is the field behind /scale, where it can be known: for built-in
+// kinds it is always .spec.replicas.
+func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path {
+	word := ""
+	if crd == nil {
+		if kind.BuiltIn() {
+			word = ".spec.replicas"
+		}
+	} else if v := crdVersion(crd, kind.Resource.Version); v != nil {
+		word, _, _ = unstructured.NestedString(v, "subresources", "scale", "specReplicasPath")
+	}
+	path, err := fieldpath.ParsePath(word)
+	if err != nil {
+		return nil
+	}
+	return &path
+}
+
+// StatusFacts works out what the status of a kind's objects can tell, where the
+// count lives at a path; nil where that is not known.
+func (f *Finder) StatusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path) (kinds.StatusFacts, error) {
+	if kind.BuiltIn() {
+		return kinds.NewStatusFacts(kind, kinds.KindSource{}, count)
+	}
+	at := ""
+	if count != nil {
+		at = count.String()
+	}
+	answer, err := f.facts.ask(kind, at, func() (any, error) {
+		source, err := f.source(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		facts, err := kinds.NewStatusFacts(kind, source, count)
+		if err != nil {
+			return nil, fmt.Errorf("the CRD %s: %w", kind.CRD(), err)
+		}
+		return facts, nil
+	})
+	facts, _ := answer.(kinds.StatusFacts)
+	return facts, err
+}
+
+// source reads what the server tells of a custom kind. Who may not read its CRD
+// learns the schema from the OpenAPI document.
+func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.KindSource, error) {
+	crd, err := f.crd(ctx, kind)
+	if err != nil {
+		return kinds.KindSource{}, err
+	}
+	if crd == nil {
+		served, err := f.Serves(kind, "status")
+		if err != nil {
+			return kinds.KindSource{}, err
+		}
+		schema, err := f.Schema(kind)
+		if err != nil {
+			klog.FromContext(ctx).V(1).Info("The schema of a kind is left out", "kind", kind, "err", err)
+		}
+		return kinds.KindSource{Schema: schema, StatusServed: served}, nil
+	}
+	version := crdVersion(crd, kind.Resource.Version)
+	source := kinds.KindSource{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
+	source.StatusServed = fieldpath.Object(version, "subresources", "status") != nil
+	scale := fieldpath.Object(version, "subresources", "scale")
+	source.SpecPath, _ = scale["specReplicasPath"].(string)
+	source.StatusPath, _ = scale["statusReplicasPath"].(string)
+	source.SelectorPath, _ = scale["labelSelectorPath"].(string)
+	return source, nil
+}
+
+func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		if v, ok := v.(map[string]any); ok && v["name"] == version {
+			return v
+		}
+	}
+	return nil
+}
+
+// Schema reads the OpenAPI v3 schema of a kind, which every authenticated user
+// may.
+func (f *Finder) Schema(kind kinds.Kind) (map[string]any, error) {
+	answer, err := f.schemas.ask(kind, "", func() (any, error) { return f.readSchema(kind) })
+	schema, _ := answer.(map[string]any)
+	return schema, err
+}
+
+func (f *Finder) readSchema(kind kinds.Kind) (map[string]any, error) {
+	gv := kind.Resource.GroupVersion()
+	at := "apis/" + gv.String()
+	if gv.Group == "" {
+		at = "api/" + gv.Version
+	}
+	paths, err := f.Discovery.OpenAPIV3().Paths()
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", kind.CRD(), err)
+	}
+	group, ok := paths[at]
+	if !ok {
+		return nil, fmt.Errorf("read the schema of %s: the server has none for %s", kind.CRD(), gv)
+	}
+	data, err := group.Schema("application/json")
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", kind.CRD(), err)
+	}
+	return fieldpath.SchemaOf(data, kind.GroupVersionKind())
+}

@@ -1,0 +1,52 @@
+package discover
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// GetScale reads the /scale subresource of an object.
+func GetScale(ctx context.Context, client dynamic.ResourceInterface, name string) (*autoscalingv1.Scale, error) {
+	obj, err := client.Get(ctx, name, metav1.GetOptions{}, "scale")
+	if err != nil {
+		return nil, err
+	}
+	return toScale(obj.Object)
+}
+
+// SetScale sets the desired count through /scale, in one request. With a
+// resourceVersion it does so only if the object still has that version; the
+// server answers with a conflict otherwise.
+func SetScale(ctx context.Context, client dynamic.ResourceInterface, name string, replicas int32, resourceVersion string, dryRun []string) (*autoscalingv1.Scale, error) {
+	change := map[string]any{"spec": map[string]any{"replicas": replicas}}
+	if resourceVersion != "" {
+		change["metadata"] = map[string]any{"resourceVersion": resourceVersion}
+	}
+	patch, err := json.Marshal(change)
+	if err != nil {
+		return nil, fmt.Errorf("make the patch: %w", err)
+	}
+	obj, err := client.Patch(ctx, name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: dryRun}, "scale")
+	if err != nil {
+		return nil, err
+	}
+	return toScale(obj.Object)
+}
+
+func toScale(fields map[string]any) (*autoscalingv1.Scale, error) {
+	scale := &autoscalingv1.Scale{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, scale); err != nil {
+		return nil, fmt.Errorf("read the scale: %w", err)
+	}
+	return scale, nil
+}

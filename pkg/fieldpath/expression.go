@@ -1,0 +1,97 @@
+package fieldpath
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/client-go/util/jsonpath"
+)
+
+// Expression is a JSONPath expression with the value that is expected there, as
+// "kubectl wait --for=jsonpath" takes it.
+type Expression struct {
+	text, Path string
+	// value is nil where any value will do.
+	value *string
+}
+
+// ParseExpression reads EXPRESSION[=VALUE].
+func ParseExpression(word string) (Expression, error) {
+	path, value := cutValue(word)
+	if _, err := parseJSONPath(path); err != nil {
+		return Expression{}, err
+	}
+	if value != nil && *value == "" {
+		return Expression{}, errors.New("jsonpath has to have a value after the equal sign, as in jsonpath={.status.readyReplicas}=3")
+	}
+	return Expression{word, path, value}, nil
+}
+
+// String is the expression as it was written.
+func (e Expression) String() string { return e.text }
+
+// Holds reports whether what the expression finds in an object has the value, or
+// is there at all.
+func (e Expression) Holds(obj map[string]any) (bool, error) {
+	path, err := parseJSONPath(e.Path) // its state is of one use
+	if err != nil {
+		return false, err
+	}
+	results, err := path.FindResults(obj)
+	if err != nil {
+		return false, fmt.Errorf("find %s: %w", e.Path, err)
+	}
+	return holds(results, e.value)
+}
+
+// parseJSONPath reads a JSONPath expression as kubectl takes it where there is
+// nothing else: {.a.b}, {a.b}, .a.b or a.b. What it does not find is no error.
+func parseJSONPath(expression string) (*jsonpath.JSONPath, error) {
+	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
+	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {
+		return nil, fmt.Errorf("unexpected path string %q, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'", expression)
+	}
+	path := jsonpath.New("path").AllowMissingKeys(true)
+	if err := path.Parse("{." + inner + "}"); err != nil {
+		return nil, fmt.Errorf("read %q: %w", expression, err)
+	}
+	return path, nil
+}
+
+// cutValue cuts EXPRESSION=VALUE at the equal sign that is not one of two, as
+// in a filter. No value is nil.
+func cutValue(word string) (expression string, value *string) {
+	for i := 0; i < len(word); i++ {
+		if word[i] != '=' {
+			continue
+		}
+		if i+1 < len(word) && word[i+1] == '=' {
+			i++
+			continue
+		}
+		v := strings.Trim(word[i+1:], "'\"")
+		return word[:i], &v
+	}
+	return word, nil
+}
+
+// holds reports whether what a JSONPath expression found is the one value, or one
+// value at all.
+func holds(results [][]reflect.Value, value *string) (bool, error) {
+	switch {
+	case len(results) == 0 || len(results[0]) == 0:
+		return false, nil
+	case len(results) > 1 || len(results[0]) > 1:
+		return false, errors.New("the jsonpath expression matches more than one value")
+	case value == nil:
+		return true, nil
+	}
+	found := results[0][0].Interface()
+	switch found.(type) {
+	case map[string]any, []any:
+		return false, errors.New("the jsonpath expression leads to an object or a list, which has no value to compare")
+	}
+	return strings.TrimSpace(fmt.Sprint(found)) == strings.TrimSpace(*value), nil
+}

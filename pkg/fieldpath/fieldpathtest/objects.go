@@ -1,0 +1,49 @@
+// Package fieldpathtest makes objects for tests of field paths: from YAML, and at random.
+package fieldpathtest
+
+import (
+	"testing"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+)
+
+// Object reads YAML as the API machinery does: whole numbers are int64.
+func Object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj map[string]any
+	if err := utiljson.Unmarshal(data, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// Names draws names of fields: usual ones, empty ones, and such as need quotes.
+func Names() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.SampledFrom([]string{"replicas", "name", "", "a.b", "c/d", "~1", "~", "it's", `"`, `\`, "[0]", "é", "-", "0", "*", "…"}), rapid.StringN(1, 4, -1))
+}
+
+// Values draws values of an unstructured object, at most depth levels deep.
+func Values(depth int) *rapid.Generator[any] {
+	leaves := []*rapid.Generator[any]{
+		rapid.Int64Range(-1<<53, 1<<53).AsAny(), rapid.String().AsAny(), rapid.Bool().AsAny(), rapid.Just[any](nil),
+	}
+	if depth == 0 {
+		return rapid.OneOf(leaves...)
+	}
+	nested := rapid.Custom(func(t *rapid.T) any { return Objects(depth-1).Draw(t, "object") })
+	lists := rapid.Custom(func(t *rapid.T) any {
+		return rapid.SliceOfN(Values(depth-1), 0, 3).Draw(t, "list")
+	})
+	return rapid.OneOf(append(leaves, nested, nested, lists, lists)...)
+}
+
+// Objects draws unstructured objects, at most depth levels deep below their fields.
+func Objects(depth int) *rapid.Generator[map[string]any] {
+	return rapid.MapOfN(Names(), Values(depth), 0, 4)
+}

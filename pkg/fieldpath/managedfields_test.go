@@ -1,0 +1,61 @@
+package fieldpath
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Recorded by API servers: a field, a list whose elements have keys, and a list
+// that is managed as a whole.
+const managedObject = `
+metadata:
+  managedFields:
+  - {manager: kubectl, operation: Apply, time: "2026-01-01T10:00:00Z", fieldsV1: {"f:spec": {"f:replicas": {}, "f:sets": {'k:{"name":"hot"}': {".": {}, "f:name": {}, "f:count": {}}}}}}
+  - {manager: autoscaler, operation: Update, subresource: scale, time: "2026-01-01T10:00:02Z", fieldsV1: {"f:spec": {"f:replicas": {}}}}
+  - {manager: painter, operation: Update, time: "2026-01-01T10:00:03Z", fieldsV1: {"f:metadata": {"f:labels": {"f:replicas": {}}}, "f:spec": {"f:sets": {'k:{"name":"cold"}': {"f:count": {}}}}}}
+  - {manager: writer, operation: Update, time: "2026-01-01T10:00:04Z", fieldsV1: {"f:spec": {"f:pools": {}, "f:sets": {'k:{"name":"warm","zone":1}': {}}}}}
+  - {manager: odd, operation: Update, fieldsV1: {"f:spec": {"f:odd": {}}}}
+spec:
+  replicas: 3
+  sets: [{name: hot, count: 1}, {name: cold, count: 2}, {name: warm, zone: 1, count: 3}]
+  pools: [{name: a, size: 4}]
+  odd: 1
+  nobody: 5
+`
+
+func TestManager(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(managedObject), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string]struct {
+		manager string
+		second  int
+	}{
+		".spec.replicas":                          {"autoscaler", 2}, // the last of two
+		`.spec.sets[?(@.name=="hot")].count`:      {"kubectl", 0},
+		".spec.sets[1].count":                     {"painter", 3},
+		`.spec.sets[?(@.name=="warm")].count`:     {"writer", 4}, // all of the element
+		`.spec.pools[?(@.name=="a")].size`:        {"writer", 4}, // all of the list
+		".spec.odd":                               {"odd", -1},
+		".spec.nobody":                            {"", -1},
+		".spec.absent":                            {"", -1},
+		`.spec.sets[?(@.name=="lukewarm")].count`: {"", -1},
+	} {
+		path, err := ParsePath(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Time{}
+		if want.second >= 0 {
+			at = time.Date(2026, 1, 1, 10, 0, want.second, 0, time.UTC)
+		}
+		if manager, since := path.Manager(obj); manager != want.manager || !since.Equal(at) {
+			t.Errorf("%s was set by %q at %s, want %q at %s", word, manager, since, want.manager, at)
+		}
+	}
+}

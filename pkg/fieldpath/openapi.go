@@ -1,0 +1,68 @@
+package fieldpath
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// partsKey is where SchemaOf puts the schemas that others refer to.
+const partsKey = "components"
+
+// Resolve follows a reference to the schema of a part; with a default beside
+// it, the server wraps it into allOf.
+func Resolve(root, schema map[string]any) map[string]any {
+	ref, _ := schema["$ref"].(string)
+	if all, _ := schema["allOf"].([]any); ref == "" && len(all) == 1 {
+		only, _ := all[0].(map[string]any)
+		ref, _ = only["$ref"].(string)
+	}
+	if ref == "" {
+		return schema
+	}
+	parts, _ := root[partsKey].(map[string]any)
+	part, _ := parts[strings.TrimPrefix(ref, "#/components/schemas/")].(map[string]any)
+	return part
+}
+
+// SchemaOf picks the schema of a kind out of an OpenAPI v3 document. The kinds
+// that a schema is of are in its extension x-kubernetes-group-version-kind.
+func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, error) {
+	var doc struct {
+		Components struct {
+			Schemas map[string]json.RawMessage `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(document, &doc); err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, err)
+	}
+	for _, raw := range doc.Components.Schemas {
+		var head struct {
+			Kinds []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+		}
+		// Other extensions of the name may have another form; they are not it.
+		if json.Unmarshal(raw, &head) != nil || len(head.Kinds) != 1 || head.Kinds[0] != kind {
+			continue
+		}
+		var found map[string]any
+		if err := json.Unmarshal(raw, &found); err != nil {
+			return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, err)
+		}
+		// Built-in kinds refer to the schemas of their parts.
+		parts := map[string]any{}
+		for name, raw := range doc.Components.Schemas {
+			var part map[string]any
+			if json.Unmarshal(raw, &part) == nil {
+				parts[name] = part
+			}
+		}
+		found[partsKey] = parts
+		return found, nil
+	}
+	return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, errNoSchema)
+}
+
+var errNoSchema = errors.New("the server's OpenAPI document does not describe it")

@@ -1,0 +1,48 @@
+package fieldpath
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestSchemaOf(t *testing.T) {
+	t.Parallel()
+	lamp := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Lamp"}
+	const document = `{"components":{"schemas":{
+  "odd":{"x-kubernetes-group-version-kind":"something else"},
+  "none":{"type":"object"},
+  "shared":{"description":"shared","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"Lamp"},{"group":"","version":"v1","kind":"DeleteOptions"}]},
+  "older":{"description":"older","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1beta1","kind":"Lamp"}]},
+  "list":{"description":"list","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"LampList"}]},
+  "lamp":{"description":"it","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"Lamp"}]}}}}`
+	found, err := SchemaOf([]byte(document), lamp)
+	if err != nil || found["description"] != "it" {
+		t.Errorf("got %v, %v", found, err)
+	}
+	if _, err := SchemaOf([]byte(document), schema.GroupVersionKind{Version: "v1", Kind: "Lamp"}); !errors.Is(err, errNoSchema) {
+		t.Errorf("a kind that is not there: %v", err)
+	}
+	if _, err := SchemaOf([]byte("<html>"), lamp); err == nil {
+		t.Error("what is no JSON was read")
+	}
+}
+
+// A built-in kind refers to the schemas of its parts, some of them wrapped.
+func TestTypedThroughReferences(t *testing.T) {
+	t.Parallel()
+	const document = `{"components":{"schemas":{
+  "web":{"properties":{"spec":{"allOf":[{"$ref":"#/components/schemas/spec"}],"default":{}}},"x-kubernetes-group-version-kind":[{"group":"apps","version":"v1","kind":"Web"}]},
+  "spec":{"properties":{"selector":{"$ref":"#/components/schemas/selector"},"gone":{"$ref":"#/components/schemas/none"}}},
+  "selector":{"properties":{"matchLabels":{"type":"object","additionalProperties":{"type":"string"}}}}}}}`
+	found, err := SchemaOf([]byte(document), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]any{".spec.selector.matchLabels.version": "1", ".spec.gone.a": int64(1)} {
+		if got, err := parse(t, path).Typed(found, "1"); err != nil || got != want {
+			t.Errorf("%s: got %#v, %v; want %#v", path, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package fieldpath
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// ParsePath reads a path as people write it: .spec.replicas, spec.replicas,
+// $.spec.replicas or {.spec.replicas}, with names that hold other characters as
+// ['a.b'], ["a.b"] or a\.b, and with [0] or [?(@.name=="hot")] for one element
+// of a list; several keys are joined by &&. In quotes a backslash takes the next
+// character as it is.
+//
+// It is an error if the path is empty or not under .spec, where Kubernetes keeps
+// what is desired, and if it could mean several places by what it says: with
+// wildcards, slices, unions, recursive descent, or filters that do not compare
+// keys by ==.
+func ParsePath(s string) (Path, error) {
+	p, err := parsePath(s)
+	if err != nil {
+		return Path{}, fmt.Errorf("path %q: %w", s, err)
+	}
+	return p, nil
+}
+
+func parsePath(s string) (Path, error) {
+	p, err := ParseSteps(s)
+	if err != nil {
+		return Path{}, err
+	}
+	steps := p.Steps
+	switch {
+	case steps[0].Kind != Field || steps[0].Name != "spec":
+		return Path{}, fmt.Errorf("%s is outside .spec, and only there is a count to be changed", Path{steps[:1]})
+	case len(steps) == 1:
+		return Path{}, errors.New("it is all of .spec; name the field in it that holds the count")
+	case steps[len(steps)-1].Kind == Selection:
+		return Path{}, errors.New("it ends with an element of a list; name the field in it that holds the count")
+	}
+	return p, nil
+}
+
+// ParseSteps is parsePath for any place in an object.
+func ParseSteps(s string) (Path, error) {
+	if !utf8.ValidString(s) {
+		return Path{}, errors.New("it is not UTF-8")
+	}
+	s = strings.TrimSpace(s)
+	if inner, opened := strings.CutPrefix(s, "{"); opened {
+		inner, closed := strings.CutSuffix(inner, "}")
+		if !closed {
+			return Path{}, errors.New("there is no } for the {")
+		}
+		s = strings.TrimSpace(inner)
+	}
+	s = strings.TrimPrefix(s, "$")
+	if s == "" || s == "." {
+		return Path{}, errors.New("it is empty; a path reads like .spec.replicas")
+	}
+	r := reader{rest: s}
+	var steps []Step
+	for r.rest != "" {
+		next, err := r.step(len(steps) == 0)
+		if err != nil {
+			return Path{}, err
+		}
+		steps = append(steps, next)
+	}
+	return Path{steps}, nil
+}
+
+var (
+	errWildcard = errors.New("a wildcard can mean several places; name the field, or select one element by a key")
+	errDescent  = errors.New("recursive descent (..) can mean several places; name the fields on the way")
+	errSeveral  = errors.New("a slice or union means several places; give one index, or select one element by a key")
+	errNegative = errors.New("an index counts from 0; select the element by a key instead")
+	errFunction = errors.New("functions and scripts are not taken; a path only names fields and elements")
+	errFilter   = errors.New(`a filter compares keys of an element with values by ==, as in [?(@.name=="hot")], joined by &&`)
+)
+
+// reader reads a path from its front.
+type reader struct{ rest string }
+
+// take removes the prefix and says whether it was there.
+func (r *reader) take(prefix string) bool {
+	rest, had := strings.CutPrefix(r.rest, prefix)
+	r.rest = rest
+	return had
+}
+
+func (r *reader) spaces() { r.rest = strings.TrimLeft(r.rest, " \t") }
+
+// unexpected is an error that shows what is left.
+func (r *reader) unexpected(want string) error {
+	switch {
+	case r.rest == "":
+		return fmt.Errorf("%s is missing at the end", want)
+	case r.rest[0] == '(':
+		return errFunction
+	}
+	return fmt.Errorf("%s is missing before %q", want, r.rest)
+}
+
+func (r *reader) step(first bool) (Step, error) {
+	if r.take("[") {
+		return r.bracket()
+	}
+	if !r.take(".") && !first {
+		return Step{}, r.unexpected(". or [")
+	}
+	switch {
+	case r.take("."):
+		return Step{}, errDescent
+	case r.take("*"):
+		return Step{}, errWildcard
+	}
+	name, err := r.name()
+	return Step{Kind: Field, Name: name}, err
+}
+
+// bracket reads what follows a [, and the ].
+func (r *reader) bracket() (Step, error) {
+	r.spaces()
+	s, err := r.inBracket()
+	if err != nil {
+		return Step{}, err
+	}
+	r.spaces()
+	switch {
+	case r.take("]"):
+		return s, nil
+	case s.Kind == Selection:
+		return Step{}, errFilter
+	case r.take(","), r.take(":"):
+		return Step{}, errSeveral
+	}
+	return Step{}, r.unexpected("]")
+}
+
+func (r *reader) inBracket() (Step, error) {
+	switch {
+	case r.take("*"):
+		return Step{}, errWildcard
+	case r.take(":"):
+		return Step{}, errSeveral
+	case r.take("-"):
+		return Step{}, errNegative
+	case r.take("?"):
+		where, err := r.filter()
+		return Step{Kind: Selection, Where: where}, err
+	case strings.HasPrefix(r.rest, "'"), strings.HasPrefix(r.rest, `"`):
+		name, err := r.quoted()
+		return Step{Kind: Field, Name: name}, err
+	}
+	digits := r.while(func(c rune) bool { return c >= '0' && c <= '9' })
+	if digits == "" {
+		return Step{}, r.unexpected("an index, a name in quotes or a filter")
+	}
+	index, err := strconv.ParseInt(digits, 10, 32) // no list is longer
+	if err != nil {
+		return Step{}, fmt.Errorf("the index %s is too high", digits)
+	}
+	return Step{Kind: Element, Index: int(index)}, nil
+}
+
+// while takes the runes for which ok holds.
+func (r *reader) while(ok func(rune) bool) string {
+	end := strings.IndexFunc(r.rest, func(c rune) bool { return !ok(c) })
+	if end < 0 {
+		end = len(r.rest)
+	}
+	taken := r.rest[:end]
+	r.rest = r.rest[end:]
+	return taken
+}
+
+// name reads a name without quotes, as kubectl's JSONPath does: up to a
+// character that means something, with a backslash before one that does not.
+func (r *reader) name() (string, error) {
+	var b strings.Builder
+	for {
+		b.WriteString(r.while(func(c rune) bool { return !strings.ContainsRune(" \t\r\n.,:;[](){}$@*?'\"\\=!<>&|", c) }))
+		if !r.take(`\`) {
+			break
+		}
+		c, size := utf8.DecodeRuneInString(r.rest)
+		if size == 0 {
+			return "", errors.New("there is nothing after the last backslash")
+		}
+		b.WriteRune(c)
+		r.rest = r.rest[size:]
+	}
+	if b.Len() == 0 {
+		return "", r.unexpected("the name of a field")
+	}
+	if strings.HasPrefix(r.rest, "(") {
+		return "", errFunction
+	}
+	return b.String(), nil
+}
+
+// quoted reads a string in single or double quotes.
+func (r *reader) quoted() (string, error) {
+	mark := rune(r.rest[0])
+	var b strings.Builder
+	escaped := false
+	for i, c := range r.rest[1:] {
+		switch {
+		case escaped:
+			b.WriteRune(c)
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == mark:
+			r.rest = r.rest[1+i+1:]
+			return b.String(), nil
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return "", fmt.Errorf("the quote of %s is not closed", r.rest)
+}
+
+// filter reads what follows the ? of a filter, up to the ].
+func (r *reader) filter() ([]Comparison, error) {
+	r.spaces()
+	inParentheses := r.take("(")
+	var all []Comparison
+	for {
+		c, err := r.comparison()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+		if !r.take("&&") {
+			break
+		}
+	}
+	if inParentheses && !r.take(")") {
+		return nil, errFilter
+	}
+	return all, nil
+}
+
+func (r *reader) comparison() (c Comparison, err error) {
+	r.spaces()
+	if !r.take("@") {
+		return c, errFilter
+	}
+	for strings.HasPrefix(r.rest, ".") || strings.HasPrefix(r.rest, "[") {
+		s, err := r.step(false)
+		if err != nil {
+			return c, err
+		}
+		if s.Kind != Field {
+			return c, errFilter
+		}
+		c.Key = append(c.Key, s.Name)
+	}
+	r.spaces()
+	if len(c.Key) == 0 || !r.take("==") {
+		return c, errFilter
+	}
+	r.spaces()
+	if c.Value, err = r.literal(); err != nil {
+		return c, err
+	}
+	r.spaces()
+	return c, nil
+}
+
+// literal reads a string in quotes, an integer or a boolean.
+func (r *reader) literal() (any, error) {
+	if strings.HasPrefix(r.rest, "'") || strings.HasPrefix(r.rest, `"`) {
+		return r.quoted()
+	}
+	word := r.while(plain)
+	if word == "true" || word == "false" {
+		return word == "true", nil
+	}
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("a key is compared with a string in quotes, an integer, true or false, not with %q", word)
+	}
+	return n, nil
+}

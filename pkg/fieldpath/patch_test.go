@@ -1,0 +1,217 @@
+package fieldpath
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+)
+
+func TestPatch(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		".spec.replicas":                      `{"op":"replace","path":"/spec/replicas","value":9}`,
+		".spec.whole":                         `{"op":"replace","path":"/spec/whole","value":9}`,
+		`.spec.a\.b.c/d~e`:                    `{"op":"replace","path":"/spec/a.b/c~1d~0e","value":9}`,
+		".spec.counts[1]":                     `{"op":"replace","path":"/spec/counts/1","value":9}`,
+		`.spec.sets[?(@.name=="cold")].count`: `{"op":"replace","path":"/spec/sets/2/count","value":9}`,
+		`.spec.sets[?(@.name=="warm")].count`: `{"op":"add","path":"/spec/sets/1/count","value":9}`,
+		`.spec.sets[?(@.name=="warm")].a.b`:   `{"op":"add","path":"/spec/sets/1/a","value":{"b":9}}`,
+		".spec.absent":                        `{"op":"add","path":"/spec/absent","value":9}`,
+		".spec.absent.deep.replicas":          `{"op":"add","path":"/spec/absent","value":{"deep":{"replicas":9}}}`,
+		".spec.nothing":                       `{"op":"replace","path":"/spec/nothing","value":9}`,
+		".spec.nothing.replicas":              `{"op":"replace","path":"/spec/nothing","value":{"replicas":9}}`,
+	} {
+		patch, err := parse(t, path).Patch(fieldpathtest.Object(t, cluster), 9)
+		want := `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},` + want + "]"
+		if err != nil || string(patch) != want {
+			t.Errorf("the patch for %s is\n%s, %v, want\n%s", path, patch, err, want)
+		}
+	}
+	patch, err := parse(t, ".spec.gateway.replicas").Patch(fieldpathtest.Object(t, `metadata: {resourceVersion: "1"}`), 0)
+	if want := `{"op":"add","path":"/spec","value":{"gateway":{"replicas":0}}}]`; err != nil || !strings.HasSuffix(string(patch), want) {
+		t.Errorf("without a spec the patch is %s, %v, want %s", patch, err, want)
+	}
+}
+
+func TestPatchRefuses(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		".spec.counts[2]":                     ".spec.counts[2] is not there: an element of a list is changed and never added",
+		".spec.empty[0].count":                ".spec.empty[0] is not there",
+		`.spec.sets[?(@.name=="none")].count`: `.spec.sets[?(@.name=="none")] is not there`,
+		".spec.absent.sets[0].count":          ".spec.absent.sets[0] is not there",
+		".spec.nothing[0].count":              ".spec.nothing[0] is not there",
+		`.spec.sets[?(@.name=="twin")].count`: "matches 2 places",
+		".spec.sets.count":                    "is a list",
+		".spec.text":                          `the string "3", not an integer`,
+		".spec.sets[0]":                       "an object, not an integer",
+	} {
+		if patch, err := parse(t, path).Patch(fieldpathtest.Object(t, cluster), 9); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the patch for %s is %s, %v, want %q", path, patch, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"spec: {replicas: 1}":                              "no resourceVersion",
+		"{metadata: {resourceVersion: 7}, spec: {}}":       "read the version",
+		`{metadata: {resourceVersion: ""}, spec: {a: 1}}`:  "no resourceVersion",
+		`{metadata: {resourceVersion: "7"}, spec: "what"}`: `.spec is the string "what", not an object`,
+	} {
+		if patch, err := parse(t, ".spec.replicas").Patch(fieldpathtest.Object(t, text), 9); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the patch for %s is %s, %v, want %q", text, patch, err, want)
+		}
+	}
+	if patch, err := parse(t, ".spec.replicas").Patch(nil, 9); err == nil {
+		t.Errorf("the patch for nothing is %s", patch)
+	}
+}
+
+// apply does what the server does with a patch.
+func apply(patch []byte, obj map[string]any) (map[string]any, error) {
+	before, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	after, err := decoded.Apply(before)
+	if err != nil {
+		return nil, err
+	}
+	var got map[string]any
+	return got, utiljson.Unmarshal(after, &got)
+}
+
+// descend makes a way from the value, which it may change, to a place for an
+// integer: at random through the fields and elements that there are, and beyond
+// them through fields that are not there.
+func descend(t *rapid.T, value any, steps []Step) []Step {
+	more := func() bool { return len(steps) < 2 || rapid.Bool().Draw(t, "more") }
+	switch v := value.(type) {
+	case map[string]any:
+		name := fieldpathtest.Names().Draw(t, "field")
+		if len(v) > 0 && rapid.IntRange(0, 3).Draw(t, "existing") > 0 {
+			name = rapid.SampledFrom(slices.Sorted(maps.Keys(v))).Draw(t, "existing field")
+		}
+		steps = append(steps, Step{Name: name})
+		if child, is := v[name]; is && container(child) {
+			return descend(t, child, steps)
+		} else if is && child != nil || !more() {
+			delete(v, name)
+			if rapid.Bool().Draw(t, "present") {
+				v[name] = rapid.Int64Range(0, 100).Draw(t, "before")
+			}
+			return steps
+		}
+		return descend(t, nil, steps)
+	case []any:
+		if len(v) == 0 {
+			return append(steps, Step{Kind: Element}) // is refused
+		}
+		i := rapid.IntRange(0, len(v)-1).Draw(t, "element")
+		fields, is := v[i].(map[string]any)
+		if !is {
+			if container(v[i]) {
+				return descend(t, v[i], append(steps, Step{Kind: Element, Index: i}))
+			}
+			v[i] = rapid.Int64Range(0, 100).Draw(t, "before")
+			return append(steps, Step{Kind: Element, Index: i})
+		}
+		next := Step{Kind: Element, Index: i}
+		if rapid.Bool().Draw(t, "by key") {
+			key := fieldpathtest.Names().Draw(t, "key")
+			fields[key] = fmt.Sprintf("unique %s %d", rapid.String().Draw(t, "value"), i)
+			next = Step{Kind: Selection, Where: []Comparison{{[]string{key}, fields[key]}}}
+		}
+		return descend(t, fields, append(steps, next))
+	}
+	steps = append(steps, Step{Name: fieldpathtest.Names().Draw(t, "new field")})
+	if more() {
+		return descend(t, nil, steps)
+	}
+	return steps
+}
+
+func container(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// A patch changes the value at its path and nothing else, whatever the object
+// and the path; and the path reads the same after it was printed.
+func TestPatchChangesThatValueAndNothingElse(t *testing.T) {
+	t.Parallel()
+	patched := 0
+	rapid.Check(t, func(t *rapid.T) {
+		obj := fieldpathtest.Objects(1).Draw(t, "object")
+		obj["metadata"] = map[string]any{"resourceVersion": rapid.StringMatching(`[0-9]{1,9}`).Draw(t, "version")}
+		spec := fieldpathtest.Objects(4).Draw(t, "spec")
+		obj["spec"] = spec
+		steps := descend(t, spec, []Step{{Name: "spec"}})
+		p, err := ParsePath(Path{steps}.String())
+		if err != nil || !reflect.DeepEqual(p.Steps, steps) {
+			t.Fatalf("%s reads as %s, %v", Path{steps}, p, err)
+		}
+		n := rapid.Int64Range(-1<<53, 1<<53).Draw(t, "count")
+		before := runtime.DeepCopyJSON(obj)
+		patch, err := p.Patch(obj, n)
+		if !reflect.DeepEqual(obj, before) {
+			t.Fatalf("making the patch changed the object from\n%v to\n%v", before, obj)
+		}
+		if err != nil {
+			return
+		}
+		patched++
+		got, err := apply(patch, obj)
+		if err != nil {
+			t.Fatalf("%s does not apply: %v", patch, err)
+		}
+		if is, found, err := p.Get(got); err != nil || !found || is != n {
+			t.Fatalf("%s is %d, %t, %v after %s, want %d", p, is, found, err, patch, n)
+		}
+		assign(before, steps, n)
+		if !reflect.DeepEqual(got, before) {
+			t.Fatalf("%s for %s gives\n%v, want\n%v", patch, p, got, before)
+		}
+	})
+	if patched == 0 {
+		t.Error("there was no patch")
+	}
+}
+
+// set is what a patch is to do, done without one.
+func assign(value any, steps []Step, n int64) any {
+	if len(steps) == 0 {
+		return n
+	}
+	s := steps[0]
+	switch v := value.(type) {
+	case map[string]any:
+		v[s.Name] = assign(v[s.Name], steps[1:], n)
+	case []any:
+		for i, e := range v {
+			fields, _ := e.(map[string]any)
+			if s.Kind == Element && i == s.Index || s.Kind == Selection && fields[s.Where[0].Key[0]] == s.Where[0].Value {
+				v[i] = assign(e, steps[1:], n)
+			}
+		}
+	case nil:
+		return assign(map[string]any{}, steps, n)
+	}
+	return value
+}

@@ -1,0 +1,246 @@
+// Package fieldpath is the path to one field of an object: it is parsed, located,
+// read, set, turned into a patch, and looked up in managed fields.
+package fieldpath
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Path is a JSONPath to one integer under an object's .spec. It goes through
+// fields (.size, ["a.b"]), through one element of a list by its index ([0]) and
+// through one element by its keys ([?(@.name=="hot")]), and through nothing
+// that could mean several places: a count is written to one of them.
+//
+// The grammar is this package's own: client-go's JSONPath returns values, not
+// places, and other libraries do not take kubectl's escapes and names with
+// dashes, which are what people type.
+type Path struct {
+	Steps []Step
+}
+
+// StepKind says what a step of a path goes through.
+type StepKind int
+
+const (
+	Field     StepKind = iota // an object's field, by its name
+	Element                   // a list's element, by its index
+	Selection                 // a list's element, by the values of its keys
+)
+
+// Step is one step of a path.
+type Step struct {
+	Kind  StepKind
+	Name  string       // of the field
+	Index int          // of the element
+	Where []Comparison // what the selected element has; all of it
+}
+
+// Comparison is a key of an element and its value: a string, int64 or bool.
+type Comparison struct {
+	Key   []string
+	Value any
+}
+
+// Place is where something is in an object: names of fields (string) and
+// indexes of elements (int).
+type Place []any
+
+// String is the path in the form that ParsePath reads: names that are not plain
+// in brackets and double quotes, so that all of it fits into a shell's single
+// quotes.
+func (p Path) String() string {
+	var b strings.Builder
+	for _, s := range p.Steps {
+		switch s.Kind {
+		case Field:
+			writeName(&b, s.Name)
+		case Element:
+			fmt.Fprintf(&b, "[%d]", s.Index)
+		case Selection:
+			b.WriteString("[?(")
+			for i, c := range s.Where {
+				if i > 0 {
+					b.WriteString(" && ")
+				}
+				b.WriteByte('@')
+				for _, name := range c.Key {
+					writeName(&b, name)
+				}
+				b.WriteString("==")
+				if text, is := c.Value.(string); is {
+					b.WriteString(quote(text))
+				} else {
+					fmt.Fprint(&b, c.Value)
+				}
+			}
+			b.WriteString(")]")
+		}
+	}
+	return b.String()
+}
+
+func writeName(b *strings.Builder, name string) {
+	if name != "" && strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0 {
+		b.WriteString("." + name)
+		return
+	}
+	b.WriteString("[" + quote(name) + "]")
+}
+
+// plain says that a rune needs no quotes anywhere.
+func plain(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
+}
+
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// Locate follows the path into an object as far as it goes, and returns where
+// that is, what is there and how many steps it took. It is an error if a step
+// finds several places, or a value that has no such places in it.
+func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err error) {
+	value = obj
+	for i, s := range p.Steps {
+		if value == nil {
+			break // null is as good as absent
+		}
+		if err := s.fits(value, Path{p.Steps[:i]}); err != nil {
+			return nil, nil, 0, err
+		}
+		keys := s.find(value)
+		if len(keys) > 1 {
+			return nil, nil, 0, fmt.Errorf("%s matches %d places: select one by a key that only it has", Path{p.Steps[:i+1]}, len(keys))
+		}
+		if len(keys) == 0 {
+			break
+		}
+		at, taken = append(at, keys[0]), i+1
+		value = inside(value, keys[0])
+	}
+	return at, value, taken, nil
+}
+
+// inside is what a value holds under a name or an index that find gave.
+func inside(value, key any) any {
+	switch container := value.(type) {
+	case map[string]any:
+		if name, ok := key.(string); ok {
+			return container[name]
+		}
+	case []any:
+		if i, ok := key.(int); ok {
+			return container[i]
+		}
+	}
+	return nil
+}
+
+// find returns the names or indexes in a value that the step goes through.
+func (s Step) find(value any) Place {
+	var found Place
+	switch value := value.(type) {
+	case map[string]any:
+		if _, there := value[s.Name]; there {
+			found = append(found, s.Name)
+		}
+	case []any:
+		for i, e := range value {
+			if (s.Kind == Element && i == s.Index) || (s.Kind == Selection && s.selects(e)) {
+				found = append(found, i)
+			}
+		}
+	}
+	return found
+}
+
+// selects reports whether an element of a list has the keys of the step.
+func (s Step) selects(e any) bool {
+	for _, c := range s.Where {
+		value := e
+		for _, name := range c.Key {
+			fields, _ := value.(map[string]any)
+			value = fields[name]
+		}
+		if n, is := Integer(value); is {
+			value = n
+		}
+		if value != c.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// fits reports whether the value at the path so far can have what the step goes
+// through. An object is no list to the filter: only the elements of a list are
+// told apart by their keys.
+func (s Step) fits(value any, at Path) error {
+	_, isObject := value.(map[string]any)
+	_, isList := value.([]any)
+	switch {
+	case s.Kind == Field && isList:
+		return fmt.Errorf(`%s is a list: select one of its elements by a key, as in %[1]s[?(@.name=="…")]`, at)
+	case s.Kind == Field && !isObject:
+		return fmt.Errorf("%s is %s, not an object", at, describe(value))
+	case s.Kind != Field && !isList:
+		return fmt.Errorf("%s is %s, not a list", at, describe(value))
+	}
+	return nil
+}
+
+// Get reads the integer at the path. It is not found where the object has
+// nothing there, or null. It is an error if the path matches several places, if
+// it goes through a value of the wrong type, and if the value is no integer.
+func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
+	_, value, taken, err := p.Locate(obj)
+	if err != nil {
+		return 0, false, err
+	}
+	if taken < len(p.Steps) || value == nil {
+		return 0, false, nil
+	}
+	n, is := Integer(value)
+	if !is {
+		return 0, false, p.notInteger(value)
+	}
+	return n, true, nil
+}
+
+func (p Path) notInteger(value any) error {
+	return fmt.Errorf("%s is %s, not an integer", p, describe(value))
+}
+
+// Integer is the value of a number as it occurs in an unstructured object: an
+// int64, or a float64 that has no fraction.
+func Integer(value any) (int64, bool) {
+	switch n := value.(type) {
+	case int64:
+		return n, true
+	case float64:
+		// The highest float64 below 2^63 and the lowest int64 itself are exact.
+		if n == math.Trunc(n) && n >= math.MinInt64 && n < math.MaxInt64 {
+			return int64(n), true
+		}
+	}
+	return 0, false
+}
+
+// describe says what a value is.
+func describe(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return fmt.Sprintf("the string %q", v)
+	case bool:
+		return fmt.Sprintf("the boolean %t", v)
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	}
+	return fmt.Sprint(value)
+}

@@ -1,0 +1,181 @@
+package fieldpath
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// Set sets the value at the path in an object that is being made. What is
+// absent on the way is made too: objects, an element at the end of a list, and
+// an element with the keys that the path selects by.
+func (p Path) Set(obj map[string]any, value any) error {
+	_, err := set(obj, p.Steps, value)
+	if err != nil {
+		return fmt.Errorf("set %s: %w", p, err)
+	}
+	return nil
+}
+
+// set returns the container with the value in it; a list may have grown.
+func set(container any, steps []Step, value any) (any, error) {
+	if len(steps) == 0 {
+		return value, nil
+	}
+	s, rest := steps[0], steps[1:]
+	if s.Kind == Field {
+		fields, err := as[map[string]any](container, "an object")
+		if err != nil {
+			return nil, err
+		}
+		if fields == nil {
+			fields = map[string]any{}
+		}
+		fields[s.Name], err = set(fields[s.Name], rest, value)
+		return fields, err
+	}
+	list, err := as[[]any](container, "a list")
+	if err != nil {
+		return nil, err
+	}
+	at, list, err := s.place(list)
+	if err != nil {
+		return nil, err
+	}
+	list[at], err = set(list[at], rest, value)
+	return list, err
+}
+
+// as is the container as what the path takes it for; nothing can be anything.
+func as[T any](container any, what string) (T, error) {
+	var none T
+	if container == nil {
+		return none, nil
+	}
+	t, ok := container.(T)
+	if !ok {
+		return none, fmt.Errorf("%s is not %s", describe(container), what)
+	}
+	return t, nil
+}
+
+// place finds the element of a list that a step means, and adds it where there
+// is none.
+func (s Step) place(list []any) (int, []any, error) {
+	if s.Kind == Element {
+		switch {
+		case s.Index < len(list):
+			return s.Index, list, nil
+		case s.Index == len(list):
+			return s.Index, append(list, nil), nil
+		}
+		return 0, nil, fmt.Errorf("element %d comes before element %d is there", s.Index, s.Index-1)
+	}
+	for i, e := range list {
+		if s.selects(e) {
+			return i, list, nil
+		}
+	}
+	made := map[string]any{}
+	for _, c := range s.Where {
+		keys := make([]Step, 0, len(c.Key))
+		for _, name := range c.Key {
+			keys = append(keys, Step{Kind: Field, Name: name})
+		}
+		if _, err := set(made, keys, c.Value); err != nil {
+			return 0, nil, err
+		}
+	}
+	return len(list), append(list, made), nil
+}
+
+// Typed reads a word from the command line as the value that the schema of a
+// kind wants at the path. Where the schema says nothing, a word that is a whole
+// number, true, false or JSON is that, and any other is a string.
+func (p Path) Typed(schema map[string]any, word string) (any, error) {
+	switch kind := p.typeIn(schema); kind {
+	case "string":
+		return word, nil
+	case "integer":
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s is an integer, not %q", p, word)
+		}
+		return n, nil
+	case "boolean":
+		b, err := strconv.ParseBool(word)
+		if err != nil {
+			return nil, fmt.Errorf("%s is true or false, not %q", p, word)
+		}
+		return b, nil
+	case "number", "object", "array":
+		var value any
+		if err := json.Unmarshal([]byte(word), &value); err != nil {
+			return nil, fmt.Errorf("%s is of type %s, and %q is not JSON for that", p, kind, word)
+		}
+		return value, nil
+	}
+	if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+		return n, nil
+	}
+	var value any
+	if strings.ContainsAny(word, `{["tf`) && json.Unmarshal([]byte(word), &value) == nil {
+		return value, nil
+	}
+	return word, nil
+}
+
+// typeIn is the type that a schema gives the place of the path, "" where it
+// gives none.
+func (p Path) typeIn(schema map[string]any) string {
+	at := schema
+	for _, s := range p.Steps {
+		at = Resolve(schema, at)
+		if s.Kind != Field {
+			at, _ = at["items"].(map[string]any)
+			continue
+		}
+		properties, _ := at["properties"].(map[string]any)
+		next, ok := properties[s.Name].(map[string]any)
+		if !ok {
+			next, _ = at["additionalProperties"].(map[string]any)
+		}
+		at = next
+	}
+	at = Resolve(schema, at)
+	kind, _ := at["type"].(string)
+	if intOrString, _ := at["x-kubernetes-int-or-string"].(bool); intOrString {
+		return ""
+	}
+	return kind
+}
+
+// ParseSetting takes PATH=VALUE apart. An = in brackets or quotes belongs to
+// the path.
+func ParseSetting(pair string) (Path, string, error) {
+	depth, quoted, escaped := 0, rune(0), false
+	for i, c := range pair {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case quoted != 0:
+			if c == quoted {
+				quoted = 0
+			}
+		case c == '"' || c == '\'':
+			quoted = c
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case c == '=' && depth == 0:
+			path, err := ParsePath(pair[:i])
+			return path, pair[i+1:], err
+		}
+	}
+	return Path{}, "", fmt.Errorf("%q has no =: a field is set by PATH=VALUE", pair)
+}

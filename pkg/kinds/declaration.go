@@ -1,0 +1,425 @@
+package kinds
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// The annotations of a CRD that declare how its kind is reconciled. A path is
+// the fields from the root of an object, such as .spec.size. What the CRD says
+// anyway, in its /scale subresource or by the usual names of status fields, need
+// not be declared.
+const (
+	// AnnotationPlan is the plan; a CRD without it declares nothing.
+	AnnotationPlan = declares + "plan"
+	// AnnotationReplicasPath names the replica field, also for kinds that have no plan and
+	// no /scale: an administrator says it once.
+	AnnotationReplicasPath = declares + "replicas-path"
+	// AnnotationTemplatePath names the pod template.
+	AnnotationTemplatePath = declares + "template-path"
+	// AnnotationImagePath, AnnotationCommandPath and AnnotationEnvPath name the
+	// image, command and environment of the one container of kinds without a
+	// template; AnnotationImage is the image where none is said.
+	AnnotationImagePath   = declares + "image-path"
+	AnnotationCommandPath = declares + "command-path"
+	AnnotationEnvPath     = declares + "env-path"
+	AnnotationImage       = declares + "image"
+	// AnnotationDeploymentNamePath names the field with the name of the Deployment.
+	AnnotationDeploymentNamePath = declares + "deployment-name-path"
+	// AnnotationNameLabel is the label of the pods that holds the object's name.
+	AnnotationNameLabel = declares + "name-label"
+	// The others name fields of the status.
+	AnnotationSelectorPath  = declares + "selector-path"
+	AnnotationDesiredPath   = declares + "desired-path"
+	AnnotationCurrentPath   = declares + "current-path"
+	AnnotationUpdatedPath   = declares + "updated-path"
+	AnnotationReadyPath     = declares + "ready-path"
+	AnnotationAvailablePath = declares + "available-path"
+	AnnotationPodNamesPath  = declares + "pod-names-path"
+)
+
+// declares is what the names of these annotations begin with.
+const declares = apis.Prefix
+
+// DeclarationError says what is wrong with the declaration of a kind.
+type DeclarationError struct {
+	// CRD is the name of the definition.
+	CRD string
+	// Problems tell of the annotations, each with the path that is meant.
+	Problems []string
+}
+
+func (e *DeclarationError) Error() string {
+	return fmt.Sprintf("the CRD %s declares what cannot be: %s", e.CRD, strings.Join(e.Problems, "; "))
+}
+
+// Declared reads from a CRD how its kind is reconciled. A CRD that declares no
+// plan gives a kind that is not Reconciled. A declaration that the schema
+// contradicts is a DeclarationError.
+func Declared(crd *unstructured.Unstructured) (Kind, error) {
+	d := declaration{crd: crd, said: map[string]string{}}
+	for key, value := range crd.GetAnnotations() {
+		if strings.HasPrefix(key, declares) {
+			d.said[key] = value
+		}
+	}
+	kind := Kind{Kind: d.text("spec", "names", "kind"), Singular: d.text("spec", "names", "singular")}
+	if kind.Singular == "" {
+		kind.Singular = strings.ToLower(kind.Kind)
+	}
+	kind.Clusterwide = d.text("spec", "scope") == "Cluster"
+	kind.Resource = schema.GroupVersionResource{Group: d.text("spec", "group"), Resource: d.text("spec", "names", "plural")}
+	d.version = storedVersion(crd)
+	kind.Resource.Version, _ = d.version["name"].(string)
+	if _, declared := d.said[AnnotationPlan]; !declared {
+		return kind, nil
+	}
+	d.schema = fieldpath.Object(d.version, "schema", "openAPIV3Schema")
+	d.read(&kind)
+	if len(d.problems) > 0 {
+		slices.Sort(d.problems)
+		return Kind{}, &DeclarationError{CRD: crd.GetName(), Problems: d.problems}
+	}
+	return kind, nil
+}
+
+// Established reports whether the server serves the kind of a CRD.
+func Established(crd *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+// storedVersion is the version in which objects are stored: what is written in
+// it is not converted.
+func storedVersion(crd *unstructured.Unstructured) map[string]any {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		if v, ok := v.(map[string]any); ok && v["storage"] == true {
+			return v
+		}
+	}
+	return nil
+}
+
+// declaration is one that is being read.
+type declaration struct {
+	crd     *unstructured.Unstructured
+	version map[string]any
+	schema  map[string]any
+	// said are the annotations that have not been read yet.
+	said map[string]string
+	// taken are the fields of the status that something is declared for.
+	taken    [][]string
+	problems []string
+}
+
+func (d *declaration) read(kind *Kind) {
+	r := &kind.Mapping
+	r.Strategy = Strategy(d.take(AnnotationPlan))
+	switch r.Strategy {
+	case StrategyPods, StrategyDeployment, StrategyNodes:
+	default:
+		d.problem("%s must be pods, deployment or nodes, not %q", AnnotationPlan, r.Strategy)
+		return
+	}
+	name, _ := d.version["name"].(string)
+	if served, _ := d.version["served"].(bool); !served {
+		d.problem("the version %q in which objects are stored is not served", name)
+	}
+	if kind.Clusterwide {
+		d.problem(".spec.scope is Cluster: an object in no namespace can have no pods")
+	}
+	if fieldpath.Object(d.version, "subresources", "status") == nil {
+		d.problem("version %s has no subresources.status: the loop would write into what people wrote", name)
+	}
+	scale := fieldpath.Object(d.version, "subresources", "scale")
+	scaled := func(path string) string { s, _ := scale[path].(string); return s }
+	if r.Strategy != StrategyNodes { // for which the annotation is one too many
+		kind.ReplicasPath = d.wants(AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
+		if kind.ReplicasPath == nil && len(d.problems) == 0 {
+			d.problem("%s is missing: nothing else says which field is the replica count", AnnotationReplicasPath)
+		}
+	}
+	d.readPods(r)
+	r.Status = d.readStatus(r.Strategy, scaled)
+	for _, key := range slices.Sorted(maps.Keys(d.said)) {
+		d.problem("%s is not among the annotations of the plan %s", key, r.Strategy)
+	}
+}
+
+// readPods reads what the pods are made from.
+func (d *declaration) readPods(r *Mapping) {
+	if r.Strategy == StrategyDeployment {
+		r.DeploymentNamePath = d.wants(AnnotationDeploymentNamePath, "string")
+	}
+	r.NameLabel = d.label(AnnotationNameLabel)
+	if _, templated := d.said[AnnotationTemplatePath]; templated {
+		r.TemplatePath = d.wants(AnnotationTemplatePath, "object")
+		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
+			d.problem("%s names no pod template: %s is not in the schema of version %s", AnnotationTemplatePath, missing, d.version["name"])
+		}
+		return // the annotations for kinds without are too many
+	}
+	before := len(d.problems)
+	r.ImagePath = d.wants(AnnotationImagePath, "string")
+	r.CommandPath = d.wants(AnnotationCommandPath, "array")
+	r.EnvPath = d.wants(AnnotationEnvPath, "array")
+	r.Image = d.take(AnnotationImage)
+	if r.ImagePath == nil && r.Image == "" && len(d.problems) == before {
+		d.problem("what the pods are made from is missing: say %s, %s or %s", AnnotationTemplatePath, AnnotationImagePath, AnnotationImage)
+	}
+}
+
+// readStatus reads where the findings go: where it is declared, or else where
+// kinds usually have them, if the schema has such a field.
+func (d *declaration) readStatus(plan Strategy, scaled func(string) string) StatusPaths {
+	var at StatusPaths
+	for _, word := range d.said {
+		if names, err := fieldNames(word); err == nil && names[0] == "status" {
+			d.taken = append(d.taken, names)
+		}
+	}
+	at.Selector = d.tells(AnnotationSelectorPath, "string", scaled("labelSelectorPath"))
+	if plan == StrategyNodes {
+		at.Desired = d.tells(AnnotationDesiredPath, "integer", ".status.desiredNumberScheduled")
+		at.Current = d.tells(AnnotationCurrentPath, "integer", ".status.currentNumberScheduled")
+		at.Updated = d.tells(AnnotationUpdatedPath, "integer", ".status.updatedNumberScheduled")
+		at.Ready = d.tells(AnnotationReadyPath, "integer", ".status.numberReady")
+		at.Available = d.tells(AnnotationAvailablePath, "integer", ".status.numberAvailable")
+	} else {
+		at.Desired = d.tells(AnnotationDesiredPath, "integer")
+		at.Current = d.tells(AnnotationCurrentPath, "integer", scaled("statusReplicasPath"), ".status.replicas")
+		at.Updated = d.tells(AnnotationUpdatedPath, "integer", ".status.updatedReplicas")
+		at.Ready = d.tells(AnnotationReadyPath, "integer", ".status.readyReplicas")
+		at.Available = d.tells(AnnotationAvailablePath, "integer", ".status.availableReplicas")
+	}
+	at.PodNames = d.tells(AnnotationPodNamesPath, "array")
+	if path := []string{"status", "observedGeneration"}; d.typeAt(path) == "integer" && !d.isTaken(path) {
+		at.ObservedGeneration = path
+	}
+	if path := []string{"status", "conditions"}; d.typeAt(path) == "array" && !d.isTaken(path) {
+		at.Conditions = path
+		d.checkConditions()
+	}
+	at.Empty = d.demanded(at)
+	d.checkOverlaps(at)
+	return at
+}
+
+// checkOverlaps finds fields of the status that two findings would go to: each
+// would overwrite the other without end.
+func (d *declaration) checkOverlaps(at StatusPaths) {
+	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
+	for i, path := range paths {
+		if slices.ContainsFunc(paths[:i], func(other []string) bool { return overlap(path, other) }) {
+			d.problem("two annotations name the field .%s, or a part of it", strings.Join(path, "."))
+		}
+	}
+}
+
+// isTaken reports whether a field, or a part of it, is declared for something.
+func (d *declaration) isTaken(path []string) bool {
+	return slices.ContainsFunc(d.taken, func(other []string) bool { return overlap(path, other) })
+}
+
+// overlap reports whether two paths lead to one field, or one into the other's.
+func overlap(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
+}
+
+// demanded gives an empty value to each field of the status that is required and
+// to which nothing is declared to go: without, no status could be written.
+func (d *declaration) demanded(at StatusPaths) map[string]any {
+	var empty map[string]any
+	status := fieldpath.Object(d.schema, "properties", "status")
+	said := at.paths()
+	for _, name := range fieldpath.Strings(status["required"]) {
+		if slices.ContainsFunc(said, func(path []string) bool { return len(path) > 1 && path[1] == name }) {
+			continue
+		}
+		value, may := emptyValue(fieldpath.Object(status, "properties", name))
+		if !may {
+			d.problem(".status.%s is required, and nothing is declared to go there", name)
+			continue
+		}
+		if empty == nil {
+			empty = map[string]any{}
+		}
+		empty[name] = value
+	}
+	return empty
+}
+
+// emptyValue is the one of a type, if a schema takes it.
+func emptyValue(schema map[string]any) (value any, may bool) {
+	for _, bound := range []string{"enum", "minLength", "pattern", "format", "minItems", "minProperties", "required", "x-kubernetes-validations"} {
+		if _, bounded := schema[bound]; bounded && (bound != "format" || schema["type"] == "string") {
+			return nil, false
+		}
+	}
+	switch schema["type"] {
+	case "integer", "number":
+		least, bounded := fieldpath.Integer(schema["minimum"])
+		return int64(0), !bounded || least <= 0
+	case "string":
+		return "", true
+	case "boolean":
+		return false, true
+	case "array":
+		return []any{}, true
+	case "object":
+		return map[string]any{}, true
+	}
+	return nil, false
+}
+
+// checkConditions finds where conditions are not those of the API conventions,
+// which are all that the loop can write.
+func (d *declaration) checkConditions() {
+	item := fieldpath.Object(d.schema, "properties", "status", "properties", "conditions", "items")
+	if item["x-kubernetes-preserve-unknown-fields"] == true {
+		return
+	}
+	ours := []string{"type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"}
+	for _, required := range fieldpath.Strings(item["required"]) {
+		if !slices.Contains(ours, required) {
+			d.problem(".status.conditions[*].%s is required, and no field of the conditions that the API conventions know", required)
+		}
+	}
+	for _, name := range []string{"type", "status"} {
+		if fieldpath.Object(item, "properties", name)["type"] != "string" {
+			d.problem(".status.conditions[*].%s is no string of version %s, as the API conventions have it", name, d.version["name"])
+		}
+	}
+}
+
+// wants and tells read the annotations of fields of the spec and of the status.
+func (d *declaration) wants(key, kind string, usual ...string) []string {
+	return d.path("spec", key, kind, usual...)
+}
+func (d *declaration) tells(key, kind string, usual ...string) []string {
+	return d.path("status", key, kind, usual...)
+}
+
+// path reads the annotation of a path, and checks it against the schema. Where
+// it is absent, it is the first of the usual ones that the schema has, or nil.
+func (d *declaration) path(root, key, kind string, usual ...string) []string {
+	word, declared := d.said[key]
+	if !declared {
+		for _, word := range usual {
+			if names, err := fieldNames(word); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
+				d.taken = append(d.taken, names)
+				return names
+			}
+		}
+		return nil
+	}
+	delete(d.said, key)
+	names, err := fieldNames(word)
+	if err != nil {
+		d.problem("%s: %v", key, err)
+		return nil
+	}
+	at, missing := d.at(names)
+	switch {
+	case names[0] != root:
+		d.problem("%s: %s is no field of .%s", key, word, root)
+	case missing != "":
+		d.problem("%s: %s is not in the schema of version %s", key, missing, d.version["name"])
+	case open(at) && at["type"] == nil:
+	case at["type"] != kind:
+		d.problem("%s: %s is of type %s, not %s", key, word, at["type"], kind)
+	}
+	return names
+}
+
+// fieldNames are the names on a path that goes through fields alone.
+func fieldNames(word string) ([]string, error) {
+	path, err := fieldpath.ParseSteps(word)
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", word, err)
+	}
+	names := make([]string, len(path.Steps))
+	for i, s := range path.Steps {
+		if s.Kind != fieldpath.Field {
+			return nil, fmt.Errorf("%s goes through a list: only fields can be declared", word)
+		}
+		names[i] = s.Name
+	}
+	return names, nil
+}
+
+// typeAt is the type of a field, "" where the schema has no such field.
+func (d *declaration) typeAt(names []string) string {
+	at, _ := d.at(names)
+	kind, _ := at["type"].(string)
+	return kind
+}
+
+// at is the schema of a field. What an open object holds is not described.
+func (d *declaration) at(names []string) (at map[string]any, missing string) {
+	at = d.schema
+	for i, name := range names {
+		next := fieldpath.Object(at, "properties", name)
+		if next == nil && open(at) {
+			return map[string]any{"x-kubernetes-preserve-unknown-fields": true}, ""
+		}
+		if next == nil {
+			return nil, "." + strings.Join(names[:i+1], ".")
+		}
+		at = next
+	}
+	return at, ""
+}
+
+// open reports whether an object may hold what its schema does not describe.
+func open(schema map[string]any) bool {
+	return schema["x-kubernetes-preserve-unknown-fields"] == true
+}
+
+// label reads an annotation that names a label.
+func (d *declaration) label(key string) string {
+	name := d.take(key)
+	if name == "" {
+		return ""
+	}
+	switch problems := validation.IsQualifiedName(name); {
+	case len(problems) > 0:
+		d.problem("%s: %q is no name of a label: %s", key, name, strings.Join(problems, "; "))
+	case strings.HasPrefix(name, apis.Prefix):
+		d.problem("%s: labels that begin with %s are the controller's own", key, apis.Prefix)
+	case name == appsv1.DefaultDeploymentUniqueLabelKey:
+		d.problem("%s: the label %s is the Deployment controller's own", key, name)
+	}
+	return name
+}
+
+// take reads an annotation that is no path.
+func (d *declaration) take(key string) string {
+	word := d.said[key]
+	delete(d.said, key)
+	return word
+}
+
+func (d *declaration) problem(format string, args ...any) {
+	d.problems = append(d.problems, fmt.Sprintf(format, args...))
+}
+
+func (d *declaration) text(path ...string) string {
+	text, _, _ := unstructured.NestedString(d.crd.Object, path...)
+	return text
+}

@@ -1,0 +1,250 @@
+package kinds
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+const widgetCRD = `
+metadata:
+  name: widgets.example.com
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: false
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer}
+              image: {type: string}
+              command: {type: array, items: {type: string}}
+              env: {type: array, items: {type: object}}
+              deployment: {type: string}
+              template:
+                type: object
+                properties:
+                  metadata: {type: object}
+                  spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+              free: {type: object, x-kubernetes-preserve-unknown-fields: true}
+              pools: {type: array, items: {type: object}}
+          status:
+            type: object
+            properties:
+              observedGeneration: {type: integer}
+              readyReplicas: {type: integer}
+              numberReady: {type: integer}
+              names: {type: array, items: {type: string}}
+              live: {type: integer}
+              conditions:
+                type: array
+                items:
+                  type: object
+                  required: [type, status]
+                  properties: {type: {type: string}, status: {type: string}}
+`
+
+// crdWith is the CRD of the widgets with some annotations, and changed.
+func crdWith(t *testing.T, annotations map[string]string, change func(crd map[string]any)) *unstructured.Unstructured {
+	t.Helper()
+	crd := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(widgetCRD), &crd.Object); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{"example.com/plan": "not ours"}
+	for key, value := range annotations {
+		all["imoocpod.dev/"+key] = value
+	}
+	crd.SetAnnotations(all)
+	if change != nil {
+		change(crd.Object)
+	}
+	return crd
+}
+
+// stored is the version in which widgets are stored.
+func stored(crd map[string]any) map[string]any {
+	version, _ := crd["spec"].(map[string]any)["versions"].([]any)[1].(map[string]any)
+	return version
+}
+
+func TestDeclared(t *testing.T) {
+	t.Parallel()
+	path := func(text string) []string { return strings.Split(text, ".") }
+	usual := StatusPaths{
+		Ready: path("status.readyReplicas"), ObservedGeneration: path("status.observedGeneration"), Conditions: path("status.conditions"),
+	}
+	for name, test := range map[string]struct {
+		annotations map[string]string
+		change      func(crd map[string]any)
+		replicas    []string
+		want        Mapping
+	}{
+		"nothing": {},
+		"no plan": {annotations: map[string]string{"replicas-path": ".spec.size"}},
+		"pods by a template": {
+			annotations: map[string]string{"plan": "pods", "replicas-path": ".spec.size", "template-path": ".spec.template"},
+			replicas:    path("spec.size"),
+			want:        Mapping{Strategy: StrategyPods, TemplatePath: path("spec.template"), Status: usual},
+		},
+		"in an open object": {
+			annotations: map[string]string{"plan": "pods", "replicas-path": "spec.free.size", "template-path": "{.spec.free.pod}"},
+			replicas:    path("spec.free.size"),
+			want:        Mapping{Strategy: StrategyPods, TemplatePath: path("spec.free.pod"), Status: usual},
+		},
+		"pods by an image": {
+			annotations: map[string]string{"plan": "pods", "replicas-path": ".spec.size", "image-path": ".spec.image", "image": "nginx",
+				"command-path": ".spec.command", "env-path": ".spec.env", "name-label": "app", "current-path": ".status.live", "pod-names-path": ".status.names"},
+			replicas: path("spec.size"),
+			want: Mapping{Strategy: StrategyPods, ImagePath: path("spec.image"), Image: "nginx", CommandPath: path("spec.command"), EnvPath: path("spec.env"), NameLabel: "app",
+				Status: StatusPaths{Current: path("status.live"), PodNames: path("status.names"), Ready: usual.Ready, ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
+		},
+		"the count behind /scale": {
+			annotations: map[string]string{"plan": "deployment", "image": "nginx", "deployment-name-path": ".spec.deployment"},
+			change: func(crd map[string]any) {
+				stored(crd)["subresources"] = map[string]any{"status": map[string]any{}, "scale": map[string]any{"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.live"}}
+			},
+			replicas: path("spec.size"),
+			want: Mapping{Strategy: StrategyDeployment, Image: "nginx", DeploymentNamePath: path("spec.deployment"),
+				Status: StatusPaths{Current: path("status.live"), Ready: usual.Ready, ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
+		},
+		"a pod per node": {
+			annotations: map[string]string{"plan": "nodes", "image-path": ".spec.image"},
+			want: Mapping{Strategy: StrategyNodes, ImagePath: path("spec.image"),
+				Status: StatusPaths{Ready: path("status.numberReady"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
+		},
+		"a status that demands more": {
+			annotations: map[string]string{"plan": "nodes", "image": "nginx", "ready-path": ".status.live"},
+			change: func(crd map[string]any) {
+				status := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status")
+				status["required"] = []any{"live", "names", "readyReplicas", "conditions"}
+			},
+			want: Mapping{Strategy: StrategyNodes, Image: "nginx", Status: StatusPaths{Ready: path("status.live"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions,
+				Empty: map[string]any{"names": []any{}, "readyReplicas": int64(0)}}},
+		},
+		"one field for two counts: what is declared goes before what is usual": {
+			annotations: map[string]string{"plan": "pods", "image": "nginx", "replicas-path": ".spec.size", "current-path": ".status.readyReplicas"},
+			replicas:    path("spec.size"),
+			want: Mapping{Strategy: StrategyPods, Image: "nginx",
+				Status: StatusPaths{Current: path("status.readyReplicas"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
+		},
+		"one field for two counts: /scale goes before what is usual": {
+			annotations: map[string]string{"plan": "pods", "image": "nginx"},
+			change: func(crd map[string]any) {
+				stored(crd)["subresources"] = map[string]any{"status": map[string]any{}, "scale": map[string]any{"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.readyReplicas"}}
+			},
+			replicas: path("spec.size"),
+			want: Mapping{Strategy: StrategyPods, Image: "nginx",
+				Status: StatusPaths{Current: path("status.readyReplicas"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
+		},
+		"a status without what others have": {
+			annotations: map[string]string{"plan": "nodes", "image": "nginx"},
+			change: func(crd map[string]any) {
+				properties := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties")
+				properties["status"] = map[string]any{"type": "object"}
+			},
+			want: Mapping{Strategy: StrategyNodes, Image: "nginx"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kind, err := Declared(crdWith(t, test.annotations, test.change))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind.CRD() != "widgets.example.com" || kind.Resource.Version != "v1" || kind.Kind != "Widget" || kind.Singular != "widget" {
+				t.Errorf("it is %+v", kind)
+			}
+			if !slices.Equal(kind.ReplicasPath, test.replicas) || !equality.Semantic.DeepEqual(kind.Mapping, test.want) {
+				t.Errorf("it has the count at %v and the mapping\n%+v\nwant\n%+v", kind.ReplicasPath, kind.Mapping, test.want)
+			}
+		})
+	}
+}
+
+func TestDeclarationsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	good := map[string]string{"plan": "pods", "replicas-path": ".spec.size", "image-path": ".spec.image"}
+	for name, test := range map[string]struct {
+		annotations map[string]string // "-" takes one of good away
+		change      func(crd map[string]any)
+		want        string
+	}{
+		"an unknown plan":         {map[string]string{"plan": "jobs"}, nil, `imoocpod.dev/plan must be pods, deployment or nodes, not "jobs"`},
+		"a misspelled annotation": {map[string]string{"ready": ".status.readyReplicas"}, nil, "imoocpod.dev/ready is not among the annotations of the plan pods"},
+		"one of another plan":     {map[string]string{"deployment-name-path": ".spec.deployment"}, nil, "imoocpod.dev/deployment-name-path is not among the annotations of the plan pods"},
+		"a count per node":        {map[string]string{"plan": "nodes"}, nil, "imoocpod.dev/replicas-path is not among the annotations of the plan nodes"},
+		"no such field":           {map[string]string{"image-path": ".spec.container.image"}, nil, "imoocpod.dev/image-path: .spec.container is not in the schema of version v1"},
+		"another type":            {map[string]string{"image-path": ".spec.size"}, nil, "imoocpod.dev/image-path: .spec.size is of type integer, not string"},
+		"the wrong half":          {map[string]string{"ready-path": ".spec.size"}, nil, "imoocpod.dev/ready-path: .spec.size is no field of .status"},
+		"the other wrong half":    {map[string]string{"replicas-path": ".status.live"}, nil, "imoocpod.dev/replicas-path: .status.live is no field of .spec"},
+		"through a list":          {map[string]string{"replicas-path": ".spec.pools[0].size"}, nil, "imoocpod.dev/replicas-path: .spec.pools[0].size goes through a list: only fields can be declared"},
+		"no path at all":          {map[string]string{"replicas-path": ".spec..size"}, nil, `imoocpod.dev/replicas-path: path ".spec..size": `},
+		"no template": {map[string]string{"image-path": "-", "template-path": ".spec.free"}, func(crd map[string]any) {
+			delete(fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "spec", "properties", "free"), "x-kubernetes-preserve-unknown-fields")
+		}, "imoocpod.dev/template-path names no pod template: .spec.free.spec is not in the schema of version v1"},
+		"a template and an image": {map[string]string{"template-path": ".spec.template"}, nil, "imoocpod.dev/image-path is not among the annotations of the plan pods"},
+		"nothing to make pods of": {map[string]string{"image-path": "-"}, nil, "what the pods are made from is missing"},
+		"no count":                {map[string]string{"replicas-path": "-"}, nil, "imoocpod.dev/replicas-path is missing"},
+		"no status subresource":   {nil, func(crd map[string]any) { delete(stored(crd), "subresources") }, "version v1 has no subresources.status"},
+		"not served":              {nil, func(crd map[string]any) { stored(crd)["served"] = false }, `the version "v1" in which objects are stored is not served`},
+		"in no namespace":         {nil, func(crd map[string]any) { fieldpath.Object(crd, "spec")["scope"] = "Cluster" }, ".spec.scope is Cluster"},
+		"a status that demands what nobody knows": {nil, func(crd map[string]any) {
+			status := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status")
+			status["required"] = []any{"phase"}
+			fieldpath.Object(status, "properties")["phase"] = map[string]any{"type": "string", "enum": []any{"Up", "Down"}}
+		}, ".status.phase is required, and nothing is declared to go there"},
+		"one field of the status for two counts": {map[string]string{"ready-path": ".status.live", "current-path": ".status.live"}, nil, "two annotations name the field .status.live, or a part of it"},
+		"a field within another": {map[string]string{"ready-path": ".status.pods", "current-path": ".status.pods.all"}, func(crd map[string]any) {
+			properties := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties")
+			properties["pods"] = map[string]any{"type": "integer", "x-kubernetes-preserve-unknown-fields": true}
+		}, "two annotations name the field .status.pods, or a part of it"},
+		"a label that is none":            {map[string]string{"name-label": "not a label"}, nil, `imoocpod.dev/name-label: "not a label" is no name of a label`},
+		"a label of the controller's own": {map[string]string{"name-label": "imoocpod.dev/bypasses"}, nil, "labels that begin with imoocpod.dev/ are the controller's own"},
+		"a label of Deployments' own":     {map[string]string{"name-label": "pod-template-hash"}, nil, "the label pod-template-hash is the Deployment controller's own"},
+		"conditions of its own": {nil, func(crd map[string]any) {
+			fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions", "items")["required"] = []any{"severity"}
+		}, ".status.conditions[*].severity is required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			annotations := map[string]string{}
+			for _, from := range []map[string]string{good, test.annotations} {
+				maps.Copy(annotations, from)
+			}
+			for key, value := range annotations {
+				if value == "-" {
+					delete(annotations, key)
+				}
+			}
+			kind, err := Declared(crdWith(t, annotations, test.change))
+			var declaration *DeclarationError
+			if !errors.As(err, &declaration) || declaration.CRD != "widgets.example.com" || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the error is %v, want one with %q", err, test.want)
+			}
+			if kind.Reconciled() {
+				t.Error("it would be reconciled nevertheless")
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package kinds
+
+import (
+	"fmt"
+	"math"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// The status fields in which kinds tell how many pods they have, how many of
+// them are ready, and how many are of the newest template, the most usual first.
+func currentFields() []string {
+	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
+}
+
+func readyFields() []string {
+	return []string{"readyReplicas", "numberReady", "availableReplicas", "readyInstances", "readyNodes", "ready"}
+}
+
+func updatedFields() []string { return []string{"updatedReplicas", "updatedNumberScheduled"} }
+
+// Facts reads from an object what a verdict is made of, with what can be known of
+// its kind without asking a server.
+func (k Kind) Facts(obj *unstructured.Unstructured) (status.Object, error) {
+	facts, err := NewStatusFacts(k, KindSource{}, nil)
+	if err != nil {
+		return status.Object{}, err
+	}
+	return k.Read(obj, facts)
+}
+
+// Read reads from an object what a verdict is made of. The desired count is taken
+// from where the convention has it; who knows better sets it before Judge.
+func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Object, error) {
+	o := status.Object{
+		Type:       k.String(),
+		Resource:   k.CRD(),
+		APIVersion: k.Resource.GroupVersion().String(),
+		Kind:       k.Kind,
+		Namespace:  obj.GetNamespace(),
+		Name:       obj.GetName(),
+		UID:        obj.GetUID(),
+		Labels:     obj.GetLabels(),
+		Controller: metav1.GetControllerOfNoCopy(obj),
+		Managers:   obj.GetManagedFields(),
+		Created:    obj.GetCreationTimestamp().Time,
+		Finalizers: obj.GetFinalizers(),
+		Generation: obj.GetGeneration(),
+		Foreign:    !k.Reconciled(),
+	}
+	if desired, err := k.Desired(obj); err == nil {
+		o.Desired = desired
+	} else {
+		o.NoCount = true
+	}
+	if deleted := obj.GetDeletionTimestamp(); deleted != nil {
+		o.Deleted = deleted.Time
+	}
+	told, _, err := unstructured.NestedMap(obj.Object, "status")
+	if err != nil {
+		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
+	}
+	o.Conditions = someConditions(told)
+	if o.Foreign {
+		o.BuiltIn = k.BuiltIn()
+		facts.read(&o, obj.Object)
+		return o, nil
+	}
+	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
+	k.read(&o, obj)
+	return o, nil
+}
+
+// read reads counts from where the kind's mapping has them written.
+func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
+	at := k.Mapping.Status
+	count := func(paths ...[]string) (int32, bool) {
+		for _, path := range paths {
+			if n, found, err := unstructured.NestedInt64(obj.Object, path...); len(path) > 0 && found && err == nil {
+				return Pods(n), true
+			}
+		}
+		return 0, false
+	}
+	if desired, found := count(at.Desired); found {
+		o.Desired = desired
+	}
+	o.Current, _ = count(at.Current)
+	ready, counted := count(at.Ready, at.Available)
+	o.Ready = ready
+	if updated, found := count(at.Updated); found {
+		o.Updated = &updated
+	}
+	if len(at.ObservedGeneration) == 0 {
+		o.Untracked = true
+	}
+	if len(at.Ready)+len(at.Available) == 0 {
+		o.Uncounted = true
+	}
+	if k.Mapping.Strategy == StrategyNodes && len(at.Desired) == 0 {
+		o.NoCount = true
+	}
+	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
+	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
+		// The names of its pods were written and all else was dropped: the CRD is
+		// one that has no other field.
+		o.Untracked, o.Uncounted = true, true
+	}
+}
+
+// Pods is a stored number as a number of pods. A schema need not bound it: what
+// is out of range is the nearest that is not.
+func Pods(n int64) int32 {
+	return int32(max(0, min(n, math.MaxInt32)))
+}
+
+// firstInteger returns the first of some fields that holds a whole number.
+func firstInteger(fields map[string]any, names ...string) (int64, bool) {
+	for _, name := range names {
+		if n, ok := fields[name].(int64); ok {
+			return n, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,208 @@
+package kinds
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestDesired(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spec map[string]any
+		want int32 // -1 is an error
+	}{
+		"a count":             {map[string]any{"replicas": int64(3)}, 3},
+		"none":                {map[string]any{"replicas": int64(0)}, 0},
+		"no count":            {map[string]any{}, 1},
+		"no spec":             {nil, 1},
+		"null":                {map[string]any{"replicas": nil}, 1},
+		"the most there is":   {map[string]any{"replicas": int64(2147483647)}, 2147483647},
+		"a whole number":      {map[string]any{"replicas": 3.0}, 3},
+		"no number (old CRD)": {map[string]any{"replicas": "3"}, -1},
+		"half a pod":          {map[string]any{"replicas": 2.5}, -1},
+		"less than none":      {map[string]any{"replicas": int64(-1)}, -1},
+		"one too many":        {map[string]any{"replicas": int64(2147483648)}, -1},
+		"none in 32 bits":     {map[string]any{"replicas": int64(4294967296)}, -1},
+		"beyond 64 bits":      {map[string]any{"replicas": 1e30}, -1},
+		"a list":              {map[string]any{"replicas": []any{int64(1)}}, -1},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		if test.spec != nil {
+			obj.Object["spec"] = test.spec
+		}
+		got, err := ImoocPod().Desired(obj)
+		if (err != nil) != (test.want < 0) || (err == nil && got != test.want) {
+			t.Errorf("%s: %d replicas are wanted (%v), want %d", name, got, err, test.want)
+		}
+	}
+}
+
+// The error says what is there, and not at any length.
+func TestCountThatIsNone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		object map[string]any
+		want   string
+	}{
+		"a text":        {map[string]any{"spec": map[string]any{"replicas": "5"}}, `.spec.replicas is "5": it must be a whole number from 0 to 2147483647`},
+		"a long text":   {map[string]any{"spec": map[string]any{"replicas": strings.Repeat("x", 1000)}}, `xxx…: it must be`},
+		"no spec there": {map[string]any{"spec": "none"}, "read the count of foo"},
+	} {
+		obj := &unstructured.Unstructured{Object: test.object}
+		obj.SetName("foo")
+		if _, err := ImoocPod().Desired(obj); err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 200 {
+			t.Errorf("%s: the error is %v, want one with %q", name, err, test.want)
+		}
+	}
+}
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "generation": int64(4), "deletionTimestamp": "2026-01-02T03:04:05Z"},
+		"spec":     map[string]any{"replicas": int64(3)},
+		"status": map[string]any{
+			"observedGeneration": int64(3), "replicas": int64(2), "readyReplicas": int64(1),
+			"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
+		},
+	}}
+	facts, err := ImoocPod().Facts(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if facts.Type != "imoocpod.batch.tutorial.kubebuilder.io" || facts.Kind != "ImoocPod" || facts.Namespace != "ns" || facts.Name != "foo" || facts.UID != "u" || facts.Deleted.IsZero() ||
+		facts.Generation != 4 || facts.ObservedGeneration != 3 || facts.Desired != 3 || facts.Current != 2 || facts.Ready != 1 || len(facts.Conditions) != 1 {
+		t.Errorf("got %+v", facts)
+	}
+	obj.Object["status"] = "what"
+	if _, err := ImoocPod().Facts(obj); err == nil {
+		t.Error("a status that is none was read")
+	}
+}
+
+// An object that was stored before its CRD had a template has the default one.
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(1)}}}
+	template, err := Template(ImoocPod(), obj)
+	if err != nil || template.Spec.Containers[0].Image != "busybox" {
+		t.Errorf("got %+v, %v", template, err)
+	}
+	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web"}}}}}
+	if template, err = Template(ImoocPod(), obj); err != nil || template.Spec.Containers[0].Image != "web" {
+		t.Errorf("got %+v, %v", template, err)
+	}
+	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": "what"}}
+	if _, err := Template(ImoocPod(), obj); err == nil {
+		t.Error("a template that is none was read")
+	}
+}
+
+// Kinds that this program does not ship tell what they have in their own ways.
+func TestFactsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
+	type told struct {
+		current, ready       int32
+		untracked, uncounted bool
+	}
+	for name, test := range map[string]struct {
+		status any
+		want   told
+	}{
+		"as a Deployment":       {map[string]any{"observedGeneration": int64(2), "replicas": int64(3), "readyReplicas": int64(2), "availableReplicas": int64(1)}, told{3, 2, false, false}},
+		"as a DaemonSet":        {map[string]any{"observedGeneration": int64(2), "currentNumberScheduled": int64(3), "numberReady": int64(2)}, told{3, 2, false, false}},
+		"available alone":       {map[string]any{"availableReplicas": int64(1)}, told{1, 1, true, false}}, // at least that many are there
+		"no count of the ready": {map[string]any{"replicas": int64(3)}, told{3, 0, true, true}},
+		"other words":           {map[string]any{"clusterSize": int64(3), "readyNodes": int64(3)}, told{3, 3, true, false}},
+		"words for a person":    {map[string]any{"ready": "3/3", "replicas": "three"}, told{0, 0, true, true}},
+		"ready is a yes":        {map[string]any{"ready": true}, told{0, 0, true, true}},
+		"odd conditions":        {map[string]any{"conditions": "fine"}, told{0, 0, true, true}},
+		"nothing":               {nil, told{0, 0, true, true}},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "it"}}}
+		if test.status != nil {
+			obj.Object["status"] = test.status
+		}
+		o, err := kind.Facts(obj)
+		if got := (told{o.Current, o.Ready, o.Untracked, o.Uncounted}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
+			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
+		}
+	}
+}
+
+// The kinds that this program ships tell it where their mappings say.
+func TestFactsOfShippedKinds(t *testing.T) {
+	t.Parallel()
+	type told struct{ desired, current, ready, updated int32 }
+	for name, test := range map[string]struct {
+		kind   Kind
+		status map[string]any
+		want   told
+		pruned bool
+	}{
+		"ImoocPod":              {ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2), "updatedReplicas": int64(1)}, told{4, 3, 2, 1}, false},
+		"an older ImoocPod":     {ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2)}, told{4, 3, 2, -1}, false},
+		"AppService":            {AppService(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2)}, told{4, 3, 2, -1}, false},
+		"HelloWorld":            {HelloWorld(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2), "nodes": []any{"a"}}, told{5, 3, 2, -1}, false},
+		"the tutorial's":        {HelloWorld(), map[string]any{"nodes": []any{"a"}}, told{5, 0, 0, -1}, true},
+		"HelloWorld, unseen":    {HelloWorld(), nil, told{5, 0, 0, -1}, false},
+		"MyDaemonSet":           {MyDaemonSet(), map[string]any{"desiredNumberScheduled": int64(7), "currentNumberScheduled": int64(6), "availableReplicas": int64(5), "updatedNumberScheduled": int64(4)}, told{7, 6, 5, 4}, false},
+		"a MyDaemonSet, unseen": {MyDaemonSet(), nil, told{4, 0, 0, -1}, false},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(4), "size": int64(5)}}}
+		if test.status != nil {
+			obj.Object["status"] = test.status
+		}
+		o, err := test.kind.Facts(obj)
+		got := told{o.Desired, o.Current, o.Ready, -1}
+		if o.Updated != nil {
+			got.updated = *o.Updated
+		}
+		if err != nil || got != test.want || o.Untracked != test.pruned || o.Uncounted != test.pruned || o.Foreign {
+			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
+		}
+	}
+}
+
+func TestChild(t *testing.T) {
+	t.Parallel()
+	child := Child(&unstructured.Unstructured{Object: map[string]any{
+		"kind": "ReplicaSet",
+		"metadata": map[string]any{"name": "web-1", "uid": "set", "ownerReferences": []any{
+			map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": true},
+		}},
+		"spec":   map[string]any{"replicas": int64(3)},
+		"status": map[string]any{"readyReplicas": int64(2), "conditions": []any{map[string]any{"type": "ReplicaFailure", "status": "True"}}},
+	}})
+	if child.Kind != "ReplicaSet" || child.Name != "web-1" || child.UID != "set" || child.Controller != "web" || *child.Desired != 3 || *child.Ready != 2 || len(child.Conditions) != 1 {
+		t.Errorf("got %+v", child)
+	}
+	if none := Child(&unstructured.Unstructured{Object: map[string]any{"status": "what"}}); none.Desired != nil || none.Controller != "" {
+		t.Errorf("got %+v", none)
+	}
+}
+
+// What others wrote into a status takes nothing from the rest of it, and a number
+// that is none of pods is not taken for a small one.
+func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "foo", "generation": int64(1)},
+		"spec":     map[string]any{"replicas": int64(2)},
+		"status": map[string]any{
+			"observedGeneration": int64(1), "replicas": int64(4294967296), "readyReplicas": int64(-1),
+			"conditions": []any{
+				map[string]any{"type": "Theirs", "status": "True", "lastTransitionTime": ""}, "none",
+				map[string]any{"type": "Ready", "status": "False", "reason": "PodsNotReady"},
+			},
+		},
+	}}
+	o, err := ImoocPod().Facts(obj)
+	if err != nil || len(o.Conditions) != 2 || o.Conditions[1].Reason != "PodsNotReady" || o.Current != 2147483647 || o.Ready != 0 {
+		t.Errorf("read %+v (%v)", o, err)
+	}
+}

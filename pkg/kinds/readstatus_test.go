@@ -1,0 +1,373 @@
+package kinds
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+func kindNamed(resource, kind string) Kind {
+	name, group, _ := strings.Cut(resource, ".")
+	return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, Kind: kind, Singular: strings.ToLower(kind)}
+}
+
+func readObject(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(data); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return obj
+}
+
+// reported is the report of an object alone, of a kind that another program
+// reconciles.
+func reported(t *testing.T, kind Kind, source KindSource, path string, obj *unstructured.Unstructured) status.Report {
+	t.Helper()
+	var count *fieldpath.Path
+	if path != "" {
+		p, err := fieldpath.ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count = &p
+	}
+	facts, err := NewStatusFacts(kind, source, count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := kind.Read(obj, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count != nil && len(facts.Desired) == 0 {
+		n, found, err := count.Get(obj.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Desired, o.NoCount = int32(n), !found
+	}
+	facts.Settle(&o, obj, count)
+	return status.NewReport(status.Evidence{Object: o, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+}
+
+// The built-in kinds are ready when "kubectl rollout status" of Kubernetes 1.36
+// says so (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). Where it is
+// done while pods are surplus, this program is not: that is marked.
+func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
+	t.Parallel()
+	const (
+		done    = status.Ready
+		going   = status.Progressing
+		paused  = status.Paused
+		failed  = status.Failed
+		noCount = ""
+	)
+	for _, test := range []struct {
+		kind, name   string
+		spec, status string
+		// kubectl is what it says: done, or not.
+		kubectl bool
+		want    status.Verdict
+	}{
+		{"Deployment", "all is done", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
+		{"Deployment", "never seen", "{replicas: 3}", "{}", false, status.NotReconciled},
+		{"Deployment", "a change not seen", "{replicas: 3}", "{observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", false, status.NotReconciled},
+		{"Deployment", "a new image, none updated", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", false, going},
+		{"Deployment", "one of three updated", "{replicas: 3}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 1, readyReplicas: 3, availableReplicas: 3}", false, going},
+		{"Deployment", "old pods still there", "{replicas: 3}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 3, readyReplicas: 4, availableReplicas: 4}", false, going},
+		{"Deployment", "ready and not available", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3}", false, going},
+		{"Deployment", "two of three available", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 2}", false, going},
+		{"Deployment", "none ready", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3}", false, going},
+		{"Deployment", "none wanted", "{replicas: 0}", "{observedGeneration: 2}", true, done},
+		{"Deployment", "deadline passed", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 1, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: m, lastTransitionTime: '2026-01-02T03:04:05Z'}]}", false, failed},
+		{"Deployment", "paused, a new image", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", false, paused},
+		{"Deployment", "paused in the middle", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 1, readyReplicas: 4, availableReplicas: 4}", false, paused},
+		{"Deployment", "paused, nothing to do", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
+		{"Deployment", "paused, and scaled up", "{replicas: 5, paused: true}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", false, going},
+		{"Deployment", "scaled down, and pods still there (stricter)", "{replicas: 1}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, going},
+		{"StatefulSet", "all is done", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", true, done},
+		{"StatefulSet", "never seen", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{replicas: 0}", false, status.NotReconciled},
+		{"StatefulSet", "a new image, none updated", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "two of three updated", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 2, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "updated, one not ready", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 2, updatedReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "revisions differ, no partition at all", "{replicas: 3, updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "revisions agree, no partition at all", "{replicas: 3, updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: b, updateRevision: b}", true, done},
+		{"StatefulSet", "partition reached", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", true, done},
+		{"StatefulSet", "partition not reached", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "partition above all", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 7}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentRevision: a, updateRevision: b}", true, done},
+		{"StatefulSet", "partition reached, one not ready", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 2, updatedReplicas: 1}", false, going},
+		{"StatefulSet", "on delete (kubectl refuses), old pods", "{replicas: 3, updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", false, paused},
+		{"StatefulSet", "on delete (kubectl refuses), all deleted", "{replicas: 3, updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", false, done},
+		{"StatefulSet", "scaled up", "{replicas: 5, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", false, going},
+		{"StatefulSet", "none wanted", "{replicas: 0, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 0}", true, done},
+		{"DaemonSet", "all is done", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 3}", true, done},
+		{"DaemonSet", "two of three made", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 2, numberReady: 2, numberAvailable: 2, updatedNumberScheduled: 2}", false, going},
+		{"DaemonSet", "a new image, none updated", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3}", false, going},
+		{"DaemonSet", "ready and not available", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, updatedNumberScheduled: 3}", false, going},
+		{"DaemonSet", "no node wants it", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 0, currentNumberScheduled: 0, numberReady: 0}", true, done},
+		{"DaemonSet", "a change not seen", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 1, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 3}", false, status.NotReconciled},
+		{"DaemonSet", "on delete (kubectl refuses), old pods", "{updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 1}", false, paused},
+		{"ReplicaSet", "all is done", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
+		{"ReplicaSet", "none ready", "{replicas: 3}", "{observedGeneration: 2, replicas: 3}", false, going},
+	} {
+		t.Run(test.kind+": "+test.name, func(t *testing.T) {
+			t.Parallel()
+			obj := readObject(t, "{apiVersion: apps/v1, kind: "+test.kind+", metadata: {name: it, namespace: ns, generation: 2}, spec: "+test.spec+", status: "+test.status+"}")
+			containers := []any{map[string]any{"name": "main"}}
+			if err := unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+				t.Fatal(err)
+			}
+			path := ".spec.replicas"
+			if test.kind == "DaemonSet" {
+				path = noCount
+			}
+			r := reported(t, kindNamed(strings.ToLower(test.kind)+"s.apps", test.kind), KindSource{}, path, obj)
+			if r.Verdict != test.want {
+				t.Errorf("it is %s (%s): %s; want %s", r.Verdict, r.ReasonCode, r.Reason, test.want)
+			}
+			if stricter := strings.Contains(test.name, "stricter"); (r.Verdict == done) != test.kubectl && !stricter && !strings.Contains(test.name, "kubectl refuses") {
+				t.Errorf("it is %s, and for kubectl done is %t", r.Verdict, test.kubectl)
+			}
+		})
+	}
+}
+
+// What argo-rollouts, prometheus-operator, OpenKruise and others write is read as
+// they mean it.
+func TestStatusesOfOperators(t *testing.T) {
+	t.Parallel()
+	rollout := kindNamed("rollouts.argoproj.io", "Rollout")
+	prometheus := kindNamed("prometheuses.monitoring.coreos.com", "Prometheus")
+	cloneSet := kindNamed("clonesets.apps.kruise.io", "CloneSet")
+	const template = "template: {spec: {containers: [{name: main}]}}"
+	const shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}, paused: {type: boolean}}}, status: {type: object, properties: {" +
+		"shards: {type: integer}, replicas: {type: integer}, updatedReplicas: {type: integer}, availableReplicas: {type: integer}, selector: {type: string}, " +
+		"conditions: {type: array, items: {type: object, properties: {observedGeneration: {type: integer}}}}}}}}"
+	sharded := KindSource{Schema: parsed(t, shards), StatusServed: true,
+		SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"}
+	for name, test := range map[string]struct {
+		kind         Kind
+		source       KindSource
+		path         string
+		spec, status string
+		want         status.Verdict
+		code         status.Code
+		reason       string
+	}{
+		"rollout, healthy": {rollout, KindSource{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+			"{observedGeneration: '2', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.Ready, status.CodeReady, "3 of 3 pods are ready"},
+		"rollout, a change not seen": {rollout, KindSource{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+			"{observedGeneration: '1', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.NotReconciled, status.CodeGenerationNotSeen, "generation 2, controller saw 1"},
+		"rollout, aborted": {rollout, KindSource{}, ".spec.replicas", "{replicas: 8, " + template + "}",
+			"{observedGeneration: '2', phase: Degraded, abort: true, message: 'RolloutAborted: Rollout aborted update to revision 2', replicas: 8, readyReplicas: 8, availableReplicas: 8}",
+			status.Failed, status.CodeReportedFailure, "its controller says: Degraded: RolloutAborted"},
+		"rollout, invalid": {rollout, KindSource{}, ".spec.replicas", "{replicas: 8, " + template + "}",
+			"{observedGeneration: '2', phase: Degraded, message: 'InvalidSpec: no selector', conditions: [{type: InvalidSpec, status: 'True', reason: InvalidSpec, message: no selector}]}",
+			status.Failed, status.CodeReportedFailure, "InvalidSpec: no selector"},
+		"rollout, at a step that waits for a person": {rollout, KindSource{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}, " + template + "}",
+			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
+			status.Paused, status.CodeWaitingForPromotion, "it waits for a promotion: CanaryPauseStep"},
+		"rollout, at a step that ends by itself": {rollout, KindSource{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}]}}, " + template + "}",
+			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
+			status.Progressing, status.CodePodsOutdated, "4 not yet replaced"},
+		"rollout, blue-green": {rollout, KindSource{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
+			status.Paused, status.CodeWaitingForPromotion, "it waits for a promotion: BlueGreenPause"},
+		"rollout, scaled while it is paused": {rollout, KindSource{}, ".spec.replicas", "{replicas: 5, " + template + "}",
+			"{observedGeneration: '1', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
+			status.NotReconciled, status.CodeGenerationNotSeen, "generation 2, controller saw 1"},
+		"prometheus, its operator stopped": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}",
+			"{shards: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True', observedGeneration: 1}, {type: Reconciled, status: 'True', observedGeneration: 1}]}",
+			status.NotReconciled, status.CodeGenerationNotSeen, "generation 2, controller saw 1"},
+		"prometheus, a shard to be made": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 2}",
+			"{shards: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True', observedGeneration: 2}]}",
+			status.Progressing, status.CodePodsMissing, "1 of 2 shards are there"},
+		"prometheus, not reconciled": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}",
+			"{shards: 1, conditions: [{type: Available, status: 'True', observedGeneration: 2}, {type: Reconciled, status: 'False', reason: Broken, message: m, observedGeneration: 2}]}",
+			status.Progressing, status.CodeConditionFalse, "its condition Reconciled is False: Broken: m"},
+		"prometheus, never seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}", "{}", status.NotReconciled, status.CodeNeverSeen, "no controller has seen it yet"},
+		"prometheus, paused and not seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 2, paused: true}",
+			"{shards: 1, conditions: [{type: Available, status: 'True', observedGeneration: 1}]}", status.Paused, status.CodePaused, "it is paused: {.spec.paused}=true"},
+		"clone set, all is done": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 5, availableReplicas: 5}", status.Ready, status.CodeReady, "5 of 5 pods are ready"},
+		"clone set, 60% kept": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, status.CodePartitioned, ".spec.updateStrategy.partition keeps 3 pods"},
+		"clone set, 60% kept, in its newer version": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, status.CodePartitioned, ".spec.updateStrategy.rollingUpdate.partition keeps 3 pods"},
+		"clone set, 60% not reached": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}", status.Progressing, status.CodePodsOutdated, "4 not yet replaced"},
+		"clone set, paused": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 0, availableReplicas: 5}", status.Paused, status.CodePaused, ".spec.updateStrategy.paused is true"},
+		"clone set, paused and scaled": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
+			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 4, availableReplicas: 4}", status.Progressing, status.CodePodsMissing, "1 not yet made"},
+		"a word of failure": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 1}", "{observedGeneration: 2, phase: Failed, message: no oil, replicas: 1}",
+			status.Failed, status.CodeReportedFailure, "its controller says: Failed: no oil"},
+		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
+			status.Progressing, status.CodePodsMissing, "its controller says: expanding"},
+		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{AnnotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, light: 'off', replicas: 1, readyReplicas: 1}", status.Progressing, status.CodeConditionFalse, "what its kind declares as ready does not hold"},
+		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{AnnotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, light: 'on', replicas: 1, readyReplicas: 1}", status.Ready, status.CodeReady, "1 of 1 pods are ready"},
+		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{AnnotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, light: burnt, replicas: 1, readyReplicas: 1}", status.Failed, status.CodeReportedFailure, "its controller says: {.status.light}=burnt"},
+		"suspended": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
+			status.Paused, status.CodePaused, "it is paused: {.spec.suspend}=true"},
+		"stalled": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Stalled, status: 'True', reason: R, message: m}]}", status.Failed, status.CodeReportedFailure, "R: m"},
+		"reconciling": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Reconciling, status: 'True', reason: R, message: m}]}", status.Progressing, status.CodeConditionFalse, "its condition Reconciling is True: R: m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it, namespace: ns, generation: 2}, spec: "+test.spec+", status: "+test.status+"}")
+			r := reported(t, test.kind, test.source, test.path, obj)
+			if r.Verdict != test.want || r.ReasonCode != test.code || !strings.Contains(r.Reason, test.reason) {
+				t.Errorf("it is %s (%s): %s; want %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason, test.want, test.code, test.reason)
+			}
+		})
+	}
+}
+
+// Percentages are rounded as OpenKruise rounds them.
+func TestKeeps(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		partition any
+		of, want  int32
+		is        bool
+	}{
+		{int64(2), 5, 2, true}, {int64(7), 5, 5, true}, {int64(-1), 5, 0, true}, {"60%", 5, 3, true}, {"50%", 5, 3, true}, {"1%", 5, 1, true},
+		{"99%", 5, 4, true}, {"100%", 5, 5, true}, {"99%", 1, 0, true}, {"0%", 5, 0, true}, {"50%", 0, 0, true}, {"3", 5, 3, true}, {"many", 5, 0, false}, {nil, 5, 0, false},
+	} {
+		if got, is := keeps(test.partition, test.of); got != test.want || is != test.is {
+			t.Errorf("of %d, %v keeps %d (%t), want %d", test.of, test.partition, got, is, test.want)
+		}
+	}
+}
+
+// Each profile says what an annotation may, and nothing in it is wrong.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("profiles/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d profiles: %v", len(files), err)
+	}
+	for _, file := range files {
+		crd := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if said, err := readProfile(crd); err != nil || len(said) == 0 {
+			t.Errorf("%s: %v (%v)", file, said, err)
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var words map[string]string
+		if err := yaml.Unmarshal(data, &words); err != nil {
+			t.Fatal(err)
+		}
+		known := map[string]bool{}
+		for _, key := range statusAnnotations() {
+			known[strings.TrimPrefix(key, declares)] = true
+		}
+		for key := range words {
+			if !known[key] {
+				t.Errorf("%s says %s, which is no annotation of the status", file, key)
+			}
+		}
+		if _, err := NewStatusFacts(kindNamed(crd, "It"), KindSource{}, nil); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	bad := KindSource{Annotations: map[string]string{AnnotationReadyWhen: "{.status"}}
+	if _, err := NewStatusFacts(kindNamed("lamps.example.com", "Lamp"), bad, nil); err == nil {
+		t.Error("an expression that is none was read")
+	}
+}
+
+// Only who owns the count and nothing else of the spec has changed the count alone.
+func TestOnlyCounted(t *testing.T) {
+	t.Parallel()
+	const made = "- {manager: a, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}"
+	for name, test := range map[string]struct {
+		count, entries string
+		want           bool
+	}{
+		"made":                        {".spec.replicas", "", false},
+		"by /scale":                   {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch of another field": {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:color': {}}}}", false},
+		"of two fields":               {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}", false},
+		"in the same second":          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"before":                      {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T02:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"and the status after":        {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, subresource: status, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:status': {'f:phase': {}}}}", true},
+	} {
+		obj := readObject(t, "apiVersion: x/v1\nkind: It\nmetadata:\n  name: it\n  managedFields:\n  "+strings.ReplaceAll(made+"\n"+test.entries, "\n", "\n  ")+"\nspec: {replicas: 3, color: red}")
+		if got := onlyCounted(obj.GetManagedFields(), test.count, obj.Object); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// What all groups want together is known where they are alike.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	const (
+		list   = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, count: {type: integer}}}}}}}}"
+		parts  = "{type: object, properties: {spec: {type: object, properties: {a: {type: object, properties: {replicaCount: {type: integer}}}, b: {type: object, properties: {replicaCount: {type: integer}}}}}}}"
+		shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}}}}}"
+		plain  = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, size: {type: integer}}}}}"
+	)
+	for name, test := range map[string]struct {
+		schema, path, spec string
+		several            bool
+		unit               string
+		total              int32 // -1: not known
+	}{
+		"a list":              {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: 3}, {name: c}]}", true, "", 5},
+		"parts":               {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 3}}", true, "", 5},
+		"shards of replicas":  {shards, ".spec.shards", "{shards: 2, replicas: 3}", false, "shard", 6},
+		"shards of one":       {shards, ".spec.shards", "{shards: 2}", false, "shard", 2},
+		"one count":           {plain, ".spec.replicas", "{replicas: 2, size: 7}", false, "", -1},
+		"the count is absent": {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a}]}", true, "", -1},
+	} {
+		path, err := fieldpath.ParsePath(test.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := kindNamed("lamps.example.com", "Lamp")
+		facts, err := NewStatusFacts(kind, KindSource{Schema: parsed(t, test.schema), StatusServed: true}, &path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it}, spec: "+test.spec+"}")
+		o, err := kind.Read(obj, facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _, _ := path.Get(obj.Object)
+		o.Desired = int32(n)
+		facts.Settle(&o, obj, &path)
+		got := int32(-1)
+		if o.Total != nil {
+			got = *o.Total
+		}
+		if got != test.total || o.Several != test.several || o.Unit != test.unit {
+			t.Errorf("%s: %d of %q (%t), want %d of %q (%t)", name, got, o.Unit, o.Several, test.total, test.unit, test.several)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// The reasons for which pods cannot be restarted through their owner.
+var (
+	errNoTemplate  = errors.New("it has no pod template at .spec.template")
+	errNoRollOut   = errors.New("its controller does not replace the pods that it has")
+	errPaused      = errors.New("it is paused (run \"kubectl rollout resume\" first)")
+	errRestarted   = errors.New("it was restarted within this second: wait a moment")
+	errAnnotations = errors.New("its schema keeps no annotations in .spec.template")
+	errInPlace     = errors.New("its strategy updates pods in place, so that a changed annotation restarts nothing")
+)
+
+// RestartField finds the field of an object that takes the time of a restart: the
+// kind's own, or an annotation of the pod template.
+func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]any, facts StatusFacts) ([]string, error) {
+	if facts.Restart != "" {
+		return fieldNames(facts.Restart)
+	}
+	if inPlace(obj.Object) {
+		return nil, errInPlace
+	}
+	path, err := RestartPath(kind, obj, schema)
+	if err != nil {
+		return nil, err
+	}
+	return append(path, apis.AnnotationRestartedAt), nil
+}
+
+// inPlace reports whether an object changes the pods that it has where it can, as
+// those of OpenKruise do.
+func inPlace(obj map[string]any) bool {
+	for _, path := range []string{".spec.updateStrategy.type", ".spec.updateStrategy.rollingUpdate.podUpdatePolicy", ".spec.updateStrategy.rollingUpdate.rollingUpdateType"} {
+		if policy, _ := textAt(obj, path); strings.HasPrefix(policy, "InPlace") {
+			return true
+		}
+	}
+	return false
+}
+
+// RestartPath finds the annotations of an object whose change makes its
+// controller replace the pods, as the built-in kinds and those that
+// "run-controller" reconciles do. Of other kinds it is believed of those that
+// have a pod template where these have it. The schema is that of the kind, and is
+// needed for the other kinds alone.
+func RestartPath(kind Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
+	template := []string{"spec", "template"}
+	switch {
+	case kind.Reconciled():
+		// Without a template the object's own are copied to the pods.
+		template = kind.Mapping.TemplatePath
+	case kind.BuiltIn():
+		if err := mayRollOut(kind, obj); err != nil {
+			return nil, err
+		}
+	default:
+		if err := hasTemplate(obj, schema); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(template, []string{"metadata", "annotations"}), nil
+}
+
+// mayRollOut says why a built-in kind cannot be restarted: as for kubectl, which
+// Names the same three.
+func mayRollOut(kind Kind, obj *unstructured.Unstructured) error {
+	if kind.Resource.Group != "apps" || !slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, kind.Resource.Resource) {
+		return errNoRollOut
+	}
+	if paused, _, err := unstructured.NestedBool(obj.Object, "spec", "paused"); err == nil && paused {
+		return errPaused
+	}
+	return nil
+}
+
+// hasTemplate says why an object of a kind that this program knows only from its
+// schema cannot be restarted.
+func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
+	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) == 0 {
+		return errNoTemplate
+	}
+	at := schema
+	for _, name := range []string{"spec", "template", "metadata", "annotations"} {
+		at = fieldpath.Resolve(schema, at)
+		if open, _ := at["x-kubernetes-preserve-unknown-fields"].(bool); open {
+			return nil
+		}
+		properties, _ := at["properties"].(map[string]any)
+		next, ok := properties[name].(map[string]any)
+		if !ok {
+			return errAnnotations
+		}
+		at = next
+	}
+	return nil
+}
+
+// Restart sets the time in a field of an object that was read, and returns the
+// merge patch for it. Times are told to the second; a second restart in the same one
+// would change nothing, and is refused.
+func Restart(obj *unstructured.Unstructured, path []string, at time.Time) (map[string]any, error) {
+	now := at.Format(time.RFC3339)
+	before, _, err := unstructured.NestedString(obj.Object, path...)
+	if err != nil {
+		return nil, fmt.Errorf("read .%s: %w", strings.Join(path, "."), err)
+	}
+	if before == now {
+		return nil, errRestarted
+	}
+	patch := map[string]any{}
+	for _, in := range []map[string]any{obj.Object, patch} {
+		if err := unstructured.SetNestedField(in, now, path...); err != nil {
+			return nil, fmt.Errorf("set .%s: %w", strings.Join(path, "."), err)
+		}
+	}
+	return patch, nil
+}

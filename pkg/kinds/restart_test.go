@@ -1,0 +1,130 @@
+package kinds
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+func parsed(t *testing.T, text string) map[string]any {
+	t.Helper()
+	fields := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+func TestRestartPath(t *testing.T) {
+	t.Parallel()
+	const (
+		inTemplate = "spec.template.metadata.annotations"
+		pod        = "{spec: {template: {spec: {containers: [{name: main, image: web}]}}}}"
+		open       = "{properties: {spec: {properties: {template: {x-kubernetes-preserve-unknown-fields: true}}}}}"
+	)
+	other := func(group, resource string) Kind {
+		return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}}
+	}
+	app := other("example.com", "apps")
+	for name, test := range map[string]struct {
+		kind             Kind
+		obj, schema, yes string
+		no               error
+	}{
+		"ImoocPod":                      {ImoocPod(), "{}", "{}", inTemplate, nil},
+		"AppService":                    {AppService(), "{}", "{}", "metadata.annotations", nil},
+		"HelloWorld":                    {HelloWorld(), "{}", "{}", "metadata.annotations", nil},
+		"MyDaemonSet":                   {MyDaemonSet(), "{}", "{}", "metadata.annotations", nil},
+		"Deployment":                    {other("apps", "deployments"), pod, "{}", inTemplate, nil},
+		"paused Deployment":             {other("apps", "deployments"), "{spec: {paused: true}}", "{}", "", errPaused},
+		"StatefulSet":                   {other("apps", "statefulsets"), pod, "{}", inTemplate, nil},
+		"DaemonSet":                     {other("apps", "daemonsets"), pod, "{}", inTemplate, nil},
+		"ReplicaSet":                    {other("apps", "replicasets"), pod, "{}", "", errNoRollOut},
+		"ReplicationController":         {other("", "replicationcontrollers"), pod, "{}", "", errNoRollOut},
+		"Job":                           {other("batch", "jobs"), pod, "{}", "", errNoRollOut},
+		"custom, any template":          {app, pod, open, inTemplate, nil},
+		"custom, annotations":           {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {properties: {annotations: {}}}}}}}}}", inTemplate, nil},
+		"custom, no annotations":        {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {type: object}}}}}}}", "", errAnnotations},
+		"custom, no metadata":           {app, pod, "{properties: {spec: {properties: {template: {properties: {spec: {}}}}}}}", "", errAnnotations},
+		"custom, no template":           {app, "{spec: {replicas: 1}}", open, "", errNoTemplate},
+		"custom, template of no pod":    {app, "{spec: {template: {spec: {size: 1}}}}", open, "", errNoTemplate},
+		"custom, template is a word":    {app, "{spec: {template: small}}", open, "", errNoTemplate},
+		"custom, template without pods": {app, "{spec: {template: {spec: {containers: []}}}}", open, "", errNoTemplate},
+	} {
+		obj := &unstructured.Unstructured{Object: parsed(t, test.obj)}
+		path, err := RestartPath(test.kind, obj, parsed(t, test.schema))
+		if got := strings.Join(path, "."); got != test.yes || err != test.no { //nolint:errorlint // it is this very one
+			t.Errorf("%s: %q, %v, want %q, %v", name, got, err, test.yes, test.no)
+		}
+	}
+}
+
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	annotated := []string{"spec", "template", "metadata", "annotations"}
+	path := append(slices.Clone(annotated), "kubectl.kubernetes.io/restartedAt")
+	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.FixedZone("", 7200))
+	obj := &unstructured.Unstructured{Object: parsed(t, "{spec: {replicas: 2, template: {metadata: {annotations: {note: mine}}}}}")}
+	patch, err := Restart(obj, path, at)
+	text, _ := yaml.Marshal(patch)
+	const want = "spec:\n  template:\n    metadata:\n      annotations:\n        kubectl.kubernetes.io/restartedAt: \"2024-05-06T07:08:09+02:00\"\n"
+	if err != nil || string(text) != want {
+		t.Errorf("the patch is\n%s(%v), want\n%s", text, err, want)
+	}
+	// The object is as the server would have it.
+	annotations, _, err := unstructured.NestedStringMap(obj.Object, annotated...)
+	if err != nil || len(annotations) != 2 || annotations["note"] != "mine" {
+		t.Errorf("the object has the annotations %v (%v)", annotations, err)
+	}
+	if _, err := Restart(obj, path, at.Add(time.Millisecond)); err != errRestarted { //nolint:errorlint // it is this very one
+		t.Errorf("the second restart in a second: %v", err)
+	}
+	if _, err := Restart(obj, path, at.Add(time.Second)); err != nil {
+		t.Errorf("a second later: %v", err)
+	}
+	odd := &unstructured.Unstructured{Object: parsed(t, "{spec: {template: small}}")}
+	if _, err := Restart(odd, path, at); err == nil {
+		t.Error("an object whose template is a word was restarted")
+	}
+}
+
+// A kind's own field comes before the template, and pods that are updated in place
+// are not restarted by an annotation.
+func TestRestartField(t *testing.T) {
+	t.Parallel()
+	const (
+		pod    = "template: {spec: {containers: [{name: main, image: web}]}}"
+		open   = "{properties: {spec: {properties: {template: {x-kubernetes-preserve-unknown-fields: true}}}}}"
+		inside = "spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt"
+	)
+	for name, test := range map[string]struct {
+		crd, obj    string
+		annotations map[string]string
+		want        string
+		no          error
+	}{
+		"a Rollout has a field":           {"rollouts.argoproj.io", "{spec: {" + pod + "}}", nil, "spec.restartAt", nil},
+		"without a template, too":         {"rollouts.argoproj.io", "{spec: {replicas: 1}}", nil, "spec.restartAt", nil},
+		"another field, by annotation":    {"lamps.example.com", "{spec: {replicas: 1}}", map[string]string{AnnotationRestartPath: ".spec.restart.at"}, "spec.restart.at", nil},
+		"a template":                      {"lamps.example.com", "{spec: {" + pod + "}}", nil, inside, nil},
+		"in place":                        {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: InPlaceIfPossible}, " + pod + "}}", nil, "", errInPlace},
+		"in place, an advanced one":       {"statefulsets.apps.kruise.io", "{spec: {updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}, " + pod + "}}", nil, "", errInPlace},
+		"a clone set that makes anew":     {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: ReCreate}, " + pod + "}}", nil, inside, nil},
+		"nothing that could be restarted": {"lamps.example.com", "{spec: {replicas: 1}}", nil, "", errNoTemplate},
+	} {
+		kind := kindNamed(test.crd, "It")
+		facts, err := NewStatusFacts(kind, KindSource{Annotations: test.annotations}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := RestartField(kind, &unstructured.Unstructured{Object: parsed(t, test.obj)}, parsed(t, open), facts)
+		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // it is this very one
+			t.Errorf("%s: %q (%v), want %q (%v)", name, got, err, test.want, test.no)
+		}
+	}
+}

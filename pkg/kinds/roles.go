@@ -1,0 +1,69 @@
+package kinds
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// Roles are the rights of a loop that reconciles the kind and no other: those
+// in the namespaces in which it works, which a RoleBinding gives for one and a
+// ClusterRoleBinding for all, and those to what is in no namespace. The second
+// has no rules where none are needed. deploy/rbac has the same for the kinds
+// that are shipped, all in one.
+func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
+	namespaced = clusterRole("imoocpod-" + k.CRD())
+	allow(&namespaced, k.Resource.Group, k.Resource.Resource, "get", "list", "watch")
+	allow(&namespaced, k.Resource.Group, k.Resource.Resource+"/status", "patch")
+	// For blockOwnerDeletion in references to an object, where
+	// OwnerReferencesPermissionEnforcement asks for it.
+	allow(&namespaced, k.Resource.Group, k.Resource.Resource+"/finalizers", "update")
+	if k.Mapping.Strategy == StrategyDeployment {
+		allow(&namespaced, "", "pods", "list", "watch")
+		allow(&namespaced, "apps", "deployments", "get", "list", "watch", "create", "patch", "delete")
+	} else {
+		allow(&namespaced, "", "pods", "get", "list", "watch", "create", "patch", "delete")
+	}
+	allow(&namespaced, "", "events", "create", "patch")
+	allow(&namespaced, "", "resourcequotas", "list", "watch")
+	allow(&namespaced, "coordination.k8s.io", "leases", "create")
+	allow(&namespaced, "coordination.k8s.io", "leases", "get", "update")
+	namespaced.Rules[len(namespaced.Rules)-1].ResourceNames = k.leases()
+
+	clusterwide = clusterRole(namespaced.Name + "-cluster")
+	if !k.Shipped() {
+		allow(&clusterwide, "apiextensions.k8s.io", "customresourcedefinitions", "list", "watch")
+	}
+	if k.Mapping.Strategy == StrategyNodes {
+		allow(&clusterwide, "", "nodes", "list", "watch")
+	}
+	return namespaced, clusterwide
+}
+
+// leases are the names of the leases of loops for the kind: one that names it,
+// or one that takes up all that is declared, for one namespace or for all.
+func (k Kind) leases() []string {
+	var names []string
+	for _, namespace := range []string{"one", metav1.NamespaceAll} {
+		for _, scope := range []status.Scope{{Namespace: namespace, Kinds: []string{k.CRD()}}, {Namespace: namespace, Declared: true}} {
+			_, name := scope.Lease()
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func clusterRole(name string) rbacv1.ClusterRole {
+	return rbacv1.ClusterRole{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app.kubernetes.io/part-of": "kubectl-imoocpod"}},
+	}
+}
+
+func allow(role *rbacv1.ClusterRole, group, resource string, verbs ...string) {
+	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs})
+}

@@ -1,0 +1,109 @@
+package kinds
+
+import (
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	appcontroller "github.com/imoocpod/kubectl-imoocpod/pkg/apis/appcontroller/v1alpha1"
+	apps "github.com/imoocpod/kubectl-imoocpod/pkg/apis/apps/v1beta1"
+	batch "github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	test "github.com/imoocpod/kubectl-imoocpod/pkg/apis/test/v1alpha1"
+)
+
+// Shipped are the kinds that this program brings with it, in the order in which
+// they are spoken of.
+func Shipped() []Kind {
+	return []Kind{ImoocPod(), AppService(), HelloWorld(), MyDaemonSet()}
+}
+
+// ImoocPod is the kind that a bare NAME on the command line means: a number of
+// pods.
+func ImoocPod() Kind {
+	return Kind{
+		Resource:     batch.GroupVersion().WithResource("imoocpods"),
+		Kind:         "ImoocPod",
+		Singular:     "imoocpod",
+		ReplicasPath: []string{"spec", "replicas"},
+		Mapping: Mapping{
+			Strategy:     StrategyPods,
+			TemplatePath: []string{"spec", "template"},
+			Template:     batch.DefaultTemplate(), // for objects from before the CRD had one
+			NameLabel:    apis.LabelApp,
+			Status: StatusPaths{
+				Selector:           []string{"status", "selector"},
+				Current:            []string{"status", "replicas"},
+				Updated:            []string{"status", "updatedReplicas"},
+				Ready:              []string{"status", "readyReplicas"},
+				ObservedGeneration: []string{"status", "observedGeneration"},
+				Conditions:         []string{"status", "conditions"},
+			},
+		},
+	}
+}
+
+// AppService is a Deployment under a name of its own.
+func AppService() Kind {
+	return Kind{
+		Resource:     appcontroller.GroupVersion().WithResource("appservices"),
+		Kind:         "AppService",
+		Singular:     "appservice",
+		ReplicasPath: []string{"spec", "replicas"},
+		Mapping: Mapping{
+			Strategy:           StrategyDeployment,
+			DeploymentNamePath: []string{"spec", "deploymentName"},
+			ImagePath:          []string{"spec", "image"},
+			Image:              "nginx",
+			NameLabel:          apis.LabelApp,
+			Status: StatusPaths{
+				Selector:           []string{"status", "selector"},
+				Current:            []string{"status", "replicas"},
+				Available:          []string{"status", "availableReplicas"},
+				ObservedGeneration: []string{"status", "observedGeneration"},
+				Conditions:         []string{"status", "conditions"},
+			},
+		},
+	}
+}
+
+// HelloWorld is an nginx Deployment that tells the names of its pods.
+func HelloWorld() Kind {
+	return Kind{
+		Resource:     test.GroupVersion().WithResource("helloworlds"),
+		Kind:         "HelloWorld",
+		Singular:     "helloworld",
+		ReplicasPath: []string{"spec", "size"},
+		Mapping: Mapping{
+			Strategy:  StrategyDeployment,
+			Image:     "nginx",
+			NameLabel: "hello_name",
+			Status: StatusPaths{
+				Selector:           []string{"status", "selector"},
+				Current:            []string{"status", "replicas"},
+				Available:          []string{"status", "availableReplicas"},
+				PodNames:           []string{"status", "nodes"},
+				ObservedGeneration: []string{"status", "observedGeneration"},
+				Conditions:         []string{"status", "conditions"},
+			},
+		},
+	}
+}
+
+// MyDaemonSet is one pod on every node that may run it.
+func MyDaemonSet() Kind {
+	return Kind{
+		Resource: apps.GroupVersion().WithResource("mydaemonsets"),
+		Kind:     "MyDaemonSet",
+		Singular: "mydaemonset",
+		Mapping: Mapping{
+			Strategy:  StrategyNodes,
+			ImagePath: []string{"spec", "image"},
+			NameLabel: apis.LabelApp,
+			Status: StatusPaths{
+				Desired:            []string{"status", "desiredNumberScheduled"},
+				Current:            []string{"status", "currentNumberScheduled"},
+				Updated:            []string{"status", "updatedNumberScheduled"},
+				Available:          []string{"status", "availableReplicas"},
+				ObservedGeneration: []string{"status", "observedGeneration"},
+				Conditions:         []string{"status", "conditions"},
+			},
+		},
+	}
+}

@@ -1,0 +1,160 @@
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// Template reads what the pods of an object are made from: its pod template, or
+// one with a single container for kinds that say no more than an image.
+func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
+	fields, err := TemplateFields(kind, obj)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeTemplate(fields)
+}
+
+// DecodeTemplate makes a pod template of its fields.
+func DecodeTemplate(fields map[string]any) (*corev1.PodTemplateSpec, error) {
+	template := &corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, template); err != nil {
+		return nil, fmt.Errorf("read the pod template: %w", err)
+	}
+	return template, nil
+}
+
+// TemplateFields is Template with no more fields than the object says. The
+// caller may change it.
+func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
+	fields, found, err := storedTemplate(kind, obj)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the pod template of %s: %w", obj.GetName(), err)
+	case found:
+		dropOurs(fields)
+		return fields, nil
+	case kind.Mapping.Template != nil:
+		return runtime.DefaultUnstructuredConverter.ToUnstructured(kind.Mapping.Template)
+	}
+	image, err := image(kind, obj)
+	if err != nil {
+		return nil, err
+	}
+	container := map[string]any{"name": "app", "image": image}
+	lists, err := containerLists(kind, obj)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(container, lists)
+	fields = map[string]any{"spec": map[string]any{"containers": []any{container}}}
+	if at := RestartedAt(kind, obj); at != "" {
+		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRestartedAt: at}}
+	}
+	return fields, nil
+}
+
+// dropOurs takes what is this program's own from the labels and annotations of
+// a template, and nulls, which stand for nothing: who writes a template does not
+// say which pod is whose.
+func dropOurs(template map[string]any) {
+	metadata, _ := template["metadata"].(map[string]any)
+	if metadata == nil {
+		delete(template, "metadata")
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		words, isMap := metadata[field].(map[string]any)
+		maps.DeleteFunc(words, func(name string, _ any) bool { return strings.HasPrefix(name, apis.Prefix) })
+		if !isMap && metadata[field] == nil {
+			delete(metadata, field)
+		}
+	}
+}
+
+func storedTemplate(kind Kind, obj *unstructured.Unstructured) (fields map[string]any, found bool, err error) {
+	if len(kind.Mapping.TemplatePath) == 0 {
+		return nil, false, nil
+	}
+	return unstructured.NestedMap(obj.Object, kind.Mapping.TemplatePath...)
+}
+
+// containerLists are the command and the environment of the one container of a
+// kind without a template, as far as an object has them.
+func containerLists(kind Kind, obj *unstructured.Unstructured) (map[string]any, error) {
+	lists := map[string]any{}
+	for name, path := range map[string][]string{"command": kind.Mapping.CommandPath, "env": kind.Mapping.EnvPath} {
+		if len(path) == 0 {
+			continue
+		}
+		list, found, err := unstructured.NestedSlice(obj.Object, path...)
+		if err != nil {
+			return nil, fmt.Errorf("read .%s of %s: %w", strings.Join(path, "."), obj.GetName(), err)
+		}
+		if found {
+			lists[name] = list
+		}
+	}
+	return lists, nil
+}
+
+// image is the image of the one container of a kind without a template.
+func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
+	image := ""
+	if path := kind.Mapping.ImagePath; len(path) > 0 {
+		var err error
+		if image, _, err = unstructured.NestedString(obj.Object, path...); err != nil {
+			return "", fmt.Errorf("read the image of %s: %w", obj.GetName(), err)
+		}
+	}
+	if image == "" {
+		image = kind.Mapping.Image
+	}
+	if image == "" {
+		return "", fmt.Errorf("%s does not say what its pods are made from: .%s is empty", obj.GetName(),
+			strings.Join(append(kind.Mapping.TemplatePath, kind.Mapping.ImagePath...), "."))
+	}
+	return image, nil
+}
+
+// RestartedAt is when "restart" was last asked for an object of a kind that has
+// no template to say it in; "" means never.
+func RestartedAt(kind Kind, obj *unstructured.Unstructured) string {
+	if len(kind.Mapping.TemplatePath) > 0 {
+		return "" // it is in the template
+	}
+	return obj.GetAnnotations()[apis.AnnotationRestartedAt]
+}
+
+// TemplateHash tells what the pods of an object are made from in a few
+// characters that fit into a label. It is made from what is stored in the
+// object alone, so another version of this program comes to the same.
+func TemplateHash(kind Kind, obj *unstructured.Unstructured) string {
+	stored, _, err := storedTemplate(kind, obj)
+	said := map[string]any{"template": stored}
+	if len(kind.Mapping.TemplatePath) == 0 {
+		image, _ := image(kind, obj) // without one no pod is made
+		said = map[string]any{"image": image, "restartedAt": RestartedAt(kind, obj)}
+		lists, _ := containerLists(kind, obj) // likewise
+		maps.Copy(said, lists)
+	}
+	// That of a kind which ships with the program never changes.
+	if kind.Mapping.NameLabel != "" && !kind.Shipped() {
+		said["nameLabel"] = kind.Mapping.NameLabel
+	}
+	text, jsonErr := json.Marshal(said) // keys in order
+	if err != nil || jsonErr != nil {
+		return ""
+	}
+	h := fnv.New64a()
+	h.Write(text) // a hash never returns an error
+	return fmt.Sprintf("%016x", h.Sum64())
+}

@@ -1,0 +1,119 @@
+package kinds
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// A kind without a template has one container of its image, or of the default.
+func TestTemplateOfAnImage(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind Kind
+		spec map[string]any
+		want string // "" is an error
+	}{
+		{MyDaemonSet(), map[string]any{"image": "web"}, "web"},
+		{MyDaemonSet(), map[string]any{}, ""},
+		{AppService(), map[string]any{"deploymentName": "a"}, "nginx"},
+		{AppService(), map[string]any{"image": "web"}, "web"},
+		{HelloWorld(), map[string]any{"image": "ignored"}, "nginx"},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": test.spec}}
+		obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon", "other": "not copied"})
+		template, err := Template(test.kind, obj)
+		if test.want == "" {
+			if err == nil {
+				t.Errorf("%s %v has the template %+v", test.kind.Kind, test.spec, template)
+			}
+			continue
+		}
+		if err != nil || len(template.Spec.Containers) != 1 || template.Spec.Containers[0].Image != test.want {
+			t.Errorf("%s %v has %+v, %v; want the image %s", test.kind.Kind, test.spec, template, err, test.want)
+		}
+		if got := template.Annotations; len(got) != 1 || got[apis.AnnotationRestartedAt] != "noon" {
+			t.Errorf("%s: the annotations of the pods are %v", test.kind.Kind, got)
+		}
+	}
+}
+
+// The hash is for ever: pods that another version made must not look outdated.
+func TestTemplateHash(t *testing.T) {
+	t.Parallel()
+	template := func(image string) map[string]any {
+		return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": image}}}}}
+	}
+	for _, test := range []struct {
+		name string
+		kind Kind
+		spec map[string]any
+		at   string
+		want string
+	}{
+		{"a template", ImoocPod(), template("a"), "", "368ea137f1e715e0"},
+		{"another", ImoocPod(), template("b"), "", "7cab0317d5ed5a27"},
+		{"none", ImoocPod(), map[string]any{}, "", "d37febed92a19fa6"},
+		{"restarted, which a kind with a template has in there", ImoocPod(), template("a"), "noon", "368ea137f1e715e0"},
+		{"an image", MyDaemonSet(), map[string]any{"image": "a"}, "", "374d583938eb1b16"},
+		{"restarted", MyDaemonSet(), map[string]any{"image": "a"}, "noon", "81a520a73860a6e8"},
+		{"an image that is the default", AppService(), map[string]any{"deploymentName": "a"}, "", "3042addb4df3eeeb"},
+		{"the same in words", AppService(), map[string]any{"deploymentName": "b", "image": "nginx"}, "", "3042addb4df3eeeb"},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": test.spec}}
+		if test.at != "" {
+			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: test.at})
+		}
+		if got := TemplateHash(test.kind, obj); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// Who writes a template does not say which pod is whose.
+func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
+	t.Parallel()
+	for name, metadata := range map[string]any{
+		"labels and annotations": map[string]any{
+			"labels":      map[string]any{"app": "mine", "imoocpod.dev/bypasses": "x", "imoocpod.dev/slot": "7", "imoocpod.dev/owner-uid": "y"},
+			"annotations": map[string]any{"note": "mine", "imoocpod.dev/anything": "z"},
+		},
+		"labels alone": map[string]any{"labels": map[string]any{"app": "mine", "imoocpod.dev/template-hash": "x"}, "annotations": nil},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": metadata}}}}
+		template, err := Template(ImoocPod(), obj)
+		if err != nil || len(template.Labels) != 1 || template.Labels["app"] != "mine" || len(template.Annotations) > 1 {
+			t.Errorf("%s: the template has the metadata %+v (%v)", name, template, err)
+		}
+	}
+	for name, metadata := range map[string]any{"null": nil, "null labels": map[string]any{"labels": nil}} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": metadata}}}}
+		fields, err := TemplateFields(ImoocPod(), obj)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := unstructured.SetNestedField(fields, "x", "metadata", "labels", "app"); err != nil {
+			t.Errorf("%s: no label can be added: %v", name, err)
+		}
+	}
+}
+
+// Pods are told apart by all that is made of the declaration of their kind.
+func TestTemplateHashOfADeclaredKind(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}}
+	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
+		Mapping: Mapping{Strategy: StrategyPods, ImagePath: []string{"spec", "image"}}}
+	seen := map[string]string{}
+	for _, label := range []string{"", "app", "name"} {
+		kind.Mapping.NameLabel = label
+		hash := TemplateHash(kind, obj)
+		if other, again := seen[hash]; again {
+			t.Errorf("with the name label %q the hash is that of %q", label, other)
+		}
+		seen[hash] = label
+	}
+}

@@ -1,0 +1,79 @@
+package replicafield
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// CountChange is a change of a count: by so many, or by so many percent of it.
+type CountChange struct {
+	by      int64
+	percent bool
+}
+
+// ParseCountChange reads +2, -1, 50% or -50%: a whole number with or without a sign,
+// and a percent sign where it is of the present count. Nothing shrinks by more
+// than 100%.
+func ParseCountChange(word string) (CountChange, error) {
+	parts := regexp.MustCompile(`^([+-]?[0-9]+)(%?)$`).FindStringSubmatch(word)
+	if parts == nil {
+		return CountChange{}, fmt.Errorf("%q is not a change such as +2, -1, 50%% or -50%%", word)
+	}
+	by, err := strconv.ParseInt(parts[1], 10, 32)
+	if err != nil {
+		return CountChange{}, fmt.Errorf("%q is more than a count can change by", word)
+	}
+	s := CountChange{by: by, percent: parts[2] == "%"}
+	if s.percent && by < -100 {
+		return CountChange{}, fmt.Errorf("%q would leave less than none", word)
+	}
+	return s, nil
+}
+
+// From is the count that the step leads to from one that is given. Percents are
+// rounded away from zero, so that a step that is not zero changes any count but
+// zero. What is below zero, or more than 32 bits hold, is an error and not cut
+// off: nobody asked for something near it.
+func (s CountChange) From(count int64) (int32, error) {
+	if count < 0 || count > math.MaxInt32 {
+		return 0, fmt.Errorf("%d is no count to go on from", count)
+	}
+	by := s.by
+	if s.percent {
+		by = awayFromZero(count*s.by, 100)
+	}
+	switch after := count + by; {
+	case after < 0:
+		return 0, fmt.Errorf("%s from %d is below zero", s, count)
+	case after > math.MaxInt32:
+		return 0, fmt.Errorf("%s from %d is more than a count can be", s, count)
+	default:
+		return int32(after), nil
+	}
+}
+
+// awayFromZero divides, and rounds away from zero what does not come out even.
+func awayFromZero(n, by int64) int64 {
+	switch rest := n % by; {
+	case rest > 0:
+		return n/by + 1
+	case rest < 0:
+		return n/by - 1
+	}
+	return n / by
+}
+
+// String is the step as ParseStep reads it, with its sign.
+func (s CountChange) String() string {
+	word := strconv.FormatInt(s.by, 10)
+	if !strings.HasPrefix(word, "-") {
+		word = "+" + word
+	}
+	if s.percent {
+		word += "%"
+	}
+	return word
+}

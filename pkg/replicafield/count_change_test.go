@@ -1,0 +1,82 @@
+package replicafield
+
+import (
+	"math"
+	"testing"
+)
+
+func TestStep(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		word    string
+		from    int64
+		want    int32
+		refused string
+	}{
+		{"+2", 3, 5, ""},
+		{"2", 3, 5, ""},
+		{"-1", 3, 2, ""},
+		{"-3", 3, 0, ""},
+		{"0", 3, 3, ""},
+		{"50%", 4, 6, ""},
+		{"+50%", 3, 5, ""}, // 1.5 is 2
+		{"-50%", 3, 1, ""}, // and -1.5 is -2
+		{"1%", 1, 2, ""},
+		{"-1%", 1, 0, ""},
+		{"1%", 100, 101, ""},
+		{"50%", 0, 0, ""},
+		{"-100%", 7, 0, ""},
+		{"300%", 2, 8, ""},
+		{"-0", 3, 3, ""},
+		{"+2147483647", 0, math.MaxInt32, ""},
+		{"-2147483648", 0, 0, "-2147483648 from 0 is below zero"},
+		{"-4", 3, 0, "-4 from 3 is below zero"},
+		{"+1", math.MaxInt32, 0, "+1 from 2147483647 is more than a count can be"},
+		{"2147483647%", math.MaxInt32, 0, "+2147483647% from 2147483647 is more than a count can be"},
+		{"+1", -1, 0, "-1 is no count to go on from"},
+		{"+1", math.MaxInt32 + 1, 0, "2147483648 is no count to go on from"},
+	} {
+		s, err := ParseCountChange(test.word)
+		if err != nil {
+			t.Errorf("%s: %v", test.word, err)
+			continue
+		}
+		got, err := s.From(test.from)
+		if test.refused == "" && err != nil || test.refused != "" && (err == nil || err.Error() != test.refused) {
+			t.Errorf("%s from %d: %v, want %q", test.word, test.from, err, test.refused)
+		}
+		if got != test.want {
+			t.Errorf("%s from %d is %d, want %d", test.word, test.from, got, test.want)
+		}
+	}
+	for _, word := range []string{"", "+", "-", "%", "+%", "two", "1.5", "50 %", " 1", "1 ", "--1", "+-1", "1%%", "0x1", "1e3", "1_000", "-101%", "2147483648", "-2147483649", "99999999999999999999%"} {
+		if s, err := ParseCountChange(word); err == nil {
+			t.Errorf("%q was read as %s", word, s)
+		}
+	}
+}
+
+// Whatever is read is written so that it is read as the same, and leads to a
+// count or nowhere, in the direction of its sign.
+func FuzzParseStep(f *testing.F) {
+	for _, word := range []string{"+2", "-1", "50%", "-50%", "0", "-100%", "2147483647%", "x"} {
+		f.Add(word, int64(3))
+	}
+	f.Fuzz(func(t *testing.T, word string, from int64) {
+		s, err := ParseCountChange(word)
+		if err != nil {
+			return
+		}
+		if again, err := ParseCountChange(s.String()); err != nil || again != s {
+			t.Fatalf("%q is written as %q, which is read as %v, %v", word, s, again, err)
+		}
+		to, err := s.From(from)
+		if err != nil {
+			return
+		}
+		n := int64(to)
+		if n < 0 || s.by >= 0 && n < from || s.by <= 0 && n > from || s.by != 0 && from != 0 && n == from {
+			t.Errorf("%s from %d is %d", s, from, n)
+		}
+	})
+}

@@ -14,8 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // The exit codes, for scripts to branch on.
@@ -39,7 +40,7 @@ func report(w io.Writer, err error, interrupted bool) int {
 	if err == nil {
 		return exitDone
 	}
-	all := cmd.Errors{err}
+	all := outcome.Errors{err}
 	errors.As(err, &all)
 	var codes []int
 	for _, err := range all {
@@ -63,7 +64,7 @@ func reportOne(w io.Writer, err error, interrupted bool) int {
 		return exitInterrupted
 	}
 	fmt.Fprintln(w, escape.Text(message(err))) //nolint:errcheck // there is nowhere left to say it
-	var usage *cmd.UsageError
+	var usage *outcome.UsageError
 	if errors.As(err, &usage) {
 		fmt.Fprintf(w, "See '%s --help' for usage.\n", usage.Command) //nolint:errcheck // likewise
 	}
@@ -71,20 +72,20 @@ func reportOne(w io.Writer, err error, interrupted bool) int {
 }
 
 func exitCode(err error) int {
-	var usage *cmd.UsageError
-	var missing *cmd.NotServedError
+	var usage *outcome.UsageError
+	var missing *outcome.NotServedError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, cmd.ErrFailed), errors.Is(err, cmd.ErrPaused):
+	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
 		return exitFailed
-	case errors.Is(err, cmd.ErrReverted):
+	case errors.Is(err, outcome.ErrReverted):
 		return exitReverted
-	case errors.Is(err, cmd.ErrTimeout), errors.Is(err, cmd.ErrNotReady), noAnswer(err):
+	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrNotReady), noAnswer(err):
 		return exitTimeout
-	case errors.Is(err, cmd.ErrGone), errors.As(err, &missing), apierrors.IsNotFound(err):
+	case errors.Is(err, outcome.ErrGone), errors.As(err, &missing), apierrors.IsNotFound(err):
 		return exitNotFound
-	case errors.Is(err, cmd.ErrPrecondition), errors.Is(err, cmd.ErrRefused), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+	case errors.Is(err, outcome.ErrPrecondition), errors.Is(err, outcome.ErrRefused), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return exitPrecondition
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return exitForbidden
@@ -101,7 +102,7 @@ func noAnswer(err error) bool {
 // message says an error as kubectl says it (k8s.io/kubectl/pkg/cmd/util,
 // StandardErrorMessage), with what to do next where that is known.
 func message(err error) string {
-	var missing *cmd.NotServedError
+	var missing *outcome.NotServedError
 	var status apierrors.APIStatus
 	var failed *url.Error
 	switch {
@@ -158,7 +159,7 @@ func connectionMessage(failed *url.Error) string {
 		server = u.Host
 	}
 	var lookup *net.DNSError
-	var bad *cmd.BadResponseError
+	var bad *clients.BadResponseError
 	switch {
 	case errors.As(failed, &bad):
 		return "error: " + bad.Error()

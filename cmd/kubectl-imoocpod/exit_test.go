@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 func TestReport(t *testing.T) {
@@ -41,27 +41,27 @@ func TestReport(t *testing.T) {
 			errors.New("no"), true, exitError, "error: no\n",
 		},
 		"usage": {
-			&cmd.UsageError{Command: "kubectl imoocpod scale", Err: errors.New("--replicas is required")}, false, exitUsage,
+			&outcome.UsageError{Command: "kubectl imoocpod scale", Err: errors.New("--replicas is required")}, false, exitUsage,
 			"error: --replicas is required\nSee 'kubectl imoocpod scale --help' for usage.\n",
 		},
 		"failed for good, and another timed out": {
-			cmd.Errors{fmt.Errorf("foo: %w: no", cmd.ErrTimeout), fmt.Errorf("bar: %w: quota", cmd.ErrFailed)}, false, exitFailed,
+			outcome.Errors{fmt.Errorf("foo: %w: no", outcome.ErrTimeout), fmt.Errorf("bar: %w: quota", outcome.ErrFailed)}, false, exitFailed,
 			"error: foo: timed out: no\nerror: bar: failed: quota\n",
 		},
 		"timed out": {
-			fmt.Errorf("wait for foo: %w; last seen: nothing", cmd.ErrTimeout), false, exitTimeout,
+			fmt.Errorf("wait for foo: %w; last seen: nothing", outcome.ErrTimeout), false, exitTimeout,
 			"error: wait for foo: timed out; last seen: nothing\n",
 		},
 		"failed": {
-			fmt.Errorf("foo has %w: no such image", cmd.ErrFailed), false, exitFailed,
+			fmt.Errorf("foo has %w: no such image", outcome.ErrFailed), false, exitFailed,
 			"error: foo has failed: no such image\n",
 		},
 		"reverted": {
-			fmt.Errorf("%w: foo was scaled to 3, and another set it to 2", cmd.ErrReverted), false, exitReverted,
+			fmt.Errorf("%w: foo was scaled to 3, and another set it to 2", outcome.ErrReverted), false, exitReverted,
 			"error: reverted: foo was scaled to 3, and another set it to 2\n",
 		},
 		"refused": {
-			fmt.Errorf("%w: it would delete 2 objects", cmd.ErrRefused), false, exitPrecondition,
+			fmt.Errorf("%w: it would delete 2 objects", outcome.ErrRefused), false, exitPrecondition,
 			"error: refused: it would delete 2 objects\n",
 		},
 		"no answer in time": {
@@ -69,22 +69,22 @@ func TestReport(t *testing.T) {
 			"Unable to connect to the server 127.0.0.1:6443: context deadline exceeded\n",
 		},
 		"precondition": {
-			fmt.Errorf("%w: expected 1, was 2", cmd.ErrPrecondition), false, exitPrecondition,
+			fmt.Errorf("%w: expected 1, was 2", outcome.ErrPrecondition), false, exitPrecondition,
 			"error: precondition not met: expected 1, was 2\n",
 		},
 		"gone while waited for": {
-			fmt.Errorf("foo was %w", cmd.ErrGone), false, exitNotFound, "error: foo was deleted\n",
+			fmt.Errorf("foo was %w", outcome.ErrGone), false, exitNotFound, "error: foo was deleted\n",
 		},
 		"not found": {
 			apierrors.NewNotFound(imoocpods, "foo"), false, exitNotFound,
 			"Error from server (NotFound): imoocpods.g \"foo\" not found\n",
 		},
 		"not served": {
-			&cmd.NotServedError{CRD: "imoocpods.g", Shipped: true, Err: apierrors.NewNotFound(imoocpods, "")}, false, exitNotFound,
+			&outcome.NotServedError{CRD: "imoocpods.g", Shipped: true, Err: apierrors.NewNotFound(imoocpods, "")}, false, exitNotFound,
 			"error: the server does not serve imoocpods.g: run \"kubectl imoocpod install\" first\n",
 		},
 		"none of several types served": {
-			&cmd.NotServedError{CRD: "imoocpods.g", Shipped: true}, false, exitNotFound,
+			&outcome.NotServedError{CRD: "imoocpods.g", Shipped: true}, false, exitNotFound,
 			"error: the server does not serve imoocpods.g: run \"kubectl imoocpod install\" first\n",
 		},
 		"exists": {
@@ -175,17 +175,17 @@ func TestPrecedence(t *testing.T) {
 	}{
 		{exitInterrupted, context.Canceled},
 		{exitForbidden, apierrors.NewForbidden(imoocpods, "a", errors.New("no"))},
-		{exitUsage, &cmd.UsageError{Command: "c", Err: errors.New("no")}},
+		{exitUsage, &outcome.UsageError{Command: "c", Err: errors.New("no")}},
 		{exitError, errors.New("no")},
-		{exitNotFound, cmd.ErrGone},
-		{exitPrecondition, cmd.ErrPrecondition},
-		{exitFailed, cmd.ErrFailed},
-		{exitReverted, cmd.ErrReverted},
-		{exitTimeout, cmd.ErrTimeout},
+		{exitNotFound, outcome.ErrGone},
+		{exitPrecondition, outcome.ErrPrecondition},
+		{exitFailed, outcome.ErrFailed},
+		{exitReverted, outcome.ErrReverted},
+		{exitTimeout, outcome.ErrTimeout},
 	}
 	for i, first := range outcomes {
 		for _, second := range outcomes[i:] {
-			for _, several := range []cmd.Errors{{first.err, second.err}, {second.err, first.err}} {
+			for _, several := range []outcome.Errors{{first.err, second.err}, {second.err, first.err}} {
 				var w strings.Builder
 				if code := report(&w, several, true); code != first.code {
 					t.Errorf("of %v the exit code is %d, want %d", several, code, first.code)

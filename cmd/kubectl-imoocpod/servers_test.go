@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 // more than one needs on a busy machine.
 const deadline = 2 * time.Minute
 
-// outcome is what came of a command.
-type outcome struct {
+// result is what came of a command.
+type result struct {
 	code           int
 	stdout, stderr string
 }
@@ -51,7 +51,7 @@ func flagsFor(server, cache string) []string {
 
 // runCommand runs a command against a server: in this process, unless it is one
 // that sets the logger of the process.
-func runCommand(ctx context.Context, t *testing.T, server, command string) outcome {
+func runCommand(ctx context.Context, t *testing.T, server, command string) result {
 	t.Helper()
 	if strings.HasPrefix(command, "run-controller") {
 		return runProgram(ctx, t, server, command)
@@ -66,12 +66,12 @@ func runCommand(ctx context.Context, t *testing.T, server, command string) outco
 	}
 	err := root.ExecuteContext(ctx)
 	code := report(&stderr, err, ctx.Err() != nil)
-	return outcome{code, stdout.String(), stderr.String()}
+	return result{code, stdout.String(), stderr.String()}
 }
 
 // runProgram runs a command against a server in a process of its own, and
 // interrupts that when the context ends.
-func runProgram(ctx context.Context, t *testing.T, server, command string) outcome {
+func runProgram(ctx context.Context, t *testing.T, server, command string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	program := exec.CommandContext(ctx, os.Args[0], append(strings.Fields(command), flagsFor(server, t.TempDir())...)...)
@@ -81,7 +81,7 @@ func runProgram(ctx context.Context, t *testing.T, server, command string) outco
 	if err := program.Run(); err != nil && program.ProcessState == nil {
 		t.Fatal(err)
 	}
-	return outcome{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	return result{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 // verbs has every verb that asks a server, with the kinds of objects that it

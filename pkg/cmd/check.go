@@ -21,6 +21,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -35,7 +36,7 @@ type checkOptions struct {
 	allNamespaces bool
 }
 
-func newCheckCommand(c *clients, version string, streams genericiooptions.IOStreams) *cobra.Command {
+func newCheckCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &checkOptions{streams: streams, version: version}
 	cmd := &cobra.Command{
 		Use:   "check [--namespace=NAMESPACE | --all-namespaces] [--output=json]",
@@ -69,7 +70,7 @@ need more rights than the current user. The exit code is 0 if nothing is missing
 	return cmd
 }
 
-func (o *checkOptions) run(ctx context.Context, c *clients) error {
+func (o *checkOptions) run(ctx context.Context, c *clients.Factory) error {
 	checks, err := o.checks(ctx, c)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func (o *checkOptions) run(ctx context.Context, c *clients) error {
 			failed++
 		}
 		for j, command := range checks[i].Fix {
-			checks[i].Fix[j] = command + c.sameCluster()
+			checks[i].Fix[j] = command + sameCluster(c)
 		}
 	}
 	if err := o.print(checks, failed == 0); err != nil {
@@ -106,30 +107,30 @@ func (o *checkOptions) print(checks []status.Check, passed bool) error {
 
 // sameCluster are the flags by which a command that is pasted acts on the
 // cluster that was looked at.
-func (c *clients) sameCluster() string {
+func sameCluster(c *clients.Factory) string {
 	var flags string
-	if given := *c.flags.KubeConfig; given != "" {
+	if given := *c.Flags.KubeConfig; given != "" {
 		flags += " --kubeconfig " + quoted(given)
 	}
-	if given := *c.flags.Context; given != "" {
+	if given := *c.Flags.Context; given != "" {
 		flags += " --context " + quoted(given)
 	}
 	return flags
 }
 
-func (o *checkOptions) checks(ctx context.Context, c *clients) ([]status.Check, error) {
-	namespace, _, err := c.namespace()
+func (o *checkOptions) checks(ctx context.Context, c *clients.Factory) ([]status.Check, error) {
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
 	if o.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
-	client, err := c.dynamic()
+	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err
 	}
-	config, err := c.config()
+	config, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +312,7 @@ func checkRights(ctx context.Context, client dynamic.Interface, namespace string
 	for range surveyors {
 		running.Go(func() {
 			for right := range todo {
-				allowed := may(ctx, client, right, namespace)
+				allowed := clients.Allowed(ctx, client, right, namespace)
 				mu.Lock()
 				answers[right] = allowed
 				mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
@@ -15,7 +16,7 @@ import (
 // the command for each that could be meant.
 type ChooseFieldError struct {
 	verb   string
-	target target
+	target observe.Target
 	// count is the flag that says the count, such as "--replicas 3".
 	count string
 	Err   *discover.UnknownFieldError
@@ -36,14 +37,14 @@ func (e *ChooseFieldError) Error() string {
 			continue // there is nothing yet that a command could change
 		}
 		line("    kubectl imoocpod %s %s/%s%s %s --replicas-path %s",
-			e.verb, e.target.kind.CRD(), e.target.name, inNamespaceOf(e.target), e.count, quoted(c.Path))
+			e.verb, e.target.Kind.CRD(), e.target.Name, inNamespaceOf(e.target), e.count, quoted(c.Path))
 	}
 	once := "PATH"
 	if first := e.Err.Candidates[0].Path; len(e.Err.Candidates) == 1 && !strings.Contains(first, "[") {
 		once = quoted(first)
 	}
 	line("")
-	line("To say it once for all: kubectl annotate crd %s %s=%s", e.target.kind.CRD(), kinds.AnnotationReplicasPath, once)
+	line("To say it once for all: kubectl annotate crd %s %s=%s", e.target.Kind.CRD(), kinds.AnnotationReplicasPath, once)
 	return strings.Join(lines, "\n")
 }
 
@@ -79,11 +80,11 @@ func remarks(c replicafield.Candidate) string {
 	return s
 }
 
-func inNamespaceOf(t target) string {
-	if t.namespace == "" {
+func inNamespaceOf(t observe.Target) string {
+	if t.Namespace == "" {
 		return ""
 	}
-	return " -n " + t.namespace
+	return " -n " + t.Namespace
 }
 
 // pathFlag is the value of --replicas-path.

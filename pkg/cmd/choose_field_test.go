@@ -5,6 +5,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
@@ -36,7 +37,7 @@ To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilde
 To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
 		{"scale", "ns", nil, "imoocpods.batch.tutorial.kubebuilder.io has no replica count: it has no /scale, and no field of its spec looks like one"},
 	} {
-		err := &ChooseFieldError{verb: test.verb, target: target{kind: kind, namespace: test.namespace, name: "foo"}, count: "--replicas 3",
+		err := &ChooseFieldError{verb: test.verb, target: observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, count: "--replicas 3",
 			Err: &discover.UnknownFieldError{Kind: kind, Candidates: test.candidates}}
 		if got := err.Error(); got != test.want {
 			t.Errorf("got\n%s\nwant\n%s", got, test.want)

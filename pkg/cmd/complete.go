@@ -15,8 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
@@ -46,12 +48,12 @@ type found struct {
 
 // completer finds what could come next on the command line of a verb.
 type completer struct {
-	c *clients
+	c *clients.Factory
 }
 
 // addCompletion makes arguments and flags of all verbs complete. Where nothing
 // is known of what can come, nothing is offered, least of all a file.
-func addCompletion(root *cobra.Command, c *clients) {
+func addCompletion(root *cobra.Command, c *clients.Factory) {
 	f := completer{c}
 	values := map[string]cobra.CompletionFunc{
 		"namespace":     bounded(f.namespaces),
@@ -61,7 +63,7 @@ func addCompletion(root *cobra.Command, c *clients) {
 		"replicas-path": bounded(f.paths),
 		"dry-run":       oneOf("none", "client", "server"),
 		"color":         oneOf("auto", "always", "never"),
-		"for":           oneOf("ready", "create", "delete", "condition=", "jsonpath="),
+		"for":           oneOf(conditionNames()...),
 		"if-held":       oneOf("wait", "exit"),
 		"plan":          oneOf("pods", "deployment", "nodes"),
 		"kinds":         oneOf("imoocpods", "appservices", "helloworlds", "mydaemonsets"),
@@ -211,7 +213,7 @@ func (f completer) typesToCreate(_ context.Context, _ *cobra.Command, args []str
 // types lists the types that carry a replica count or could, by the word that
 // names no other.
 func (f completer) types(suffix string) []cobra.Completion {
-	finder, err := f.c.finder()
+	finder, err := f.c.Finder()
 	if err != nil {
 		return nil
 	}
@@ -234,23 +236,23 @@ func (f completer) types(suffix string) []cobra.Completion {
 // names lists the objects of a type but those that are named already, each
 // with how it is doing.
 func (f completer) names(ctx context.Context, kindWord, prefix string, named []string) []cobra.Completion {
-	t := target{kind: kinds.ImoocPod()}
-	namespace, _, err := f.c.namespace()
+	t := observe.Target{Kind: kinds.ImoocPod()}
+	namespace, _, err := f.c.Namespace()
 	if err != nil {
 		return nil
 	}
-	t.namespace = namespace
-	if !slices.Contains(typeWords(kinds.ImoocPod()), kindWord) {
-		if t.kind, err = f.c.kindNamed(ctx, kindWord); err != nil {
+	t.Namespace = namespace
+	if !slices.Contains(clients.TypeNames(kinds.ImoocPod()), kindWord) {
+		if t.Kind, err = f.c.KindNamed(ctx, kindWord); err != nil {
 			return nil
 		}
 	}
-	client, err := f.c.dynamic()
+	client, err := f.c.Dynamic()
 	if err != nil {
 		return nil
 	}
 	// Zero is any version: that of the server's cache is near enough.
-	list, err := t.objects(client).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	list, err := t.Resource(client).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil
 	}
@@ -258,7 +260,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 	for i := range list.Items {
 		name := prefix + list.Items[i].GetName()
 		if !slices.Contains(named, name) {
-			words = append(words, cobra.CompletionWithDesc(name, doing(t.kind, &list.Items[i])))
+			words = append(words, cobra.CompletionWithDesc(name, doing(t.Kind, &list.Items[i])))
 		}
 	}
 	return words
@@ -280,33 +282,33 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 // the one that is it first.
 func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) found {
 	targets, _ := new(targetFlags).find(ctx, f.c, args)
-	finder, err := f.c.finder()
+	finder, err := f.c.Finder()
 	if err != nil || len(targets) == 0 {
 		return found{}
 	}
 	t := targets[0]
-	if t.obj == nil {
-		if t.obj, err = t.objects(finder.Dynamic).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+	if t.Object == nil {
+		if t.Object, err = t.Resource(finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
 			return found{}
 		}
 	}
 	var words []cobra.Completion
 	known := ""
-	if field, err := finder.Find(ctx, t.kind, t.obj, nil); err == nil {
+	if field, err := finder.Find(ctx, t.Kind, t.Object, nil); err == nil {
 		path := field.Path
 		if path == nil {
-			path = t.kind.Path()
+			path = t.Kind.Path()
 		}
 		if path != nil {
 			known = path.String()
 			words = append(words, cobra.CompletionWithDesc(known, field.Found))
 		}
 	}
-	schema, err := finder.Schema(t.kind)
+	schema, err := finder.Schema(t.Kind)
 	if err != nil {
 		return found{words: words}
 	}
-	for _, candidate := range replicafield.Candidates(schema, t.obj.Object) {
+	for _, candidate := range replicafield.Candidates(schema, t.Object.Object) {
 		if !candidate.Pattern && candidate.Path != known {
 			words = append(words, cobra.CompletionWithDesc(candidate.Path, strings.TrimLeft(remarks(candidate), " :")))
 		}
@@ -315,7 +317,7 @@ func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _
 }
 
 func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string, _ string) found {
-	core, err := f.c.core()
+	core, err := f.c.Core()
 	if err != nil {
 		return found{}
 	}
@@ -331,16 +333,16 @@ func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string,
 }
 
 func (f completer) contexts(context.Context, *cobra.Command, []string, string) found {
-	config, _ := f.c.flags.ToRawKubeConfigLoader().RawConfig()
+	config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
 	return found{words: slices.Sorted(maps.Keys(config.Contexts))}
 }
 
 func (f completer) clusters(context.Context, *cobra.Command, []string, string) found {
-	config, _ := f.c.flags.ToRawKubeConfigLoader().RawConfig()
+	config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
 	return found{words: slices.Sorted(maps.Keys(config.Clusters))}
 }
 
 func (f completer) users(context.Context, *cobra.Command, []string, string) found {
-	config, _ := f.c.flags.ToRawKubeConfigLoader().RawConfig()
+	config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
 	return found{words: slices.Sorted(maps.Keys(config.AuthInfos))}
 }

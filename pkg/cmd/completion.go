@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // completionOptions says where the program is.
@@ -166,5 +168,5 @@ func readLink(link string) (string, error) {
 			return to, err
 		}
 	}
-	return "", fmt.Errorf("%w: %s is there and is not a link to this program", ErrPrecondition, link)
+	return "", fmt.Errorf("%w: %s is there and is not a link to this program", outcome.ErrPrecondition, link)
 }

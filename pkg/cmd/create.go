@@ -19,9 +19,12 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // createOptions says what to create.
@@ -48,7 +51,7 @@ type createOptions struct {
 	limits waitFlags
 }
 
-func newCreateCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newCreateCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &createOptions{streams: streams, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
 	cmd := &cobra.Command{
 		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
@@ -145,7 +148,7 @@ func (o *createOptions) checkArgs(cmd *cobra.Command, args []string) error {
 		if o.typeName == "" {
 			return usageErrorf(cmd, "which type? %q has none before the slash", "/"+args[0])
 		}
-		if slices.Contains(typeWords(kinds.ImoocPod()), o.typeName) {
+		if slices.Contains(clients.TypeNames(kinds.ImoocPod()), o.typeName) {
 			o.typeName = ""
 		}
 	}
@@ -157,20 +160,20 @@ func (o *createOptions) checkArgs(cmd *cobra.Command, args []string) error {
 	return oneName(cmd, args)
 }
 
-func (o *createOptions) run(ctx context.Context, c *clients) error {
+func (o *createOptions) run(ctx context.Context, c *clients.Factory) error {
 	o.dryRun.complete(o.print)
 	printer, err := linePrinter(o.print)
 	if err != nil {
-		return &UsageError{Command: name + " create", Err: err}
+		return &outcome.UsageError{Command: name + " create", Err: err}
 	}
 	kind, finder, err := o.kind(ctx, c)
 	if err != nil {
 		return err
 	}
 	if err := o.check(kind); err != nil {
-		return &UsageError{Command: name + " create", Err: err}
+		return &outcome.UsageError{Command: name + " create", Err: err}
 	}
-	namespace, given, err := c.namespace()
+	namespace, given, err := c.Namespace()
 	if err != nil {
 		return err
 	}
@@ -181,18 +184,18 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 	if !kind.Clusterwide && (given || !o.dryRun.client()) {
 		obj.SetNamespace(namespace)
 	}
-	t := target{kind: kind, namespace: namespace, name: o.name, path: o.path.path}
+	t := observe.Target{Kind: kind, Namespace: namespace, Name: o.name, Path: o.path.path}
 	if !o.dryRun.client() {
-		client, err := c.dynamic()
+		client, err := c.Dynamic()
 		if err != nil {
 			return err
 		}
-		objects := t.objects(client)
+		objects := t.Resource(client)
 		obj, err = objects.Create(ctx, obj, metav1.CreateOptions{
 			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
-			return explain(kind, err)
+			return clients.Explain(kind, err)
 		}
 	}
 	if !o.wait || o.dryRun != "none" {
@@ -201,8 +204,8 @@ func (o *createOptions) run(ctx context.Context, c *clients) error {
 	if err := printLine(printer, *o.print.OutputFormat, obj, o.streams.Out); err != nil {
 		return err
 	}
-	created := awaited{target: t, goals: []goal{ready()}, uid: obj.GetUID(), since: obj.GetResourceVersion()}
-	return together(awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, []awaited{created}))
+	created := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
+	return outcome.Join(awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, []observe.WaitTarget{created}))
 }
 
 // checkFiles refuses what would make another object than the files hold.
@@ -220,20 +223,20 @@ func (o *createOptions) checkFiles(cmd *cobra.Command, args []string) error {
 
 // runFiles creates the objects of files. One that is refused does not stop the
 // others.
-func (o *createOptions) runFiles(ctx context.Context, c *clients) error {
+func (o *createOptions) runFiles(ctx context.Context, c *clients.Factory) error {
 	o.dryRun.complete(o.print)
 	printer, err := o.print.ToPrinter()
 	if err != nil {
-		return &UsageError{Command: name + " create", Err: err}
+		return &outcome.UsageError{Command: name + " create", Err: err}
 	}
-	namespace, enforced, err := c.namespace()
+	namespace, enforced, err := c.Namespace()
 	if err != nil {
 		return err
 	}
-	if _, err := c.config(); err != nil {
+	if _, err := c.Config(); err != nil {
 		return err // the builder would try a server on localhost
 	}
-	infos, err := resource.NewBuilder(c.flags).
+	infos, err := resource.NewBuilder(c.Flags).
 		Unstructured().
 		ContinueOnError().
 		NamespaceParam(namespace).DefaultNamespace().
@@ -242,7 +245,7 @@ func (o *createOptions) runFiles(ctx context.Context, c *clients) error {
 		Do().
 		Infos()
 	errs := separate(err)
-	var all []awaited
+	var all []observe.WaitTarget
 	for _, info := range infos {
 		w, err := o.createFrom(ctx, c, info, printer)
 		if err != nil {
@@ -255,37 +258,37 @@ func (o *createOptions) runFiles(ctx context.Context, c *clients) error {
 		return errors.New("no objects passed to create")
 	}
 	if o.wait && o.dryRun == "none" {
-		errs = append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, all)...)
+		errs = append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
 	}
-	return together(errs)
+	return outcome.Join(errs)
 }
 
 // createFrom creates an object of a file, and says so. It returns what there is
 // to wait for.
-func (o *createOptions) createFrom(ctx context.Context, c *clients, info *resource.Info, printer printers.ResourcePrinter) (awaited, error) {
-	kind, err := c.kindOf(ctx, info.Mapping)
+func (o *createOptions) createFrom(ctx context.Context, c *clients.Factory, info *resource.Info, printer printers.ResourcePrinter) (observe.WaitTarget, error) {
+	kind, err := c.KindOf(ctx, info.Mapping)
 	if err != nil {
-		return awaited{}, err
+		return observe.WaitTarget{}, err
 	}
 	obj, is := info.Object.(*unstructured.Unstructured)
 	if !is {
-		return awaited{}, fmt.Errorf("read %s: it is no object", info.Source)
+		return observe.WaitTarget{}, fmt.Errorf("read %s: it is no object", info.Source)
 	}
-	t := target{kind: kind, namespace: info.Namespace, name: info.Name}
+	t := observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}
 	if !o.dryRun.client() {
-		client, err := c.dynamic()
+		client, err := c.Dynamic()
 		if err != nil {
-			return awaited{}, err
+			return observe.WaitTarget{}, err
 		}
-		obj, err = t.objects(client).Create(ctx, obj, metav1.CreateOptions{
+		obj, err = t.Resource(client).Create(ctx, obj, metav1.CreateOptions{
 			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
-			return awaited{}, explain(kind, err)
+			return observe.WaitTarget{}, clients.Explain(kind, err)
 		}
 	}
-	w := awaited{target: t, goals: []goal{ready()}, uid: obj.GetUID(), since: obj.GetResourceVersion()}
-	w.target.name = obj.GetName() // which the server may have made
+	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
+	w.Target.Name = obj.GetName() // which the server may have made
 	if !o.wait || o.dryRun != "none" {
 		return w, printer.PrintObj(obj, o.streams.Out)
 	}
@@ -294,15 +297,15 @@ func (o *createOptions) createFrom(ctx context.Context, c *clients, info *resour
 
 // kind is the kind to create. An ImoocPod needs no discovery, and no finder
 // unless fields are set.
-func (o *createOptions) kind(ctx context.Context, c *clients) (kinds.Kind, *discover.Finder, error) {
+func (o *createOptions) kind(ctx context.Context, c *clients.Factory) (kinds.Kind, *discover.Finder, error) {
 	if o.typeName == "" && len(o.set) == 0 {
 		return kinds.ImoocPod(), &discover.Finder{}, nil
 	}
-	finder, err := c.finder()
+	finder, err := c.Finder()
 	if err != nil || o.typeName == "" {
 		return kinds.ImoocPod(), finder, err
 	}
-	kind, err := c.kindNamed(ctx, o.typeName)
+	kind, err := c.KindNamed(ctx, o.typeName)
 	return kind, finder, err
 }
 
@@ -331,7 +334,7 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, finder *d
 	var unknown *discover.UnknownFieldError
 	switch {
 	case errors.As(err, &unknown):
-		return &ChooseFieldError{verb: "create", target: target{kind: kind, name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
+		return &ChooseFieldError{verb: "create", target: observe.Target{Kind: kind, Name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
 	case err != nil:
 		return err
 	case o.path.path == nil && severalCounts(ctx, finder, kind, field):
@@ -339,7 +342,7 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, finder *d
 		if err != nil {
 			return err
 		}
-		return &UsageError{Command: name + " create", Err: fmt.Errorf("%s has several counts, and --replicas could mean %s (its /scale, of %ss) or %s: name it with --replicas-path",
+		return &outcome.UsageError{Command: name + " create", Err: fmt.Errorf("%s has several counts, and --replicas could mean %s (its /scale, of %ss) or %s: name it with --replicas-path",
 			kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))}
 	case field.Path == nil:
 		return fmt.Errorf("%s has /scale, but you may not read its CRD, which says of which field: name it with --replicas-path", kind.CRD())
@@ -365,7 +368,7 @@ func (o *createOptions) putFields(kind kinds.Kind, finder *discover.Finder, obj 
 			err = path.Set(obj.Object, word)
 		}
 		if err != nil {
-			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set-string: %w", err)}
+			return &outcome.UsageError{Command: name + " create", Err: fmt.Errorf("--set-string: %w", err)}
 		}
 	}
 	if len(o.set) == 0 {
@@ -378,14 +381,14 @@ func (o *createOptions) putFields(kind kinds.Kind, finder *discover.Finder, obj 
 	for _, pair := range o.set {
 		path, word, err := fieldpath.ParseSetting(pair)
 		if err != nil {
-			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
+			return &outcome.UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
 		}
 		value, err := path.Typed(schema, word)
 		if err == nil {
 			err = path.Set(obj.Object, value)
 		}
 		if err != nil {
-			return &UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
+			return &outcome.UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
 		}
 	}
 	return nil

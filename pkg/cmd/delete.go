@@ -12,6 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // deleteOptions says what to delete and what becomes of its pods.
@@ -27,7 +31,7 @@ type deleteOptions struct {
 	output         string
 }
 
-func newDeleteCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newDeleteCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &deleteOptions{streams: streams, cascade: "background", wait: true}
 	cmd := &cobra.Command{
 		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--wait]",
@@ -76,10 +80,10 @@ a controller runs: afterwards (background), before (foreground), or not at all
 	return cmd
 }
 
-func (o *deleteOptions) run(ctx context.Context, c *clients, policy metav1.DeletionPropagation) error {
+func (o *deleteOptions) run(ctx context.Context, c *clients.Factory, policy metav1.DeletionPropagation) error {
 	targets, errs := o.targets.find(ctx, c, o.args)
 	if o.ignoreNotFound {
-		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !notServed(err) })
+		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !clients.NotServed(err) })
 	}
 	if len(targets)+len(errs) == 0 {
 		if o.ignoreNotFound {
@@ -87,61 +91,61 @@ func (o *deleteOptions) run(ctx context.Context, c *clients, policy metav1.Delet
 		}
 		return say(o.streams.Out, "No resources found")
 	}
-	client, err := c.dynamic()
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
 	// All are asked to go before any is waited for: they go together.
-	var going []awaited
+	var going []observe.WaitTarget
 	for _, t := range targets {
-		asked, err := o.delete(ctx, t, t.objects(client), policy)
+		asked, err := o.delete(ctx, t, t.Resource(client), policy)
 		if err != nil {
-			errs = append(errs, explain(t.kind, err))
+			errs = append(errs, clients.Explain(t.Kind, err))
 		}
 		if asked != nil {
-			going = append(going, awaited{target: t, goals: []goal{gone()}, uid: asked.GetUID()})
+			going = append(going, observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Gone()}, UID: asked.GetUID()})
 		}
 	}
 	if o.wait {
-		for _, err := range awaitAll(ctx, c, o.streams, "", waitFlags{timeout: o.timeout}, going) {
+		for _, err := range awaitAll(ctx, c, o.streams, "", observe.Limits{Timeout: o.timeout}, going) {
 			if apierrors.IsForbidden(err) {
 				err = fmt.Errorf("%w; it is being deleted, and --wait=false would not have waited", err)
 			}
 			errs = append(errs, err)
 		}
 	}
-	return together(errs)
+	return outcome.Join(errs)
 }
 
 // delete asks the server to delete one object, and says so. It returns the
 // object as it was, if it was read, and nil if there was none and that is no error.
-func (o *deleteOptions) delete(ctx context.Context, t target, objects dynamic.ResourceInterface, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
-	if o.wait && t.obj == nil {
-		present, err := objects.Get(ctx, t.name, metav1.GetOptions{})
-		if o.ignoreNotFound && apierrors.IsNotFound(err) && !notServed(err) {
+func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dynamic.ResourceInterface, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+	if o.wait && t.Object == nil {
+		present, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+		if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
 			return nil, nil //nolint:nilnil // there is none, as was asked for
 		}
 		if err != nil {
 			return nil, err
 		}
-		t.obj = present
+		t.Object = present
 	}
-	err := objects.Delete(ctx, t.name, metav1.DeleteOptions{PropagationPolicy: &policy})
-	if o.ignoreNotFound && apierrors.IsNotFound(err) && !notServed(err) {
+	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: &policy})
+	if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
 		return nil, nil //nolint:nilnil // likewise
 	}
 	if err != nil {
 		return nil, err
 	}
-	return t.obj, o.print(t)
+	return t.Object, o.print(t)
 }
 
-func (o *deleteOptions) print(t target) error {
+func (o *deleteOptions) print(t observe.Target) error {
 	switch {
 	case o.output == "name":
 		return say(o.streams.Out, "%s", t)
-	case t.kind.Clusterwide:
-		return say(o.streams.Out, "%s %q deleted", t.kind, t.name)
+	case t.Kind.Clusterwide:
+		return say(o.streams.Out, "%s %q deleted", t.Kind, t.Name)
 	}
-	return say(o.streams.Out, "%s %q deleted from %s namespace", t.kind, t.name, t.namespace)
+	return say(o.streams.Out, "%s %q deleted from %s namespace", t.Kind, t.Name, t.Namespace)
 }

@@ -8,7 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -20,7 +23,7 @@ type describeOptions struct {
 	args    []string
 }
 
-func newDescribeCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newDescribeCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &describeOptions{streams: streams}
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
@@ -42,7 +45,7 @@ func newDescribeCommand(c *clients, streams genericiooptions.IOStreams) *cobra.C
 	return cmd
 }
 
-func (o *describeOptions) run(ctx context.Context, c *clients) error {
+func (o *describeOptions) run(ctx context.Context, c *clients.Factory) error {
 	targets, errs := o.targets.find(ctx, c, o.args)
 	for i, t := range targets {
 		if i > 0 {
@@ -51,31 +54,31 @@ func (o *describeOptions) run(ctx context.Context, c *clients) error {
 			}
 		}
 		if err := o.describe(ctx, c, t); err != nil {
-			errs = append(errs, explain(t.kind, err))
+			errs = append(errs, clients.Explain(t.Kind, err))
 		}
 	}
-	return together(errs)
+	return outcome.Join(errs)
 }
 
-func (o *describeOptions) describe(ctx context.Context, c *clients, t target) error {
-	evidence, t, err := lookAtAll(ctx, c, t)
+func (o *describeOptions) describe(ctx context.Context, c *clients.Factory, t observe.Target) error {
+	evidence, t, err := observe.ReadAll(ctx, c, t)
 	if err != nil {
 		return err
 	}
 	d := printer.Description{
 		Report:      status.NewReport(evidence),
-		APIVersion:  t.obj.GetAPIVersion(),
-		Kind:        t.obj.GetKind(),
-		Labels:      t.obj.GetLabels(),
-		Annotations: t.obj.GetAnnotations(),
+		APIVersion:  t.Object.GetAPIVersion(),
+		Kind:        t.Object.GetKind(),
+		Labels:      t.Object.GetLabels(),
+		Annotations: t.Object.GetAnnotations(),
 	}
-	if t.kind.Mapping.Strategy == kinds.StrategyPods {
-		if d.Template, err = kinds.Template(t.kind, t.obj); err != nil {
+	if t.Kind.Mapping.Strategy == kinds.StrategyPods {
+		if d.Template, err = kinds.Template(t.Kind, t.Object); err != nil {
 			return err
 		}
 	} else {
-		d.Spec = t.obj.Object["spec"]
-		d.Status = t.obj.Object["status"]
+		d.Spec = t.Object.Object["spec"]
+		d.Status = t.Object.Object["status"]
 	}
 	return printer.Describe(o.streams.Out, d, time.Now())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -60,11 +61,11 @@ func TestLoopLogEscapes(t *testing.T) {
 func TestErrorsEscape(t *testing.T) {
 	t.Parallel()
 	r := status.Report{Verdict: status.Failed, Reason: hostile, Hint: hostile}
-	mustBeHarmless(t, "a state", sight{report: r}.state())
+	mustBeHarmless(t, "a state", observe.Observation{Report: r}.State())
 	for _, err := range verdicts([]status.Report{r, {Verdict: status.Progressing, Reason: hostile}}) {
 		mustBeHarmless(t, "a verdict", err.Error())
 	}
-	choose := &ChooseFieldError{verb: "scale", target: target{kind: kinds.ImoocPod(), name: hostile}, Err: &discover.UnknownFieldError{
+	choose := &ChooseFieldError{verb: "scale", target: observe.Target{Kind: kinds.ImoocPod(), Name: hostile}, Err: &discover.UnknownFieldError{
 		Kind: kinds.ImoocPod(), Candidates: []replicafield.Candidate{{Path: hostile, Description: hostile}, {Path: hostile, Pattern: true}},
 	}}
 	mustBeHarmless(t, "a choice", choose.Error())

@@ -15,7 +15,10 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // crdResource is the resource type of CRDs themselves.
@@ -36,7 +39,7 @@ type installOptions struct {
 	settings   deploy.Settings
 }
 
-func newInstallCommand(c *clients, version string, streams genericiooptions.IOStreams) *cobra.Command {
+func newInstallCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &installOptions{
 		streams: streams, print: genericclioptions.NewPrintFlags(""), timeout: time.Minute,
 		settings: deploy.Settings{Image: deploy.Image + ":" + version, Replicas: 2, Version: version},
@@ -87,7 +90,7 @@ current namespace and in it, or for all namespaces, in ` + deploy.SystemNamespac
 	return cmd
 }
 
-func (o *installOptions) run(ctx context.Context, c *clients) error {
+func (o *installOptions) run(ctx context.Context, c *clients.Factory) error {
 	crds, err := deploy.CRDs()
 	if err != nil {
 		return err
@@ -105,7 +108,7 @@ func (o *installOptions) run(ctx context.Context, c *clients) error {
 		}
 		return nil
 	}
-	if a.client, err = c.dynamic(); err != nil {
+	if a.client, err = c.Dynamic(); err != nil {
 		return err
 	}
 	err = o.installCRDs(ctx, a, crds)
@@ -130,7 +133,7 @@ func (o *installOptions) run(ctx context.Context, c *clients) error {
 
 // controllerObjects are the controller's, with the namespace that is meant for
 // it in front of them, none unless it is asked for.
-func (o *installOptions) controllerObjects(c *clients) ([]*unstructured.Unstructured, error) {
+func (o *installOptions) controllerObjects(c *clients.Factory) ([]*unstructured.Unstructured, error) {
 	if !o.controller {
 		return nil, nil
 	}
@@ -148,8 +151,8 @@ func (o *installOptions) controllerObjects(c *clients) ([]*unstructured.Unstruct
 
 // controllerNamespace is where a controller is: the namespace that a flag names,
 // or else the current one, or for all namespaces the one that is meant for it.
-func controllerNamespace(c *clients, all bool) (string, error) {
-	namespace, given, err := c.namespace()
+func controllerNamespace(c *clients.Factory, all bool) (string, error) {
+	namespace, given, err := c.Namespace()
 	if err == nil && all && !given {
 		namespace = deploy.SystemNamespace
 	}
@@ -198,7 +201,7 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 	for _, crd := range sent {
 		errs = append(errs, o.await(ctx, a, crd))
 	}
-	return together(errs)
+	return outcome.Join(errs)
 }
 
 // await waits until the server serves a definition, and says what was done.
@@ -213,8 +216,8 @@ func (o *installOptions) await(ctx context.Context, a *applier, crd sentCRD) err
 
 // awaitEstablished waits until the server serves a definition that was sent.
 func awaitEstablished(ctx context.Context, crds dynamic.ResourceInterface, sent *unstructured.Unstructured, timeout time.Duration) error {
-	err := awaitObject(ctx, crds, sent.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		return obj != nil && atLeast(obj, sent.GetResourceVersion()) && kinds.Established(obj), nil
+	err := observe.WaitForObject(ctx, crds, sent.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
+		return obj != nil && observe.AtLeast(obj, sent.GetResourceVersion()) && kinds.Established(obj), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s to be established: %w", sent.GetName(), err)
@@ -231,5 +234,5 @@ func (o *installOptions) awaitDeleted(ctx context.Context, client dynamic.Resour
 	if err != nil || present.GetDeletionTimestamp() == nil {
 		return err
 	}
-	return awaitGone(ctx, client, present, o.timeout)
+	return observe.WaitUntilGone(ctx, client, present, o.timeout)
 }

@@ -18,9 +18,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -36,7 +38,7 @@ type kindsOptions struct {
 	types []string
 }
 
-func newKindsCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newKindsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &kindsOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "kinds [TYPE ...] [--output=wide|json|yaml|name|...]",
@@ -116,8 +118,8 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 	}, nil
 }
 
-func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer, []*printer.Kind) error) error {
-	finder, err := c.finder()
+func (o *kindsOptions) run(ctx context.Context, c *clients.Factory, write func(io.Writer, []*printer.Kind) error) error {
+	finder, err := c.Finder()
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,7 @@ func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
 	}
-	namespace, _, err := c.namespace()
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return err
 	}
@@ -149,20 +151,20 @@ func (o *kindsOptions) run(ctx context.Context, c *clients, write func(io.Writer
 		return context.Cause(ctx)
 	}
 	rows = slices.DeleteFunc(rows, func(k *printer.Kind) bool { return k == nil })
-	return together([]error{write(o.streams.Out, rows), groupsErr})
+	return outcome.Join([]error{write(o.streams.Out, rows), groupsErr})
 }
 
 // kinds are those that were asked for, or all that there are.
-func (o *kindsOptions) kinds(ctx context.Context, c *clients, finder *discover.Finder) ([]kinds.Kind, error) {
+func (o *kindsOptions) kinds(ctx context.Context, c *clients.Factory, finder *discover.Finder) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
 		return finder.Kinds()
 	}
 	var list []kinds.Kind
 	var errs []error
 	for _, word := range o.types {
-		kind, err := c.kindNamed(ctx, word)
-		if err != nil && strings.HasPrefix(err.Error(), unknownType) {
-			err = &UsageError{Command: name + " kinds", Err: fmt.Errorf("unknown command %q for %q, and no resource type of the server", word, name+" kinds")}
+		kind, err := c.KindNamed(ctx, word)
+		if err != nil && strings.HasPrefix(err.Error(), clients.UnknownType) {
+			err = &outcome.UsageError{Command: name + " kinds", Err: fmt.Errorf("unknown command %q for %q, and no resource type of the server", word, name+" kinds")}
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -170,7 +172,7 @@ func (o *kindsOptions) kinds(ctx context.Context, c *clients, finder *discover.F
 		}
 		list = append(list, kind)
 	}
-	return list, together(errs)
+	return list, outcome.Join(errs)
 }
 
 // statusFacts puts what the status of a kind can tell into a row, and what counts
@@ -241,7 +243,7 @@ func surveyKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, n
 		}
 	}
 	right := status.Right{Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource, Clusterwide: kind.Clusterwide}
-	row.MayScale = may(ctx, finder.Dynamic, right, namespace)
+	row.MayScale = clients.Allowed(ctx, finder.Dynamic, right, namespace)
 	return row
 }
 

@@ -13,7 +13,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // kindsNewOptions says which kind to make a CRD of.
@@ -25,7 +27,7 @@ type kindsNewOptions struct {
 	install  bool
 }
 
-func newKindsNewCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newKindsNewCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &kindsNewOptions{
 		streams: streams, print: genericclioptions.NewPrintFlags("created"),
 		scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
@@ -90,12 +92,12 @@ is left as it is: it is an error unless it says the same.`,
 	return cmd
 }
 
-func (o *kindsNewOptions) run(ctx context.Context, c *clients, crd *unstructured.Unstructured) error {
+func (o *kindsNewOptions) run(ctx context.Context, c *clients.Factory, crd *unstructured.Unstructured) error {
 	said := &applier{print: o.print, out: o.streams.Out}
 	if !o.install {
 		return said.say(crd, "created")
 	}
-	client, err := c.dynamic()
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (o *kindsNewOptions) run(ctx context.Context, c *clients, crd *unstructured
 		deed = "unchanged"
 		created, err = crds.Get(ctx, crd.GetName(), metav1.GetOptions{})
 		if err == nil && !says(created, crd) {
-			return fmt.Errorf("%w: %s is there already and says something else; to change it, edit it, or apply what this prints without --install", ErrRefused, crd.GetName())
+			return fmt.Errorf("%w: %s is there already and says something else; to change it, edit it, or apply what this prints without --install", outcome.ErrRefused, crd.GetName())
 		}
 	}
 	if err != nil {

@@ -9,8 +9,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // kindsRBACOptions says of which kinds to print the rights of a loop.
@@ -21,7 +23,7 @@ type kindsRBACOptions struct {
 	file    string
 }
 
-func newKindsRBACCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newKindsRBACCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &kindsRBACOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
@@ -68,24 +70,24 @@ read from the cluster, or with --filename from a file.`,
 }
 
 // kinds are those that are named, or in the file.
-func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients) ([]kinds.Kind, error) {
+func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients.Factory) ([]kinds.Kind, error) {
 	if o.file != "" {
 		kinds, err := kindsOfFile(o.file, o.streams.In)
 		if err != nil {
-			return nil, &UsageError{Command: name + " kinds rbac", Err: fmt.Errorf("--filename %s: %w", o.file, err)}
+			return nil, &outcome.UsageError{Command: name + " kinds rbac", Err: fmt.Errorf("--filename %s: %w", o.file, err)}
 		}
 		return kinds, nil
 	}
-	kind, err := c.kindNamed(ctx, o.word)
+	kind, err := c.KindNamed(ctx, o.word)
 	if err != nil {
 		return nil, err
 	}
-	finder, err := c.finder()
+	finder, err := c.Finder()
 	if err == nil {
 		kind, err = finder.Declare(ctx, kind) // for what is wrong with it
 	}
 	if err == nil && !kind.Reconciled() {
-		err = fmt.Errorf("%w: nothing says how to reconcile %s: its CRD has no annotation %s", ErrRefused, kind.CRD(), kinds.AnnotationPlan)
+		err = fmt.Errorf("%w: nothing says how to reconcile %s: its CRD has no annotation %s", outcome.ErrRefused, kind.CRD(), kinds.AnnotationPlan)
 	}
 	return []kinds.Kind{kind}, err
 }

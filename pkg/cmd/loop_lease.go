@@ -9,8 +9,10 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -33,7 +35,7 @@ func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self statu
 	if !o.elect {
 		return work(ctx, config, false)
 	}
-	client, err := coordinationv1client.NewForConfig(protobuf(config))
+	client, err := coordinationv1client.NewForConfig(clients.WithProtobuf(config))
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
@@ -43,7 +45,7 @@ func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self statu
 	err = lease.Hold(ctx, func(ctx context.Context, resumed bool) error { return work(ctx, fenced, resumed) })
 	var held *controller.HeldError
 	if errors.As(err, &held) {
-		return fmt.Errorf("%w: %s", ErrPrecondition, escape.Line(held.Error()))
+		return fmt.Errorf("%w: %s", outcome.ErrPrecondition, escape.Line(held.Error()))
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // refusedAgain is how long a namespace in which rights are missing is left
@@ -62,7 +64,7 @@ func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, 
 // tried again: at first where it is refused, and later whatever fails, as the
 // loops of the others go on. That another loop is to end this one stays.
 func triedAgain(err error, first bool) bool {
-	if first || err == nil || errors.Is(err, ErrPrecondition) {
+	if first || err == nil || errors.Is(err, outcome.ErrPrecondition) {
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
 	}
 	return true
@@ -78,7 +80,7 @@ type outcomes struct {
 func (o *outcomes) add(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if several := Errors(nil); errors.As(err, &several) {
+	if several := outcome.Errors(nil); errors.As(err, &several) {
 		o.errs = append(o.errs, several...)
 		return
 	}
@@ -107,5 +109,5 @@ func (o *outcomes) together(namespaces int) error {
 			o.errs = append(o.errs, err)
 		}
 	}
-	return together(o.errs)
+	return outcome.Join(o.errs)
 }

@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // What ends the loops of all namespaces, and what leaves out one of them.
@@ -24,7 +26,7 @@ func TestTriedAgain(t *testing.T) {
 		"500":            {apierrors.NewInternalError(errors.New("etcd")), false, true},
 		"503":            {apierrors.NewServiceUnavailable("later"), false, true},
 		"no server":      {errors.New("connection refused"), false, true},
-		"the lease":      {fmt.Errorf("%w: held by another", ErrPrecondition), false, false},
+		"the lease":      {fmt.Errorf("%w: held by another", outcome.ErrPrecondition), false, false},
 	} {
 		if first, later := triedAgain(test.err, true), triedAgain(test.err, false); first != test.first || later != test.later {
 			t.Errorf("%s: at first %v, later %v; want %v and %v", name, first, later, test.first, test.later)

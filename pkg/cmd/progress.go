@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
 
@@ -35,13 +36,13 @@ func newProgress(w io.Writer, goal string) *progress {
 }
 
 // show takes in an object as it was seen.
-func (p *progress) show(s sight) {
+func (p *progress) show(s observe.Observation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.state.See(s.report, s.done, s.at)
+	p.state.See(s.Report, s.Met, s.At)
 	if p.terminal != nil {
 		width, _ := terminalSize(p.terminal)
-		fmt.Fprint(p.w, "\r"+ansi.EraseLineRight+p.state.Bar(s.at, width)) //nolint:errcheck // it is no less done if it is not shown
+		fmt.Fprint(p.w, "\r"+ansi.EraseLineRight+p.state.Bar(s.At, width)) //nolint:errcheck // it is no less done if it is not shown
 		return
 	}
 	p.tell()

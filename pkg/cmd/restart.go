@@ -18,7 +18,10 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -36,7 +39,7 @@ type restartOptions struct {
 	limits waitFlags
 }
 
-func newRestartCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &restartOptions{streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: kinds.FieldManager}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
@@ -83,11 +86,11 @@ time is over.`,
 	return cmd
 }
 
-func (o *restartOptions) run(ctx context.Context, c *clients) error {
+func (o *restartOptions) run(ctx context.Context, c *clients.Factory) error {
 	o.dryRun.complete(o.print)
 	printer, err := linePrinter(o.print)
 	if err != nil {
-		return &UsageError{Command: name + " restart", Err: err}
+		return &outcome.UsageError{Command: name + " restart", Err: err}
 	}
 	targets, errs := o.targets.find(ctx, c, o.args)
 	if len(targets)+len(errs) == 0 {
@@ -95,69 +98,69 @@ func (o *restartOptions) run(ctx context.Context, c *clients) error {
 	}
 	// One bad object does not stop the others.
 	o.wait = o.wait && o.dryRun == "none"
-	var all []awaited
+	var all []observe.WaitTarget
 	for _, t := range targets {
 		w, err := o.restart(ctx, c, t, printer)
 		if err != nil {
-			errs = append(errs, explain(t.kind, err))
+			errs = append(errs, clients.Explain(t.Kind, err))
 			continue
 		}
 		all = append(all, w)
 	}
 	if o.wait {
-		errs = append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, all)...)
+		errs = append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
 	}
-	return together(errs)
+	return outcome.Join(errs)
 }
 
 // restart restarts one object, and says so. It returns what there is to wait for.
-func (o *restartOptions) restart(ctx context.Context, c *clients, t target, printer printers.ResourcePrinter) (awaited, error) {
-	client, err := c.dynamic()
+func (o *restartOptions) restart(ctx context.Context, c *clients.Factory, t observe.Target, printer printers.ResourcePrinter) (observe.WaitTarget, error) {
+	client, err := c.Dynamic()
 	if err != nil {
-		return awaited{}, err
+		return observe.WaitTarget{}, err
 	}
-	objects := t.objects(client)
-	obj := t.obj
+	objects := t.Resource(client)
+	obj := t.Object
 	if obj == nil {
-		if obj, err = objects.Get(ctx, t.name, metav1.GetOptions{}); err != nil {
-			return awaited{}, err
+		if obj, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+			return observe.WaitTarget{}, err
 		}
 	}
-	path, err := restartField(ctx, c, t.kind, obj)
+	path, err := restartField(ctx, c, t.Kind, obj)
 	if err != nil {
-		t.obj = obj
-		return awaited{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, restartBelow(ctx, c, t))
+		t.Object = obj
+		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, restartBelow(ctx, c, t))
 	}
 	patch, err := kinds.Restart(obj, path, time.Now())
 	if err != nil {
-		return awaited{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
+		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
 	var before status.Evidence
 	if o.wait {
-		t.obj = obj
-		if before, _, err = lookBelow(ctx, c, t); err != nil {
-			return awaited{}, err
+		t.Object = obj
+		if before, _, err = observe.ReadTree(ctx, c, t); err != nil {
+			return observe.WaitTarget{}, err
 		}
 	}
 	if !o.dryRun.client() {
 		if obj, err = o.patch(ctx, objects, t, patch); err != nil {
-			return awaited{}, err
+			return observe.WaitTarget{}, err
 		}
 	}
 	if !o.wait {
-		return awaited{}, printer.PrintObj(obj, o.streams.Out)
+		return observe.WaitTarget{}, printer.PrintObj(obj, o.streams.Out)
 	}
-	w := awaited{target: t, goals: []goal{replaced(status.NewReport(before).Pods)}, uid: obj.GetUID(), since: obj.GetResourceVersion()}
+	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
 	return w, printLine(printer, *o.print.OutputFormat, obj, o.streams.Out)
 }
 
 // restartField finds the field to change. Only for kinds that say nothing of
 // themselves the schema is read.
-func restartField(ctx context.Context, c *clients, kind kinds.Kind, obj *unstructured.Unstructured) ([]string, error) {
+func restartField(ctx context.Context, c *clients.Factory, kind kinds.Kind, obj *unstructured.Unstructured) ([]string, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kinds.RestartField(kind, obj, nil, kinds.StatusFacts{})
 	}
-	finder, err := c.finder()
+	finder, err := c.Finder()
 	if err != nil {
 		return nil, err
 	}
@@ -174,11 +177,11 @@ func restartField(ctx context.Context, c *clients, kind kinds.Kind, obj *unstruc
 
 // restartBelow names what an object of another program owns that can be restarted
 // in its place. Who may not read that is told nothing.
-func restartBelow(ctx context.Context, c *clients, t target) string {
-	if t.kind.Reconciled() || t.kind.BuiltIn() {
+func restartBelow(ctx context.Context, c *clients.Factory, t observe.Target) string {
+	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return ""
 	}
-	e, _, err := lookBelow(ctx, c, t)
+	e, _, err := observe.ReadTree(ctx, c, t)
 	if err != nil {
 		return ""
 	}
@@ -194,12 +197,12 @@ func restartBelow(ctx context.Context, c *clients, t target) string {
 	return "\nhint: restart what it owns, though its controller may undo it: kubectl imoocpod restart " + strings.Join(below, " ") + inNamespaceOf(t)
 }
 
-func (o *restartOptions) patch(ctx context.Context, objects dynamic.ResourceInterface, t target, patch map[string]any) (*unstructured.Unstructured, error) {
+func (o *restartOptions) patch(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("make the patch: %w", err)
 	}
-	return objects.Patch(ctx, t.name, types.MergePatchType, data, metav1.PatchOptions{
+	return objects.Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
 		FieldManager: o.fieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 )
 
 // name is how people call the program: kubectl finds kubectl-imoocpod on PATH.
@@ -57,8 +59,8 @@ time, 5 if another set another count; 6 if there is no such object, or not any m
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 
-	c := newClients(version, streams)
-	c.addFlags(root.PersistentFlags())
+	c := clients.New(version, streams)
+	c.AddFlags(root.PersistentFlags())
 	addLogFlags(root.PersistentFlags())
 
 	root.AddGroup(&cobra.Group{ID: "change", Title: "Change Objects:"},

@@ -18,8 +18,10 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -42,7 +44,7 @@ type runControllerOptions struct {
 	limit         limitOptions
 	once, dryRun  bool
 	limits        waitFlags // of one that ends
-	clients       *clients
+	clients       *clients.Factory
 	output        string // of a dry run
 
 	matches labels.Selector // that selector means
@@ -52,7 +54,7 @@ type runControllerOptions struct {
 	health  health
 }
 
-func newRunControllerCommand(c *clients, version string, streams genericiooptions.IOStreams) *cobra.Command {
+func newRunControllerCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &runControllerOptions{streams: streams, version: version, workers: defaultWorkers}
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
@@ -138,9 +140,9 @@ func (o *runControllerOptions) check(cmd *cobra.Command) error {
 		return usageErrorf(cmd, "--resync must not be negative")
 	case o.once && o.dryRun:
 		return usageErrorf(cmd, "--once and --dry-run cannot be used together: a dry run looks once anyway")
-	case o.limits.timeout != 0 && !o.ends():
+	case o.limits.Timeout != 0 && !o.ends():
 		return usageErrorf(cmd, "--timeout needs --once or --dry-run: without, the loop ends at Ctrl-C")
-	case o.limits.timeout < 0:
+	case o.limits.Timeout < 0:
 		return usageErrorf(cmd, "--timeout must not be negative")
 	case o.output != "" && !o.dryRun:
 		return usageErrorf(cmd, "--output needs --dry-run")
@@ -163,16 +165,16 @@ func (o *runControllerOptions) check(cmd *cobra.Command) error {
 	return o.serve.check(cmd)
 }
 
-func (o *runControllerOptions) run(ctx context.Context, c *clients, warnings io.Writer) error {
+func (o *runControllerOptions) run(ctx context.Context, c *clients.Factory, warnings io.Writer) error {
 	namespaces, err := o.namespaces(c)
 	if err != nil {
 		return err
 	}
-	config, err := c.config()
+	config, err := c.Config()
 	if err != nil {
 		return err
 	}
-	c.connection.setPatient() // it waits for a server to come back
+	c.WaitForServer()
 	config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
 	o.clients, o.several = c, len(namespaces) > 1
 	o.log.qualified = o.several || o.allNamespaces
@@ -190,9 +192,9 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients, warnings io.
 	}
 	config.Wrap(o.metrics.Count)
 	whole := ctx
-	if o.limits.timeout > 0 {
+	if o.limits.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.limits.timeout, ErrTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, o.limits.Timeout, outcome.ErrTimeout)
 		defer cancel()
 	}
 	err = o.inEach(ctx, namespaces, func(ctx context.Context, namespace string) error {
@@ -211,8 +213,8 @@ func (o *runControllerOptions) run(ctx context.Context, c *clients, warnings io.
 }
 
 // namespaces lists where to reconcile: the empty one stands for all.
-func (o *runControllerOptions) namespaces(c *clients) ([]string, error) {
-	named, _, err := c.namespace()
+func (o *runControllerOptions) namespaces(c *clients.Factory) ([]string, error) {
+	named, _, err := c.Namespace()
 	if err != nil || o.allNamespaces {
 		return []string{metav1.NamespaceAll}, err
 	}
@@ -229,7 +231,7 @@ func (o *runControllerOptions) namespaces(c *clients) ([]string, error) {
 
 // runIn reconciles in a namespace, or in all.
 func (o *runControllerOptions) runIn(ctx context.Context, config *rest.Config, namespace string) error {
-	core, err := coreFor(config)
+	core, err := clients.CoreFor(config)
 	if err != nil {
 		return err
 	}
@@ -250,11 +252,11 @@ func (o *runControllerOptions) runIn(ctx context.Context, config *rest.Config, n
 // that resumes waits for what is missing.
 func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
 	config = o.limit.apply(config)
-	dynamic, err := dynamicFor(config)
+	dynamic, err := clients.DynamicFor(config)
 	if err != nil {
 		return err
 	}
-	core, err := coreFor(config)
+	core, err := clients.CoreFor(config)
 	if err != nil {
 		return err
 	}
@@ -311,16 +313,16 @@ func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, name
 }
 
 // announce says at once what the loop will act on.
-func (o *runControllerOptions) announce(c *clients, server string, namespaces []string) error {
+func (o *runControllerOptions) announce(c *clients.Factory, server string, namespaces []string) error {
 	if o.dryRun {
 		return nil // what is printed are the plans
 	}
-	raw, err := c.kubeconfig()
+	raw, err := c.Kubeconfig()
 	if err != nil {
 		return err
 	}
 	current := raw.CurrentContext
-	if given := *c.flags.Context; given != "" {
+	if given := *c.Flags.Context; given != "" {
 		current = given
 	}
 	where := "all namespaces"

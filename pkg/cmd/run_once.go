@@ -14,13 +14,14 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.once, "once", false, "Reconcile until every object has what it asks for, and exit.")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "Print what would be done for every object, and change nothing.")
-	cmd.Flags().DurationVar(&o.limits.timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
+	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
 	o.limits.addFlags(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", `With --dry-run: the output format. One of: (json). Empty means text.`)
 }
@@ -51,7 +52,7 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 	leftOut := loop.Refused()
 	stop(nil)
 	switch failure := <-ended; {
-	case err == nil, errors.Is(err, ErrTimeout), errors.Is(err, errGivenUp):
+	case err == nil, errors.Is(err, outcome.ErrTimeout), errors.Is(err, errGivenUp):
 	case failure != nil && ctx.Err() == nil:
 		return failure
 	default:
@@ -78,7 +79,7 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 		}
 	}
 	if len(errs) > 0 {
-		return together(errs)
+		return outcome.Join(errs)
 	}
 	if err == nil || errors.Is(err, errGivenUp) {
 		o.log.say("converged: %s", objectCount(len(all)))
@@ -89,7 +90,7 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 
 // anyOf reports whether there are objects of a kind.
 func (o *runControllerOptions) anyOf(ctx context.Context, kind kinds.Kind, namespace string) bool {
-	client, err := o.clients.dynamic()
+	client, err := o.clients.Dynamic()
 	if err != nil {
 		return false
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -74,7 +76,7 @@ func (h *hopes) over(ctx context.Context, s controller.Standing) bool {
 	name := objectName{s.Kind, s.Namespace, s.Name}
 	patience := h.patience[name]
 	if patience == nil {
-		patience = &status.Patience{For: h.of.limits.failAfter, Endless: !h.of.limits.failFast}
+		patience = &status.Patience{For: h.of.limits.FailAfter, Endless: !h.of.limits.FailFast}
 		h.patience[name] = patience
 	}
 	report, at, err := h.of.judge(ctx, s)
@@ -87,8 +89,8 @@ func (h *hopes) over(ctx context.Context, s controller.Standing) bool {
 
 // judge gives the verdict on an object as it is now.
 func (o *runControllerOptions) judge(ctx context.Context, s controller.Standing) (status.Report, time.Time, error) {
-	t := target{kind: s.Of, namespace: s.Namespace, name: s.Name}
-	evidence, _, err := look(ctx, o.clients, t)
+	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
+	evidence, _, err := observe.Read(ctx, o.clients, t)
 	if err != nil {
 		return status.Report{}, evidence.Now, err
 	}
@@ -104,9 +106,9 @@ func (o *runControllerOptions) missing(ctx context.Context, s controller.Standin
 	report, at, err := o.judge(ctx, s)
 	switch {
 	case err == nil && errors.Is(cause, errGivenUp):
-		return fmt.Errorf("%s has %w: %s", o.nameOf(s), ErrFailed, printer.Failure(report, at))
+		return fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at))
 	case err == nil:
 		seen = escape.Line(fmt.Sprintf("%s: %s", report.Verdict, report.Reason))
 	}
-	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), ErrTimeout, seen)
+	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, seen)
 }

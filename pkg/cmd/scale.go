@@ -16,14 +16,14 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
 )
-
-// noCurrent is the value of --current-replicas that asks for nothing.
-const noCurrent = -1
 
 // scaleOptions says what to scale, to what, and on which conditions.
 type scaleOptions struct {
@@ -36,12 +36,12 @@ type scaleOptions struct {
 	path    pathFlag
 	// group names one of several groups of pods, in the place of a path.
 	group  string
-	change change
+	change scale.Request
 	limits waitFlags
 }
 
-func newScaleCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &scaleOptions{streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: change{current: noCurrent}}
+func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &scaleOptions{streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: scale.Request{Current: scale.AnyCount}}
 	cmd := &cobra.Command{
 		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE) [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--timeout=duration]",
 		Short: "Set a new number of replicas",
@@ -90,18 +90,18 @@ pods are ready. It ends with code 3 when they will not become ready without help
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case cmd.Flags().Changed("replicas") && o.change.by != nil:
+			case cmd.Flags().Changed("replicas") && o.change.By != nil:
 				return usageErrorf(cmd, "--replicas says how many, --by how many more or fewer: give one of them")
-			case !cmd.Flags().Changed("replicas") && o.change.by == nil:
+			case !cmd.Flags().Changed("replicas") && o.change.By == nil:
 				return usageErrorf(cmd, "--replicas is required: how many are wanted? (or --by: how many more?)")
 			case o.group != "" && o.path.path != nil:
 				return usageErrorf(cmd, "--group and --replicas-path both say where the count is: give one of them")
-			case o.change.resourceVersion != "" && !isResourceVersion(o.change.resourceVersion):
-				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.resourceVersion)
-			case o.limits.timeout < 0:
-				return usageErrorf(cmd, "--timeout must be 0 (do not wait) or more, not %s", o.limits.timeout)
+			case o.change.ResourceVersion != "" && !isResourceVersion(o.change.ResourceVersion):
+				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.ResourceVersion)
+			case o.limits.Timeout < 0:
+				return usageErrorf(cmd, "--timeout must be 0 (do not wait) or more, not %s", o.limits.Timeout)
 			}
-			if err := o.limits.check(cmd, o.limits.timeout > 0); err != nil {
+			if err := o.limits.check(cmd, o.limits.Timeout > 0); err != nil {
 				return err
 			}
 			return o.run(cmd.Context(), c)
@@ -110,103 +110,103 @@ pods are ready. It ends with code 3 when they will not become ready without help
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
 	o.targets.addFlags(cmd)
-	cmd.Flags().VarP(count{&o.change.replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")
-	cmd.Flags().Var(stepFlag{&o.change.by}, "by", "How many replicas more or fewer, such as +2, -1, 50% or -50%.")
+	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")
+	cmd.Flags().Var(stepFlag{&o.change.By}, "by", "How many replicas more or fewer, such as +2, -1, 50% or -50%.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for kinds that do not say it. May select one element of a list by a key.")
 	cmd.Flags().StringVar(&o.group, "group", "", "Name of the group of pods to scale, where a kind has several with a count each: the key of an element of a list, or the field that holds the count.")
-	cmd.Flags().Var(count{&o.change.current, noCurrent}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
-	cmd.Flags().StringVar(&o.change.resourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
-	cmd.Flags().DurationVar(&o.limits.timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
+	cmd.Flags().Var(count{&o.change.Current, scale.AnyCount}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
+	cmd.Flags().StringVar(&o.change.ResourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
+	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
 	o.limits.addFlags(cmd)
 	return cmd
 }
 
-func (o *scaleOptions) run(ctx context.Context, c *clients) error {
+func (o *scaleOptions) run(ctx context.Context, c *clients.Factory) error {
 	o.dryRun.complete(o.print)
-	o.change.dryRun = o.dryRun.server()
+	o.change.DryRun = o.dryRun.server()
 	printer, err := linePrinter(o.print)
 	if err != nil {
-		return &UsageError{Command: name + " scale", Err: err}
+		return &outcome.UsageError{Command: name + " scale", Err: err}
 	}
 	targets, errs := o.targets.find(ctx, c, o.args)
-	if len(targets) > 1 && o.change.resourceVersion != "" {
-		usage := &UsageError{Command: name + " scale", Err: errors.New("--resource-version cannot be that of several objects")}
-		return together(append(errs, usage))
+	if len(targets) > 1 && o.change.ResourceVersion != "" {
+		usage := &outcome.UsageError{Command: name + " scale", Err: errors.New("--resource-version cannot be that of several objects")}
+		return outcome.Join(append(errs, usage))
 	}
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to scale")
 	}
 	// One bad object does not stop the others. All are written before any is
 	// waited for: they become ready together.
-	var all []awaited
+	var all []observe.WaitTarget
 	for _, t := range targets {
 		w, err := o.scale(ctx, c, t, printer)
 		if err != nil {
-			errs = append(errs, explain(t.kind, err))
+			errs = append(errs, clients.Explain(t.Kind, err))
 			continue
 		}
 		all = append(all, w)
 	}
-	if o.limits.timeout > 0 && o.dryRun == "none" {
-		errs = append(errs, awaitAll(ctx, c, o.streams, "", o.limits, all)...)
+	if o.limits.Timeout > 0 && o.dryRun == "none" {
+		errs = append(errs, awaitAll(ctx, c, o.streams, "", o.limits.Limits, all)...)
 	}
-	return together(errs)
+	return outcome.Join(errs)
 }
 
 // scale scales one object, and says so. It returns what there is to wait for.
-func (o *scaleOptions) scale(ctx context.Context, c *clients, t target, printer printers.ResourcePrinter) (awaited, error) {
-	client, err := c.dynamic()
+func (o *scaleOptions) scale(ctx context.Context, c *clients.Factory, t observe.Target, printer printers.ResourcePrinter) (observe.WaitTarget, error) {
+	client, err := c.Dynamic()
 	if err != nil {
-		return awaited{}, err
+		return observe.WaitTarget{}, err
 	}
-	objects := t.objects(client)
+	objects := t.Resource(client)
 	path := o.path.path
 	if o.group != "" {
 		if path, err = groupPath(ctx, c, t, o.group); err != nil {
-			return awaited{}, fmt.Errorf("%s: %w", t, err)
+			return observe.WaitTarget{}, fmt.Errorf("%s: %w", t, err)
 		}
 	}
 	field, err := o.field(ctx, c, t, path)
 	if err != nil {
-		return awaited{}, err
+		return observe.WaitTarget{}, err
 	}
-	t.path = path
-	if o.limits.timeout > 0 || !t.kind.Shipped() {
+	t.Path = path
+	if o.limits.Timeout > 0 || !t.Kind.Shipped() {
 		o.warn(ctx, c, t)
 	}
-	var done written
+	var done scale.Result
 	if !o.dryRun.client() {
-		if done, err = setCount(ctx, objects, t, field, o.change); err != nil {
-			return awaited{}, err
+		if done, err = scale.Set(ctx, objects, t, field, o.change); err != nil {
+			return observe.WaitTarget{}, err
 		}
 	}
 	obj, err := o.result(ctx, objects, t, field, done)
 	if err != nil {
-		return awaited{}, err
+		return observe.WaitTarget{}, err
 	}
 	if err := printer.PrintObj(obj, o.streams.Out); err != nil {
-		return awaited{}, err
+		return observe.WaitTarget{}, err
 	}
-	if named := field.String(); named != ".spec.replicas" && !t.kind.Shipped() && o.path.path == nil {
+	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path.path == nil {
 		if err := say(o.streams.ErrOut, "%s: the count is %s%s", t, named, beside(ctx, c, t, field)); err != nil {
-			return awaited{}, err
+			return observe.WaitTarget{}, err
 		}
 	}
-	return awaited{target: t, goals: []goal{scaled(c, field, done)}, uid: done.uid, since: done.resourceVersion}, nil
+	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Scaled(c, field, done.Replicas)}, UID: done.UID, Since: done.ResourceVersion}, nil
 }
 
 // beside names the other counts of an object whose count is not of pods, or is
 // one of several: nothing where there is none, or where that cannot be known.
-func beside(ctx context.Context, c *clients, t target, field discover.Field) string {
-	finder, err := c.finder()
-	if err != nil || t.obj == nil {
+func beside(ctx context.Context, c *clients.Factory, t observe.Target, field discover.Field) string {
+	finder, err := c.Finder()
+	if err != nil || t.Object == nil {
 		return ""
 	}
-	facts, err := finder.StatusFacts(ctx, t.kind, field.Path)
+	facts, err := finder.StatusFacts(ctx, t.Kind, field.Path)
 	if err != nil {
 		return ""
 	}
-	o, err := t.kind.Read(t.obj, facts)
+	o, err := t.Kind.Read(t.Object, facts)
 	if err != nil || len(o.Beside) == 0 {
 		return ""
 	}
@@ -222,13 +222,13 @@ func beside(ctx context.Context, c *clients, t target, field discover.Field) str
 
 // warn says what stands against the change before it is made. What cannot be
 // read is no reason not to make it.
-func (o *scaleOptions) warn(ctx context.Context, c *clients, t target) {
-	report, err := lookForWarnings(ctx, c, t)
+func (o *scaleOptions) warn(ctx context.Context, c *clients.Factory, t observe.Target) {
+	report, err := observe.Competitors(ctx, c, t)
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("No warnings are given", "object", t.String(), "err", err)
 		return
 	}
-	count, err := o.change.from(t, int64(report.Replicas.Desired))
+	count, err := o.change.From(t, int64(report.Replicas.Desired))
 	if err != nil {
 		return // the change itself will say so
 	}
@@ -237,32 +237,22 @@ func (o *scaleOptions) warn(ctx context.Context, c *clients, t target) {
 	}
 }
 
-// lookForWarnings reads what a change of the count may meet, and no more.
-func lookForWarnings(ctx context.Context, c *clients, t target) (status.Report, error) {
-	e, _, err := lookBelow(ctx, c, t)
-	if err := unlessForbidden("pods", &e, err); err != nil {
-		return status.Report{}, err
-	}
-	err = lookAround(ctx, c, &e)
-	return status.NewReport(e), err
-}
-
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.
-func (o *scaleOptions) field(ctx context.Context, c *clients, t target, path *fieldpath.Path) (discover.Field, error) {
+func (o *scaleOptions) field(ctx context.Context, c *clients.Factory, t observe.Target, path *fieldpath.Path) (discover.Field, error) {
 	finder := &discover.Finder{}
-	if !t.kind.Shipped() {
+	if !t.Kind.Shipped() {
 		var err error
-		if finder, err = c.finder(); err != nil {
+		if finder, err = c.Finder(); err != nil {
 			return discover.Field{}, err
 		}
-		if t.obj == nil && path == nil {
+		if t.Object == nil && path == nil {
 			// Its values tell the fields apart that could be meant.
-			if t.obj, err = t.objects(finder.Dynamic).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+			if t.Object, err = t.Resource(finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
 				return discover.Field{}, err
 			}
 		}
 	}
-	field, err := finder.Find(ctx, t.kind, t.obj, path)
+	field, err := finder.Find(ctx, t.Kind, t.Object, path)
 	var unknown *discover.UnknownFieldError
 	var none *discover.NoCountError
 	switch {
@@ -275,37 +265,37 @@ func (o *scaleOptions) field(ctx context.Context, c *clients, t target, path *fi
 }
 
 // groupPath finds the count of a named group of an object.
-func groupPath(ctx context.Context, c *clients, t target, group string) (*fieldpath.Path, error) {
-	finder, err := c.finder()
+func groupPath(ctx context.Context, c *clients.Factory, t observe.Target, group string) (*fieldpath.Path, error) {
+	finder, err := c.Finder()
 	if err != nil {
 		return nil, err
 	}
-	if t.obj == nil {
-		if t.obj, err = t.objects(finder.Dynamic).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+	if t.Object == nil {
+		if t.Object, err = t.Resource(finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
 			return nil, err
 		}
 	}
-	schema, err := finder.Schema(t.kind)
+	schema, err := finder.Schema(t.Kind)
 	if err != nil {
 		return nil, err
 	}
-	path, err := replicafield.Group(replicafield.Candidates(schema, t.obj.Object), group)
+	path, err := replicafield.Group(replicafield.Candidates(schema, t.Object.Object), group)
 	return &path, err
 }
 
 // perNode refuses to scale an object that runs one pod per node, and says how
 // many these are.
-func perNode(ctx context.Context, c *clients, t target) error {
-	client, err := c.dynamic()
+func perNode(ctx context.Context, c *clients.Factory, t observe.Target) error {
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
-	obj, err := t.objects(client).Get(ctx, t.name, metav1.GetOptions{})
+	obj, err := t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	now := ""
-	if n, found, err := unstructured.NestedInt64(obj.Object, t.kind.Mapping.Status.Desired...); err == nil && found {
+	if n, found, err := unstructured.NestedInt64(obj.Object, t.Kind.Mapping.Status.Desired...); err == nil && found {
 		now = fmt.Sprintf(", now %d", n)
 	}
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
@@ -313,10 +303,10 @@ func perNode(ctx context.Context, c *clients, t target) error {
 
 // count is the flag that says the count, as it was given.
 func (o *scaleOptions) count() string {
-	if o.change.by != nil {
-		return "--by " + o.change.by.String()
+	if o.change.By != nil {
+		return "--by " + o.change.By.String()
 	}
-	return fmt.Sprintf("--replicas %d", o.change.replicas)
+	return fmt.Sprintf("--replicas %d", o.change.Replicas)
 }
 
 // isResourceVersion reports whether a word can be one: a whole number.
@@ -327,12 +317,12 @@ func isResourceVersion(word string) bool {
 
 // result is the object to print. Its name needs no request; the formats that
 // show more of it read it.
-func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t target, field discover.Field, done written) (*unstructured.Unstructured, error) {
+func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done scale.Result) (*unstructured.Unstructured, error) {
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
 		return nameOnly(t), nil
 	}
-	obj, err := objects.Get(ctx, t.name, metav1.GetOptions{})
+	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -340,14 +330,14 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 		return obj, nil
 	}
 	// What a server would refuse must not look done.
-	if want := o.change.resourceVersion; o.dryRun.client() && want != "" && want != obj.GetResourceVersion() {
-		return nil, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", ErrPrecondition, t, want, obj.GetResourceVersion())
+	if want := o.change.ResourceVersion; o.dryRun.client() && want != "" && want != obj.GetResourceVersion() {
+		return nil, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, want, obj.GetResourceVersion())
 	}
 	return obj, o.show(obj, t, field, done)
 }
 
 // show puts the new count into an object that a dry run has not changed.
-func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field discover.Field, done written) error {
+func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, field discover.Field, done scale.Result) error {
 	path := field.Path
 	if path == nil {
 		return nil // the field behind /scale is not known
@@ -356,14 +346,40 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t target, field disc
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	n := done.replicas
+	n := done.Replicas
 	if o.dryRun.client() {
-		if o.change.looks() && !found {
-			return o.change.notSet(t, field)
+		if o.change.ReadsCount() && !found {
+			return o.change.NotSet(t, field)
 		}
-		if n, err = o.change.from(t, now); err != nil {
+		if n, err = o.change.From(t, now); err != nil {
 			return err
 		}
 	}
 	return path.Set(obj.Object, int64(n))
 }
+
+// stepFlag is the value of --by.
+type stepFlag struct {
+	step **replicafield.CountChange
+}
+
+// Set takes a value from the command line.
+func (f stepFlag) Set(word string) error {
+	step, err := replicafield.ParseCountChange(word)
+	if err != nil {
+		return err
+	}
+	*f.step = &step
+	return nil
+}
+
+// String returns the value.
+func (f stepFlag) String() string {
+	if f.step == nil || *f.step == nil {
+		return ""
+	}
+	return (*f.step).String()
+}
+
+// Type names the kind of value in help texts.
+func (f stepFlag) Type() string { return "change" }

@@ -20,8 +20,11 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -49,7 +52,7 @@ func (o *statusOptions) named() bool {
 	return len(o.args) > 0 || o.targets.fromFiles()
 }
 
-func newStatusCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newStatusCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &statusOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
@@ -206,7 +209,7 @@ func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Repor
 	return p.PrintObj(list, w)
 }
 
-func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
+func (o *statusOptions) run(ctx context.Context, c *clients.Factory, write func(io.Writer, []status.Report) error) error {
 	terminal, isLive := o.terminal()
 	switch {
 	case o.wait:
@@ -236,7 +239,7 @@ func (o *statusOptions) run(ctx context.Context, c *clients, write func(io.Write
 	if o.exitCode {
 		errs = append(errs, verdicts(reports)...)
 	}
-	return together(errs)
+	return outcome.Join(errs)
 }
 
 // wanted are those of the reports that are asked for.
@@ -252,7 +255,7 @@ const reporters = 8
 
 // reports makes the models of objects. One that cannot be read does not stop
 // the others.
-func (o *statusOptions) reports(ctx context.Context, c *clients, targets []target) ([]status.Report, []error) {
+func (o *statusOptions) reports(ctx context.Context, c *clients.Factory, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
 	places := make(chan struct{}, reporters)
 	var running sync.WaitGroup
@@ -261,7 +264,7 @@ func (o *statusOptions) reports(ctx context.Context, c *clients, targets []targe
 			places <- struct{}{}
 			defer func() { <-places }()
 			all[i], errs[i] = o.report(ctx, c, t)
-			errs[i] = o.explainWord(ctx, c, explain(t.kind, errs[i]))
+			errs[i] = o.explainWord(ctx, c, clients.Explain(t.Kind, errs[i]))
 		})
 	}
 	running.Wait()
@@ -276,13 +279,13 @@ func (o *statusOptions) reports(ctx context.Context, c *clients, targets []targe
 
 // explainWord says how objects are named where the one word that was given is a
 // type, and was taken for an ImoocPod of a server that has none.
-func (o *statusOptions) explainWord(ctx context.Context, c *clients, err error) error {
-	var missing *NotServedError
+func (o *statusOptions) explainWord(ctx context.Context, c *clients.Factory, err error) error {
+	var missing *outcome.NotServedError
 	if !errors.As(err, &missing) || len(o.args) != 1 || strings.Contains(o.args[0], "/") {
 		return err
 	}
-	if kind, unknown := c.kindNamed(ctx, o.args[0]); unknown == nil {
-		return &UsageError{Command: name + " status", Err: fmt.Errorf("%q is a type: name an object as %s/NAME, or select some by -l, --all or -A", o.args[0], kind.Singular)}
+	if kind, unknown := c.KindNamed(ctx, o.args[0]); unknown == nil {
+		return &outcome.UsageError{Command: name + " status", Err: fmt.Errorf("%q is a type: name an object as %s/NAME, or select some by -l, --all or -A", o.args[0], kind.Singular)}
 	}
 	return err
 }
@@ -295,18 +298,18 @@ func verdicts(reports []status.Report) []error {
 		switch r.Verdict {
 		case status.Ready:
 		case status.Paused:
-			errs = append(errs, fmt.Errorf("%s is %w: %s", what, ErrPaused, r.Reason))
+			errs = append(errs, fmt.Errorf("%s is %w: %s", what, outcome.ErrPaused, r.Reason))
 		case status.Failed:
-			errs = append(errs, fmt.Errorf("%s has %w: %s", what, ErrFailed, escape.Line(r.Reason)))
+			errs = append(errs, fmt.Errorf("%s has %w: %s", what, outcome.ErrFailed, escape.Line(r.Reason)))
 		default:
-			errs = append(errs, fmt.Errorf("%s is %w: %s: %s", what, ErrNotReady, r.Verdict, escape.Line(r.Reason)))
+			errs = append(errs, fmt.Errorf("%s is %w: %s: %s", what, outcome.ErrNotReady, r.Verdict, escape.Line(r.Reason)))
 		}
 	}
 	return errs
 }
 
-func (o *statusOptions) sayNone(c *clients) error {
-	namespace, _, err := c.namespace()
+func (o *statusOptions) sayNone(c *clients.Factory) error {
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return err
 	}
@@ -318,11 +321,11 @@ func (o *statusOptions) sayNone(c *clients) error {
 }
 
 // find reads the objects to show.
-func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error) {
+func (o *statusOptions) find(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {
 	if o.named() {
 		return o.targets.find(ctx, c, o.args)
 	}
-	var targets []target
+	var targets []observe.Target
 	var errs []error
 	served := false
 	for _, kind := range kinds.Shipped() {
@@ -331,7 +334,7 @@ func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error
 			return nil, []error{err}
 		}
 		list, err := objects.List(ctx, metav1.ListOptions{LabelSelector: o.targets.selector})
-		if notServed(err) {
+		if clients.NotServed(err) {
 			continue // it is not installed
 		}
 		served = true
@@ -341,11 +344,11 @@ func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error
 		}
 		for i := range list.Items {
 			obj := &list.Items[i]
-			targets = append(targets, target{kind: kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj})
+			targets = append(targets, observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj})
 		}
 	}
 	if !served {
-		errs = append(errs, &NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true})
+		errs = append(errs, &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true})
 	}
 	if len(targets) == 0 {
 		errs = errs[:min(1, len(errs))] // of the other kinds it would be the same
@@ -354,12 +357,12 @@ func (o *statusOptions) find(ctx context.Context, c *clients) ([]target, []error
 }
 
 // ofKind is the client for the objects of a kind in the namespace, or in all.
-func (o *statusOptions) ofKind(c *clients, kind kinds.Kind) (dynamic.ResourceInterface, error) {
-	namespace, _, err := c.namespace()
+func (o *statusOptions) ofKind(c *clients.Factory, kind kinds.Kind) (dynamic.ResourceInterface, error) {
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	client, err := c.dynamic()
+	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err
 	}
@@ -371,15 +374,15 @@ func (o *statusOptions) ofKind(c *clients, kind kinds.Kind) (dynamic.ResourceInt
 
 // report makes the model of an object. Where all is not shown, what stands
 // below an object that says of itself that it is ready is not read.
-func (o *statusOptions) report(ctx context.Context, c *clients, t target) (status.Report, error) {
+func (o *statusOptions) report(ctx context.Context, c *clients.Factory, t observe.Target) (status.Report, error) {
 	inFull := !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.named() && !o.watch
 	// Of a kind of another program, what it says of itself is not enough.
-	if t.obj != nil && !inFull && (t.kind.Reconciled() || t.kind.BuiltIn()) {
-		client, err := c.dynamic()
+	if t.Object != nil && !inFull && (t.Kind.Reconciled() || t.Kind.BuiltIn()) {
+		client, err := c.Dynamic()
 		if err != nil {
 			return status.Report{}, err
 		}
-		object, err := facts(ctx, c, client, t)
+		object, err := observe.ReadObject(ctx, c, client, t)
 		if err != nil {
 			return status.Report{}, err
 		}
@@ -388,9 +391,9 @@ func (o *statusOptions) report(ctx context.Context, c *clients, t target) (statu
 			return r, nil
 		}
 	}
-	evidence, _, err := look(ctx, c, t)
+	evidence, _, err := observe.Read(ctx, c, t)
 	if err == nil && inFull && o.named() {
-		err = lookAround(ctx, c, &evidence)
+		err = observe.ReadCompetitors(ctx, c, &evidence)
 	}
 	if err != nil {
 		return status.Report{}, err

@@ -7,6 +7,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -33,7 +36,7 @@ func (o *statusOptions) printScreen(reports []status.Report, width int) error {
 
 // runLive shows the objects on a terminal until Ctrl-C, or until those that were
 // named are gone. Of a selection, what comes to be selected is shown, too.
-func (o *statusOptions) runLive(ctx context.Context, c *clients, terminal *os.File) error {
+func (o *statusOptions) runLive(ctx context.Context, c *clients.Factory, terminal *os.File) error {
 	if !o.named() || len(o.args) > 0 && o.targets.given() {
 		l := o.newLive(ctx, terminal)
 		defer l.end()
@@ -49,8 +52,8 @@ func (o *statusOptions) runLive(ctx context.Context, c *clients, terminal *os.Fi
 		})
 	}
 	o.limits = waitFlags{}
-	return o.await(ctx, c, terminal, func() goal {
-		return goal{what: "and looked on", below: true, met: present(func(context.Context, sight) (bool, error) { return false, nil })}
+	return o.await(ctx, c, terminal, func() observe.Condition {
+		return observe.Condition{What: "and looked on", Tree: true, Met: observe.Present(func(context.Context, observe.Observation) (bool, error) { return false, nil })}
 	})
 }
 
@@ -60,36 +63,36 @@ func (o *statusOptions) newLive(ctx context.Context, terminal *os.File) *live {
 }
 
 // runWait shows the objects until they are ready, or one will not be.
-func (o *statusOptions) runWait(ctx context.Context, c *clients) error {
+func (o *statusOptions) runWait(ctx context.Context, c *clients.Factory) error {
 	terminal, is := o.terminal()
 	if !is {
 		terminal = nil
 	}
-	return o.await(ctx, c, terminal, ready)
+	return o.await(ctx, c, terminal, observe.Ready)
 }
 
-// await waits for a goal of each object, and shows them on a terminal or, if
+// await waits for a condition of each object, and shows them on a terminal or, if
 // that is nil, by a line for every change.
-func (o *statusOptions) await(ctx context.Context, c *clients, terminal *os.File, wanted func() goal) error {
+func (o *statusOptions) await(ctx context.Context, c *clients.Factory, terminal *os.File, wanted func() observe.Condition) error {
 	targets, errs := o.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
 		return o.sayNone(c)
 	}
-	var all []awaited
+	var all []observe.WaitTarget
 	for _, t := range targets {
-		w := awaited{target: t, goals: []goal{wanted()}}
+		w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{wanted()}}
 		if terminal == nil && *o.print.OutputFormat == "" {
-			w.reached = func(s sight) error {
-				return say(o.streams.Out, "%s: %s: %s", s.target, s.report.Verdict, s.report.Reason)
+			w.Reached = func(s observe.Observation) error {
+				return say(o.streams.Out, "%s: %s: %s", s.Target, s.Report.Verdict, s.Report.Reason)
 			}
 		}
 		all = append(all, w)
 	}
 	if terminal == nil {
-		return together(append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits, all)...))
+		return outcome.Join(append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...))
 	}
 	l := o.newLive(ctx, terminal)
 	defer l.end()
-	a := &awaiter{clients: c, limits: o.limits, closely: true, show: func(s sight) { l.show(s.report) }}
-	return together(append(errs, a.await(ctx, all)...))
+	a := &observe.Waiter{Clients: c, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.show(s.Report) }}
+	return outcome.Join(append(errs, a.Wait(ctx, all)...))
 }

@@ -15,42 +15,45 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // watched is what is followed by one watch: an object, or with no name those of
 // a kind that are selected.
 type watched struct {
-	target
+	observe.Target
 	objects dynamic.ResourceInterface
 }
 
 // runWatch shows the objects and then every change, until all that were named
 // are gone or the context ends.
-func (o *statusOptions) runWatch(ctx context.Context, c *clients, write func(io.Writer, []status.Report) error) error {
+func (o *statusOptions) runWatch(ctx context.Context, c *clients.Factory, write func(io.Writer, []status.Report) error) error {
 	sources, errs := o.sources(ctx, c)
 	if len(errs) > 0 {
 		if !o.named() {
 			errs = errs[:1] // of the other kinds it is the same
 		}
-		return together(errs)
+		return outcome.Join(errs)
 	}
 	w := &statusWatch{options: o, clients: c, write: write, toList: len(sources), absent: !o.named()}
 	errs = make([]error, len(sources))
 	var running sync.WaitGroup
 	for i, source := range sources {
-		running.Go(func() { errs[i] = explain(source.kind, w.follow(ctx, source)) })
+		running.Go(func() { errs[i] = clients.Explain(source.Kind, w.follow(ctx, source)) })
 	}
 	running.Wait()
 	if !o.named() && !slices.Contains(errs, nil) {
 		errs = errs[:1] // of the other kinds it is the same
 	}
-	return together(errs)
+	return outcome.Join(errs)
 }
 
 // sources are what is to be followed.
-func (o *statusOptions) sources(ctx context.Context, c *clients) ([]watched, []error) {
+func (o *statusOptions) sources(ctx context.Context, c *clients.Factory) ([]watched, []error) {
 	var sources []watched
 	var errs []error
 	ofKind := func(kind kinds.Kind) {
@@ -58,7 +61,7 @@ func (o *statusOptions) sources(ctx context.Context, c *clients) ([]watched, []e
 		if err != nil {
 			errs = append(errs, err)
 		}
-		sources = append(sources, watched{target{kind: kind}, objects})
+		sources = append(sources, watched{observe.Target{Kind: kind}, objects})
 	}
 	switch {
 	case !o.named():
@@ -67,21 +70,21 @@ func (o *statusOptions) sources(ctx context.Context, c *clients) ([]watched, []e
 		}
 	case len(o.args) > 0 && o.targets.given():
 		for word := range strings.SplitSeq(o.args[0], ",") {
-			kind, err := c.kindNamed(ctx, word)
+			kind, err := c.KindNamed(ctx, word)
 			if err != nil {
 				return nil, []error{err}
 			}
 			ofKind(kind)
 		}
 	default:
-		client, err := c.dynamic()
+		client, err := c.Dynamic()
 		if err != nil {
 			return nil, []error{err}
 		}
 		targets, notFound := o.targets.find(ctx, c, o.args)
 		errs = notFound
 		for _, t := range targets {
-			sources = append(sources, watched{t, t.objects(client)})
+			sources = append(sources, watched{t, t.Resource(client)})
 		}
 	}
 	return sources, errs
@@ -90,7 +93,7 @@ func (o *statusOptions) sources(ctx context.Context, c *clients) ([]watched, []e
 // statusWatch shows what several watches tell, one change at a time.
 type statusWatch struct {
 	options *statusOptions
-	clients *clients
+	clients *clients.Factory
 	write   func(io.Writer, []status.Report) error
 	// absent says that kinds which are not installed are left out.
 	absent bool
@@ -114,7 +117,7 @@ func (w *statusWatch) listed(found, served bool) error {
 	case w.toList > 0 || w.found:
 		return nil
 	case !w.served:
-		return &NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true}
+		return &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true}
 	}
 	return w.options.sayNone(w.clients)
 }
@@ -123,26 +126,26 @@ func (w *statusWatch) listed(found, served bool) error {
 // the context ends or, with a name, the object is gone.
 func (w *statusWatch) follow(ctx context.Context, source watched) error {
 	selected := metav1.ListOptions{LabelSelector: w.options.targets.selector}
-	if source.name != "" {
-		selected = named(source.name)
+	if source.Name != "" {
+		selected = observe.ByName(source.Name)
 	}
 	shown := shownObjects{}
 	show := func(obj *unstructured.Unstructured, gone bool) error {
 		shown.note(obj, gone)
-		if err := w.show(ctx, source.kind, obj, gone); err != nil {
+		if err := w.show(ctx, source.Kind, obj, gone); err != nil {
 			return err
 		}
-		if gone && source.name != "" {
-			return fmt.Errorf("%s was %w", source.target, ErrGone)
+		if gone && source.Name != "" {
+			return fmt.Errorf("%s was %w", source.Target, outcome.ErrGone)
 		}
 		return nil
 	}
 	first := true
-	err := follow(ctx, source.objects, selected, "", observer{
-		listed: func(found []unstructured.Unstructured) (bool, error) {
+	err := observe.Follow(ctx, source.objects, selected, "", observe.Handler{
+		Listed: func(found []unstructured.Unstructured) (bool, error) {
 			if first {
-				if len(found) == 0 && source.name != "" {
-					return false, apierrors.NewNotFound(source.kind.Resource.GroupResource(), source.name)
+				if len(found) == 0 && source.Name != "" {
+					return false, apierrors.NewNotFound(source.Kind.Resource.GroupResource(), source.Name)
 				}
 				if err := w.listed(len(found) > 0, true); err != nil {
 					return false, err
@@ -151,9 +154,9 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 			first = false
 			return false, shown.catchUp(found, show)
 		},
-		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, show(obj, gone) },
+		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, show(obj, gone) },
 	})
-	if first && w.absent && notServed(err) {
+	if first && w.absent && clients.NotServed(err) {
 		if err := w.listed(false, false); err != nil {
 			return err
 		}
@@ -164,7 +167,7 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 
 // show shows an object as it is now.
 func (w *statusWatch) show(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, gone bool) error {
-	r, err := w.report(ctx, target{kind: kind, namespace: obj.GetNamespace(), name: obj.GetName(), obj: obj}, gone)
+	r, err := w.report(ctx, observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj}, gone)
 	if err != nil {
 		return err
 	}
@@ -173,11 +176,11 @@ func (w *statusWatch) show(ctx context.Context, kind kinds.Kind, obj *unstructur
 	return w.write(w.options.streams.Out, []status.Report{r})
 }
 
-func (w *statusWatch) report(ctx context.Context, t target, gone bool) (status.Report, error) {
+func (w *statusWatch) report(ctx context.Context, t observe.Target, gone bool) (status.Report, error) {
 	if !gone {
 		return w.options.report(ctx, w.clients, t)
 	}
-	facts, err := t.kind.Facts(t.obj)
+	facts, err := t.Kind.Facts(t.Object)
 	return status.NewReport(status.Evidence{Object: facts}).Gone(), err
 }
 

@@ -2,45 +2,21 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
-
-// target is one object that a command acts on.
-type target struct {
-	kind            kinds.Kind
-	namespace, name string
-	// obj is the object as it was read to find it; nil where nothing was read.
-	obj *unstructured.Unstructured
-	// path is the field of the count, where the command line names it.
-	path *fieldpath.Path
-}
-
-// String names the target as kubectl does.
-func (t target) String() string { return t.kind.String() + "/" + t.name }
-
-// objects is the client for the target and its like.
-func (t target) objects(client dynamic.Interface) dynamic.ResourceInterface {
-	if t.kind.Clusterwide {
-		return client.Resource(t.kind.Resource)
-	}
-	return client.Resource(t.kind.Resource).Namespace(t.namespace)
-}
 
 // targetFlags are kubectl's flags that say which objects are meant.
 type targetFlags struct {
@@ -98,7 +74,7 @@ func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
 // mean nothing else: a bare NAME, imoocpod/NAME, or imoocpods NAME…. These need
 // no discovery.
 func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
-	types := typeWords(kinds.ImoocPod())
+	types := clients.TypeNames(kinds.ImoocPod())
 	switch {
 	case f.given() || len(args) == 0:
 		return nil, false
@@ -118,30 +94,25 @@ func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
 	return names, true
 }
 
-// typeWords are the words for a type that this program knows without discovery.
-func typeWords(kind kinds.Kind) []string {
-	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
-}
-
 // name resolves arguments that name objects, without asking whether there are
 // such: nothing where they do not.
-func (f *targetFlags) name(ctx context.Context, c *clients, args []string) ([]target, []error) {
+func (f *targetFlags) name(ctx context.Context, c *clients.Factory, args []string) ([]observe.Target, []error) {
 	if _, ok := f.imoocPods(args); ok || f.given() || len(args) == 0 {
 		return nil, nil
 	}
-	namespace, _, err := c.namespace()
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, []error{err}
 	}
-	var found []target
+	var found []observe.Target
 	var errs []error
 	named := func(word, name string) {
-		kind, err := c.kindNamed(ctx, word)
+		kind, err := c.KindNamed(ctx, word)
 		if err != nil {
 			errs = append(errs, err)
 			return
 		}
-		found = append(found, target{kind: kind, namespace: namespace, name: name})
+		found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: name})
 	}
 	for i, arg := range args {
 		word, name, slash := strings.Cut(arg, "/")
@@ -157,23 +128,23 @@ func (f *targetFlags) name(ctx context.Context, c *clients, args []string) ([]ta
 
 // find resolves arguments and flags to objects. Some may be found although
 // others are not: the errors are of those.
-func (f *targetFlags) find(ctx context.Context, c *clients, args []string) ([]target, []error) {
-	namespace, enforced, err := c.namespace()
+func (f *targetFlags) find(ctx context.Context, c *clients.Factory, args []string) ([]observe.Target, []error) {
+	namespace, enforced, err := c.Namespace()
 	if err != nil {
 		return nil, []error{err}
 	}
 	if names, ok := f.imoocPods(args); ok {
-		var found []target
+		var found []observe.Target
 		for _, n := range names {
-			found = append(found, target{kind: kinds.ImoocPod(), namespace: namespace, name: n})
+			found = append(found, observe.Target{Kind: kinds.ImoocPod(), Namespace: namespace, Name: n})
 		}
 		return found, nil
 	}
-	if _, err := c.config(); err != nil {
+	if _, err := c.Config(); err != nil {
 		return nil, []error{err} // the builder would try a server on localhost
 	}
-	c.tellOthers(args)
-	infos, err := resource.NewBuilder(c.flags).
+	tellOthers(c, args)
+	infos, err := resource.NewBuilder(c.Flags).
 		Unstructured().
 		ContinueOnError().
 		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
@@ -183,25 +154,25 @@ func (f *targetFlags) find(ctx context.Context, c *clients, args []string) ([]ta
 		Flatten().
 		Do().
 		Infos()
-	found := make([]target, 0, len(infos))
+	found := make([]observe.Target, 0, len(infos))
 	for _, info := range infos {
 		obj, _ := info.Object.(*unstructured.Unstructured)
 		if f.fromFiles() {
 			obj = nil // what the file says is not what the server has
 		}
-		kind, err := c.kindOf(ctx, info.Mapping)
+		kind, err := c.KindOf(ctx, info.Mapping)
 		if err != nil {
 			return found, []error{err}
 		}
-		found = append(found, target{kind: kind, namespace: info.Namespace, name: info.Name, obj: obj})
+		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}
 	return found, explainTypes(separate(err), args)
 }
 
 // tellOthers lists at -v=1 the types that share a name with the one that is
 // chosen, which is the one that kubectl would choose.
-func (c *clients) tellOthers(args []string) {
-	mapper, err := c.flags.ToRESTMapper()
+func tellOthers(c *clients.Factory, args []string) {
+	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil || !klog.V(1).Enabled() {
 		return
 	}
@@ -228,17 +199,14 @@ func separate(err error) []error {
 	return []error{err}
 }
 
-// unknownType is how the builder begins to say that a word is no type.
-const unknownType = "the server doesn't have a resource type "
-
 // explainTypes says what to install for a type that is missing, and how several
 // ImoocPods are named to a person who gave bare words of which the first is no type.
 func explainTypes(errs []error, args []string) []error {
 	for i, err := range errs {
-		if word, is := strings.CutPrefix(err.Error(), unknownType); is {
-			errs[i] = missingType(strings.Trim(word, `"`), err)
+		if word, is := strings.CutPrefix(err.Error(), clients.UnknownType); is {
+			errs[i] = clients.MissingType(strings.Trim(word, `"`), err)
 		} else {
-			errs[i] = missingResource(err)
+			errs[i] = clients.MissingResource(err)
 		}
 	}
 	if len(args) == 0 || strings.Contains(args[0], "/") {
@@ -249,35 +217,9 @@ func explainTypes(errs []error, args []string) []error {
 		hint = fmt.Sprintf("of several words the first is a type: name several ImoocPods as imoocpod/%s imoocpod/%s", args[0], args[1])
 	}
 	for i, err := range errs {
-		if strings.HasPrefix(err.Error(), unknownType) {
+		if strings.HasPrefix(err.Error(), clients.UnknownType) {
 			errs[i] = fmt.Errorf("%w; %s", err, hint)
 		}
 	}
 	return errs
-}
-
-// missingResource is missingType where the type is known from an earlier
-// discovery, and the server does not have the path any more.
-func missingResource(err error) error {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-		return err
-	}
-	for _, kind := range kinds.Shipped() {
-		if details := status.Status().Details; details.Group == kind.Resource.Group && details.Kind == kind.Resource.Resource {
-			return &NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
-		}
-	}
-	return err
-}
-
-// missingType says what to install where the server does not have a type that
-// this program ships.
-func missingType(word string, err error) error {
-	for _, kind := range kinds.Shipped() {
-		if slices.Contains(typeWords(kind), word) {
-			return &NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
-		}
-	}
-	return err
 }

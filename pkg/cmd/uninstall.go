@@ -15,8 +15,11 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // uninstallOptions says what to remove.
@@ -28,7 +31,7 @@ type uninstallOptions struct {
 	timeout       time.Duration
 }
 
-func newUninstallCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
+func newUninstallCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &uninstallOptions{streams: streams, timeout: 2 * time.Minute}
 	cmd := &cobra.Command{
 		Use:   "uninstall ([--namespace=NAMESPACE | --all-namespaces] | --crds [--delete-objects]) [--timeout=duration]",
@@ -71,8 +74,8 @@ any, unless --delete-objects says that it is meant.`,
 	return cmd
 }
 
-func (o *uninstallOptions) run(ctx context.Context, c *clients) error {
-	client, err := c.dynamic()
+func (o *uninstallOptions) run(ctx context.Context, c *clients.Factory) error {
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
@@ -93,8 +96,8 @@ func (o *uninstallOptions) run(ctx context.Context, c *clients) error {
 
 // uninstallController removes what "install --controller" applied, but for the
 // namespace, in the opposite order: nothing loses its rights while it runs.
-func (o *uninstallOptions) uninstallController(ctx context.Context, c *clients) error {
-	client, err := c.dynamic()
+func (o *uninstallOptions) uninstallController(ctx context.Context, c *clients.Factory) error {
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
@@ -144,7 +147,7 @@ func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceI
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false, err
 	}
-	return true, awaitGone(ctx, objects, present, o.timeout)
+	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
 }
 
 func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.ResourceInterface, crdName string) error {
@@ -161,7 +164,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.Resourc
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
-		if err := awaitGone(ctx, client, crd, o.timeout); err != nil {
+		if err := observe.WaitUntilGone(ctx, client, crd, o.timeout); err != nil {
 			return err
 		}
 	}
@@ -178,18 +181,18 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 	for _, kind := range kinds.Shipped() {
 		list, err := client.Resource(kind.Resource).List(ctx, metav1.ListOptions{})
 		switch {
-		case notServed(err):
+		case clients.NotServed(err):
 			continue
 		case err != nil:
 			return fmt.Errorf("count the objects that would be deleted: %w", err)
 		}
 		found[kind.CRD()] = list.Items
 		if n := len(list.Items); n > 0 && !o.deleteObjects {
-			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete the %d object%s of it, in all namespaces; say --delete-objects if that is meant", ErrRefused, kind.CRD(), n, plural(n)))
+			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete the %d object%s of it, in all namespaces; say --delete-objects if that is meant", outcome.ErrRefused, kind.CRD(), n, plural(n)))
 		}
 	}
 	if len(refusals) > 0 {
-		return together(refusals)
+		return outcome.Join(refusals)
 	}
 	for _, kind := range kinds.Shipped() {
 		if err := o.deleteAll(ctx, client.Resource(kind.Resource), kind, found[kind.CRD()]); err != nil {
@@ -210,7 +213,7 @@ func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.Namespa
 		}
 	}
 	for _, obj := range found {
-		if err := awaitGone(ctx, client.Namespace(obj.GetNamespace()), &obj, o.timeout); err != nil {
+		if err := observe.WaitUntilGone(ctx, client.Namespace(obj.GetNamespace()), &obj, o.timeout); err != nil {
 			return err
 		}
 		if err := say(o.streams.Out, "%s %q deleted from %s namespace", kind, obj.GetName(), obj.GetNamespace()); err != nil {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
@@ -29,7 +30,7 @@ type versions struct {
 	Controllers   []deployed    `json:"controllers,omitempty"`
 }
 
-func newVersionCommand(c *clients, client string, streams genericiooptions.IOStreams) *cobra.Command {
+func newVersionCommand(c *clients.Factory, client string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &versionOptions{streams: streams, client: client}
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -52,7 +53,7 @@ func newVersionCommand(c *clients, client string, streams genericiooptions.IOStr
 	return cmd
 }
 
-func (o *versionOptions) run(ctx context.Context, c *clients) error {
+func (o *versionOptions) run(ctx context.Context, c *clients.Factory) error {
 	v := versions{ClientVersion: o.client}
 	var serverErr error
 	if !o.only {
@@ -71,20 +72,20 @@ func (o *versionOptions) run(ctx context.Context, c *clients) error {
 	return warnOfSkew(o.streams.ErrOut, o.client, v.Controllers)
 }
 
-func controllerVersions(ctx context.Context, c *clients) ([]deployed, error) {
-	client, err := c.dynamic()
+func controllerVersions(ctx context.Context, c *clients.Factory) ([]deployed, error) {
+	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err
 	}
-	namespace, _, err := c.namespace()
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
 	return deployedControllers(ctx, client, namespace)
 }
 
-func serverVersion(ctx context.Context, c *clients) (*version.Info, error) {
-	client, err := c.core()
+func serverVersion(ctx context.Context, c *clients.Factory) (*version.Info, error) {
+	client, err := c.Core()
 	if err != nil {
 		return nil, err
 	}

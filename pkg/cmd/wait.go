@@ -13,6 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // aWeek is what kubectl takes a negative time-out for.
@@ -23,16 +27,16 @@ type waitOptions struct {
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 
-	targets targetFlags
-	args    []string
-	goals   []string
-	limits  waitFlags
+	targets    targetFlags
+	args       []string
+	conditions []string
+	limits     waitFlags
 }
 
-func newWaitCommand(c *clients, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &waitOptions{streams: streams, print: genericclioptions.NewPrintFlags("condition met"), goals: []string{"ready"}, limits: waitFlags{timeout: 30 * time.Second}}
+func newWaitCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &waitOptions{streams: streams, print: genericclioptions.NewPrintFlags("condition met"), conditions: []string{"ready"}, limits: waitFlags{observe.Limits{Timeout: 30 * time.Second}}}
 	cmd := &cobra.Command{
-		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=ready|create|delete|condition=NAME[=VALUE]|jsonpath=EXPRESSION[=VALUE]] [--timeout=duration]",
+		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=" + strings.Join(conditionUsages(), "|") + "] [--timeout=duration]",
 		Short: "Wait until objects are ready, or as is said",
 		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME, or what else kubectl
 takes) are ready: all of them, at the same time. Or for what "kubectl wait" waits
@@ -61,77 +65,77 @@ more. With --for=create there need not be one yet.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// What is not there yet is waited for first.
-			slices.SortStableFunc(o.goals, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
-			var goals []func() goal
-			for _, word := range o.goals {
-				g, err := parseGoal(word)
+			slices.SortStableFunc(o.conditions, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
+			var conditions []func() observe.Condition
+			for _, word := range o.conditions {
+				condition, err := observe.ParseCondition(word)
 				if err != nil {
 					return usageErrorf(cmd, "--for: %w", err)
 				}
-				goals = append(goals, g)
+				conditions = append(conditions, condition)
 			}
 			if err := o.limits.check(cmd, true); err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), c, goals)
+			return o.run(cmd.Context(), c, conditions)
 		},
 	}
 	o.print.AddFlags(cmd)
 	o.targets.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.targets.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
-	cmd.Flags().StringArrayVar(&o.goals, "for", o.goals, "What to wait for: ready, create, delete, condition=NAME[=VALUE] (true, if none is given; case does not matter) or jsonpath=EXPRESSION[=VALUE]. May be given several times: one after the other, create first.")
-	cmd.Flags().DurationVar(&o.limits.timeout, "timeout", o.limits.timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
+	cmd.Flags().StringArrayVar(&o.conditions, "for", o.conditions, "What to wait for: "+strings.Join(conditionUsages(), ", ")+". A VALUE that is not given is true for a condition, and anything for a jsonpath. May be given several times: one after the other, create first.")
+	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", o.limits.Timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)
 	return cmd
 }
 
-// waitsFor reports whether one of the goals is this one.
-func (o *waitOptions) waitsFor(goal string) bool {
-	return slices.ContainsFunc(o.goals, func(word string) bool { return strings.EqualFold(word, goal) })
+// waitsFor reports whether one of the conditions is this one.
+func (o *waitOptions) waitsFor(condition string) bool {
+	return slices.ContainsFunc(o.conditions, func(word string) bool { return strings.EqualFold(word, condition) })
 }
 
-func (o *waitOptions) run(ctx context.Context, c *clients, goals []func() goal) error {
+func (o *waitOptions) run(ctx context.Context, c *clients.Factory, conditions []func() observe.Condition) error {
 	printer, err := linePrinter(o.print)
 	if err != nil {
-		return &UsageError{Command: name + " wait", Err: err}
+		return &outcome.UsageError{Command: name + " wait", Err: err}
 	}
 	targets, errs := o.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no matching resources found")
 	}
 	switch {
-	case o.limits.timeout < 0:
-		o.limits.timeout = aWeek
-	case o.limits.timeout == 0:
-		o.limits.once = true
+	case o.limits.Timeout < 0:
+		o.limits.Timeout = aWeek
+	case o.limits.Timeout == 0:
+		o.limits.Once = true
 	}
-	var all []awaited
+	var all []observe.WaitTarget
 	for _, t := range targets {
-		w := awaited{target: t, reached: func(s sight) error {
-			obj := s.obj
+		w := observe.WaitTarget{Target: t, Reached: func(s observe.Observation) error {
+			obj := s.Object
 			if obj == nil {
 				obj = nameOnly(t)
 			}
 			return printer.PrintObj(obj, o.streams.Out)
 		}}
-		for _, g := range goals {
-			w.goals = append(w.goals, g())
+		for _, condition := range conditions {
+			w.Conditions = append(w.Conditions, condition())
 		}
 		all = append(all, w)
 	}
-	return together(append(errs, awaitAll(ctx, c, o.streams, "", o.limits, all)...))
+	return outcome.Join(append(errs, awaitAll(ctx, c, o.streams, "", o.limits.Limits, all)...))
 }
 
 // order puts create before all others.
-func order(goal string) int {
-	if strings.EqualFold(goal, "create") {
+func order(condition string) int {
+	if strings.EqualFold(condition, "create") {
 		return 0
 	}
 	return 1
 }
 
 // find names the targets. What may not be there is not asked for.
-func (o *waitOptions) find(ctx context.Context, c *clients) ([]target, []error) {
+func (o *waitOptions) find(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
 		return o.targets.find(ctx, c, o.args)
 	}
@@ -140,16 +144,34 @@ func (o *waitOptions) find(ctx context.Context, c *clients) ([]target, []error) 
 		targets, errs = o.targets.find(ctx, c, o.args)
 	}
 	if o.waitsFor("delete") {
-		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !notServed(err) })
+		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !clients.NotServed(err) })
 	}
 	return targets, errs
 }
 
 // nameOnly is an object of which the name alone is known.
-func nameOnly(t target) *unstructured.Unstructured {
+func nameOnly(t observe.Target) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(t.kind.GroupVersionKind())
-	obj.SetNamespace(t.namespace)
-	obj.SetName(t.name)
+	obj.SetGroupVersionKind(t.Kind.GroupVersionKind())
+	obj.SetNamespace(t.Namespace)
+	obj.SetName(t.Name)
 	return obj
+}
+
+// conditionUsages are the values of --for as help shows them.
+func conditionUsages() []string {
+	var usages []string
+	for _, form := range observe.ConditionForms() {
+		usages = append(usages, form.Usage)
+	}
+	return usages
+}
+
+// conditionNames are the values of --for as completion offers them.
+func conditionNames() []string {
+	var names []string
+	for _, form := range observe.ConditionForms() {
+		names = append(names, form.Name)
+	}
+	return names
 }

@@ -4,17 +4,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
 // waitFlags are those that all commands have that wait: how long they do.
-type waitFlags struct {
-	// timeout is the deadline, from the begin of the wait; zero is none.
-	timeout   time.Duration
-	failAfter time.Duration
-	failFast  bool
-	// once is to look once, and not to wait.
-	once bool
-}
+type waitFlags struct{ observe.Limits }
 
 // failAfter is how long an object may have failed before a wait for it does.
 // What a kubelet did in vain it does again after 10 and then after 20 seconds:
@@ -23,14 +18,14 @@ const failAfter = 20 * time.Second
 
 // addFlags adds the flags beside --timeout, whose zero verbs take differently.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.failAfter, "fail-after", failAfter, "How long an object that will not become ready without help (its image cannot be pulled, its pods crash, a quota is full, …) is waited for all the same, in case that help comes. Then the exit code is 3.")
-	cmd.Flags().BoolVar(&f.failFast, "fail-fast", true, "If false, wait for such an object until the time is over.")
+	cmd.Flags().DurationVar(&f.FailAfter, "fail-after", failAfter, "How long an object that will not become ready without help (its image cannot be pulled, its pods crash, a quota is full, …) is waited for all the same, in case that help comes. Then the exit code is 3.")
+	cmd.Flags().BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for such an object until the time is over.")
 }
 
 // check refuses what cannot be meant. waits says that the command waits at all.
 func (f *waitFlags) check(cmd *cobra.Command, waits bool) error {
-	if f.failAfter < 0 {
-		return usageErrorf(cmd, "--fail-after must be 0 (at once) or more, not %s", f.failAfter)
+	if f.FailAfter < 0 {
+		return usageErrorf(cmd, "--fail-after must be 0 (at once) or more, not %s", f.FailAfter)
 	}
 	for _, flag := range []string{"fail-after", "fail-fast"} {
 		if !waits && cmd.Flags().Changed(flag) {
@@ -42,15 +37,15 @@ func (f *waitFlags) check(cmd *cobra.Command, waits bool) error {
 
 // addWaitFlags adds the flags beside a --wait.
 func (f *waitFlags) addWaitFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "The length of time to wait before giving up, zero means as long as it takes.")
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 0, "The length of time to wait before giving up, zero means as long as it takes.")
 	f.addFlags(cmd)
 }
 
 // checkWait is check for a command with a --wait.
 func (f *waitFlags) checkWait(cmd *cobra.Command, waits bool) error {
 	switch {
-	case f.timeout < 0:
-		return usageErrorf(cmd, "--timeout must be 0 (as long as it takes) or more, not %s", f.timeout)
+	case f.Timeout < 0:
+		return usageErrorf(cmd, "--timeout must be 0 (as long as it takes) or more, not %s", f.Timeout)
 	case !waits && cmd.Flags().Changed("timeout"):
 		return usageErrorf(cmd, "--timeout is for --wait")
 	}

@@ -23,6 +23,7 @@ type Path struct {
 // StepKind says what a step of a path goes through.
 type StepKind int
 
+// The kinds of steps.
 const (
 	Field     StepKind = iota // an object's field, by its name
 	Element                   // a list's element, by its index

@@ -1,4 +1,4 @@
-package cmd
+package observe
 
 import (
 	"context"
@@ -7,38 +7,39 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// facts reads from a target, whose object has been read, what a verdict is made
+// ReadObject reads from a target, whose object has been read, what a verdict is made
 // of. Of kinds that this program does not reconcile, the facts of the kind tell
 // what is to be expected of the status, and the desired count is looked for where
 // it lives.
-func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) (status.Object, error) {
-	if t.kind.Reconciled() {
-		return t.kind.Facts(t.obj)
+func ReadObject(ctx context.Context, c *clients.Factory, client dynamic.Interface, t Target) (status.Object, error) {
+	if t.Kind.Reconciled() {
+		return t.Kind.Facts(t.Object)
 	}
-	finder, err := c.finder()
+	finder, err := c.Finder()
 	if err != nil {
 		return status.Object{}, err
 	}
-	if known, err := finder.StatusFacts(ctx, t.kind, nil); err == nil && t.kind.BuiltIn() && len(known.Desired) > 0 {
-		o, err := t.kind.Read(t.obj, known)
-		known.Settle(&o, t.obj, nil)
+	if known, err := finder.StatusFacts(ctx, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
+		o, err := t.Kind.Read(t.Object, known)
+		known.Settle(&o, t.Object, nil)
 		return o, err
 	}
-	field, err := finder.Find(ctx, t.kind, t.obj, t.path)
+	field, err := finder.Find(ctx, t.Kind, t.Object, t.Path)
 	var unknown *discover.UnknownFieldError
 	if err != nil && !errors.As(err, &unknown) {
 		return status.Object{}, err
 	}
-	known, err := finder.StatusFacts(ctx, t.kind, field.Path)
+	known, err := finder.StatusFacts(ctx, t.Kind, field.Path)
 	if err != nil {
 		return status.Object{}, err
 	}
-	o, err := t.kind.Read(t.obj, known)
+	o, err := t.Kind.Read(t.Object, known)
 	if err != nil {
 		return o, err
 	}
@@ -49,20 +50,20 @@ func facts(ctx context.Context, c *clients, client dynamic.Interface, t target) 
 		o.NoCount = true
 		o.Total = unknown.Total()
 	default:
-		err = wanted(ctx, client, t, field, &o)
+		err = readDesired(ctx, client, t, field, &o)
 	}
-	known.Settle(&o, t.obj, field.Path)
+	known.Settle(&o, t.Object, field.Path)
 	return o, err
 }
 
-// wanted reads the desired count where it lives.
-func wanted(ctx context.Context, client dynamic.Interface, t target, field discover.Field, o *status.Object) error {
+// readDesired reads the desired count where it lives.
+func readDesired(ctx context.Context, client dynamic.Interface, t Target, field discover.Field, o *status.Object) error {
 	if field.Path != nil {
-		n, found, err := field.Path.Get(t.obj.Object)
+		n, found, err := field.Path.Get(t.Object.Object)
 		o.Desired, o.NoCount = kinds.Pods(n), !found
 		return err
 	}
-	scale, err := discover.GetScale(ctx, t.objects(client), t.name)
+	scale, err := discover.GetScale(ctx, t.Resource(client), t.Name)
 	if apierrors.IsInternalError(err) {
 		o.NoCount = true // so the server answers where an optional count is absent
 		return nil

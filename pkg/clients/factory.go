@@ -1,4 +1,7 @@
-package cmd
+// Package clients makes what a command talks to the cluster with: clients within
+// bounds of time and memory, the kinds that words name, and the errors that tell
+// what the server lacks.
+package clients
 
 import (
 	"context"
@@ -25,22 +28,23 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// clients makes what a verb talks to the cluster with, from kubectl's global flags.
-type clients struct {
-	flags      *genericclioptions.ConfigFlags
+// Factory makes what a verb talks to the cluster with, from kubectl's global flags.
+type Factory struct {
+	Flags      *genericclioptions.ConfigFlags
 	connection connection
 	// timeout is the flag --request-timeout.
 	timeout *pflag.Flag
-	// finder finds replica fields, with discovery cached on disk as kubectl does
+	// Finder finds replica fields, with discovery cached on disk as kubectl does
 	// it. There is one for a command, which remembers what it was told.
-	finder func() (*discover.Finder, error)
+	Finder func() (*discover.Finder, error)
 }
 
-func newClients(version string, streams genericiooptions.IOStreams) *clients {
+// New makes the factory of one command. Warnings of the server go to the streams.
+func New(version string, streams genericiooptions.IOStreams) *Factory {
 	// One for all clients: what the server warns of is said once.
 	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
-	c := &clients{}
-	c.flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+	c := &Factory{}
+	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
 		// The server's priority and fairness protects it better than a limit
 		// here, which would only make one person's command slower.
@@ -56,38 +60,38 @@ func newClients(version string, streams genericiooptions.IOStreams) *clients {
 		}
 		return config
 	})
-	c.finder = sync.OnceValues(c.newFinder)
+	c.Finder = sync.OnceValues(c.newFinder)
 	return c
 }
 
-// namespace is the one that the flags or the context name; given says that a
+// Namespace is the one that the flags or the context name; given says that a
 // flag did.
-func (c *clients) namespace() (namespace string, given bool, err error) {
-	if _, err := c.kubeconfig(); err != nil {
+func (c *Factory) Namespace() (namespace string, given bool, err error) {
+	if _, err := c.Kubeconfig(); err != nil {
 		return "", false, err
 	}
-	return c.flags.ToRawKubeConfigLoader().Namespace()
+	return c.Flags.ToRawKubeConfigLoader().Namespace()
 }
 
-// kubeconfig is what the files say, in which the context that was asked for is.
-func (c *clients) kubeconfig() (clientcmdapi.Config, error) {
-	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
+// Kubeconfig is what the files say, in which the context that was asked for is.
+func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
+	raw, err := c.Flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return raw, err
 	}
-	if given := *c.flags.Context; given != "" && raw.Contexts[given] == nil {
+	if given := *c.Flags.Context; given != "" && raw.Contexts[given] == nil {
 		return raw, fmt.Errorf("context %q does not exist: see \"kubectl config get-contexts\"", given)
 	}
 	return raw, nil
 }
 
-// config says how to reach the server.
-func (c *clients) config() (*rest.Config, error) {
-	raw, err := c.kubeconfig()
+// Config says how to reach the server.
+func (c *Factory) Config() (*rest.Config, error) {
+	raw, err := c.Kubeconfig()
 	if err != nil {
 		return nil, err
 	}
-	if f := c.flags; raw.CurrentContext == "" && *f.Context+*f.ClusterName+*f.APIServer == "" {
+	if f := c.Flags; raw.CurrentContext == "" && *f.Context+*f.ClusterName+*f.APIServer == "" {
 		// clientcmd would try a server on localhost that nobody named.
 		switch _, err := rest.InClusterConfig(); {
 		case err == nil:
@@ -97,7 +101,7 @@ func (c *clients) config() (*rest.Config, error) {
 			return nil, errNoContext
 		}
 	}
-	config, err := c.flags.ToRESTConfig()
+	config, err := c.Flags.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +109,13 @@ func (c *clients) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// addFlags adds kubectl's global flags.
-func (c *clients) addFlags(flags *pflag.FlagSet) {
-	c.flags.AddFlags(flags)
+// WaitForServer makes the clients of the command wait for a server that is away, as
+// long as it takes.
+func (c *Factory) WaitForServer() { c.connection.setPatient() }
+
+// AddFlags adds kubectl's global flags.
+func (c *Factory) AddFlags(flags *pflag.FlagSet) {
+	c.Flags.AddFlags(flags)
 	// The value itself stays "0": clientcmd takes another one for a configuration,
 	// and would not look for that of a pod.
 	c.timeout = flags.Lookup("request-timeout")
@@ -115,7 +123,7 @@ func (c *clients) addFlags(flags *pflag.FlagSet) {
 }
 
 // requestTimeout is how long the server has for a request. Zero is no limit.
-func (c *clients) requestTimeout() time.Duration {
+func (c *Factory) requestTimeout() time.Duration {
 	if c.timeout == nil || !c.timeout.Changed {
 		return defaultRequestTimeout
 	}
@@ -126,16 +134,17 @@ func (c *clients) requestTimeout() time.Duration {
 	return timeout
 }
 
-// dynamic is the client for custom resources.
-func (c *clients) dynamic() (*dynamic.DynamicClient, error) {
-	config, err := c.config()
+// Dynamic is the client for custom resources.
+func (c *Factory) Dynamic() (*dynamic.DynamicClient, error) {
+	config, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
-	return dynamicFor(config)
+	return DynamicFor(config)
 }
 
-func dynamicFor(config *rest.Config) (*dynamic.DynamicClient, error) {
+// DynamicFor is the client for custom resources of a configuration.
+func DynamicFor(config *rest.Config) (*dynamic.DynamicClient, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
@@ -143,22 +152,22 @@ func dynamicFor(config *rest.Config) (*dynamic.DynamicClient, error) {
 	return client, nil
 }
 
-func (c *clients) newFinder() (*discover.Finder, error) {
-	client, err := c.dynamic()
+func (c *Factory) newFinder() (*discover.Finder, error) {
+	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err
 	}
-	discovery, err := c.flags.ToDiscoveryClient()
+	discovery, err := c.Flags.ToDiscoveryClient()
 	if err != nil {
 		return nil, fmt.Errorf("make a client for discovery: %w", err)
 	}
 	return &discover.Finder{Discovery: discovery, Dynamic: client}, nil
 }
 
-// kindNamed finds the kind that a word names, as kubectl does: plural, singular,
+// KindNamed finds the kind that a word names, as kubectl does: plural, singular,
 // short name, plural.group or plural.version.group.
-func (c *clients) kindNamed(ctx context.Context, word string) (kinds.Kind, error) {
-	mapper, err := c.flags.ToRESTMapper()
+func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error) {
+	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil {
 		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
 	}
@@ -171,7 +180,7 @@ func (c *clients) kindNamed(ctx context.Context, word string) (kinds.Kind, error
 		gvk, err = mapper.KindFor(short.WithVersion(""))
 	}
 	if meta.IsNoMatchError(err) {
-		return kinds.Kind{}, missingType(word, fmt.Errorf("%s%q", unknownType, word))
+		return kinds.Kind{}, MissingType(word, fmt.Errorf("%s%q", UnknownType, word))
 	}
 	if err != nil {
 		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
@@ -180,16 +189,16 @@ func (c *clients) kindNamed(ctx context.Context, word string) (kinds.Kind, error
 	if err != nil {
 		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)
 	}
-	return c.kindOf(ctx, mapping)
+	return c.KindOf(ctx, mapping)
 }
 
-// kindOf is the kind of a type that the server has, with what its CRD declares.
-func (c *clients) kindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
+// KindOf is the kind of a type that the server has, with what its CRD declares.
+func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.Kind, error) {
 	kind := kinds.KindOf(mapping)
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kind, nil
 	}
-	finder, err := c.finder()
+	finder, err := c.Finder()
 	if err != nil {
 		return kind, err
 	}
@@ -202,25 +211,26 @@ func (c *clients) kindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.
 	return kind, err
 }
 
-// core is the client for pods and events, which speaks protobuf.
-func (c *clients) core() (*corev1client.CoreV1Client, error) {
-	config, err := c.config()
+// Core is the client for pods and events, which speaks protobuf.
+func (c *Factory) Core() (*corev1client.CoreV1Client, error) {
+	config, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
-	return coreFor(config)
+	return CoreFor(config)
 }
 
-func coreFor(config *rest.Config) (*corev1client.CoreV1Client, error) {
-	client, err := corev1client.NewForConfig(protobuf(config))
+// CoreFor is the client for pods, events and nodes of a configuration.
+func CoreFor(config *rest.Config) (*corev1client.CoreV1Client, error) {
+	client, err := corev1client.NewForConfig(WithProtobuf(config))
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	return client, nil
 }
 
-// protobuf is how to speak to the server of its built-in types.
-func protobuf(config *rest.Config) *rest.Config {
+// WithProtobuf is how to speak to the server of its built-in types.
+func WithProtobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"

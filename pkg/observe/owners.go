@@ -1,4 +1,4 @@
-package cmd
+package observe
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -23,18 +24,18 @@ const levels = 4
 // page is how many objects are read with one request, as kubectl does it.
 const page = 500
 
-// family reads what stands below a target into the evidence: pods that may be
+// readTree reads what stands below a target into the evidence: pods that may be
 // its own, and the objects between. Which are its own, the controller references
 // say.
-func family(ctx context.Context, c *clients, t target, e *status.Evidence) error {
-	core, err := c.core()
+func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Evidence) error {
+	core, err := c.Core()
 	if err != nil {
 		return err
 	}
-	selected := metav1.ListOptions{Limit: page, LabelSelector: podSelector(t.kind, e.Object.UID)}
+	selected := metav1.ListOptions{Limit: page, LabelSelector: podSelector(t.Kind, e.Object.UID)}
 	e.Pods = []corev1.Pod{}
 	for {
-		pods, err := core.Pods(t.namespace).List(ctx, selected)
+		pods, err := core.Pods(t.Namespace).List(ctx, selected)
 		if err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func family(ctx context.Context, c *clients, t target, e *status.Evidence) error
 	if selected.LabelSelector != "" {
 		return nil
 	}
-	return between(ctx, c, t, e)
+	return readIntermediate(ctx, c, t, e)
 }
 
 // podSelector selects the pods of an object that this program makes itself. The
@@ -59,32 +60,32 @@ func podSelector(kind kinds.Kind, uid types.UID) string {
 	return ""
 }
 
-// between follows the controller references of pods upwards, up to the target.
+// readIntermediate follows the controller references of pods upwards, up to the target.
 // Where it has no pods, those who should make them are looked for.
-func between(ctx context.Context, c *clients, t target, e *status.Evidence) error {
-	client, err := c.dynamic()
+func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *status.Evidence) error {
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
-	k := &kindsBetween{clients: c, client: client, namespace: t.namespace, seen: map[schema.GroupVersionKind]bool{t.kind.GroupVersionKind(): true}}
+	k := &ownerKinds{clients: c, client: client, namespace: t.Namespace, seen: map[schema.GroupVersionKind]bool{t.Kind.GroupVersionKind(): true}}
 	for i := range e.Pods {
-		k.see(metav1.GetControllerOfNoCopy(&e.Pods[i]))
+		k.addOwner(metav1.GetControllerOfNoCopy(&e.Pods[i]))
 	}
-	e.Children = k.climb(ctx)
-	others := !t.kind.Reconciled() && !t.kind.BuiltIn()
+	e.Children = k.walk(ctx)
+	others := !t.Kind.Reconciled() && !t.Kind.BuiltIn()
 	if others || len(status.NewReport(*e).Pods) == 0 {
 		// A child without pods is seen by nothing but itself.
 		for _, gvk := range podMakers() {
 			k.add(gvk)
 		}
-		e.Children = append(e.Children, k.climb(ctx)...)
+		e.Children = append(e.Children, k.walk(ctx)...)
 	}
 	return nil
 }
 
-// kindsBetween are the kinds of the objects between targets and their pods.
-type kindsBetween struct {
-	clients   *clients
+// ownerKinds are the kinds of the objects between targets and their pods.
+type ownerKinds struct {
+	clients   *clients.Factory
 	client    dynamic.Interface
 	namespace string
 	// seen are the kinds that were met, next those of them that are still to be read.
@@ -92,21 +93,21 @@ type kindsBetween struct {
 	next []schema.GroupVersionKind
 }
 
-func (k *kindsBetween) see(ref *metav1.OwnerReference) {
+func (k *ownerKinds) addOwner(ref *metav1.OwnerReference) {
 	if ref != nil {
 		k.add(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	}
 }
 
-func (k *kindsBetween) add(gvk schema.GroupVersionKind) {
+func (k *ownerKinds) add(gvk schema.GroupVersionKind) {
 	if !k.seen[gvk] {
 		k.seen[gvk] = true
 		k.next = append(k.next, gvk)
 	}
 }
 
-// climb reads a level of kinds at a time.
-func (k *kindsBetween) climb(ctx context.Context) []status.Child {
+// walk reads a level of kinds at a time.
+func (k *ownerKinds) walk(ctx context.Context) []status.Child {
 	var found []status.Child
 	for range levels {
 		level := k.next
@@ -114,7 +115,7 @@ func (k *kindsBetween) climb(ctx context.Context) []status.Child {
 		for _, gvk := range level {
 			err := eachOfKind(ctx, k.clients, k.client, gvk, k.namespace, func(obj *unstructured.Unstructured) {
 				if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-					k.see(ref)
+					k.addOwner(ref)
 					found = append(found, kinds.Child(obj))
 				}
 			})
@@ -135,8 +136,8 @@ func podMakers() []schema.GroupVersionKind {
 }
 
 // eachOfKind lists the objects of a kind.
-func eachOfKind(ctx context.Context, c *clients, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string, do func(*unstructured.Unstructured)) error {
-	mapper, err := c.flags.ToRESTMapper()
+func eachOfKind(ctx context.Context, c *clients.Factory, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string, do func(*unstructured.Unstructured)) error {
+	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil {
 		return err
 	}

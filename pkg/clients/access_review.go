@@ -1,4 +1,4 @@
-package cmd
+package clients
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// may asks the server whether this user has a right in a namespace, or in all
+// Allowed asks the server whether this user has a right in a namespace, or in all
 // if that is empty; nil if it does not say.
-func may(ctx context.Context, client dynamic.Interface, right status.Right, namespace string) *bool {
+func Allowed(ctx context.Context, client dynamic.Interface, right status.Right, namespace string) *bool {
 	attributes := map[string]any{
 		"verb": right.Verb, "group": right.Group, "resource": right.Resource, "subresource": right.Subresource, "name": right.Name,
 	}

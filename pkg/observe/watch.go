@@ -1,4 +1,4 @@
-package cmd
+package observe
 
 import (
 	"cmp"
@@ -31,33 +31,33 @@ const backstop = 15 * time.Second
 // watch tells see of a target, now, after every change of it or below it, and
 // after the time that see asks for, until see is done, the context ends, or the
 // server refuses.
-func (a *awaiter) watch(ctx context.Context, w awaited, g goal, see func(sight) (done bool, again time.Duration, err error)) error {
+func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	client, err := a.clients.dynamic()
+	client, err := a.Clients.Dynamic()
 	if err != nil {
 		return err
 	}
-	changes := changes{news: make(chan struct{}, 1)}
+	changes := watcher{changed: make(chan struct{}, 1)}
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop(nil)
-	running.Go(func() { stop(changes.ofObject(ctx, w.target.objects(client), w)) })
+	running.Go(func() { stop(changes.watchObject(ctx, w.Target.Resource(client), w)) })
 
 	var again <-chan time.Time
-	var since sightings
+	var since history
 	looked := false
-	for below := g.below; ; {
+	for below := g.Tree; ; {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-changes.news:
+		case <-changes.changed:
 		case <-again:
 		}
 		obj := changes.newest()
 		if below && obj != nil {
 			below = false
-			running.Go(func() { changes.below(ctx, client, w.target, obj) })
+			running.Go(func() { changes.watchPods(ctx, client, w.Target, obj) })
 		}
 		begun := time.Now()
 		s, err := a.look(ctx, w, g, obj, &since)
@@ -67,7 +67,7 @@ func (a *awaiter) watch(ctx context.Context, w awaited, g goal, see func(sight) 
 			looked = true
 			done, next, err = see(s)
 		}
-		if done || err != nil && (!looked || !passing(err)) {
+		if done || err != nil && (!looked || !transient(err)) {
 			return causeOf(ctx, err)
 		}
 		again = time.After(cmp.Or(next, backstop))
@@ -88,15 +88,15 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// sightings are what a wait remembers of its looks at a target since the last
+// history are what a wait remembers of its looks at a target since the last
 // change of the spec.
-type sightings struct {
+type history struct {
 	first *status.Evidence
 	acted bool
 }
 
 // add notes on a look whether the controller has written since the first one.
-func (s *sightings) add(e *status.Evidence) {
+func (s *history) add(e *status.Evidence) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
 		s.first, s.acted = &first, false
@@ -106,84 +106,84 @@ func (s *sightings) add(e *status.Evidence) {
 }
 
 // look makes the model of a target whose object has been seen.
-func (a *awaiter) look(ctx context.Context, w awaited, g goal, obj *unstructured.Unstructured, since *sightings) (sight, error) {
-	t := w.target
-	t.obj = obj
-	s := sight{target: t, at: time.Now()}
+func (a *Waiter) look(ctx context.Context, w WaitTarget, g Condition, obj *unstructured.Unstructured, since *history) (Observation, error) {
+	t := w.Target
+	t.Object = obj
+	s := Observation{Target: t, At: time.Now()}
 	var err error
 	switch {
 	case obj == nil:
-		s.report = none(t)
-	case g.below:
+		s.Report = reportAbsent(t)
+	case g.Tree:
 		var e status.Evidence
-		e, s.target, err = look(ctx, a.clients, t)
-		if err == nil && a.closely {
-			err = lookAround(ctx, a.clients, &e)
+		e, s.Target, err = Read(ctx, a.Clients, t)
+		if err == nil && a.Closely {
+			err = ReadCompetitors(ctx, a.Clients, &e)
 		}
 		if err == nil {
 			since.add(&e)
-			s.report = status.NewReport(e)
+			s.Report = status.NewReport(e)
 		}
-		if !apierrors.IsForbidden(err) || !t.kind.Shipped() {
+		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break
 		}
 		fallthrough // its status tells as much without the pods, if less of why
 	default:
 		var o status.Object
-		if o, err = t.kind.Facts(obj); err == nil {
-			s.report = status.NewReport(status.Evidence{Object: o, Now: s.at})
+		if o, err = t.Kind.Facts(obj); err == nil {
+			s.Report = status.NewReport(status.Evidence{Object: o, Now: s.At})
 		}
 	}
 	return s, err
 }
 
-// changes collects what watches tell about one target.
-type changes struct {
-	// news is told that there is something to look at.
-	news chan struct{}
+// watcher collects what watches tell about one target.
+type watcher struct {
+	// changed is told that there is something to look at.
+	changed chan struct{}
 
 	mu sync.Mutex
 	// obj is the object as it was last seen; nil, there is none.
 	obj *unstructured.Unstructured
 }
 
-func (c *changes) poke() {
+func (c *watcher) notify() {
 	select {
-	case c.news <- struct{}{}:
+	case c.changed <- struct{}{}:
 	default: // it has been told already
 	}
 }
 
-func (c *changes) newest() *unstructured.Unstructured {
+func (c *watcher) newest() *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.obj
 }
 
-func (c *changes) saw(obj *unstructured.Unstructured) {
+func (c *watcher) set(obj *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.obj = obj
-	c.poke()
+	c.notify()
 }
 
-// ofObject watches the object. Another of its name is not it, and versions
+// watchObject watches the object. Another of its name is not it, and versions
 // before that which the wait begins with are not looked at.
-func (c *changes) ofObject(ctx context.Context, objects dynamic.ResourceInterface, w awaited) error {
-	uid := w.uid
+func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget) error {
+	uid := w.UID
 	saw := func(obj *unstructured.Unstructured) {
 		switch {
 		case obj == nil:
-			c.saw(nil)
+			c.set(nil)
 		case uid != "" && obj.GetUID() != uid:
-			c.saw(nil)
-		case w.since == "" || atLeast(obj, w.since):
+			c.set(nil)
+		case w.Since == "" || AtLeast(obj, w.Since):
 			uid = obj.GetUID()
-			c.saw(obj)
+			c.set(obj)
 		}
 	}
-	return follow(ctx, objects, named(w.target.name), w.since, observer{
-		listed: func(found []unstructured.Unstructured) (bool, error) {
+	return Follow(ctx, objects, ByName(w.Target.Name), w.Since, Handler{
+		Listed: func(found []unstructured.Unstructured) (bool, error) {
 			if len(found) == 0 {
 				saw(nil)
 			} else {
@@ -191,7 +191,7 @@ func (c *changes) ofObject(ctx context.Context, objects dynamic.ResourceInterfac
 			}
 			return false, nil
 		},
-		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
 			if gone {
 				obj = nil
 			}
@@ -201,11 +201,11 @@ func (c *changes) ofObject(ctx context.Context, objects dynamic.ResourceInterfac
 	})
 }
 
-// below watches the pods among which those of an object are. Who may not see
+// watchPods watches the pods among which those of an object are. Who may not see
 // them waits without.
-func (c *changes) below(ctx context.Context, client dynamic.Interface, t target, obj *unstructured.Unstructured) {
-	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.namespace)
-	selected := metav1.ListOptions{LabelSelector: podSelector(t.kind, obj.GetUID())}
+func (c *watcher) watchPods(ctx context.Context, client dynamic.Interface, t Target, obj *unstructured.Unstructured) {
+	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
+	selected := metav1.ListOptions{LabelSelector: podSelector(t.Kind, obj.GetUID())}
 	for ctx.Err() == nil {
 		// One is enough to know from which version on to watch.
 		first := selected
@@ -214,10 +214,10 @@ func (c *changes) below(ctx context.Context, client dynamic.Interface, t target,
 		if err != nil {
 			return
 		}
-		c.poke()
-		err = followChanges(ctx, pods, selected, list.GetResourceVersion(), observer{
-			changed: func(*unstructured.Unstructured, bool) (bool, error) {
-				c.poke()
+		c.notify()
+		err = followChanges(ctx, pods, selected, list.GetResourceVersion(), Handler{
+			Changed: func(*unstructured.Unstructured, bool) (bool, error) {
+				c.notify()
 				return false, nil
 			},
 		})
@@ -227,10 +227,10 @@ func (c *changes) below(ctx context.Context, client dynamic.Interface, t target,
 	}
 }
 
-// none is the report of what is not there.
-func none(t target) status.Report {
+// reportAbsent is the report of what is not there.
+func reportAbsent(t Target) status.Report {
 	return status.Report{
-		Metadata: status.Metadata{Type: t.kind.String(), Namespace: t.namespace, Name: t.name},
+		Metadata: status.Metadata{Type: t.Kind.String(), Namespace: t.Namespace, Name: t.Name},
 		Verdict:  status.Deleted, ReasonCode: status.CodeDeleted, Reason: "there is none",
 	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package observe
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -30,95 +31,95 @@ const (
 	nodesLookedAt = 5
 )
 
-// look reads a target, unless that was done, and what a report on it is made
+// Read reads a target, unless that was done, and what a report on it is made
 // from. What cannot matter is not read: of an object that is ready, nothing
 // but itself and what stands below it.
-func look(ctx context.Context, c *clients, t target) (status.Evidence, target, error) {
-	e, t, err := lookBelow(ctx, c, t)
+func Read(ctx context.Context, c *clients.Factory, t Target) (status.Evidence, Target, error) {
+	e, t, err := ReadTree(ctx, c, t)
 	if err != nil {
 		return e, t, err
 	}
 	if r := status.NewReport(e); r.Verdict != status.Ready {
-		err = lookCloser(ctx, c, &e)
+		err = readReasons(ctx, c, &e)
 	}
 	return e, t, err
 }
 
-// lookBelow reads a target, unless that was done, and what stands below it.
-func lookBelow(ctx context.Context, c *clients, t target) (status.Evidence, target, error) {
-	client, err := c.dynamic()
+// ReadTree reads a target, unless that was done, and what stands below it.
+func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Evidence, Target, error) {
+	client, err := c.Dynamic()
 	if err != nil {
 		return status.Evidence{}, t, err
 	}
-	if t.obj == nil {
-		if t.obj, err = t.objects(client).Get(ctx, t.name, metav1.GetOptions{}); err != nil {
+	if t.Object == nil {
+		if t.Object, err = t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
 			return status.Evidence{}, t, err
 		}
 	}
-	o, err := facts(ctx, c, client, t)
+	o, err := ReadObject(ctx, c, client, t)
 	if err != nil {
 		return status.Evidence{}, t, err
 	}
 	e := status.Evidence{Object: o, Now: time.Now()}
-	return e, t, family(ctx, c, t, &e)
+	return e, t, readTree(ctx, c, t, &e)
 }
 
-// lookAtAll is look for who wants to see all that there is, ready or not.
-func lookAtAll(ctx context.Context, c *clients, t target) (status.Evidence, target, error) {
-	e, t, err := look(ctx, c, t)
+// ReadAll is look for who wants to see all that there is, ready or not.
+func ReadAll(ctx context.Context, c *clients.Factory, t Target) (status.Evidence, Target, error) {
+	e, t, err := Read(ctx, c, t)
 	if err != nil {
 		return e, t, err
 	}
 	if status.NewReport(e).Verdict == status.Ready {
-		err = lookCloser(ctx, c, &e)
+		err = readReasons(ctx, c, &e)
 	}
-	return e, t, firstError(err, lookAround(ctx, c, &e))
+	return e, t, firstError(err, ReadCompetitors(ctx, c, &e))
 }
 
-// lookCloser reads what may tell why an object is not ready: events, the nodes
+// readReasons reads what may tell why an object is not ready: events, the nodes
 // of its pods, and whether somebody reconciles it.
-func lookCloser(ctx context.Context, c *clients, e *status.Evidence) error {
-	core, err := c.core()
+func readReasons(ctx context.Context, c *clients.Factory, e *status.Evidence) error {
+	core, err := c.Core()
 	if err != nil {
 		return err
 	}
 	report := status.NewReport(*e)
-	whose := aboves(report.Tree)
+	whose := ownerUIDs(report.Tree)
 	for _, pod := range report.Pods {
 		if !pod.Ready {
 			whose = append(whose, pod.UID)
 		}
 	}
-	e.Events, err = eventsOf(ctx, core.Events(e.Object.Namespace), whose)
+	e.Events, err = readEvents(ctx, core.Events(e.Object.Namespace), whose)
 	if err = unlessForbidden("events", e, err); err != nil {
 		return err
 	}
-	if err := lookAtNodes(ctx, core.Nodes(), e); err != nil || e.Object.Foreign {
+	if err := readNodes(ctx, core.Nodes(), e); err != nil || e.Object.Foreign {
 		return err
 	}
-	client, err := c.dynamic()
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
-	return lookForLoops(ctx, client, e)
+	return ReadLoops(ctx, client, e)
 }
 
-// aboves are the UIDs of a tree but those of pods.
-func aboves(n status.Node) []types.UID {
+// ownerUIDs are the UIDs of a tree but those of pods.
+func ownerUIDs(n status.Node) []types.UID {
 	if n.Kind == "Pod" {
 		return nil
 	}
 	uids := []types.UID{n.UID}
 	for _, child := range n.Children {
-		uids = append(uids, aboves(child)...)
+		uids = append(uids, ownerUIDs(child)...)
 	}
 	return uids
 }
 
-// lookAround reads who will put the number of pods back, and who guards the
+// ReadCompetitors reads who will put the number of pods back, and who guards the
 // pods.
-func lookAround(ctx context.Context, c *clients, e *status.Evidence) error {
-	client, err := c.dynamic()
+func ReadCompetitors(ctx context.Context, c *clients.Factory, e *status.Evidence) error {
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
@@ -131,9 +132,9 @@ func lookAround(ctx context.Context, c *clients, e *status.Evidence) error {
 	return unlessForbidden("poddisruptionbudgets", e, err)
 }
 
-// lookForLoops finds the run-controllers that may cover an object: those of its
+// ReadLoops finds the run-controllers that may cover an object: those of its
 // namespace, and those of all.
-func lookForLoops(ctx context.Context, client dynamic.Interface, e *status.Evidence) error {
+func ReadLoops(ctx context.Context, client dynamic.Interface, e *status.Evidence) error {
 	loops := []status.Loop{}
 	for _, namespace := range slices.Compact([]string{e.Object.Namespace, apis.LeaseNamespaceForAll}) {
 		leases, err := listAs[coordinationv1.Lease](ctx, client, coordinationv1.SchemeGroupVersion.WithResource("leases"), namespace, apis.LabelController+"="+apis.RunController)
@@ -170,9 +171,9 @@ func listAs[T any](ctx context.Context, client dynamic.Interface, resource schem
 	}
 }
 
-// eventsOf lists the events of some objects: of a few each by itself, of more
+// readEvents lists the events of some objects: of a few each by itself, of more
 // those of the namespace.
-func eventsOf(ctx context.Context, client corev1client.EventInterface, uids []types.UID) ([]corev1.Event, error) {
+func readEvents(ctx context.Context, client corev1client.EventInterface, uids []types.UID) ([]corev1.Event, error) {
 	var all []corev1.Event
 	if len(uids) <= fewObjects {
 		for _, uid := range uids {
@@ -206,9 +207,9 @@ func eventsOf(ctx context.Context, client corev1client.EventInterface, uids []ty
 	return all, nil
 }
 
-// lookAtNodes reads the nodes of pods that are not ready and do not tell why,
+// readNodes reads the nodes of pods that are not ready and do not tell why,
 // or do not go.
-func lookAtNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Evidence) error {
+func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Evidence) error {
 	unexplained := []status.Code{"", status.CodeTerminating, status.CodeContainersNotReady, status.CodeNodeLost}
 	e.Nodes = map[string]*corev1.Node{}
 	for _, pod := range status.NewReport(*e).Pods {
@@ -247,4 +248,14 @@ func firstError(a, b error) error {
 		return a
 	}
 	return b
+}
+
+// Competitors reads what a change of the count may meet, and no more.
+func Competitors(ctx context.Context, c *clients.Factory, t Target) (status.Report, error) {
+	e, _, err := ReadTree(ctx, c, t)
+	if err := unlessForbidden("pods", &e, err); err != nil {
+		return status.Report{}, err
+	}
+	err = ReadCompetitors(ctx, c, &e)
+	return status.NewReport(e), err
 }

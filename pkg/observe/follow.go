@@ -1,4 +1,4 @@
-package cmd
+package observe
 
 import (
 	"context"
@@ -20,21 +20,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// awaitObject asks done of an object, nil when it is not there, now and after
+// WaitForObject asks done of an object, nil when it is not there, now and after
 // every change, until it says yes or the timeout has passed (ErrTimeout).
-func awaitObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
+func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
 	defer cancel()
-	err := follow(ctx, objects, named(name), "", observer{
-		listed: func(found []unstructured.Unstructured) (bool, error) {
+	err := Follow(ctx, objects, ByName(name), "", Handler{
+		Listed: func(found []unstructured.Unstructured) (bool, error) {
 			if len(found) == 0 {
 				return done(nil)
 			}
 			return done(&found[0])
 		},
-		changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
 			if gone {
 				return done(nil)
 			}
@@ -47,10 +49,10 @@ func awaitObject(ctx context.Context, objects dynamic.ResourceInterface, name st
 	return err
 }
 
-// awaitGone waits until this very object, not one of its name, is gone.
-func awaitGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
+// WaitUntilGone waits until this very object, not one of its name, is gone.
+func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
 	seen := "it is there"
-	err := awaitObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
+	err := WaitForObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil || obj.GetUID() != gone.GetUID() {
 			return true, nil
 		}
@@ -66,23 +68,23 @@ func awaitGone(ctx context.Context, objects dynamic.ResourceInterface, gone *uns
 	return nil
 }
 
-// observer is told what there is, and says when it has seen enough.
-type observer struct {
-	// listed is told of all the objects that there are: at first, and again
+// Handler is told what there is, and says when it has seen enough.
+type Handler struct {
+	// Listed is told of all the objects that there are: at first, and again
 	// after a time in which changes may have been missed.
-	listed func([]unstructured.Unstructured) (done bool, err error)
-	// changed is told of each change since.
-	changed func(obj *unstructured.Unstructured, gone bool) (done bool, err error)
+	Listed func([]unstructured.Unstructured) (done bool, err error)
+	// Changed is told of each change since.
+	Changed func(obj *unstructured.Unstructured, gone bool) (done bool, err error)
 }
 
-// follow tells an observer of the objects that are selected until it has seen
+// Follow tells an observer of the objects that are selected until it has seen
 // enough, the context ends, or the server refuses. Lost connections are taken
 // up again. What it begins with is at least as new as a resourceVersion, if one
 // is given.
-func follow(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, o observer) error {
+func Follow(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, o Handler) error {
 	for first := true; ; first = false {
 		list, err := listSince(ctx, objects, selected, since)
-		for !first && passing(err) {
+		for !first && transient(err) {
 			if err := sleep(ctx, pause); err != nil {
 				return err
 			}
@@ -91,7 +93,7 @@ func follow(ctx context.Context, objects dynamic.ResourceInterface, selected met
 		if err != nil {
 			return err
 		}
-		if done, err := o.listed(list.Items); done || err != nil {
+		if done, err := o.Listed(list.Items); done || err != nil {
 			return err
 		}
 		err = followChanges(ctx, objects, selected, list.GetResourceVersion(), o)
@@ -104,9 +106,9 @@ func follow(ctx context.Context, objects dynamic.ResourceInterface, selected met
 // pause is how long a server that did not answer as it should is left alone.
 const pause = time.Second
 
-// passing says of an error that it may well be over soon: the server is away,
+// transient says of an error that it may well be over soon: the server is away,
 // or has too much to do.
-func passing(err error) bool {
+func transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return status.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
@@ -143,14 +145,14 @@ func listSince(ctx context.Context, objects dynamic.ResourceInterface, selected 
 // expired says that a server does not have a version, or a watch of it, any more.
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
-func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, resourceVersion string, o observer) error {
+func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, resourceVersion string, o Handler) error {
 	// What the watcher would log is told by what the wait comes to.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
 			w, err := objects.Watch(ctx, opts)
-			if refused(err) {
+			if permanent(err) {
 				// The watcher would log it and try for ever.
 				stop(err)
 				return nil, io.EOF
@@ -171,7 +173,7 @@ func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selec
 		if !ok {
 			continue
 		}
-		if done, err := o.changed(obj, event.Type == watch.Deleted); done || err != nil {
+		if done, err := o.Changed(obj, event.Type == watch.Deleted); done || err != nil {
 			return err
 		}
 	}
@@ -181,26 +183,26 @@ func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selec
 	return errors.New("the server ended the watch")
 }
 
-// refused reports whether a watch will not come about by trying again.
-func refused(err error) bool {
+// permanent reports whether a watch will not come about by trying again.
+func permanent(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || expired(err)
 }
 
-// named selects the one object of a name.
-func named(name string) metav1.ListOptions {
+// ByName selects the one object of a name.
+func ByName(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }
 
-// atLeast reports whether an object is as new as a resourceVersion: a list may
+// AtLeast reports whether an object is as new as a resourceVersion: a list may
 // come from a server's cache that lags behind the write it follows.
-func atLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
+func AtLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
 	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
 	return err != nil || c >= 0 // versions that cannot be compared prove nothing
 }
 
 // withReason adds to a time-out what was last seen.
 func withReason(err error, reason string) error {
-	if errors.Is(err, ErrTimeout) {
+	if errors.Is(err, outcome.ErrTimeout) {
 		return fmt.Errorf("%w; last seen: %s", err, reason)
 	}
 	return err

@@ -1,0 +1,66 @@
+package clients
+
+import (
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// NotServed reports whether an error means that the server has no such resource
+// type, rather than no such object.
+func NotServed(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == ""
+}
+
+// Explain makes an error that the API server gave for an object of a kind say
+// what is missing, where the server's own words do not.
+func Explain(kind kinds.Kind, err error) error {
+	if NotServed(err) {
+		return &outcome.NotServedError{CRD: kind.CRD(), Shipped: kind.Shipped(), Err: err}
+	}
+	return err
+}
+
+// UnknownType is how the builder begins to say that a word is no type.
+const UnknownType = "the server doesn't have a resource type "
+
+// MissingResource is missingType where the type is known from an earlier
+// discovery, and the server does not have the path any more.
+func MissingResource(err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return err
+	}
+	for _, kind := range kinds.Shipped() {
+		if details := status.Status().Details; details.Group == kind.Resource.Group && details.Kind == kind.Resource.Resource {
+			return &outcome.NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
+		}
+	}
+	return err
+}
+
+// MissingType says what to install where the server does not have a type that
+// this program ships.
+func MissingType(word string, err error) error {
+	for _, kind := range kinds.Shipped() {
+		if slices.Contains(TypeNames(kind), word) {
+			return &outcome.NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
+		}
+	}
+	return err
+}
+
+// TypeNames are the words for a type that this program knows without discovery.
+func TypeNames(kind kinds.Kind) []string {
+	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
+}

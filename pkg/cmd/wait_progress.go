@@ -1,0 +1,53 @@
+package cmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+)
+
+// awaitAll waits for several targets, and shows how far they have come: in a
+// format of JSON by a report to a line for every change, otherwise to a person.
+func awaitAll(ctx context.Context, c *clients.Factory, streams genericiooptions.IOStreams, format string, limits observe.Limits, all []observe.WaitTarget) []error {
+	if len(all) == 0 {
+		return nil
+	}
+	a := &observe.Waiter{Clients: c, Limits: limits}
+	if format == "json" {
+		encoder := json.NewEncoder(streams.Out)
+		var broken error
+		a.Show = func(s observe.Observation) { broken = cmp.Or(broken, encoder.Encode(s.Report)) }
+		return append(a.Wait(ctx, all), broken)
+	}
+	shown := newProgress(streams.ErrOut, all[0].Conditions[len(all[0].Conditions)-1].Done)
+	defer shown.end()
+	a.Show = shown.show
+	return a.Wait(ctx, all)
+}
+
+// printLine prints the object that is waited for: in JSON on one line, as the
+// reports that follow it.
+func printLine(p printers.ResourcePrinter, format string, obj *unstructured.Unstructured, w io.Writer) error {
+	if format != "json" {
+		return p.PrintObj(obj, w)
+	}
+	var text, line bytes.Buffer
+	if err := p.PrintObj(obj, &text); err != nil {
+		return err
+	}
+	if err := json.Compact(&line, text.Bytes()); err != nil {
+		return fmt.Errorf("print %s: %w", obj.GetName(), err)
+	}
+	_, err := fmt.Fprintln(w, line.String())
+	return err
+}

@@ -1,0 +1,32 @@
+// Package observe reads a target and all below it, follows it by watches, and waits
+// until it meets a condition.
+package observe
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// Target is one object that a command acts on.
+type Target struct {
+	Kind            kinds.Kind
+	Namespace, Name string
+	// Object is the object as it was read to find it; nil where nothing was read.
+	Object *unstructured.Unstructured
+	// Path is the field of the count, where the command line names it.
+	Path *fieldpath.Path
+}
+
+// String names the target as kubectl does.
+func (t Target) String() string { return t.Kind.String() + "/" + t.Name }
+
+// Resource is the client for the target and its like.
+func (t Target) Resource(client dynamic.Interface) dynamic.ResourceInterface {
+	if t.Kind.Clusterwide {
+		return client.Resource(t.Kind.Resource)
+	}
+	return client.Resource(t.Kind.Resource).Namespace(t.Namespace)
+}

@@ -1,0 +1,193 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// Observation is a target as it was seen at a time.
+type Observation struct {
+	// Target has the object that was seen; nil, there is none.
+	Target
+	// Report is the model of it. Of what is not there, it says so.
+	Report status.Report
+	// Met says that it is as it was waited for.
+	Met bool
+	At  time.Time
+}
+
+// differs reports whether an observation shows a person something else than another.
+func (s Observation) differs(other Observation) bool {
+	r, o := s.Report, other.Report
+	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
+}
+
+// State says how the target is, and what to do about it.
+func (s Observation) State() string {
+	state := escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
+	if s.Report.Hint != "" {
+		state += "\nhint: " + escape.Line(s.Report.Hint)
+	}
+	return state
+}
+
+// WaitTarget is one target and what is waited for of it.
+type WaitTarget struct {
+	Target Target
+	// Conditions are waited for one after the other.
+	Conditions []Condition
+	// UID, if it is known, tells the object from another of its name; since is
+	// the version of it that the wait begins with: older ones prove nothing.
+	UID   types.UID
+	Since string
+	// Reached, if there is one, is told when all conditions are.
+	Reached func(Observation) error
+}
+
+// Limits say how long a wait may take.
+type Limits struct {
+	// Timeout is the deadline, from the begin of the wait; zero is none.
+	Timeout time.Duration
+	// FailAfter is how long an object may have failed before the wait for it does.
+	FailAfter time.Duration
+	// FailFast says that it does at all.
+	FailFast bool
+	// Once is to look once, and not to wait.
+	Once bool
+}
+
+// Waiter waits for several targets at the same time, under one deadline.
+type Waiter struct {
+	Clients *clients.Factory
+	Limits  Limits
+	// Show is told of every change, one at a time. It knows how to show it.
+	Show func(Observation)
+	// Closely says that it is told of every look, and that looks see what stands
+	// against the object, too.
+	Closely bool
+
+	showing sync.Mutex
+}
+
+// Wait waits until all conditions are met. The errors are those of the targets whose
+// are not, in no order.
+func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
+	if a.Limits.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.Limits.Timeout, outcome.ErrTimeout)
+		defer cancel()
+	}
+	if _, err := a.Clients.Dynamic(); err != nil {
+		return []error{err} // which is not about any object
+	}
+	errs := make([]error, len(all))
+	var running sync.WaitGroup
+	for i, w := range all {
+		running.Go(func() { errs[i] = clients.Explain(w.Target.Kind, a.waitOne(ctx, w)) })
+	}
+	running.Wait()
+	return errs
+}
+
+// waitOne waits until the conditions of one target are met, one after the other.
+func (a *Waiter) waitOne(ctx context.Context, w WaitTarget) error {
+	var last Observation
+	for i, g := range w.Conditions {
+		var err error
+		if last, err = a.waitCondition(ctx, w, g, i == len(w.Conditions)-1); err != nil {
+			return err
+		}
+	}
+	if w.Reached == nil {
+		return nil
+	}
+	a.showing.Lock()
+	defer a.showing.Unlock()
+	return w.Reached(last)
+}
+
+// waitCondition waits until one condition of a target is met, and returns how the target
+// was seen then.
+func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, isLast bool) (Observation, error) {
+	patience := status.Patience{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
+	var last *Observation
+	err := a.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
+		met, err := g.Met(ctx, s)
+		s.Met = met && isLast
+		if last == nil || met || a.Closely || s.differs(*last) {
+			a.tell(s)
+		}
+		last = &s
+		switch {
+		case met || err != nil:
+			return met, 0, err
+		case a.Limits.Once:
+			return false, 0, outcome.ErrTimeout
+		}
+		if s.Report.Verdict == status.Paused && !patience.Endless && (!g.CountOnly || !s.Report.Counts) {
+			return false, 0, paused(s)
+		}
+		over, again := patience.Look(s.Report, s.At)
+		if over {
+			return false, 0, failed(s)
+		}
+		if again == 0 && g.Tree && doubtful(s.Report.ReasonCode) {
+			again = pause
+		}
+		return false, again, nil
+	})
+	switch {
+	case err == nil:
+		return *last, nil
+	case errors.Is(err, outcome.ErrTimeout):
+		seen := "nothing"
+		if last != nil {
+			seen = last.State()
+		}
+		return Observation{}, fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
+	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrReverted), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
+		return Observation{}, err // it says which object, and what of it
+	}
+	return Observation{}, fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
+}
+
+// failed says of an object why it will not become ready without help.
+func failed(s Observation) error {
+	return fmt.Errorf("%s has %w: %s", s.Target, outcome.ErrFailed, printer.Failure(s.Report, s.At))
+}
+
+// paused says of an object what keeps it, and who must act.
+func paused(s Observation) error {
+	return fmt.Errorf("%s is %w: %s", s.Target, outcome.ErrPaused, printer.Failure(s.Report, s.At))
+}
+
+// doubtful reports whether what a verdict rests on is about objects that no watch
+// tells of: those are looked at again soon.
+func doubtful(code status.Code) bool {
+	return slices.Contains([]status.Code{
+		status.CodeChildNotReady, status.CodeStatusBehind, status.CodeChangeNotSeen, status.CodeCannotTell, status.CodeConditionFalse,
+	}, code)
+}
+
+func (a *Waiter) tell(s Observation) {
+	if a.Show == nil {
+		return
+	}
+	a.showing.Lock()
+	defer a.showing.Unlock()
+	a.Show(s)
+}

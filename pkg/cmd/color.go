@@ -6,10 +6,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/moby/term"
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
 )
 
 // color is --color: auto, always or never.
@@ -27,13 +27,7 @@ func (c *color) style(out io.Writer) printer.Style {
 	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
 	codeset := strings.ToLower(strings.ReplaceAll(locale, "-", ""))
 	return printer.Style{
-		Color: *c == "always" || *c == "auto" && isTerminal(out) && !dumb && os.Getenv("NO_COLOR") == "",
+		Color: *c == "always" || *c == "auto" && terminal.Is(out) && !dumb && os.Getenv("NO_COLOR") == "",
 		ASCII: dumb || locale != "" && !strings.Contains(codeset, "utf8"),
 	}
-}
-
-// isTerminal reports whether somebody may be looking.
-func isTerminal(out io.Writer) bool {
-	file, is := out.(*os.File)
-	return is && term.IsTerminal(file.Fd())
 }

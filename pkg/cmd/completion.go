@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -107,12 +108,12 @@ func (o *completionOptions) install() error {
 			return fmt.Errorf("%w; make it yourself, in any directory on PATH, as a link to %s", err, plugin)
 		}
 	}
-	if err := say(o.streams.Out, "%s %s", link, deed); err != nil {
+	if err := escape.PrintLine(o.streams.Out, "%s %s", link, deed); err != nil {
 		return err
 	}
 	dir := filepath.Dir(link)
 	if !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
-		err = say(o.streams.ErrOut, "warning: %s is not on PATH, so kubectl does not find it", dir)
+		err = escape.PrintLine(o.streams.ErrOut, "warning: %s is not on PATH, so kubectl does not find it", dir)
 	}
 	return err
 }
@@ -127,13 +128,13 @@ func (o *completionOptions) uninstall() error {
 		return err
 	}
 	if leadsTo == "" {
-		err = say(o.streams.Out, "%s is not there", link)
+		err = escape.PrintLine(o.streams.Out, "%s is not there", link)
 		return err
 	}
 	if err := os.Remove(link); err != nil {
 		return err
 	}
-	return say(o.streams.Out, "%s deleted", link)
+	return escape.PrintLine(o.streams.Out, "%s deleted", link)
 }
 
 // places are the paths of the program as it was called and of the link.

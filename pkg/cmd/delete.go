@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -89,7 +90,7 @@ func (o *deleteOptions) run(ctx context.Context, c *clients.Factory, policy meta
 		if o.ignoreNotFound {
 			return nil
 		}
-		return say(o.streams.Out, "No resources found")
+		return escape.PrintLine(o.streams.Out, "No resources found")
 	}
 	client, err := c.Dynamic()
 	if err != nil {
@@ -143,9 +144,9 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 func (o *deleteOptions) print(t observe.Target) error {
 	switch {
 	case o.output == "name":
-		return say(o.streams.Out, "%s", t)
+		return escape.PrintLine(o.streams.Out, "%s", t)
 	case t.Kind.Clusterwide:
-		return say(o.streams.Out, "%s %q deleted", t.Kind, t.Name)
+		return escape.PrintLine(o.streams.Out, "%s %q deleted", t.Kind, t.Name)
 	}
-	return say(o.streams.Out, "%s %q deleted from %s namespace", t.Kind, t.Name, t.Namespace)
+	return escape.PrintLine(o.streams.Out, "%s %q deleted from %s namespace", t.Kind, t.Name, t.Namespace)
 }

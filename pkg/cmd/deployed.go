@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // deployed is a controller that "install --controller" installed.
@@ -48,7 +49,7 @@ func warnOfSkew(w io.Writer, version string, found []deployed) error {
 		if d.Version == "" || d.Version == version {
 			continue
 		}
-		if err := say(w, "Warning: the controller in namespace %s is of version %s, and this program of %s", d.Namespace, d.Version, version); err != nil {
+		if err := escape.PrintLine(w, "Warning: the controller in namespace %s is of version %s, and this program of %s", d.Namespace, d.Version, version); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -114,7 +115,7 @@ func (o *installOptions) run(ctx context.Context, c *clients.Factory) error {
 	err = o.installCRDs(ctx, a, crds)
 	if o.controller && apierrors.IsForbidden(err) {
 		// They are everybody's, and may well be there.
-		err = say(o.streams.ErrOut, "Warning: the custom resource definitions are left as they are: %v", err)
+		err = escape.PrintLine(o.streams.ErrOut, "Warning: the custom resource definitions are left as they are: %v", err)
 	}
 	if err != nil {
 		return err

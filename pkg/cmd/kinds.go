@@ -20,6 +20,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -89,7 +90,7 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 	case "name":
 		return func(w io.Writer, rows []*printer.Kind) error {
 			for _, k := range rows {
-				if err := say(w, "%s", strings.TrimSuffix(k.Resource+"."+k.Group, ".")); err != nil {
+				if err := escape.PrintLine(w, "%s", strings.TrimSuffix(k.Resource+"."+k.Group, ".")); err != nil {
 					return err
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/runner"
 )
 
 // kindsRBACOptions says of which kinds to print the rights of a loop.
@@ -72,11 +73,11 @@ read from the cluster, or with --filename from a file.`,
 // kinds are those that are named, or in the file.
 func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients.Factory) ([]kinds.Kind, error) {
 	if o.file != "" {
-		kinds, err := kindsOfFile(o.file, o.streams.In)
+		declared, err := runner.KindsOfFile(o.file, o.streams.In)
 		if err != nil {
 			return nil, &outcome.UsageError{Command: name + " kinds rbac", Err: fmt.Errorf("--filename %s: %w", o.file, err)}
 		}
-		return kinds, nil
+		return declared, nil
 	}
 	kind, err := c.KindNamed(ctx, o.word)
 	if err != nil {

@@ -13,12 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
 
-// say writes a line for a person. The words of others in it are escaped.
-func say(w io.Writer, format string, args ...any) error {
-	_, err := fmt.Fprintln(w, escape.Line(fmt.Sprintf(format, args...)))
-	return err
-}
-
 // linePrinter is the printer of the flags. The lines in which kubectl's printers
 // name an object are for a person, other formats for programs.
 func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {

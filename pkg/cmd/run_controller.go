@@ -1,61 +1,20 @@
 package cmd
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"slices"
-	"strings"
-	"time"
+	"net"
+	"strconv"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/runner"
 )
 
-// defaultWorkers is how many objects are reconciled at the same time: enough
-// that one which waits for a slow answer does not hold up the others.
-const defaultWorkers = 8
-
-// runControllerOptions says what the loop works on.
-type runControllerOptions struct {
-	streams       genericiooptions.IOStreams
-	log           loopLog
-	version       string
-	allNamespaces bool
-	kinds         loopKinds
-	selector      string
-	workers       int
-	resync        time.Duration
-	lease         leaseOptions
-	serve         serveOptions
-	limit         limitOptions
-	once, dryRun  bool
-	limits        waitFlags // of one that ends
-	clients       *clients.Factory
-	output        string // of a dry run
-
-	matches labels.Selector // that selector means
-	several bool            // namespaces
-	plans   plans
-	metrics *controller.Metrics
-	health  health
-}
-
 func newRunControllerCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &runControllerOptions{streams: streams, version: version, workers: defaultWorkers}
+	o := &runner.Options{Streams: streams, Version: version, Workers: runner.DefaultWorkers}
+	var limits waitFlags // of a loop that ends
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller here, in the foreground, until Ctrl-C",
@@ -107,234 +66,127 @@ which rights are missing is tried again later and does not stop the others.`,
   kubectl imoocpod run-controller --if-held=exit`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(cmd); err != nil {
+			if err := checkRunController(cmd, o, &limits); err != nil {
 				return err
 			}
-			warnings, err := o.log.open(cmd, streams, o.dryRun) // the plans of a dry run have standard output
+			verbosity, err := strconv.Atoi(cmd.Flags().Lookup("v").Value.String())
 			if err != nil {
 				return err
 			}
-			defer o.log.close()
-			return o.run(cmd.Context(), c, warnings)
+			warnings := o.Log.Open(verbosity, streams, o.DryRun) // the plans of a dry run have standard output
+			defer o.Log.Close()
+			return o.Run(cmd.Context(), c, warnings)
 		},
 	}
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
-	o.kinds.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.selector, "selector", "l", "", "Reconcile only objects whose labels match, such as 'team=a,env!=test'. One that no longer matches is left alone, with its pods.")
-	cmd.Flags().IntVar(&o.workers, "workers", o.workers, "How many objects are reconciled at the same time.")
-	cmd.Flags().DurationVar(&o.resync, "resync", 0, "How often every object is looked at without an event. Zero means never: nothing needs it, as watches that break are taken up again.")
-	o.lease.addFlags(cmd)
-	o.log.addFlag(cmd)
-	o.addOnceFlags(cmd)
-	o.serve.addFlags(cmd)
-	o.limit.addFlags(cmd)
+	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
+	addKindFlags(cmd, &o.Kinds)
+	cmd.Flags().StringVarP(&o.Selector, "selector", "l", "", "Reconcile only objects whose labels match, such as 'team=a,env!=test'. One that no longer matches is left alone, with its pods.")
+	cmd.Flags().IntVar(&o.Workers, "workers", o.Workers, "How many objects are reconciled at the same time.")
+	cmd.Flags().DurationVar(&o.Resync, "resync", 0, "How often every object is looked at without an event. Zero means never: nothing needs it, as watches that break are taken up again.")
+	addLeaseFlags(cmd, &o.Lease)
+	addLogFlag(cmd, &o.Log)
+	addOnceFlags(cmd, o, &limits)
+	addServeFlags(cmd, &o.Serve)
+	addLimitFlags(cmd, &o.RateLimit)
 	return cmd
 }
 
-// check refuses what cannot be meant.
-func (o *runControllerOptions) check(cmd *cobra.Command) error {
+// checkRunController refuses what cannot be meant, and completes the options.
+func checkRunController(cmd *cobra.Command, o *runner.Options, limits *waitFlags) error {
 	switch {
-	case o.workers < 1:
-		return usageErrorf(cmd, "--workers must be 1 or more, not %d", o.workers)
-	case o.resync < 0:
+	case o.Workers < 1:
+		return usageErrorf(cmd, "--workers must be 1 or more, not %d", o.Workers)
+	case o.Resync < 0:
 		return usageErrorf(cmd, "--resync must not be negative")
-	case o.once && o.dryRun:
+	case o.Once && o.DryRun:
 		return usageErrorf(cmd, "--once and --dry-run cannot be used together: a dry run looks once anyway")
-	case o.limits.Timeout != 0 && !o.ends():
+	case limits.Timeout != 0 && !o.Ends():
 		return usageErrorf(cmd, "--timeout needs --once or --dry-run: without, the loop ends at Ctrl-C")
-	case o.limits.Timeout < 0:
+	case limits.Timeout < 0:
 		return usageErrorf(cmd, "--timeout must not be negative")
-	case o.output != "" && !o.dryRun:
+	case o.Output != "" && !o.DryRun:
 		return usageErrorf(cmd, "--output needs --dry-run")
-	case o.output != "" && o.output != "json":
-		return usageErrorf(cmd, "--output must be \"json\", not %q", o.output)
+	case o.Output != "" && o.Output != "json":
+		return usageErrorf(cmd, "--output must be \"json\", not %q", o.Output)
 	}
-	if err := o.limits.check(cmd, o.once); err != nil {
+	if err := limits.check(cmd, o.Once); err != nil {
 		return err
 	}
-	if err := o.kinds.check(cmd, o.streams.In); err != nil {
-		return err
+	if err := o.Kinds.Complete(o.Streams.In); err != nil {
+		return usageErrorf(cmd, "%w", err)
 	}
+	o.Limits = limits.Limits
 	var err error
-	if o.matches, err = labels.Parse(o.selector); err != nil {
+	if o.Matches, err = labels.Parse(o.Selector); err != nil {
 		return usageErrorf(cmd, "--selector: %v", err)
 	}
-	if err := o.limit.check(cmd); err != nil {
+	if err := checkLimits(cmd, &o.RateLimit); err != nil {
 		return err
 	}
-	return o.serve.check(cmd)
+	return checkServing(cmd, &o.Serve)
 }
 
-func (o *runControllerOptions) run(ctx context.Context, c *clients.Factory, warnings io.Writer) error {
-	namespaces, err := o.namespaces(c)
-	if err != nil {
-		return err
-	}
-	config, err := c.Config()
-	if err != nil {
-		return err
-	}
-	c.WaitForServer()
-	config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
-	o.clients, o.several = c, len(namespaces) > 1
-	o.log.qualified = o.several || o.allNamespaces
-	if err := o.announce(c, config.Host, namespaces); err != nil {
-		return err
-	}
-	o.metrics = controller.NewMetrics(o.version)
-	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records that were dropped because nobody read them.",
-	}, o.log.dropped))
-	stop, err := o.serve.serve(ctx, config, o.metrics, &o.health, o.log.say)
-	defer stop()
-	if err != nil {
-		return err
-	}
-	config.Wrap(o.metrics.Count)
-	whole := ctx
-	if o.limits.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.limits.Timeout, outcome.ErrTimeout)
-		defer cancel()
-	}
-	err = o.inEach(ctx, namespaces, func(ctx context.Context, namespace string) error {
-		return o.runIn(ctx, config, namespace)
-	})
+func addLeaseFlags(cmd *cobra.Command, o *runner.Lease) {
+	o.IfHeld = "wait"
+	cmd.Flags().BoolVar(&o.Elect, "leader-elect", true, "If true, work only while no other loop of the same scope does, by a lease. Without, two loops do no harm, but do the same work; it is for debugging.")
+	cmd.Flags().Var(choice[string]{&o.IfHeld, `"wait" or "exit"`}, "if-held", `What to do while another loop has the lease. Must be "wait" or "exit".`)
+}
+
+func addLimitFlags(cmd *cobra.Command, o *runner.RateLimit) {
+	cmd.Flags().Float32Var(&o.Qps, "kube-api-qps", 0, "How many requests to send in a second, in the long run, for each namespace and without the lease's. Zero means no limit here: the server's priority and fairness protects it, and knows better how much it can take.")
+	cmd.Flags().IntVar(&o.Burst, "kube-api-burst", 0, "With --kube-api-qps: how many requests to send at once. Zero means twice as many as in a second.")
+}
+
+func checkLimits(cmd *cobra.Command, o *runner.RateLimit) error {
 	switch {
-	case whole.Err() != nil && !o.ends():
-		return nil // Ctrl-C is how it is meant to end
-	case err == nil && ctx.Err() != nil:
-		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
+	case o.Qps < 0 || o.Burst < 0:
+		return usageErrorf(cmd, "--kube-api-qps and --kube-api-burst must not be negative")
+	case o.Burst > 0 && o.Qps == 0:
+		return usageErrorf(cmd, "--kube-api-burst needs --kube-api-qps")
 	}
-	if err == nil && o.dryRun {
-		return o.printPlans()
-	}
-	return err
+	return nil
 }
 
-// namespaces lists where to reconcile: the empty one stands for all.
-func (o *runControllerOptions) namespaces(c *clients.Factory) ([]string, error) {
-	named, _, err := c.Namespace()
-	if err != nil || o.allNamespaces {
-		return []string{metav1.NamespaceAll}, err
-	}
-	list := strings.Split(named, ",")
-	for _, name := range list {
-		// Above all no empty one, which would mean all.
-		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			return nil, fmt.Errorf("invalid namespace %q: %s", name, problems[0])
+func addLogFlag(cmd *cobra.Command, l *runner.Log) {
+	l.Format = "human"
+	cmd.Flags().Var(choice[string]{&l.Format, `"human", "text" or "json"`}, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`)
+}
+
+func addServeFlags(cmd *cobra.Command, o *runner.Serving) {
+	cmd.Flags().StringVar(&o.Metrics, "metrics-bind-address", "", `Where to serve /metrics, such as ":8080"; empty or "0" means nowhere. Without a host only this machine can reach it (loopback); "0.0.0.0:8080" is for all.`)
+	cmd.Flags().StringVar(&o.Health, "health-probe-bind-address", "", `Where to serve /healthz and /readyz, such as ":8081"; likewise.`)
+	cmd.Flags().BoolVar(&o.Secure, "metrics-secure", false, "Serve metrics by TLS, to those alone whose token the API server knows (TokenReview) and who may get the path /metrics (SubjectAccessReview).")
+	cmd.Flags().StringVar(&o.CertFile, "metrics-cert-file", "", "With --metrics-secure: the certificate to serve with, read again when it changes. Empty means one that is made at the start.")
+	cmd.Flags().StringVar(&o.KeyFile, "metrics-key-file", "", "With --metrics-secure: the private key of --metrics-cert-file.")
+}
+
+func checkServing(cmd *cobra.Command, o *runner.Serving) error {
+	for _, address := range []string{o.Metrics, o.Health} {
+		if _, _, err := net.SplitHostPort(address); runner.Served(address) && err != nil {
+			return usageErrorf(cmd, "%q is no address to serve on: %w", address, err)
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list), nil
-}
-
-// runIn reconciles in a namespace, or in all.
-func (o *runControllerOptions) runIn(ctx context.Context, config *rest.Config, namespace string) error {
-	core, err := clients.CoreFor(config)
-	if err != nil {
-		return err
-	}
-	if err := checkNamespace(ctx, core, namespace); err != nil {
-		return err
-	}
-	if o.dryRun {
-		return o.work(ctx, readOnly(config), namespace, false)
-	}
-	o.health.waits(namespace, "waiting for the lease")
-	self := controller.ThisProcess(o.version, o.scope(namespace))
-	return o.lease.hold(ctx, config, self, o.metrics, o.sayOf(namespace), func(ctx context.Context, config *rest.Config, resumed bool) error {
-		return o.work(ctx, config, namespace, resumed)
-	})
-}
-
-// work runs a loop until the context ends, or until there is nothing to do. One
-// that resumes waits for what is missing.
-func (o *runControllerOptions) work(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
-	config = o.limit.apply(config)
-	dynamic, err := clients.DynamicFor(config)
-	if err != nil {
-		return err
-	}
-	core, err := clients.CoreFor(config)
-	if err != nil {
-		return err
-	}
-	loop, err := controller.New(controller.Options{
-		Dynamic:   dynamic,
-		Core:      core,
-		Kinds:     o.kinds.known,
-		Declared:  o.kinds.declarations(),
-		Selector:  o.matches,
-		Namespace: namespace,
-		Workers:   o.workers,
-		DryRun:    o.dryRun,
-		Resumed:   resumed,
-		Metrics:   o.metrics,
-		Resync:    o.resync,
-		Say:       o.log.line,
-	})
-	if err != nil {
-		return err
-	}
-	o.health.works(namespace, loop)
-	defer o.health.waits(namespace, "waiting for the lease")
-	if o.ends() {
-		return o.settle(ctx, loop, namespace)
-	}
-	return loop.Run(ctx)
-}
-
-// scope is what a loop in a namespace reconciles.
-func (o *runControllerOptions) scope(namespace string) status.Scope {
-	scope := status.Scope{Namespace: namespace, Selector: o.matches.String()}
-	o.kinds.scope(&scope)
-	return scope
-}
-
-// sayOf takes lines about a namespace.
-func (o *runControllerOptions) sayOf(namespace string) func(string, ...any) {
-	return func(format string, args ...any) {
-		o.log.line(controller.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
-	}
-}
-
-// checkNamespace says when a namespace is not there: nothing would ever happen
-// in one that is misspelled. Who may not look is let pass.
-func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, namespace string) error {
-	if namespace == metav1.NamespaceAll {
-		return nil
-	}
-	_, err := core.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	return err
-}
-
-// announce says at once what the loop will act on.
-func (o *runControllerOptions) announce(c *clients.Factory, server string, namespaces []string) error {
-	if o.dryRun {
-		return nil // what is printed are the plans
-	}
-	raw, err := c.Kubeconfig()
-	if err != nil {
-		return err
-	}
-	current := raw.CurrentContext
-	if given := *c.Flags.Context; given != "" {
-		current = given
-	}
-	where := "all namespaces"
 	switch {
-	case len(namespaces) > 1:
-		where = "namespaces " + strings.Join(namespaces, ", ")
-	case namespaces[0] != metav1.NamespaceAll:
-		where = "namespace " + namespaces[0]
+	case o.Secure && !runner.Served(o.Metrics):
+		return usageErrorf(cmd, "--metrics-secure needs --metrics-bind-address")
+	case (o.CertFile != "" || o.KeyFile != "") && !o.Secure:
+		return usageErrorf(cmd, "--metrics-cert-file and --metrics-key-file need --metrics-secure")
+	case (o.CertFile == "") != (o.KeyFile == ""):
+		return usageErrorf(cmd, "--metrics-cert-file and --metrics-key-file need each other")
 	}
-	if current != "" { // in a pod there is none
-		where += fmt.Sprintf(" of context %q", current)
-	}
-	o.log.say("Reconciling %s in %s at %s. Stop with Ctrl-C.", &o.kinds, where, server)
 	return nil
+}
+
+func addKindFlags(cmd *cobra.Command, k *runner.Kinds) {
+	cmd.Flags().StringSliceVar(&k.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,appservice'. All that this program ships by default. A kind that its CRD declares is named with its group, such as 'widgets.example.com'.")
+	cmd.Flags().BoolVar(&k.Declared, "declared-kinds", false, "Reconcile also every kind that a CRD in the cluster declares, now or later. Who may write CRDs then says what is made with the rights of this loop.")
+	cmd.Flags().StringSliceVar(&k.Files, "kind-file", nil, "A file with CRDs, whose declarations are taken from there and not from the cluster. '-' reads standard input.")
+}
+
+func addOnceFlags(cmd *cobra.Command, o *runner.Options, limits *waitFlags) {
+	cmd.Flags().BoolVar(&o.Once, "once", false, "Reconcile until every object has what it asks for, and exit.")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "Print what would be done for every object, and change nothing.")
+	cmd.Flags().DurationVar(&limits.Timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
+	limits.addFlags(cmd)
+	cmd.Flags().StringVarP(&o.Output, "output", "o", "", `With --dry-run: the output format. One of: (json). Empty means text.`)
 }

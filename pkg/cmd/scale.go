@@ -18,6 +18,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -188,7 +189,7 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients.Factory, t observe.
 		return observe.WaitTarget{}, err
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path.path == nil {
-		if err := say(o.streams.ErrOut, "%s: the count is %s%s", t, named, beside(ctx, c, t, field)); err != nil {
+		if err := escape.PrintLine(o.streams.ErrOut, "%s: the count is %s%s", t, named, beside(ctx, c, t, field)); err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}
@@ -233,7 +234,7 @@ func (o *scaleOptions) warn(ctx context.Context, c *clients.Factory, t observe.T
 		return // the change itself will say so
 	}
 	for _, warning := range report.Warnings(count) {
-		_ = say(o.streams.ErrOut, "Warning: %s: %s", t, warning) // the change is what matters
+		_ = escape.PrintLine(o.streams.ErrOut, "Warning: %s: %s", t, warning) // the change is what matters
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
 )
 
 // statusOptions says which objects to show and how.
@@ -160,8 +161,8 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	case "":
 		return func(w io.Writer, reports []status.Report) error {
 			if o.named() && !o.watch && len(reports) == 1 {
-				if terminal, is := o.terminal(); is {
-					width, _ := terminalSize(terminal)
+				if screen, is := o.terminal(); is {
+					width, _ := terminal.Size(screen)
 					return o.printScreen(reports, width)
 				}
 				return printer.Report(w, reports[0], time.Now())
@@ -171,7 +172,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 	case "name":
 		return func(w io.Writer, reports []status.Report) error {
 			for _, r := range reports {
-				if err := say(w, "%s/%s", r.Metadata.Type, r.Metadata.Name); err != nil {
+				if err := escape.PrintLine(w, "%s/%s", r.Metadata.Type, r.Metadata.Name); err != nil {
 					return err
 				}
 			}
@@ -210,12 +211,12 @@ func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Repor
 }
 
 func (o *statusOptions) run(ctx context.Context, c *clients.Factory, write func(io.Writer, []status.Report) error) error {
-	terminal, isLive := o.terminal()
+	screen, isLive := o.terminal()
 	switch {
 	case o.wait:
 		return o.runWait(ctx, c)
 	case o.watch && isLive:
-		return o.runLive(ctx, c, terminal)
+		return o.runLive(ctx, c, screen)
 	case o.watch:
 		return o.runWatch(ctx, c, func(w io.Writer, reports []status.Report) error {
 			if reports = o.wanted(reports); len(reports) == 0 {
@@ -231,7 +232,7 @@ func (o *statusOptions) run(ctx context.Context, c *clients.Factory, write func(
 	reports, failed := o.reports(ctx, c, targets)
 	errs = append(errs, failed...)
 	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
-		return say(o.streams.ErrOut, "All %d objects are ready.", len(targets))
+		return escape.PrintLine(o.streams.ErrOut, "All %d objects are ready.", len(targets))
 	}
 	if len(reports) > 0 {
 		errs = append(errs, write(o.streams.Out, reports))
@@ -317,7 +318,7 @@ func (o *statusOptions) sayNone(c *clients.Factory) error {
 	if o.targets.allNamespaces {
 		where = ""
 	}
-	return say(o.streams.ErrOut, "No resources found%s.", where)
+	return escape.PrintLine(o.streams.ErrOut, "No resources found%s.", where)
 }
 
 // find reads the objects to show.

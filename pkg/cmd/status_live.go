@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
 )
 
 // terminal is the one to draw a screen on, if there is one and no output format
@@ -20,7 +22,7 @@ func (o *statusOptions) terminal() (*os.File, bool) {
 	if *o.print.OutputFormat != "" {
 		return nil, false
 	}
-	return liveTerminal(o.streams.Out)
+	return terminal.Of(o.streams.Out)
 }
 
 // printScreen prints all there is to show, once.
@@ -36,44 +38,44 @@ func (o *statusOptions) printScreen(reports []status.Report, width int) error {
 
 // runLive shows the objects on a terminal until Ctrl-C, or until those that were
 // named are gone. Of a selection, what comes to be selected is shown, too.
-func (o *statusOptions) runLive(ctx context.Context, c *clients.Factory, terminal *os.File) error {
+func (o *statusOptions) runLive(ctx context.Context, c *clients.Factory, screen *os.File) error {
 	if !o.named() || len(o.args) > 0 && o.targets.given() {
-		l := o.newLive(ctx, terminal)
-		defer l.end()
+		l := o.newLive(ctx, screen)
+		defer l.End()
 		return o.runWatch(ctx, c, func(_ io.Writer, reports []status.Report) error {
 			for _, r := range reports {
 				if r.Verdict == status.Deleted {
-					l.forget(r)
+					l.Forget(r)
 				} else {
-					l.show(r)
+					l.Show(r)
 				}
 			}
 			return nil
 		})
 	}
 	o.limits = waitFlags{}
-	return o.await(ctx, c, terminal, func() observe.Condition {
+	return o.await(ctx, c, screen, func() observe.Condition {
 		return observe.Condition{What: "and looked on", Tree: true, Met: observe.Present(func(context.Context, observe.Observation) (bool, error) { return false, nil })}
 	})
 }
 
 // newLive makes the screen that is asked for. It must be ended.
-func (o *statusOptions) newLive(ctx context.Context, terminal *os.File) *live {
-	return newLive(ctx, terminal, o.color.style(terminal), printer.Screen{AllPods: o.pods, NotReady: o.notReady})
+func (o *statusOptions) newLive(ctx context.Context, screen *os.File) *terminal.Screen {
+	return terminal.NewScreen(ctx, screen, o.color.style(screen), printer.Screen{AllPods: o.pods, NotReady: o.notReady})
 }
 
 // runWait shows the objects until they are ready, or one will not be.
 func (o *statusOptions) runWait(ctx context.Context, c *clients.Factory) error {
-	terminal, is := o.terminal()
+	screen, is := o.terminal()
 	if !is {
-		terminal = nil
+		screen = nil
 	}
-	return o.await(ctx, c, terminal, observe.Ready)
+	return o.await(ctx, c, screen, observe.Ready)
 }
 
 // await waits for a condition of each object, and shows them on a terminal or, if
 // that is nil, by a line for every change.
-func (o *statusOptions) await(ctx context.Context, c *clients.Factory, terminal *os.File, wanted func() observe.Condition) error {
+func (o *statusOptions) await(ctx context.Context, c *clients.Factory, screen *os.File, wanted func() observe.Condition) error {
 	targets, errs := o.find(ctx, c)
 	if len(targets)+len(errs) == 0 {
 		return o.sayNone(c)
@@ -81,18 +83,18 @@ func (o *statusOptions) await(ctx context.Context, c *clients.Factory, terminal 
 	var all []observe.WaitTarget
 	for _, t := range targets {
 		w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{wanted()}}
-		if terminal == nil && *o.print.OutputFormat == "" {
+		if screen == nil && *o.print.OutputFormat == "" {
 			w.Reached = func(s observe.Observation) error {
-				return say(o.streams.Out, "%s: %s: %s", s.Target, s.Report.Verdict, s.Report.Reason)
+				return escape.PrintLine(o.streams.Out, "%s: %s: %s", s.Target, s.Report.Verdict, s.Report.Reason)
 			}
 		}
 		all = append(all, w)
 	}
-	if terminal == nil {
+	if screen == nil {
 		return outcome.Join(append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...))
 	}
-	l := o.newLive(ctx, terminal)
-	defer l.end()
-	a := &observe.Waiter{Clients: c, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.show(s.Report) }}
+	l := o.newLive(ctx, screen)
+	defer l.End()
+	a := &observe.Waiter{Clients: c, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.Show(s.Report) }}
 	return outcome.Join(append(errs, a.Wait(ctx, all)...))
 }

@@ -129,7 +129,7 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, c *clients.F
 	if o.allNamespaces {
 		which = "the controller for all namespaces"
 	}
-	return say(o.streams.Out, "%s was not installed", which)
+	return escape.PrintLine(o.streams.Out, "%s was not installed", which)
 }
 
 // remove deletes an object and waits until it and what it owns are gone. gone is
@@ -168,7 +168,7 @@ func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.Resourc
 			return err
 		}
 	}
-	return say(o.streams.Out, said, crdName)
+	return escape.PrintLine(o.streams.Out, said, crdName)
 }
 
 // clear makes sure that no objects are left: it deletes them if that is meant,
@@ -216,7 +216,7 @@ func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.Namespa
 		if err := observe.WaitUntilGone(ctx, client.Namespace(obj.GetNamespace()), &obj, o.timeout); err != nil {
 			return err
 		}
-		if err := say(o.streams.Out, "%s %q deleted from %s namespace", kind, obj.GetName(), obj.GetNamespace()); err != nil {
+		if err := escape.PrintLine(o.streams.Out, "%s %q deleted from %s namespace", kind, obj.GetName(), obj.GetNamespace()); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
 )
 
 // awaitAll waits for several targets, and shows how far they have come: in a
@@ -29,9 +30,9 @@ func awaitAll(ctx context.Context, c *clients.Factory, streams genericiooptions.
 		a.Show = func(s observe.Observation) { broken = cmp.Or(broken, encoder.Encode(s.Report)) }
 		return append(a.Wait(ctx, all), broken)
 	}
-	shown := newProgress(streams.ErrOut, all[0].Conditions[len(all[0].Conditions)-1].Done)
-	defer shown.end()
-	a.Show = shown.show
+	shown := terminal.NewProgress(streams.ErrOut, all[0].Conditions[len(all[0].Conditions)-1].Done)
+	defer shown.End()
+	a.Show = shown.Show
 	return a.Wait(ctx, all)
 }
 

@@ -1,4 +1,4 @@
-package cmd
+package runner
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// hopeEvery is how often the objects that are not converged are judged.
-	hopeEvery = 2 * time.Second
-	// hopeFor is how many are judged at a time: each costs a few requests.
-	hopeFor = 20
+	// evaluateEvery is how often the objects that are not converged are judged.
+	evaluateEvery = 2 * time.Second
+	// evaluatedAtOnce is how many are judged at a time: each costs a few requests.
+	evaluatedAtOnce = 20
 	// lastLook bounds the look at what is missing when the time is over.
 	lastLook = 10 * time.Second
 )
@@ -26,10 +26,10 @@ const (
 // errGivenUp says that nothing is left to wait for but what has failed.
 var errGivenUp = errors.New("given up")
 
-// hopes are for the objects of a loop that are not converged. The verdict is
+// failureTracker are for the objects of a loop that are not converged. The verdict is
 // that of "status", and so is the patience with it.
-type hopes struct {
-	of       *runControllerOptions
+type failureTracker struct {
+	of       *Options
 	loop     *controller.Controller
 	patience map[objectName]*status.Patience
 }
@@ -37,10 +37,10 @@ type hopes struct {
 // objectName tells the objects of a loop apart.
 type objectName struct{ kind, namespace, name string }
 
-// lost waits until patience is over with every object that is not converged. It
+// allFailed waits until patience is over with every object that is not converged. It
 // says no when the context ends before.
-func (h *hopes) lost(ctx context.Context) bool {
-	ticker := time.NewTicker(hopeEvery)
+func (h *failureTracker) allFailed(ctx context.Context) bool {
+	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
 	over := map[objectName]bool{}
 	for {
@@ -57,9 +57,9 @@ func (h *hopes) lost(ctx context.Context) bool {
 				delete(over, name)
 				continue
 			}
-			if !over[name] && judged < hopeFor {
+			if !over[name] && judged < evaluatedAtOnce {
 				judged++
-				over[name] = h.over(ctx, s)
+				over[name] = h.hasFailed(ctx, s)
 			}
 			if !over[name] {
 				left++
@@ -71,15 +71,15 @@ func (h *hopes) lost(ctx context.Context) bool {
 	}
 }
 
-// over reports whether patience with an object is over.
-func (h *hopes) over(ctx context.Context, s controller.Standing) bool {
+// hasFailed reports whether patience with an object is over.
+func (h *failureTracker) hasFailed(ctx context.Context, s controller.Standing) bool {
 	name := objectName{s.Kind, s.Namespace, s.Name}
 	patience := h.patience[name]
 	if patience == nil {
-		patience = &status.Patience{For: h.of.limits.FailAfter, Endless: !h.of.limits.FailFast}
+		patience = &status.Patience{For: h.of.Limits.FailAfter, Endless: !h.of.Limits.FailFast}
 		h.patience[name] = patience
 	}
-	report, at, err := h.of.judge(ctx, s)
+	report, at, err := h.of.evaluate(ctx, s)
 	if err != nil {
 		return false
 	}
@@ -87,8 +87,8 @@ func (h *hopes) over(ctx context.Context, s controller.Standing) bool {
 	return over
 }
 
-// judge gives the verdict on an object as it is now.
-func (o *runControllerOptions) judge(ctx context.Context, s controller.Standing) (status.Report, time.Time, error) {
+// evaluate gives the verdict on an object as it is now.
+func (o *Options) evaluate(ctx context.Context, s controller.Standing) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
 	evidence, _, err := observe.Read(ctx, o.clients, t)
 	if err != nil {
@@ -97,13 +97,13 @@ func (o *runControllerOptions) judge(ctx context.Context, s controller.Standing)
 	return status.NewReport(evidence), evidence.Now, nil
 }
 
-// missing says of an object that is not converged why, when the time is up or
+// explainMissing says of an object that is not converged why, when the time is up or
 // when it was given up.
-func (o *runControllerOptions) missing(ctx context.Context, s controller.Standing, cause error) error {
+func (o *Options) explainMissing(ctx context.Context, s controller.Standing, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
 	seen := escape.Line(s.Why)
-	report, at, err := o.judge(ctx, s)
+	report, at, err := o.evaluate(ctx, s)
 	switch {
 	case err == nil && errors.Is(cause, errGivenUp):
 		return fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at))

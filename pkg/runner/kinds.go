@@ -1,4 +1,4 @@
-package cmd
+package runner
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -17,12 +16,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// loopKinds say which kinds a loop reconciles.
-type loopKinds struct {
-	words []string
-	files []string
-	// declared asks for all that CRDs declare.
-	declared bool
+// Kinds say which kinds a loop reconciles.
+type Kinds struct {
+	Words []string
+	Files []string
+	// Declared asks for all that CRDs declare.
+	Declared bool
 
 	// known are those that it reconciles from the start, named are the CRDs whose
 	// declarations are taken up.
@@ -30,23 +29,17 @@ type loopKinds struct {
 	named []string
 }
 
-func (k *loopKinds) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&k.words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,appservice'. All that this program ships by default. A kind that its CRD declares is named with its group, such as 'widgets.example.com'.")
-	cmd.Flags().BoolVar(&k.declared, "declared-kinds", false, "Reconcile also every kind that a CRD in the cluster declares, now or later. Who may write CRDs then says what is made with the rights of this loop.")
-	cmd.Flags().StringSliceVar(&k.files, "kind-file", nil, "A file with CRDs, whose declarations are taken from there and not from the cluster. '-' reads standard input.")
-}
-
-// check reads what the flags name. in is standard input.
-func (k *loopKinds) check(cmd *cobra.Command, in io.Reader) error {
-	if k.declared && len(k.words) > 0 {
-		return usageErrorf(cmd, "--kinds and --declared-kinds cannot be used together: --kinds names all that is to be reconciled")
+// Complete reads what the flags name. in is standard input.
+func (k *Kinds) Complete(in io.Reader) error {
+	if k.Declared && len(k.Words) > 0 {
+		return fmt.Errorf("--kinds and --declared-kinds cannot be used together: --kinds names all that is to be reconciled")
 	}
 	shipped := kinds.Shipped()
 	known := slices.Clone(shipped)
-	for _, file := range k.files {
-		declared, err := kindsOfFile(file, in)
+	for _, file := range k.Files {
+		declared, err := KindsOfFile(file, in)
 		if err != nil {
-			return usageErrorf(cmd, "--kind-file %s: %w", file, err)
+			return fmt.Errorf("--kind-file %s: %w", file, err)
 		}
 		for _, kind := range declared {
 			// What a file says of a shipped kind is said on purpose.
@@ -55,14 +48,14 @@ func (k *loopKinds) check(cmd *cobra.Command, in io.Reader) error {
 		}
 	}
 	var err error
-	if k.known, k.named, err = kindsToReconcile(known, k.words); err != nil {
-		return usageErrorf(cmd, "--kinds: %v", err)
+	if k.known, k.named, err = kindsToReconcile(known, k.Words); err != nil {
+		return fmt.Errorf("--kinds: %w", err)
 	}
 	return nil
 }
 
-// kindsOfFile reads the kinds that the CRDs in a file declare.
-func kindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
+// KindsOfFile reads the kinds that the CRDs in a file declare.
+func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -129,14 +122,14 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 }
 
 // declarations say of which CRDs a loop takes up what they declare.
-func (k *loopKinds) declarations() controller.Declarations {
-	return controller.Declarations{All: k.declared, Named: k.named}
+func (k *Kinds) declarations() controller.Declarations {
+	return controller.Declarations{All: k.Declared, Named: k.named}
 }
 
 // scope puts into the scope of a loop which kinds it reconciles.
-func (k *loopKinds) scope(scope *status.Scope) {
-	scope.Declared = k.declared
-	if len(k.words)+len(k.files) == 0 || k.declared {
+func (k *Kinds) scope(scope *status.Scope) {
+	scope.Declared = k.Declared
+	if len(k.Words)+len(k.Files) == 0 || k.Declared {
 		return
 	}
 	for _, kind := range k.known {
@@ -146,14 +139,14 @@ func (k *loopKinds) scope(scope *status.Scope) {
 }
 
 // String lists the kinds for a person.
-func (k *loopKinds) String() string {
+func (k *Kinds) String() string {
 	var names []string
 	for _, kind := range k.known {
 		names = append(names, kind.Kind+"s")
 	}
 	names = append(names, k.named...)
 	text := strings.Join(names, ", ")
-	if k.declared {
+	if k.Declared {
 		text += " and what CRDs declare"
 	}
 	return text

@@ -1,4 +1,4 @@
-package cmd
+package runner
 
 import (
 	"context"
@@ -8,30 +8,22 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.once, "once", false, "Reconcile until every object has what it asks for, and exit.")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "Print what would be done for every object, and change nothing.")
-	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
-	o.limits.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", `With --dry-run: the output format. One of: (json). Empty means text.`)
-}
+// Ends reports whether the loop is to end by itself.
+func (o *Options) Ends() bool { return o.Once || o.DryRun }
 
-// ends reports whether the loop is to end by itself.
-func (o *runControllerOptions) ends() bool { return o.once || o.dryRun }
-
-// settle runs a loop until every object has what it asks for, or those that
+// runUntilConverged runs a loop until every object has what it asks for, or those that
 // have not are given up. It returns an error for each of these.
-func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Controller, namespace string) error {
+func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Controller, namespace string) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ended := make(chan error, 1)
@@ -39,10 +31,10 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 		ended <- loop.Run(running)
 		stop(nil)
 	}()
-	hopeless := hopes{of: o, loop: loop, patience: map[objectName]*status.Patience{}}
-	if o.once {
+	hopeless := failureTracker{of: o, loop: loop, patience: map[objectName]*status.Patience{}}
+	if o.Once {
 		go func() {
-			if hopeless.lost(running) {
+			if hopeless.allFailed(running) {
 				stop(errGivenUp)
 			}
 		}()
@@ -58,22 +50,22 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 	default:
 		return err
 	}
-	if o.dryRun {
+	if o.DryRun {
 		o.plans.add(all)
 		return err
 	}
 	var errs []error
 	for _, s := range all {
 		if !s.Converged && err != nil {
-			errs = append(errs, o.missing(ctx, s, err))
+			errs = append(errs, o.explainMissing(ctx, s, err))
 		}
 	}
-	for _, kind := range o.kinds.known {
+	for _, kind := range o.Kinds.known {
 		if err := leftOut[kind.CRD()]; err != nil && o.anyOf(ctx, kind, namespace) {
 			errs = append(errs, fmt.Errorf("%s are not reconciled: %w", kind.CRD(), err))
 		}
 	}
-	for _, crd := range o.kinds.named {
+	for _, crd := range o.Kinds.named {
 		if err := leftOut[crd]; err != nil {
 			errs = append(errs, fmt.Errorf("%s is not reconciled: %w", crd, err))
 		}
@@ -82,14 +74,14 @@ func (o *runControllerOptions) settle(ctx context.Context, loop *controller.Cont
 		return outcome.Join(errs)
 	}
 	if err == nil || errors.Is(err, errGivenUp) {
-		o.log.say("converged: %s", objectCount(len(all)))
+		o.Log.Say("converged: %s", objectCount(len(all)))
 		return nil
 	}
 	return err
 }
 
 // anyOf reports whether there are objects of a kind.
-func (o *runControllerOptions) anyOf(ctx context.Context, kind kinds.Kind, namespace string) bool {
+func (o *Options) anyOf(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	client, err := o.clients.Dynamic()
 	if err != nil {
 		return false
@@ -106,21 +98,21 @@ func objectCount(n int) string {
 }
 
 // nameOf is an object's type and name, with the namespace where there are several.
-func (o *runControllerOptions) nameOf(s controller.Standing) string {
+func (o *Options) nameOf(s controller.Standing) string {
 	kind := s.Of.String()
-	if o.several || o.allNamespaces {
+	if o.several || o.AllNamespaces {
 		return kind + "/" + s.Name + " in namespace " + s.Namespace
 	}
 	return kind + "/" + s.Name
 }
 
-// plans are those of a dry run, of all namespaces.
-type plans struct {
+// dryRuns are those of a dry run, of all namespaces.
+type dryRuns struct {
 	mu  sync.Mutex
 	all []controller.Standing
 }
 
-func (p *plans) add(some []controller.Standing) {
+func (p *dryRuns) add(some []controller.Standing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, some...)
@@ -143,7 +135,7 @@ type planItem struct {
 }
 
 // printPlans tells what a dry run found.
-func (o *runControllerOptions) printPlans() error {
+func (o *Options) printPlans() error {
 	report := planReport{TypeMeta: metav1.TypeMeta{APIVersion: status.ReportVersion, Kind: "PlanReport"}, Items: []planItem{}}
 	for _, s := range o.plans.all {
 		item := planItem{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Plan: s.Planned}
@@ -151,23 +143,23 @@ func (o *runControllerOptions) printPlans() error {
 			item.Error = s.Why
 		}
 		report.Items = append(report.Items, item)
-		if o.output == "" {
+		if o.Output == "" {
 			what := item.Error
 			if s.Planned != nil {
 				what = s.Planned.String()
 			}
-			if err := say(o.streams.Out, "%s (dry run): %s", o.nameOf(s), what); err != nil {
+			if err := escape.PrintLine(o.Streams.Out, "%s (dry run): %s", o.nameOf(s), what); err != nil {
 				return err
 			}
 		}
 	}
 	switch {
-	case o.output != "":
-		encoder := json.NewEncoder(o.streams.Out)
+	case o.Output != "":
+		encoder := json.NewEncoder(o.Streams.Out)
 		encoder.SetIndent("", "    ")
 		return encoder.Encode(report)
 	case len(o.plans.all) == 0:
-		return say(o.streams.ErrOut, "No resources found")
+		return escape.PrintLine(o.Streams.ErrOut, "No resources found")
 	}
 	return nil
 }

@@ -1,4 +1,6 @@
-package cmd
+// Package terminal draws on a terminal: a screen that follows changes, and the
+// progress of a wait.
+package terminal
 
 import (
 	"context"
@@ -20,12 +22,12 @@ import (
 // nobody reads faster.
 const framePause = 250 * time.Millisecond
 
-// live shows a screen on a terminal, from the first object that there is to show,
+// Screen shows a screen on a terminal, from the first object that there is to show,
 // and draws it over again when something has changed, at least once a second. It
 // uses the terminal's second screen and lets it echo nothing, so that a resize or
 // a key that is pressed does not leave traces; the first screen stays as it was,
 // and in the end the last frame is written below.
-type live struct {
+type Screen struct {
 	terminal *os.File
 	style    printer.Style
 
@@ -48,31 +50,31 @@ type frameKey struct {
 	second        int64
 }
 
-// liveTerminal is the terminal that out is, if a screen can be drawn on it.
-func liveTerminal(out io.Writer) (*os.File, bool) {
+// Of is the terminal that out is, if a screen can be drawn on it.
+func Of(out io.Writer) (*os.File, bool) {
 	file, _ := out.(*os.File)
-	return file, isTerminal(out) && os.Getenv("TERM") != "dumb"
+	return file, Is(out) && os.Getenv("TERM") != "dumb"
 }
 
-// newLive makes a screen for a terminal. It must be ended. When the context ends
+// NewScreen makes a screen for a terminal. It must be ended. When the context ends
 // it ends at once, whatever is under way still: with a second Ctrl-C nothing waits
 // for that.
-func newLive(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *live {
+func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
 	screen.Begun = time.Now()
-	l := &live{terminal: terminal, style: style, screen: screen}
-	context.AfterFunc(ctx, l.end)
+	l := &Screen{terminal: terminal, style: style, screen: screen}
+	context.AfterFunc(ctx, l.End)
 	return l
 }
 
 // touch says that the screen is to be drawn again.
-func (l *live) touch() {
+func (l *Screen) touch() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fresh = true
 }
 
 // begin takes the terminal and starts to draw.
-func (l *live) begin() {
+func (l *Screen) begin() {
 	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
 	suspended, unaware := suspensions()
 	l.enter()
@@ -98,20 +100,20 @@ func (l *live) begin() {
 }
 
 // enter turns to the second screen.
-func (l *live) enter() {
+func (l *Screen) enter() {
 	l.loud = hush(l.terminal)
 	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
 }
 
 // leave gives the terminal back as it was.
-func (l *live) leave() {
+func (l *Screen) leave() {
 	l.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
 	l.loud()
 }
 
-// show takes in an object as it is now. One that is gone is shown only if it was
+// Show takes in an object as it is now. One that is gone is shown only if it was
 // there.
-func (l *live) show(r status.Report) {
+func (l *Screen) Show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.IndexFunc(l.screen.Reports, func(o status.Report) bool { return sameObject(o, r) })
@@ -132,8 +134,8 @@ func (l *live) show(r status.Report) {
 	}
 }
 
-// forget takes an object off the screen.
-func (l *live) forget(r status.Report) {
+// Forget takes an object off the screen.
+func (l *Screen) Forget(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fresh = true
@@ -146,11 +148,11 @@ func sameObject(a, b status.Report) bool {
 
 // draw puts the screen on the terminal, if anything about it has changed. It
 // overwrites what is there and clears nothing that it does not write.
-func (l *live) draw(now time.Time) {
+func (l *Screen) draw(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := frameKey{second: now.Unix()}
-	key.width, key.height = terminalSize(l.terminal)
+	key.width, key.height = Size(l.terminal)
 	if key == l.drawn && !l.fresh {
 		return
 	}
@@ -174,8 +176,8 @@ func (l *live) draw(now time.Time) {
 	l.write(b.String())
 }
 
-// end gives the terminal back as it was, and leaves the last frame on it.
-func (l *live) end() {
+// End gives the terminal back as it was, and leaves the last frame on it.
+func (l *Screen) End() {
 	l.ending.Do(func() {
 		l.mu.Lock()
 		l.over = true
@@ -189,7 +191,7 @@ func (l *live) end() {
 		l.leave()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		width, _ := terminalSize(l.terminal)
+		width, _ := Size(l.terminal)
 		for _, text := range l.screen.Frame(width, 0, l.style, time.Now()) {
 			l.write(text + "\r\n")
 		}
@@ -197,14 +199,20 @@ func (l *live) end() {
 }
 
 // write shows what it can: whoever took the terminal away does not look.
-func (l *live) write(text string) { _, _ = io.WriteString(l.terminal, text) }
+func (l *Screen) write(text string) { _, _ = io.WriteString(l.terminal, text) }
 
-// terminalSize is the number of columns and rows of a terminal, or what is usual
+// Size is the number of columns and rows of a terminal, or what is usual
 // where it does not tell.
-func terminalSize(terminal *os.File) (width, height int) {
+func Size(terminal *os.File) (width, height int) {
 	size, err := term.GetWinsize(terminal.Fd())
 	if err != nil || size.Width == 0 || size.Height == 0 {
 		return 80, 24
 	}
 	return int(size.Width), int(size.Height)
+}
+
+// Is reports whether somebody may be looking.
+func Is(out io.Writer) bool {
+	file, is := out.(*os.File)
+	return is && term.IsTerminal(file.Fd())
 }

@@ -1,4 +1,4 @@
-package cmd
+package runner
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 // alone until it is tried again.
 const refusedAgain = 30 * time.Second
 
-// inEach runs in each of some namespaces at the same time. A loop that is to go
+// runInEach runs in each of some namespaces at the same time. A loop that is to go
 // on leaves out the namespaces in which it may not work, and tries them again,
 // as long as there is one in which it may; any other error of the first try ends
 // all. One that ends by itself does what it can, and returns the errors of all.
-func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
+func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(context.Context, string) error) error {
 	if len(namespaces) == 1 {
 		return run(ctx, namespaces[0])
 	}
@@ -32,8 +32,8 @@ func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, 
 			said := ""
 			for first := true; ; first = false {
 				err := run(ctx, namespace)
-				if o.ends() || ctx.Err() != nil || !triedAgain(err, first) {
-					if all.add(err); err != nil && !o.ends() {
+				if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) {
+					if all.add(err); err != nil && !o.Ends() {
 						end()
 					}
 					return
@@ -44,7 +44,7 @@ func (o *runControllerOptions) inEach(ctx context.Context, namespaces []string, 
 				}
 				if said != err.Error() {
 					said = err.Error()
-					o.sayOf(namespace)("%v; going on without it, and trying again every %s", err, refusedAgain)
+					o.logFor(namespace)("%v; going on without it, and trying again every %s", err, refusedAgain)
 				}
 				o.health.waits(namespace, "left out: "+err.Error())
 				select {

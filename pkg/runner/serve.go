@@ -1,4 +1,4 @@
-package cmd
+package runner
 
 import (
 	"context"
@@ -13,49 +13,23 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 )
 
-// serveOptions say where metrics and health can be asked for.
-type serveOptions struct {
-	metrics, health   string
-	secure            bool
-	certFile, keyFile string
+// Serving say where metrics and health can be asked for.
+type Serving struct {
+	Metrics, Health   string
+	Secure            bool
+	CertFile, KeyFile string
 }
 
-func (o *serveOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.metrics, "metrics-bind-address", "", `Where to serve /metrics, such as ":8080"; empty or "0" means nowhere. Without a host only this machine can reach it (loopback); "0.0.0.0:8080" is for all.`)
-	cmd.Flags().StringVar(&o.health, "health-probe-bind-address", "", `Where to serve /healthz and /readyz, such as ":8081"; likewise.`)
-	cmd.Flags().BoolVar(&o.secure, "metrics-secure", false, "Serve metrics by TLS, to those alone whose token the API server knows (TokenReview) and who may get the path /metrics (SubjectAccessReview).")
-	cmd.Flags().StringVar(&o.certFile, "metrics-cert-file", "", "With --metrics-secure: the certificate to serve with, read again when it changes. Empty means one that is made at the start.")
-	cmd.Flags().StringVar(&o.keyFile, "metrics-key-file", "", "With --metrics-secure: the private key of --metrics-cert-file.")
-}
-
-func (o *serveOptions) check(cmd *cobra.Command) error {
-	for _, address := range []string{o.metrics, o.health} {
-		if _, _, err := net.SplitHostPort(address); served(address) && err != nil {
-			return usageErrorf(cmd, "%q is no address to serve on: %w", address, err)
-		}
-	}
-	switch {
-	case o.secure && !served(o.metrics):
-		return usageErrorf(cmd, "--metrics-secure needs --metrics-bind-address")
-	case (o.certFile != "" || o.keyFile != "") && !o.secure:
-		return usageErrorf(cmd, "--metrics-cert-file and --metrics-key-file need --metrics-secure")
-	case (o.certFile == "") != (o.keyFile == ""):
-		return usageErrorf(cmd, "--metrics-cert-file and --metrics-key-file need each other")
-	}
-	return nil
-}
-
-func served(address string) bool { return address != "" && address != "0" }
+func Served(address string) bool { return address != "" && address != "0" }
 
 // serve starts what was asked for; stop ends it.
-func (o *serveOptions) serve(ctx context.Context, config *rest.Config, metrics *controller.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
+func (o *Serving) serve(ctx context.Context, config *rest.Config, metrics *controller.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {
 		for _, s := range servers {
@@ -63,7 +37,7 @@ func (o *serveOptions) serve(ctx context.Context, config *rest.Config, metrics *
 		}
 	}
 	start := func(address, what string, handler http.Handler, security *tls.Config) error {
-		if !served(address) {
+		if !Served(address) {
 			return nil
 		}
 		listener, err := listen(ctx, address)
@@ -89,18 +63,18 @@ func (o *serveOptions) serve(ctx context.Context, config *rest.Config, metrics *
 	pages.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	var metricsHandler http.Handler = pages
 	var security *tls.Config
-	if o.secure {
-		if metricsHandler, err = reviewed(config, pages); err != nil {
+	if o.Secure {
+		if metricsHandler, err = authorized(config, pages); err != nil {
 			return stop, err
 		}
 		if security, err = o.certificate(); err != nil {
 			return stop, err
 		}
 	}
-	if err := start(o.metrics, "metrics", metricsHandler, security); err != nil {
+	if err := start(o.Metrics, "metrics", metricsHandler, security); err != nil {
 		return stop, err
 	}
-	return stop, start(o.health, "health", h.pages(), nil)
+	return stop, start(o.Health, "health", h.pages(), nil)
 }
 
 // listen listens on loopback, unless the address has a host.
@@ -112,13 +86,13 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // certificate is what the metrics are served with.
-func (o *serveOptions) certificate() (*tls.Config, error) {
+func (o *Serving) certificate() (*tls.Config, error) {
 	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
 		return &pair, err
 	}
-	if o.certFile == "" {
-		host, _, err := net.SplitHostPort(o.metrics)
+	if o.CertFile == "" {
+		host, _, err := net.SplitHostPort(o.Metrics)
 		if err != nil {
 			return nil, err
 		}

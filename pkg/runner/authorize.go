@@ -1,4 +1,4 @@
-package cmd
+package runner
 
 import (
 	"context"
@@ -34,10 +34,10 @@ type answer struct {
 	allowed bool
 }
 
-// reviewed lets those pass whom the API server knows by their token and who may
+// authorized lets those pass whom the API server knows by their token and who may
 // get the path, as the metrics of Kubernetes' own components do. It asks once for
 // many requests.
-func reviewed(config *rest.Config, next http.Handler) (http.Handler, error) {
+func authorized(config *rest.Config, next http.Handler) (http.Handler, error) {
 	tokens, err := authenticationv1client.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)

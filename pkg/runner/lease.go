@@ -1,11 +1,10 @@
-package cmd
+package runner
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
-	"github.com/spf13/cobra"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
@@ -16,30 +15,24 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// leaseOptions say how a loop gets along with others of its scope.
-type leaseOptions struct {
-	elect  bool
-	ifHeld string
-}
-
-func (o *leaseOptions) addFlags(cmd *cobra.Command) {
-	o.ifHeld = "wait"
-	cmd.Flags().BoolVar(&o.elect, "leader-elect", true, "If true, work only while no other loop of the same scope does, by a lease. Without, two loops do no harm, but do the same work; it is for debugging.")
-	cmd.Flags().Var(choice[string]{&o.ifHeld, `"wait" or "exit"`}, "if-held", `What to do while another loop has the lease. Must be "wait" or "exit".`)
+// Lease say how a loop gets along with others of its scope.
+type Lease struct {
+	Elect  bool
+	IfHeld string
 }
 
 // hold waits for the lease and works while it is held, with a config whose
 // clients write only then. The work is told whether it resumes.
-func (o *leaseOptions) hold(ctx context.Context, config *rest.Config, self status.Loop, metrics *controller.Metrics, say func(string, ...any),
+func (o *Lease) hold(ctx context.Context, config *rest.Config, self status.Loop, metrics *controller.Metrics, say func(string, ...any),
 	work func(ctx context.Context, config *rest.Config, resumed bool) error) error {
-	if !o.elect {
+	if !o.Elect {
 		return work(ctx, config, false)
 	}
 	client, err := coordinationv1client.NewForConfig(clients.WithProtobuf(config))
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	lease := &controller.Lease{Client: client, Self: self, ExitIfHeld: o.ifHeld == "exit", Say: say, Metrics: metrics}
+	lease := &controller.Lease{Client: client, Self: self, ExitIfHeld: o.IfHeld == "exit", Say: say, Metrics: metrics}
 	fenced := rest.CopyConfig(config)
 	fenced.Wrap(lease.Fence)
 	err = lease.Hold(ctx, func(ctx context.Context, resumed bool) error { return work(ctx, fenced, resumed) })

@@ -1,14 +1,12 @@
-package cmd
+package runner
 
 import (
 	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
-	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
@@ -19,10 +17,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// loopLog takes what a loop says: as lines for a person, or as records for a
+// Log takes what a loop says: as lines for a person, or as records for a
 // program that collects them.
-type loopLog struct {
-	format string // human, text or json
+type Log struct {
+	Format string // human, text or json
 	// qualified makes lines for a person name the namespace.
 	qualified bool
 
@@ -31,24 +29,15 @@ type loopLog struct {
 	records *slog.Logger // nil: lines
 }
 
-func (l *loopLog) addFlag(cmd *cobra.Command) {
-	l.format = "human"
-	cmd.Flags().Var(choice[string]{&l.format, `"human", "text" or "json"`}, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`)
-}
-
-// open begins the log. Lines go to one of the streams, and what client-go logs to
+// Open begins the log. Lines go to one of the streams, and what client-go logs to
 // standard error; records take that in. Nothing waits for a stream to be read.
 // errOut is standard error for whoever else writes to it; close ends the log.
-func (l *loopLog) open(cmd *cobra.Command, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer, err error) {
-	verbosity, err := strconv.Atoi(cmd.Flags().Lookup("v").Value.String())
-	if err != nil {
-		return nil, err
-	}
+func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
 	toErr := l.output(streams.ErrOut, verbosity)
-	if l.format != "human" {
+	if l.Format != "human" {
 		l.records = slog.New(l.handler(toErr, verbosity))
 		klog.SetSlogLogger(l.records)
-		return toErr, nil
+		return toErr
 	}
 	if l.lines = toErr; !linesToErr {
 		l.lines = l.output(streams.Out, verbosity)
@@ -59,14 +48,14 @@ func (l *loopLog) open(cmd *cobra.Command, streams genericiooptions.IOStreams, l
 		options = append(options, klog.WriteKlogBuffer(sink.WriteKlogBuffer))
 	}
 	klog.SetLoggerWithOptions(logger, options...)
-	return toErr, nil
+	return toErr
 }
 
 // output makes an output to a stream, which is closed with the log.
-func (l *loopLog) output(to io.Writer, verbosity int) *output {
+func (l *Log) output(to io.Writer, verbosity int) *output {
 	o := newOutput(to, func(lines int) []byte {
 		text := fmt.Sprintf("%d lines were dropped because the output was blocked", lines)
-		if l.format == "human" {
+		if l.Format == "human" {
 			return []byte(text + "\n")
 		}
 		var b bytes.Buffer
@@ -77,15 +66,15 @@ func (l *loopLog) output(to io.Writer, verbosity int) *output {
 	return o
 }
 
-// close writes what was said last.
-func (l *loopLog) close() {
+// Close writes what was said last.
+func (l *Log) Close() {
 	for _, o := range l.outputs {
 		o.close()
 	}
 }
 
 // dropped counts the lines that nobody could be told.
-func (l *loopLog) dropped() float64 {
+func (l *Log) dropped() float64 {
 	n := 0
 	for _, o := range l.outputs {
 		n += o.linesDropped()
@@ -95,7 +84,7 @@ func (l *loopLog) dropped() float64 {
 
 // handler writes records. What -v adds is of the level DEBUG, however far down it
 // is, as programs that read logs know no DEBUG+2.
-func (l *loopLog) handler(records io.Writer, verbosity int) slog.Handler {
+func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	options := &slog.HandlerOptions{
 		Level: slog.Level(-verbosity), // as go-logr maps them
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -114,26 +103,26 @@ func (l *loopLog) handler(records io.Writer, verbosity int) slog.Handler {
 					harmless[i] = escape.Text(v[i])
 				}
 				a.Value = slog.AnyValue(harmless)
-				if l.format == "text" { // or one could not tell where the next begins
+				if l.Format == "text" { // or one could not tell where the next begins
 					a.Value = slog.StringValue(strings.Join(harmless, "; "))
 				}
 			}
 			return a
 		},
 	}
-	if l.format == "json" {
+	if l.Format == "json" {
 		return slog.NewJSONHandler(records, options)
 	}
 	return slog.NewTextHandler(records, options)
 }
 
-// say says something of the program itself.
-func (l *loopLog) say(format string, args ...any) {
+// Say says something of the program itself.
+func (l *Log) Say(format string, args ...any) {
 	l.line(controller.Line{Text: fmt.Sprintf(format, args...)})
 }
 
 // line says what a loop says.
-func (l *loopLog) line(line controller.Line) {
+func (l *Log) line(line controller.Line) {
 	if l.records != nil {
 		var about []any
 		for _, field := range []struct{ name, value string }{{"kind", line.Kind}, {"namespace", line.Namespace}, {"name", line.Name}} {
@@ -156,7 +145,7 @@ func (l *loopLog) line(line controller.Line) {
 	case line.Namespace != metav1.NamespaceAll && l.qualified:
 		text = "namespace " + line.Namespace + ": " + text
 	}
-	_ = say(l.lines, "%s", text) // an output never fails
+	_ = escape.PrintLine(l.lines, "%s", text) // an output never fails
 }
 
 // nameInLine is the object of a line as it can be typed: a bare name is an

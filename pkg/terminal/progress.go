@@ -1,4 +1,4 @@
-package cmd
+package terminal
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
 
-// progress shows on a stream how far a wait has come: on a terminal a bar that
+// Progress shows on a stream how far a wait has come: on a terminal a bar that
 // is drawn over, elsewhere a line when something has changed, at most one a
 // second.
-type progress struct {
+type Progress struct {
 	w io.Writer
 	// terminal is what w is, if a bar can be drawn on it.
 	terminal *os.File
@@ -27,21 +27,21 @@ type progress struct {
 	over  bool
 }
 
-func newProgress(w io.Writer, goal string) *progress {
-	p := &progress{w: w, state: printer.Progress{Goal: goal}}
-	if terminal, is := liveTerminal(w); is {
+func NewProgress(w io.Writer, goal string) *Progress {
+	p := &Progress{w: w, state: printer.Progress{Goal: goal}}
+	if terminal, is := Of(w); is {
 		p.terminal = terminal
 	}
 	return p
 }
 
-// show takes in an object as it was seen.
-func (p *progress) show(s observe.Observation) {
+// Show takes in an object as it was seen.
+func (p *Progress) Show(s observe.Observation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state.See(s.Report, s.Met, s.At)
 	if p.terminal != nil {
-		width, _ := terminalSize(p.terminal)
+		width, _ := Size(p.terminal)
 		fmt.Fprint(p.w, "\r"+ansi.EraseLineRight+p.state.Bar(s.At, width)) //nolint:errcheck // it is no less done if it is not shown
 		return
 	}
@@ -49,7 +49,7 @@ func (p *progress) show(s observe.Observation) {
 }
 
 // tell prints the line that is due, or sees to it that it is printed when it is.
-func (p *progress) tell() {
+func (p *Progress) tell() {
 	line, again := p.state.Line(time.Now())
 	if line != "" {
 		fmt.Fprintln(p.w, line) //nolint:errcheck // likewise
@@ -67,9 +67,9 @@ func (p *progress) tell() {
 	})
 }
 
-// end says that nothing more comes. The bar goes: what came of it is said by
+// End says that nothing more comes. The bar goes: what came of it is said by
 // others.
-func (p *progress) end() {
+func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = true

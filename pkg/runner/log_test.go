@@ -1,4 +1,4 @@
-package cmd
+package runner
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestRecords(t *testing.T) {
 			`{"level":"INFO","msg":"0 → 3 pods: creating 3","kind":"imoocpods.batch","namespace":"team","name":"foo","reconcile":3}` + "\n",
 	} {
 		var b bytes.Buffer
-		l := &loopLog{format: format}
+		l := &Log{Format: format}
 		handler := l.handler(&b, 2)
 		for _, level := range []slog.Level{-2, -3} { // -v=3 was not asked for
 			if handler.Enabled(t.Context(), level) {

@@ -1,0 +1,25 @@
+// Package escapetest has hostile text for tests, and tells whether it was escaped.
+package escapetest
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Hostile would clear the screen, forge a line in each way and turn the text
+// around.
+const Hostile = "a\x1b[2J\rFORGED\nFORGED\u2028FORGED\u0085\u202e\u200b\x7f\xff"
+
+// MustBeHarmless fails the test where a text has more than what is seen, or a
+// line that somebody else began.
+func MustBeHarmless(t testing.TB, what, text string) {
+	t.Helper()
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' }) {
+		t.Errorf("%s is raw: %q", what, text)
+	}
+	if strings.Contains(text, "\nFORGED") || !strings.Contains(text, `\x1b`) && !strings.Contains(text, `\\x1b`) {
+		t.Errorf("%s is not what was written: %q", what, text)
+	}
+}

@@ -1,0 +1,231 @@
+// Package runner runs the controller in the foreground: which namespaces and kinds it
+// reconciles, its leases, its log, what it serves, and how it ends by itself.
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// DefaultWorkers is how many objects are reconciled at the same time: enough
+// that one which waits for a slow answer does not hold up the others.
+const DefaultWorkers = 8
+
+// Options says what the loop works on.
+type Options struct {
+	Streams       genericiooptions.IOStreams
+	Log           Log
+	Version       string
+	AllNamespaces bool
+	Kinds         Kinds
+	Selector      string
+	Workers       int
+	Resync        time.Duration
+	Lease         Lease
+	Serve         Serving
+	RateLimit     RateLimit
+	Once, DryRun  bool
+	Limits        observe.Limits // of one that ends
+	clients       *clients.Factory
+	Output        string // of a dry run
+
+	Matches labels.Selector // that selector means
+	several bool            // namespaces
+	plans   dryRuns
+	metrics *controller.Metrics
+	health  health
+}
+
+func (o *Options) Run(ctx context.Context, c *clients.Factory, warnings io.Writer) error {
+	namespaces, err := o.namespaces(c)
+	if err != nil {
+		return err
+	}
+	config, err := c.Config()
+	if err != nil {
+		return err
+	}
+	c.WaitForServer()
+	config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
+	o.clients, o.several = c, len(namespaces) > 1
+	o.Log.qualified = o.several || o.AllNamespaces
+	if err := o.logStart(c, config.Host, namespaces); err != nil {
+		return err
+	}
+	o.metrics = controller.NewMetrics(o.Version)
+	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records that were dropped because nobody read them.",
+	}, o.Log.dropped))
+	stop, err := o.Serve.serve(ctx, config, o.metrics, &o.health, o.Log.Say)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	config.Wrap(o.metrics.Count)
+	whole := ctx
+	if o.Limits.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Limits.Timeout, outcome.ErrTimeout)
+		defer cancel()
+	}
+	err = o.runInEach(ctx, namespaces, func(ctx context.Context, namespace string) error {
+		return o.runIn(ctx, config, namespace)
+	})
+	switch {
+	case whole.Err() != nil && !o.Ends():
+		return nil // Ctrl-C is how it is meant to end
+	case err == nil && ctx.Err() != nil:
+		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
+	}
+	if err == nil && o.DryRun {
+		return o.printPlans()
+	}
+	return err
+}
+
+// namespaces lists where to reconcile: the empty one stands for all.
+func (o *Options) namespaces(c *clients.Factory) ([]string, error) {
+	named, _, err := c.Namespace()
+	if err != nil || o.AllNamespaces {
+		return []string{metav1.NamespaceAll}, err
+	}
+	list := strings.Split(named, ",")
+	for _, name := range list {
+		// Above all no empty one, which would mean all.
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("invalid namespace %q: %s", name, problems[0])
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// runIn reconciles in a namespace, or in all.
+func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace string) error {
+	core, err := clients.CoreFor(config)
+	if err != nil {
+		return err
+	}
+	if err := checkNamespace(ctx, core, namespace); err != nil {
+		return err
+	}
+	if o.DryRun {
+		return o.runLoop(ctx, readOnly(config), namespace, false)
+	}
+	o.health.waits(namespace, "waiting for the lease")
+	self := controller.ThisProcess(o.Version, o.scope(namespace))
+	return o.Lease.hold(ctx, config, self, o.metrics, o.logFor(namespace), func(ctx context.Context, config *rest.Config, resumed bool) error {
+		return o.runLoop(ctx, config, namespace, resumed)
+	})
+}
+
+// runLoop runs a loop until the context ends, or until there is nothing to do. One
+// that resumes waits for what is missing.
+func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
+	config = o.RateLimit.apply(config)
+	dynamic, err := clients.DynamicFor(config)
+	if err != nil {
+		return err
+	}
+	core, err := clients.CoreFor(config)
+	if err != nil {
+		return err
+	}
+	loop, err := controller.New(controller.Options{
+		Dynamic:   dynamic,
+		Core:      core,
+		Kinds:     o.Kinds.known,
+		Declared:  o.Kinds.declarations(),
+		Selector:  o.Matches,
+		Namespace: namespace,
+		Workers:   o.Workers,
+		DryRun:    o.DryRun,
+		Resumed:   resumed,
+		Metrics:   o.metrics,
+		Resync:    o.Resync,
+		Say:       o.Log.line,
+	})
+	if err != nil {
+		return err
+	}
+	o.health.works(namespace, loop)
+	defer o.health.waits(namespace, "waiting for the lease")
+	if o.Ends() {
+		return o.runUntilConverged(ctx, loop, namespace)
+	}
+	return loop.Run(ctx)
+}
+
+// scope is what a loop in a namespace reconciles.
+func (o *Options) scope(namespace string) status.Scope {
+	scope := status.Scope{Namespace: namespace, Selector: o.Matches.String()}
+	o.Kinds.scope(&scope)
+	return scope
+}
+
+// logFor takes lines about a namespace.
+func (o *Options) logFor(namespace string) func(string, ...any) {
+	return func(format string, args ...any) {
+		o.Log.line(controller.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
+	}
+}
+
+// checkNamespace says when a namespace is not there: nothing would ever happen
+// in one that is misspelled. Who may not look is let pass.
+func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, namespace string) error {
+	if namespace == metav1.NamespaceAll {
+		return nil
+	}
+	_, err := core.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// logStart says at once what the loop will act on.
+func (o *Options) logStart(c *clients.Factory, server string, namespaces []string) error {
+	if o.DryRun {
+		return nil // what is printed are the plans
+	}
+	raw, err := c.Kubeconfig()
+	if err != nil {
+		return err
+	}
+	current := raw.CurrentContext
+	if given := *c.Flags.Context; given != "" {
+		current = given
+	}
+	where := "all namespaces"
+	switch {
+	case len(namespaces) > 1:
+		where = "namespaces " + strings.Join(namespaces, ", ")
+	case namespaces[0] != metav1.NamespaceAll:
+		where = "namespace " + namespaces[0]
+	}
+	if current != "" { // in a pod there is none
+		where += fmt.Sprintf(" of context %q", current)
+	}
+	o.Log.Say("Reconciling %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)
+	return nil
+}

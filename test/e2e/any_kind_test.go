@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -79,7 +81,7 @@ func ownKinds() []ownKind {
 func TestScaleAnyKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	for _, k := range ownKinds() {
 		t.Run(k.class, func(t *testing.T) {
 			t.Parallel()
@@ -87,21 +89,21 @@ func TestScaleAnyKind(t *testing.T) {
 			if isClusterwide(k.resource) {
 				at = ""
 			}
-			before := makeObject(t, at, k.resource, k.manifest("it"))
-			r := kubectl(t, ns, "imoocpod", "scale", k.object(), "--replicas", "4")
-			after := getObject(t, at, k.resource, "it")
+			before := cluster.CreateObject(t, at, k.resource, k.manifest("it"))
+			r := cluster.Kubectl(t, ns, "imoocpod", "scale", k.object(), "--replicas", "4")
+			after := cluster.Object(t, at, k.resource, "it")
 			if k.field == "" {
 				k.refused(t, before, after, r)
 				k.chosen(t, at, r)
 				return
 			}
-			singular := strings.ToLower(k.kind) + strings.TrimPrefix(k.resource, resourceOf(k.resource).Resource)
+			singular := strings.ToLower(k.kind) + strings.TrimPrefix(k.resource, harness.Resource(k.resource).Resource)
 			says := ""
 			if k.field != ".spec.replicas" {
 				says = singular + "/it: the count is " + k.field + k.beside + "\n"
 			}
-			if r.code != 0 || r.stdout != singular+"/it scaled\n" || r.stderr != says {
-				t.Errorf("exit code %d, printed %q, said %q, want it to say %q", r.code, r.stdout, r.stderr, says)
+			if r.Code != 0 || r.Stdout != singular+"/it scaled\n" || r.Stderr != says {
+				t.Errorf("exit code %d, printed %q, said %q, want it to say %q", r.Code, r.Stdout, r.Stderr, says)
 			}
 			changedOnly(t, before, after, int64(4), k.path...)
 		})
@@ -109,45 +111,45 @@ func TestScaleAnyKind(t *testing.T) {
 }
 
 // refused checks that an object was left alone and that all was said that helps.
-func (k ownKind) refused(t *testing.T, before, after *unstructured.Unstructured, r result) {
+func (k ownKind) refused(t *testing.T, before, after *unstructured.Unstructured, r harness.Result) {
 	t.Helper()
 	if before.GetResourceVersion() != after.GetResourceVersion() {
 		t.Errorf("a guess was written: %s", toJSON(t, after.Object))
 	}
-	if r.code != exitError || r.stdout != "" {
-		t.Errorf("exit code %d, printed %q", r.code, r.stdout)
+	if r.Code != exitError || r.Stdout != "" {
+		t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)
 	}
 	if len(k.choices) == 0 {
-		if want := "error: " + k.resource + " has no replica count: it has no /scale, and no field of its spec looks like one\n"; r.stderr != want {
-			t.Errorf("said %q, want %q", r.stderr, want)
+		if want := "error: " + k.resource + " has no replica count: it has no /scale, and no field of its spec looks like one\n"; r.Stderr != want {
+			t.Errorf("said %q, want %q", r.Stderr, want)
 		}
 		return
 	}
-	if want := "error: " + k.resource + " has no /scale, and nothing says which field is its replica count. Choose one:\n"; !strings.HasPrefix(r.stderr, want) {
-		t.Errorf("said %q, want %q first", r.stderr, want)
+	if want := "error: " + k.resource + " has no /scale, and nothing says which field is its replica count. Choose one:\n"; !strings.HasPrefix(r.Stderr, want) {
+		t.Errorf("said %q, want %q first", r.Stderr, want)
 	}
 }
 
 // chosen runs the commands that a refusal printed, each on an object of its own.
-func (k ownKind) chosen(t *testing.T, ns string, r result) {
+func (k ownKind) chosen(t *testing.T, ns string, r harness.Result) {
 	t.Helper()
 	offered := map[string]string{}
 	for path, line := range commands(t, r) {
 		offered[strings.ReplaceAll(path, `'\''`, `'`)] = line
 	}
 	if len(offered) != len(k.choices) {
-		t.Errorf("it offers %q, want %q:\n%s", keys(offered), keys(k.choices), r.stderr)
+		t.Errorf("it offers %q, want %q:\n%s", keys(offered), keys(k.choices), r.Stderr)
 	}
 	for path, place := range k.choices {
-		before := getObject(t, ns, k.resource, "it")
+		before := cluster.Object(t, ns, k.resource, "it")
 		if offered[path] == "" {
-			t.Errorf("%s is not offered:\n%s", path, r.stderr)
+			t.Errorf("%s is not offered:\n%s", path, r.Stderr)
 			continue
 		}
-		if r := shell(t, offered[path]); r.code != 0 {
-			t.Errorf("%s: exit code %d, said %q", r.line, r.code, r.stderr)
+		if r := cluster.Shell(t, offered[path]); r.Code != 0 {
+			t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 		}
-		changedOnly(t, before, getObject(t, ns, k.resource, "it"), int64(4), place...)
+		changedOnly(t, before, cluster.Object(t, ns, k.resource, "it"), int64(4), place...)
 	}
 }
 
@@ -156,40 +158,40 @@ func (k ownKind) chosen(t *testing.T, ns string, r result) {
 func TestAnnotateOnce(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	manifest := strings.NewReplacer("lamps.no-scale.example.com", "lanterns.once.example.com", "no-scale.example.com", "once.example.com",
-		"kind: Lamp, plural: lamps, singular: lamp", "kind: Lantern, plural: lanterns, singular: lantern").Replace(readFile(t, "testdata/crds/no-scale-field.yaml"))
-	apply(t, "", manifest)
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/lanterns.once.example.com"))
-	makeObject(t, ns, "lanterns.once.example.com", "{apiVersion: once.example.com/v1, kind: Lantern, metadata: {name: it}, spec: {shade: red, replicas: 2}}")
-	var r result
-	eventually(t, "the server publishes the schema", func() bool {
-		r = kubectl(t, ns, "imoocpod", "scale", "lantern/it", "--replicas", "3")
-		return strings.Contains(r.stderr, "Choose one")
+		"kind: Lamp, plural: lamps, singular: lamp", "kind: Lantern, plural: lanterns, singular: lantern").Replace(harness.ReadFile(t, "testdata/crds/no-scale-field.yaml"))
+	cluster.Apply(t, "", manifest)
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/lanterns.once.example.com"))
+	cluster.CreateObject(t, ns, "lanterns.once.example.com", "{apiVersion: once.example.com/v1, kind: Lantern, metadata: {name: it}, spec: {shade: red, replicas: 2}}")
+	var r harness.Result
+	harness.Eventually(t, "the server publishes the schema", func() bool {
+		r = cluster.Kubectl(t, ns, "imoocpod", "scale", "lantern/it", "--replicas", "3")
+		return strings.Contains(r.Stderr, "Choose one")
 	})
-	if want := "\n  .spec.replicas (now 2, at least 1, at most 10): How many lamps burn.\n"; !strings.Contains(r.stderr, want) {
-		t.Errorf("said %q, want %q in it", r.stderr, want)
+	if want := "\n  .spec.replicas (now 2, at least 1, at most 10): How many lamps burn.\n"; !strings.Contains(r.Stderr, want) {
+		t.Errorf("said %q, want %q in it", r.Stderr, want)
 	}
-	_, annotate, found := strings.Cut(r.stderr, "\nTo say it once for all: ")
+	_, annotate, found := strings.Cut(r.Stderr, "\nTo say it once for all: ")
 	if !found {
-		t.Fatalf("said %q", r.stderr)
+		t.Fatalf("said %q", r.Stderr)
 	}
-	must(t, shell(t, annotate))
-	imoocpod(t, ns, "scale", "lantern/it", "--replicas", "3")
-	if n, _, _ := unstructured.NestedInt64(getObject(t, ns, "lanterns.once.example.com", "it").Object, "spec", "replicas"); n != 3 {
+	harness.Must(t, cluster.Shell(t, annotate))
+	cluster.Imoocpod(t, ns, "scale", "lantern/it", "--replicas", "3")
+	if n, _, _ := unstructured.NestedInt64(cluster.Object(t, ns, "lanterns.once.example.com", "it").Object, "spec", "replicas"); n != 3 {
 		t.Errorf("there are %d, want 3", n)
 	}
-	must(t, kubectl(t, "", "annotate", "--overwrite", "crd", "lanterns.once.example.com", "imoocpod.dev/replicas-path=.status.replicas"))
-	r = kubectl(t, ns, "imoocpod", "scale", "lantern/it", "--replicas", "4")
-	if r.code != exitError || !strings.Contains(r.stderr, "annotation imoocpod.dev/replicas-path of the CRD lanterns.once.example.com: ") {
-		t.Errorf("a wrong annotation: exit code %d, said %q", r.code, r.stderr)
+	harness.Must(t, cluster.Kubectl(t, "", "annotate", "--overwrite", "crd", "lanterns.once.example.com", "imoocpod.dev/replicas-path=.status.replicas"))
+	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "lantern/it", "--replicas", "4")
+	if r.Code != exitError || !strings.Contains(r.Stderr, "annotation imoocpod.dev/replicas-path of the CRD lanterns.once.example.com: ") {
+		t.Errorf("a wrong annotation: exit code %d, said %q", r.Code, r.Stderr)
 	}
 }
 
 func TestReplicasPath(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const searches = "searches.array.example.com"
 	for i, step := range []struct {
 		path string
@@ -213,56 +215,56 @@ func TestReplicasPath(t *testing.T) {
 		t.Run(step.path, func(t *testing.T) {
 			t.Parallel()
 			name := fmt.Sprintf("it-%d", i)
-			before := makeObject(t, ns, searches, fmt.Sprintf(`{apiVersion: array.example.com/v1, kind: Search, metadata: {name: %s}, spec: {version: v1,
+			before := cluster.CreateObject(t, ns, searches, fmt.Sprintf(`{apiVersion: array.example.com/v1, kind: Search, metadata: {name: %s}, spec: {version: v1,
   nodeSets: [{name: cold, count: 1}, {name: hot, count: 1, roles: [a, b]}, {name: bare}]}}`, name))
-			r := kubectl(t, ns, "imoocpod", "scale", "search/"+name, "--replicas", "5", "--replicas-path", step.path)
-			if r.code != step.code || !strings.Contains(r.stderr, step.says) {
-				t.Errorf("exit code %d, said %q, want %d and %q", r.code, r.stderr, step.code, step.says)
+			r := cluster.Kubectl(t, ns, "imoocpod", "scale", "search/"+name, "--replicas", "5", "--replicas-path", step.path)
+			if r.Code != step.code || !strings.Contains(r.Stderr, step.says) {
+				t.Errorf("exit code %d, said %q, want %d and %q", r.Code, r.Stderr, step.code, step.says)
 			}
-			changedOnly(t, before, getObject(t, ns, searches, name), int64(5), step.want...)
+			changedOnly(t, before, cluster.Object(t, ns, searches, name), int64(5), step.want...)
 		})
 	}
 	// The conditions hold for a path as they do for /scale.
-	makeObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot, count: 1}]}}")
+	cluster.CreateObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot, count: 1}]}}")
 	const hot = `.spec.nodeSets[?(@.name=="hot")].count`
 	for _, refused := range [][]string{{"--current-replicas", "2"}, {"--resource-version", "1"}, {"--current-replicas", "2", "--dry-run=client"}, {"--resource-version", "1", "--dry-run=client"}} {
-		r := kubectl(t, ns, append([]string{"imoocpod", "scale", "search/it", "--replicas", "3", "--replicas-path", hot}, refused...)...)
-		if r.code != exitPrecondition {
-			t.Errorf("%v: exit code %d, said %q", refused, r.code, r.stderr)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "search/it", "--replicas", "3", "--replicas-path", hot}, refused...)...)
+		if r.Code != exitPrecondition {
+			t.Errorf("%v: exit code %d, said %q", refused, r.Code, r.Stderr)
 		}
 	}
-	out := imoocpod(t, ns, "scale", "search/it", "--replicas", "3", "--replicas-path", hot, "--dry-run=server", "-o", "jsonpath={.spec.nodeSets[0].count}")
-	if n := getObject(t, ns, searches, "it"); out != "3" || n.GetGeneration() != 1 {
+	out := cluster.Imoocpod(t, ns, "scale", "search/it", "--replicas", "3", "--replicas-path", hot, "--dry-run=server", "-o", "jsonpath={.spec.nodeSets[0].count}")
+	if n := cluster.Object(t, ns, searches, "it"); out != "3" || n.GetGeneration() != 1 {
 		t.Errorf("a dry run printed %q and left %v", out, n.Object["spec"])
 	}
-	imoocpod(t, ns, "scale", "search/it", "--replicas", "3", "--replicas-path", hot, "--current-replicas", "1", "--resource-version", getObject(t, ns, searches, "it").GetResourceVersion())
+	cluster.Imoocpod(t, ns, "scale", "search/it", "--replicas", "3", "--replicas-path", hot, "--current-replicas", "1", "--resource-version", cluster.Object(t, ns, searches, "it").GetResourceVersion())
 }
 
 // An optional count that is absent: the server cannot show /scale, and sets it.
 func TestAbsentCount(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const cells = "cells.nested.example.com"
-	before := makeObject(t, ns, cells, "{apiVersion: nested.example.com/v1, kind: Cell, metadata: {name: it}, spec: {name: zone1}}")
-	if r := kubectl(t, ns, "get", "--raw", "/apis/nested.example.com/v1/namespaces/"+ns+"/cells/it/scale"); r.code == 0 {
+	before := cluster.CreateObject(t, ns, cells, "{apiVersion: nested.example.com/v1, kind: Cell, metadata: {name: it}, spec: {name: zone1}}")
+	if r := cluster.Kubectl(t, ns, "get", "--raw", "/apis/nested.example.com/v1/namespaces/"+ns+"/cells/it/scale"); r.Code == 0 {
 		t.Error("the server shows /scale without a count, so this tests nothing")
 	}
-	imoocpod(t, ns, "status", "cell/it")
-	imoocpod(t, ns, "describe", "cell/it")
-	if r := kubectl(t, ns, "imoocpod", "scale", "cell/it", "--replicas", "3", "--current-replicas", "1"); r.code != exitPrecondition {
-		t.Errorf("no count is not one: exit code %d, said %q", r.code, r.stderr)
-	} else if want := "expected the replicas of cell.nested.example.com/it to be 1, but .spec.gateway.replicas is not set"; !strings.Contains(r.stderr, want) {
-		t.Errorf("said %q, want %q", r.stderr, want)
+	cluster.Imoocpod(t, ns, "status", "cell/it")
+	cluster.Imoocpod(t, ns, "describe", "cell/it")
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cell/it", "--replicas", "3", "--current-replicas", "1"); r.Code != exitPrecondition {
+		t.Errorf("no count is not one: exit code %d, said %q", r.Code, r.Stderr)
+	} else if want := "expected the replicas of cell.nested.example.com/it to be 1, but .spec.gateway.replicas is not set"; !strings.Contains(r.Stderr, want) {
+		t.Errorf("said %q, want %q", r.Stderr, want)
 	}
 	for _, dryRun := range []string{"none", "client"} {
-		r := kubectl(t, ns, "imoocpod", "scale", "cell/it", "--by", "+1", "--dry-run="+dryRun)
-		if want := "expected the replicas of cell.nested.example.com/it to be set, but .spec.gateway.replicas is not set"; r.code != exitPrecondition || !strings.Contains(r.stderr, want) {
-			t.Errorf("nothing plus one: exit code %d, said %q, want %q", r.code, r.stderr, want)
+		r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cell/it", "--by", "+1", "--dry-run="+dryRun)
+		if want := "expected the replicas of cell.nested.example.com/it to be set, but .spec.gateway.replicas is not set"; r.Code != exitPrecondition || !strings.Contains(r.Stderr, want) {
+			t.Errorf("nothing plus one: exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 		}
 	}
-	imoocpod(t, ns, "scale", "cell/it", "--replicas", "3")
-	changedOnly(t, before, getObject(t, ns, cells, "it"), int64(3), "spec", "gateway", "replicas")
+	cluster.Imoocpod(t, ns, "scale", "cell/it", "--replicas", "3")
+	changedOnly(t, before, cluster.Object(t, ns, cells, "it"), int64(3), "spec", "gateway", "replicas")
 }
 
 // What a kind's rules refuse is said in their words.
@@ -271,7 +273,7 @@ func TestRulesOfAKind(t *testing.T) {
 	installKinds(t)
 	const fleets = "fleets.cluster-scoped.example.com"
 	for name, spec := range map[string]string{"static": "{replicas: 2}", "dynamic": "{region: south}"} {
-		makeObject(t, "", fleets, fmt.Sprintf("{apiVersion: cluster-scoped.example.com/v1, kind: Fleet, metadata: {name: %s}, spec: %s}", name, spec))
+		cluster.CreateObject(t, "", fleets, fmt.Sprintf("{apiVersion: cluster-scoped.example.com/v1, kind: Fleet, metadata: {name: %s}, spec: %s}", name, spec))
 	}
 	for args, says := range map[string]string{
 		"fleet/static --replicas 6":                               `The Fleet "static" is invalid: spec: Invalid value: a fleet has no more than five nodes`,
@@ -279,9 +281,9 @@ func TestRulesOfAKind(t *testing.T) {
 		"fleet/static --replicas 6 --dry-run=server":              "a fleet has no more than five nodes",
 		"fleet/static --replicas 6 --replicas-path spec.replicas": "a fleet has no more than five nodes",
 	} {
-		r := kubectl(t, "", append([]string{"imoocpod", "scale"}, words(args)...)...)
-		if r.code != exitError || r.stdout != "" || !strings.Contains(r.stderr, says) {
-			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", args, r.code, r.stdout, r.stderr, says)
+		r := cluster.Kubectl(t, "", append([]string{"imoocpod", "scale"}, words(args)...)...)
+		if r.Code != exitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
+			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}
 }
@@ -290,8 +292,8 @@ func TestRulesOfAKind(t *testing.T) {
 func TestScaleWithoutReadingCRDs(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
-	apply(t, ns, fmt.Sprintf(`
+	ns := cluster.NewNamespace(t)
+	cluster.Apply(t, ns, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: rings}
@@ -303,26 +305,26 @@ metadata: {name: rings}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: rings}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 `, ns))
-	eventually(t, "the user has rights", func() bool {
-		return kubectl(t, ns, "auth", "can-i", "patch", "rings.odd-name.example.com", "--subresource", "scale", "--as", ns).code == 0
+	harness.Eventually(t, "the user has rights", func() bool {
+		return cluster.Kubectl(t, ns, "auth", "can-i", "patch", "rings.odd-name.example.com", "--subresource", "scale", "--as", ns).Code == 0
 	})
-	before := makeObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: it}, spec: {clusterSize: 2}}")
-	r := kubectl(t, ns, "imoocpod", "scale", "ring/it", "--replicas", "4", "--as", ns)
-	if want := "ring.odd-name.example.com/it: the count is /scale\n"; r.code != 0 || r.stderr != want {
-		t.Errorf("exit code %d, said %q, want %q", r.code, r.stderr, want)
+	before := cluster.CreateObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: it}, spec: {clusterSize: 2}}")
+	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "ring/it", "--replicas", "4", "--as", ns)
+	if want := "ring.odd-name.example.com/it: the count is /scale\n"; r.Code != 0 || r.Stderr != want {
+		t.Errorf("exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 	}
-	changedOnly(t, before, getObject(t, ns, "rings.odd-name.example.com", "it"), int64(4), "spec", "clusterSize")
+	changedOnly(t, before, cluster.Object(t, ns, "rings.odd-name.example.com", "it"), int64(4), "spec", "clusterSize")
 	// The schema, from which a refusal is made, everybody may read.
-	makeObject(t, ns, "lamps.no-scale.example.com", "{apiVersion: no-scale.example.com/v1, kind: Lamp, metadata: {name: it}, spec: {shade: red}}")
-	r = kubectl(t, ns, "imoocpod", "scale", "lamp/it", "--replicas", "4", "--as", ns)
-	if r.code != exitError || len(commands(t, r)) != 1 {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	cluster.CreateObject(t, ns, "lamps.no-scale.example.com", "{apiVersion: no-scale.example.com/v1, kind: Lamp, metadata: {name: it}, spec: {shade: red}}")
+	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "lamp/it", "--replicas", "4", "--as", ns)
+	if r.Code != exitError || len(commands(t, r)) != 1 {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	r = kubectl(t, ns, "imoocpod", "create", "ring/new", "--replicas", "4", "--as", ns)
-	if r.code != exitError || !strings.Contains(r.stderr, "name it with --replicas-path") {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	r = cluster.Kubectl(t, ns, "imoocpod", "create", "ring/new", "--replicas", "4", "--as", ns)
+	if r.Code != exitError || !strings.Contains(r.Stderr, "name it with --replicas-path") {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	imoocpod(t, ns, "create", "ring/new", "--replicas", "4", "--replicas-path", ".spec.clusterSize", "--as", ns)
+	cluster.Imoocpod(t, ns, "create", "ring/new", "--replicas", "4", "--replicas-path", ".spec.clusterSize", "--as", ns)
 }
 
 // Many change the same object at once, and move the elements of the list that
@@ -331,22 +333,22 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 func TestNoUpdateIsLost(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const searches = "searches.array.example.com"
 	const n = 10
 	var sets []string
 	for i := range n {
 		sets = append(sets, fmt.Sprintf("{name: set-%d, count: 1}", i))
 	}
-	makeObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: ["+strings.Join(sets, ", ")+"]}}")
-	results := make([]result, n)
+	cluster.CreateObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: ["+strings.Join(sets, ", ")+"]}}")
+	results := make([]harness.Result, n)
 	var running, moving sync.WaitGroup
 	done := make(chan struct{})
 	moves := 0
 	moving.Go(func() {
 		patch := []byte(`[{"op": "move", "from": "/spec/nodeSets/0", "path": "/spec/nodeSets/-"}]`)
 		for {
-			_, err := cluster.dynamic.Resource(resourceOf(searches)).Namespace(ns).Patch(t.Context(), "it", types.JSONPatchType, patch, metav1.PatchOptions{})
+			_, err := cluster.Dynamic.Resource(harness.Resource(searches)).Namespace(ns).Patch(t.Context(), "it", types.JSONPatchType, patch, metav1.PatchOptions{})
 			if err != nil {
 				t.Error(err)
 				return
@@ -361,7 +363,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 	})
 	for i := range n {
 		running.Go(func() {
-			results[i] = kubectl(t, ns, "imoocpod", "scale", "search/it", "--replicas", fmt.Sprint(i+2), "--replicas-path", fmt.Sprintf(".spec.nodeSets[?(@.name==%q)].count", fmt.Sprintf("set-%d", i)))
+			results[i] = cluster.Kubectl(t, ns, "imoocpod", "scale", "search/it", "--replicas", fmt.Sprint(i+2), "--replicas-path", fmt.Sprintf(".spec.nodeSets[?(@.name==%q)].count", fmt.Sprintf("set-%d", i)))
 		})
 	}
 	running.Wait()
@@ -370,15 +372,15 @@ func TestNoUpdateIsLost(t *testing.T) {
 	want := map[any]any{}
 	for i, r := range results {
 		want[fmt.Sprintf("set-%d", i)] = int64(1)
-		switch r.code {
+		switch r.Code {
 		case 0:
 			want[fmt.Sprintf("set-%d", i)] = int64(i + 2)
 		case exitPrecondition: // it lost every race, and says so
 		default:
-			t.Errorf("%s: exit code %d, said %q", r.line, r.code, r.stderr)
+			t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 		}
 	}
-	list, _, err := unstructured.NestedSlice(getObject(t, ns, searches, "it").Object, "spec", "nodeSets")
+	list, _, err := unstructured.NestedSlice(cluster.Object(t, ns, searches, "it").Object, "spec", "nodeSets")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,8 +396,8 @@ func TestNoUpdateIsLost(t *testing.T) {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
-	makeObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: counted}, spec: {clusterSize: 2}}")
+	ns := cluster.NewNamespace(t)
+	cluster.CreateObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: counted}, spec: {clusterSize: 2}}")
 	type row struct {
 		Kind, Group, Version, Resource, Field, Found string
 		Candidates                                   []string
@@ -407,7 +409,7 @@ func TestKinds(t *testing.T) {
 		APIVersion, Kind string
 		Items            []row
 	}
-	if err := json.Unmarshal([]byte(imoocpod(t, ns, "kinds", "-o", "json")), &list); err != nil {
+	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "kinds", "-o", "json")), &list); err != nil {
 		t.Fatal(err)
 	}
 	find := func(kind, group string) (row, bool) {
@@ -418,7 +420,7 @@ func TestKinds(t *testing.T) {
 		return list.Items[i], true
 	}
 	for _, k := range ownKinds() {
-		resource := resourceOf(k.resource)
+		resource := harness.Resource(k.resource)
 		got, listed := find(k.kind, resource.Group)
 		if k.field == "" && k.choices == nil {
 			if listed {
@@ -455,7 +457,7 @@ func TestKinds(t *testing.T) {
 	if got, _ := find("Deployment", "apps"); got.Field != ".spec.replicas" || got.Found != "/scale" {
 		t.Errorf("got %+v", got)
 	}
-	table := imoocpod(t, ns, "kinds")
+	table := cluster.Imoocpod(t, ns, "kinds")
 	for _, line := range []string{
 		`(?m)^KIND +GROUP +FIELD +FOUND +MAY SCALE +OBJECTS +RECONCILED$`,
 		`(?m)^Ring +odd-name\.example\.com +\.spec\.clusterSize \(\+1\) +/scale +yes +\d+ +no$`,
@@ -464,9 +466,9 @@ func TestKinds(t *testing.T) {
 	} {
 		contains(t, table, line)
 	}
-	contains(t, imoocpod(t, ns, "kinds", "-o", "name"), `(?m)^deployments\.apps$`)
-	contains(t, imoocpod(t, ns, "kinds", "-o", "custom-columns=KIND:.kind,FIELD:.field"), `(?m)^Deployment +\.spec\.replicas$`)
-	contains(t, imoocpod(t, ns, "kinds", "-o", "wide"), `(?m)^Store +\S+ +\.spec\.insert\.replicaCount\?,\.spec\.select\.replicaCount\?,\.spec\.storage\.replicaCount\? `)
+	contains(t, cluster.Imoocpod(t, ns, "kinds", "-o", "name"), `(?m)^deployments\.apps$`)
+	contains(t, cluster.Imoocpod(t, ns, "kinds", "-o", "custom-columns=KIND:.kind,FIELD:.field"), `(?m)^Deployment +\.spec\.replicas$`)
+	contains(t, cluster.Imoocpod(t, ns, "kinds", "-o", "wide"), `(?m)^Store +\S+ +\.spec\.insert\.replicaCount\?,\.spec\.select\.replicaCount\?,\.spec\.storage\.replicaCount\? `)
 	// Who may do nothing is told so, and what cannot be known.
-	contains(t, imoocpod(t, ns, "kinds", "--as", "nobody"), `(?m)^Ring +odd-name\.example\.com +/scale +/scale +no +<unknown> +no$`)
+	contains(t, cluster.Imoocpod(t, ns, "kinds", "--as", "nobody"), `(?m)^Ring +odd-name\.example\.com +/scale +/scale +no +<unknown> +no$`)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +20,7 @@ import (
 func TestCreateAnyKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	for args, want := range map[string]string{
 		"widget/a --replicas 3":                       `{"replicas":3}`,
 		"widgets.plain.example.com/b":                 ``, // without --replicas, no count
@@ -40,11 +42,11 @@ func TestCreateAnyKind(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			typeName, name, _ := strings.Cut(words(args)[0], "/")
-			out := imoocpod(t, ns, append([]string{"create"}, words(args)...)...)
+			out := cluster.Imoocpod(t, ns, append([]string{"create"}, words(args)...)...)
 			if !strings.HasSuffix(out, "/"+name+" created\n") {
 				t.Errorf("printed %q", out)
 			}
-			if got := must(t, kubectl(t, ns, "get", typeName, name, "-o", "jsonpath={.spec}")); got != want {
+			if got := harness.Must(t, cluster.Kubectl(t, ns, "get", typeName, name, "-o", "jsonpath={.spec}")); got != want {
 				t.Errorf("the spec is %s, want %s", got, want)
 			}
 		})
@@ -71,30 +73,30 @@ func TestCreateAnyKind(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			r := kubectl(t, ns, append([]string{"imoocpod", "create"}, words(args)...)...)
-			if r.code != want.code || r.stdout != "" {
-				t.Errorf("exit code %d, want %d; printed %q, said %q", r.code, want.code, r.stdout, r.stderr)
+			r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "create"}, words(args)...)...)
+			if r.Code != want.code || r.Stdout != "" {
+				t.Errorf("exit code %d, want %d; printed %q, said %q", r.Code, want.code, r.Stdout, r.Stderr)
 			}
 			for _, says := range want.says {
-				if !strings.Contains(r.stderr, says) {
-					t.Errorf("said %q, want %q in it", r.stderr, says)
+				if !strings.Contains(r.Stderr, says) {
+					t.Errorf("said %q, want %q in it", r.Stderr, says)
 				}
 			}
 		})
 	}
 	// The start of a manifest, which works as it is.
-	manifest := imoocpod(t, ns, "create", "ring/dry", "--replicas", "3", "--dry-run=client", "-o", "yaml")
+	manifest := cluster.Imoocpod(t, ns, "create", "ring/dry", "--replicas", "3", "--dry-run=client", "-o", "yaml")
 	if want := fmt.Sprintf("apiVersion: odd-name.example.com/v1\nkind: Ring\nmetadata:\n  name: dry\n  namespace: %s\nspec:\n  clusterSize: 3\n", ns); manifest != want {
 		t.Errorf("got\n%s\nwant\n%s", manifest, want)
 	}
-	apply(t, ns, manifest)
-	imoocpod(t, ns, "create", "ring/dry2", "--dry-run=server")
-	if r := kubectl(t, ns, "get", "ring", "dry2"); r.code == 0 {
+	cluster.Apply(t, ns, manifest)
+	cluster.Imoocpod(t, ns, "create", "ring/dry2", "--dry-run=server")
+	if r := cluster.Kubectl(t, ns, "get", "ring", "dry2"); r.Code == 0 {
 		t.Error("a dry run made something")
 	}
 	// One that is in no namespace.
-	imoocpod(t, ns, "create", "fleet/"+ns, "--replicas", "1")
-	if out := imoocpod(t, ns, "delete", "fleet/"+ns); out != fmt.Sprintf("fleet.cluster-scoped.example.com %q deleted\n", ns) {
+	cluster.Imoocpod(t, ns, "create", "fleet/"+ns, "--replicas", "1")
+	if out := cluster.Imoocpod(t, ns, "delete", "fleet/"+ns); out != fmt.Sprintf("fleet.cluster-scoped.example.com %q deleted\n", ns) {
 		t.Errorf("delete printed %q", out)
 	}
 }
@@ -114,7 +116,7 @@ type model struct {
 func statusOf(t *testing.T, ns, target string) model {
 	t.Helper()
 	var m model
-	if err := json.Unmarshal([]byte(imoocpod(t, ns, "status", target, "-o", "json")), &m); err != nil {
+	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "status", target, "-o", "json")), &m); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -130,13 +132,13 @@ func workload(kind, name string, replicas int) string {
 func TestLookAtAnyKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
-	makeObject(t, ns, "deployments.apps", workload("Deployment", "web", 2))
-	makeObject(t, ns, "deployments.apps", workload("Deployment", "other", 1))
-	makeObject(t, ns, "statefulsets.apps", workload("StatefulSet", "db", 1))
-	imoocpod(t, ns, "scale", "deployment/web", "--replicas", "3", "--timeout", "5m")
-	imoocpod(t, ns, "scale", "statefulset/db", "--replicas", "2", "--timeout", "5m")
-	imoocpod(t, ns, "scale", "deployment/other", "--replicas", "1", "--timeout", "5m")
+	ns := cluster.NewNamespace(t)
+	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "web", 2))
+	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "other", 1))
+	cluster.CreateObject(t, ns, "statefulsets.apps", workload("StatefulSet", "db", 1))
+	cluster.Imoocpod(t, ns, "scale", "deployment/web", "--replicas", "3", "--timeout", "5m")
+	cluster.Imoocpod(t, ns, "scale", "statefulset/db", "--replicas", "2", "--timeout", "5m")
+	cluster.Imoocpod(t, ns, "scale", "deployment/other", "--replicas", "1", "--timeout", "5m")
 
 	for target, n := range map[string]int{"deployment/web": 3, "statefulset/db": 2, "deployment/other": 1} {
 		m := statusOf(t, ns, target)
@@ -153,7 +155,7 @@ func TestLookAtAnyKind(t *testing.T) {
 	// An operator's object: the count is in its spec, its pods stand below a
 	// Deployment, and its status tells no more than which generation it is of.
 	// Before it does, nobody has seen the object, whatever stands below it.
-	widget := makeObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 3}}")
+	widget := cluster.CreateObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 3}}")
 	if m := statusOf(t, ns, "widget/it"); m.Replicas.Current != 0 || len(m.Pods) != 0 || m.Verdict == "ready" {
 		t.Errorf("with nothing below it, it is %+v", m)
 	}
@@ -161,27 +163,27 @@ func TestLookAtAnyKind(t *testing.T) {
 	if m := statusOf(t, ns, "widget/it"); m.Verdict == "ready" || m.Replicas.Ready != 3 {
 		t.Errorf("before its controller says that it has seen it, it is %+v", m)
 	}
-	must(t, kubectl(t, ns, "patch", "widget/it", "--subresource=status", "--type=merge", "-p", `{"status":{"observedGeneration":1}}`))
+	harness.Must(t, cluster.Kubectl(t, ns, "patch", "widget/it", "--subresource=status", "--type=merge", "-p", `{"status":{"observedGeneration":1}}`))
 	if m := statusOf(t, ns, "widget/it"); m.Metadata.Type != "widget.plain.example.com" || m.Verdict != "ready" || m.Replicas.Desired != 3 || m.Replicas.Current != 3 || m.Replicas.Ready != 3 || len(m.Pods) != 3 {
 		t.Errorf("with a Deployment below it, it is %+v", m)
 	}
 	// Nobody says which field is the count.
-	store := makeObject(t, ns, "stores.ambiguous.example.com", "{apiVersion: ambiguous.example.com/v1, kind: Store, metadata: {name: it}, spec: {insert: {replicaCount: 7}}}")
+	store := cluster.CreateObject(t, ns, "stores.ambiguous.example.com", "{apiVersion: ambiguous.example.com/v1, kind: Store, metadata: {name: it}, spec: {insert: {replicaCount: 7}}}")
 	ownedBy(t, ns, "statefulsets.apps", "db", store)
 	if m := statusOf(t, ns, "store/it"); m.Replicas.Current != 2 || len(m.Pods) != 2 {
 		t.Errorf("without a count, it is %+v", m)
 	}
 
-	described := imoocpod(t, ns, "describe", "widget/it", "deployment/web")
+	described := cluster.Imoocpod(t, ns, "describe", "widget/it", "deployment/web")
 	for _, want := range []string{`(?m)^Name: +it$`, `(?m)^Kind: +Widget$`, `(?m)^ *Replicas: +3$`, `web-`, `(?m)^Kind: +Deployment$`, `ScalingReplicaSet`} {
 		contains(t, described, want)
 	}
 	// Several: a table, and each error beside it.
-	r := kubectl(t, ns, "imoocpod", "status", "deployment/web", "widget/it", "widget/none", "deployment/none")
-	if r.code != exitNotFound || strings.Count(r.stderr, " not found\n") != 2 || strings.Count(r.stdout, "\n") != 3 {
-		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/web", "widget/it", "widget/none", "deployment/none")
+	if r.Code != exitNotFound || strings.Count(r.Stderr, " not found\n") != 2 || strings.Count(r.Stdout, "\n") != 3 {
+		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
-	if out := imoocpod(t, ns, "status", "deployment", "-l", "app=a", "-o", "name"); out != "deployment.apps/other\ndeployment.apps/web\n" {
+	if out := cluster.Imoocpod(t, ns, "status", "deployment", "-l", "app=a", "-o", "name"); out != "deployment.apps/other\ndeployment.apps/web\n" {
 		t.Errorf("by a label, it printed %q", out)
 	}
 }
@@ -191,30 +193,30 @@ func TestLookAtAnyKind(t *testing.T) {
 func TestScaleTimeoutOfAnyKind(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const cells = "cells.nested.example.com"
-	makeObject(t, ns, cells, "{apiVersion: nested.example.com/v1, kind: Cell, metadata: {name: it}, spec: {gateway: {replicas: 1}}}")
-	w := startPlugin(t, "scale", "cell/it", "-n", ns, "--replicas", "3", "--timeout", "1h")
-	w.says("cell.nested.example.com/it scaled")
-	_, err := cluster.dynamic.Resource(resourceOf(cells)).Namespace(ns).Patch(t.Context(), "it", types.MergePatchType, []byte(`{"status":{"gateway":{"replicas":3}}}`), metav1.PatchOptions{}, "status")
+	cluster.CreateObject(t, ns, cells, "{apiVersion: nested.example.com/v1, kind: Cell, metadata: {name: it}, spec: {gateway: {replicas: 1}}}")
+	w := cluster.StartPlugin(t, "scale", "cell/it", "-n", ns, "--replicas", "3", "--timeout", "1h")
+	w.AwaitOutput("cell.nested.example.com/it scaled")
+	_, err := cluster.Dynamic.Resource(harness.Resource(cells)).Namespace(ns).Patch(t.Context(), "it", types.MergePatchType, []byte(`{"status":{"gateway":{"replicas":3}}}`), metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := w.ends(); code != 0 {
+	if code := w.Wait(); code != 0 {
 		t.Errorf("the wait ended with exit code %d", code)
 	}
 	// This one could tell, and has not: for kubectl that is enough.
 	const caches = "caches.odd-status.example.com"
-	makeObject(t, ns, caches, "{apiVersion: odd-status.example.com/v1, kind: Cache, metadata: {name: it}, spec: {replicas: 3}}")
-	_, err = cluster.dynamic.Resource(resourceOf(caches)).Namespace(ns).Patch(t.Context(), "it", types.MergePatchType, []byte(`{"status":{"currentWorkerNumberScheduled":3}}`), metav1.PatchOptions{}, "status")
+	cluster.CreateObject(t, ns, caches, "{apiVersion: odd-status.example.com/v1, kind: Cache, metadata: {name: it}, spec: {replicas: 3}}")
+	_, err = cluster.Dynamic.Resource(harness.Resource(caches)).Namespace(ns).Patch(t.Context(), "it", types.MergePatchType, []byte(`{"status":{"currentWorkerNumberScheduled":3}}`), metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, kubectl(t, ns, "scale", "cache/it", "--replicas", "3", "--timeout", "1h"))
-	if r := kubectl(t, ns, "imoocpod", "scale", "cache/it", "--replicas", "3", "--timeout", "1s"); r.code != exitTimeout {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	harness.Must(t, cluster.Kubectl(t, ns, "scale", "cache/it", "--replicas", "3", "--timeout", "1h"))
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cache/it", "--replicas", "3", "--timeout", "1s"); r.Code != exitTimeout {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	contains(t, readFile(t, "../../docs/differences.md"), regexp.QuoteMeta("**"+waitsForReady+".**"))
+	contains(t, harness.ReadFile(t, "../../docs/differences.md"), regexp.QuoteMeta("**"+waitsForReady+".**"))
 }
 
 // One bad object does not stop the others; of several errors each is told, and
@@ -222,22 +224,22 @@ func TestScaleTimeoutOfAnyKind(t *testing.T) {
 func TestSeveralTargets(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const widgets = "widgets.plain.example.com"
 	for _, name := range []string{"a", "b", "c"} {
-		makeObject(t, ns, widgets, fmt.Sprintf("{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: %s, labels: {app: %[1]s}}, spec: {replicas: 2}}", name))
+		cluster.CreateObject(t, ns, widgets, fmt.Sprintf("{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: %s, labels: {app: %[1]s}}, spec: {replicas: 2}}", name))
 	}
-	makeObject(t, ns, "lamps.no-scale.example.com", "{apiVersion: no-scale.example.com/v1, kind: Lamp, metadata: {name: it}, spec: {shade: red}}")
-	imoocpod(t, ns, "create", "imp", "--replicas", "2")
+	cluster.CreateObject(t, ns, "lamps.no-scale.example.com", "{apiVersion: no-scale.example.com/v1, kind: Lamp, metadata: {name: it}, spec: {shade: red}}")
+	cluster.Imoocpod(t, ns, "create", "imp", "--replicas", "2")
 	counts := func() map[string]int64 {
 		found := map[string]int64{}
 		for _, name := range []string{"a", "b", "c"} {
-			found[name], _, _ = unstructured.NestedInt64(getObject(t, ns, widgets, name).Object, "spec", "replicas")
+			found[name], _, _ = unstructured.NestedInt64(cluster.Object(t, ns, widgets, name).Object, "spec", "replicas")
 		}
-		found["imp"] = int64(*getImoocPod(t, ns, "imp").Spec.Replicas)
+		found["imp"] = int64(*cluster.ImoocPod(t, ns, "imp").Spec.Replicas)
 		return found
 	}
-	widgetA := writeFile(t, "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: a}}")
+	widgetA := harness.WriteFile(t, "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: a}}")
 	for _, step := range []struct {
 		args, stdin string
 		code        int
@@ -256,13 +258,13 @@ func TestSeveralTargets(t *testing.T) {
 		{"widget,lamp --all --replicas 1", "", exitError, []string{"Choose one"}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
 		{"pear plum --replicas 1", "", exitError, []string{`doesn't have a resource type "pear"; of several words the first is a type: name several ImoocPods as imoocpod/pear imoocpod/plum`}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
 	} {
-		r := kubectlFrom(t, step.stdin, nil, ns, append([]string{"imoocpod", "scale"}, words(step.args)...)...)
-		if r.code != step.code {
-			t.Errorf("%s: exit code %d, want %d; it said %q", step.args, r.code, step.code, r.stderr)
+		r := cluster.KubectlFrom(t, step.stdin, nil, ns, append([]string{"imoocpod", "scale"}, words(step.args)...)...)
+		if r.Code != step.code {
+			t.Errorf("%s: exit code %d, want %d; it said %q", step.args, r.Code, step.code, r.Stderr)
 		}
 		for _, says := range step.says {
-			if !strings.Contains(r.stderr, says) {
-				t.Errorf("%s: it said %q, want %q in it", step.args, r.stderr, says)
+			if !strings.Contains(r.Stderr, says) {
+				t.Errorf("%s: it said %q, want %q in it", step.args, r.Stderr, says)
 			}
 		}
 		if got := counts(); !maps.Equal(got, step.want) {
@@ -272,26 +274,26 @@ func TestSeveralTargets(t *testing.T) {
 
 	// The other verbs take the same.
 	for args, n := range map[string]int{"status widget --all -o name": 3, "status -f " + widgetA + " -o name": 1, "status widget/a imoocpod/imp -o name": 2} {
-		if out := imoocpod(t, ns, words(args)...); strings.Count(out, "\n") != n {
+		if out := cluster.Imoocpod(t, ns, words(args)...); strings.Count(out, "\n") != n {
 			t.Errorf("%s printed %q", args, out)
 		}
 	}
-	if out := imoocpod(t, ns, "describe", "widget", "--all"); strings.Count(out, "Kind:  ") != 3 {
+	if out := cluster.Imoocpod(t, ns, "describe", "widget", "--all"); strings.Count(out, "Kind:  ") != 3 {
 		t.Errorf("describe printed\n%s", out)
 	}
-	r := kubectl(t, ns, "imoocpod", "delete", "widget/a", "widget/none", "lamp/it")
-	if want := fmt.Sprintf("widget.plain.example.com \"a\" deleted from %[1]s namespace\nlamp.no-scale.example.com \"it\" deleted from %[1]s namespace\n", ns); r.code != exitNotFound || r.stdout != want {
-		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	r := cluster.Kubectl(t, ns, "imoocpod", "delete", "widget/a", "widget/none", "lamp/it")
+	if want := fmt.Sprintf("widget.plain.example.com \"a\" deleted from %[1]s namespace\nlamp.no-scale.example.com \"it\" deleted from %[1]s namespace\n", ns); r.Code != exitNotFound || r.Stdout != want {
+		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
-	if out := imoocpod(t, ns, "delete", "-f", widgetA, "--ignore-not-found"); out != "" {
+	if out := cluster.Imoocpod(t, ns, "delete", "-f", widgetA, "--ignore-not-found"); out != "" {
 		t.Errorf("what is gone was deleted: %q", out)
 	}
-	imoocpod(t, ns, "delete", "widget", "-l", "app=b", "--wait=false")
-	if out := imoocpod(t, ns, "delete", "widget", "--all", "-o", "name"); out != "widget.plain.example.com/c\n" {
+	cluster.Imoocpod(t, ns, "delete", "widget", "-l", "app=b", "--wait=false")
+	if out := cluster.Imoocpod(t, ns, "delete", "widget", "--all", "-o", "name"); out != "widget.plain.example.com/c\n" {
 		t.Errorf("printed %q", out)
 	}
-	if r := kubectlFrom(t, object("imp", ""), nil, ns, "imoocpod", "delete", "-f", "-"); r.code != 0 || !strings.Contains(r.stdout, `"imp" deleted`) {
-		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	if r := cluster.KubectlFrom(t, object("imp", ""), nil, ns, "imoocpod", "delete", "-f", "-"); r.Code != 0 || !strings.Contains(r.Stdout, `"imp" deleted`) {
+		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 }
 
@@ -299,14 +301,14 @@ func TestSeveralTargets(t *testing.T) {
 func TestScaleImoocPodsInOneRequest(t *testing.T) {
 	t.Parallel()
 	for args, n := range map[string]int{"a": 1, "imoocpod/a": 1, "imoocpods a b": 2, "imoocpod/a imoocpod.batch.tutorial.kubebuilder.io/b": 2} {
-		ns := newNamespace(t)
-		imoocpod(t, ns, "create", "a")
-		imoocpod(t, ns, "create", "b")
+		ns := cluster.NewNamespace(t)
+		cluster.Imoocpod(t, ns, "create", "a")
+		cluster.Imoocpod(t, ns, "create", "b")
 		// Every request is told in a line, discovery too.
-		r := kubectl(t, ns, append([]string{"imoocpod", "scale", "--replicas", "3", "-v=6"}, words(args)...)...)
-		must(t, r)
-		if patches, all := strings.Count(r.stderr, `verb="PATCH"`), strings.Count(r.stderr, "verb="); patches != n || all != n {
-			t.Errorf("%s: %d requests, %d of them patches, want %d:\n%s", args, all, patches, n, r.stderr)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "--replicas", "3", "-v=6"}, words(args)...)...)
+		harness.Must(t, r)
+		if patches, all := strings.Count(r.Stderr, `verb="PATCH"`), strings.Count(r.Stderr, "verb="); patches != n || all != n {
+			t.Errorf("%s: %d requests, %d of them patches, want %d:\n%s", args, all, patches, n, r.Stderr)
 		}
 	}
 }

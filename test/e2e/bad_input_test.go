@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,37 +53,37 @@ func mustRefuse(t *testing.T, namespace string, refusals []refusal) {
 	for _, r := range refusals {
 		t.Run(r.args, func(t *testing.T) {
 			t.Parallel()
-			r.check(t, kubectlWith(t, r.env, namespace, append([]string{"imoocpod"}, words(r.args)...)...))
+			r.check(t, cluster.KubectlWith(t, r.env, namespace, append([]string{"imoocpod"}, words(r.args)...)...))
 		})
 	}
 }
 
-func (r refusal) check(t *testing.T, got result) {
+func (r refusal) check(t *testing.T, got harness.Result) {
 	t.Helper()
-	if got.code != r.code {
-		t.Errorf("exit code %d, want %d", got.code, r.code)
+	if got.Code != r.code {
+		t.Errorf("exit code %d, want %d", got.Code, r.code)
 	}
-	if r.prints == "" && got.stdout != "" || !regexp.MustCompile("^"+r.prints).MatchString(got.stdout) {
-		t.Errorf("printed %q, want %q", got.stdout, r.prints)
+	if r.prints == "" && got.Stdout != "" || !regexp.MustCompile("^"+r.prints).MatchString(got.Stdout) {
+		t.Errorf("printed %q, want %q", got.Stdout, r.prints)
 	}
 	for _, want := range r.says {
-		if !strings.Contains(got.stderr, want) {
-			t.Errorf("said %q, want %q in it", got.stderr, want)
+		if !strings.Contains(got.Stderr, want) {
+			t.Errorf("said %q, want %q in it", got.Stderr, want)
 		}
 	}
-	if lines := strings.Count(got.stderr, "\n"); lines < 1 || lines > 2 || !strings.HasSuffix(got.stderr, "\n") {
-		t.Errorf("said %d lines, want one or two:\n%s", lines, got.stderr)
+	if lines := strings.Count(got.Stderr, "\n"); lines < 1 || lines > 2 || !strings.HasSuffix(got.Stderr, "\n") {
+		t.Errorf("said %d lines, want one or two:\n%s", lines, got.Stderr)
 	}
-	if !regexp.MustCompile(`^(error: |Error from server|The |Unable to connect to )`).MatchString(got.stderr) {
-		t.Errorf("said %q, which does not begin as kubectl's errors do", got.stderr)
+	if !regexp.MustCompile(`^(error: |Error from server|The |Unable to connect to )`).MatchString(got.Stderr) {
+		t.Errorf("said %q, which does not begin as kubectl's errors do", got.Stderr)
 	}
 	for _, never := range []string{"goroutine", "panic", ".go:", "strconv.", "%!", "<nil>"} {
-		if strings.Contains(got.stderr, never) {
-			t.Errorf("said %q, with %q in it", got.stderr, never)
+		if strings.Contains(got.Stderr, never) {
+			t.Errorf("said %q, with %q in it", got.Stderr, never)
 		}
 	}
-	if usage := strings.Contains(got.stderr, " --help' for usage."); usage != (r.code == exitUsage) {
-		t.Errorf("said %q: whose help tells more belongs to a wrong command line, and to nothing else", got.stderr)
+	if usage := strings.Contains(got.Stderr, " --help' for usage."); usage != (r.code == exitUsage) {
+		t.Errorf("said %q: whose help tells more belongs to a wrong command line, and to nothing else", got.Stderr)
 	}
 }
 
@@ -98,8 +100,8 @@ func words(line string) []string {
 
 func TestBadInput(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	before := contents(t, ns)
 	few := newUser(t, ns, "get", "create", "patch")
 	atMostNine(t, ns)
@@ -279,12 +281,12 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("something was changed: before %v, after %v", before, after)
 	}
 	// The longest name that there may be does work.
-	imoocpod(t, ns, "create", name63, "--replicas", "0")
+	cluster.Imoocpod(t, ns, "create", name63, "--replicas", "0")
 }
 
 func TestBadNamespace(t *testing.T) {
 	t.Parallel()
-	installOnce(t)
+	cluster.InstallCRDs(t)
 	const missing = "e2e-there-is-no-such-namespace"
 	gone := refusal{code: exitNotFound, says: []string{fmt.Sprintf("Error from server (NotFound): namespaces %q not found", missing)}}
 	as := func(args, prints string) refusal {
@@ -306,19 +308,19 @@ func TestBadNamespace(t *testing.T) {
 // A namespace that is on its way out takes nothing new.
 func TestTerminatingNamespace(t *testing.T) {
 	t.Parallel()
-	installOnce(t)
-	ns := fmt.Sprintf("e2e-%d", namespaces.Add(1))
-	must(t, kubectl(t, "", "create", "namespace", ns))
-	apply(t, ns, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hold, finalizers: [example.com/hold]}}`)
+	cluster.InstallCRDs(t)
+	ns := cluster.NamespaceName()
+	harness.Must(t, cluster.Kubectl(t, "", "create", "namespace", ns))
+	cluster.Apply(t, ns, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hold, finalizers: [example.com/hold]}}`)
 	t.Cleanup(func() {
-		_, err := cluster.core.ConfigMaps(ns).Patch(context.Background(), "hold", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		_, err := cluster.Core.ConfigMaps(ns).Patch(context.Background(), "hold", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	must(t, kubectl(t, "", "delete", "namespace", ns, "--wait=false"))
+	harness.Must(t, cluster.Kubectl(t, "", "delete", "namespace", ns, "--wait=false"))
 	refusal{code: exitForbidden, says: []string{`"foo" is forbidden`, "namespace " + ns + " because it is being terminated"}}.
-		check(t, kubectl(t, ns, "imoocpod", "create", "foo"))
+		check(t, cluster.Kubectl(t, ns, "imoocpod", "create", "foo"))
 }
 
 func TestBadKubeconfig(t *testing.T) {
@@ -333,11 +335,11 @@ func TestBadKubeconfig(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return writeFile(t, string(data))
+		return harness.WriteFile(t, string(data))
 	}
 	noContext := edited(func(c *clientcmdapi.Config) { c.CurrentContext = "" })
 	noUser := edited(func(c *clientcmdapi.Config) { c.AuthInfos = nil; c.Contexts[c.CurrentContext].AuthInfo = "" })
-	broken := writeFile(t, "clusters: [")
+	broken := harness.WriteFile(t, "clusters: [")
 	// In a pod there would be a cluster to fall back on.
 	none := []string{"KUBECONFIG=" + t.TempDir() + "/none", "KUBERNETES_SERVICE_HOST="}
 	type variant struct {
@@ -377,7 +379,7 @@ func TestBadKubeconfig(t *testing.T) {
 				case verb == "run-controller" && !v.local:
 					r.prints = "Reconciling "
 				}
-				r.check(t, kubectlWith(t, v.env, "", append([]string{"imoocpod"}, words(r.args)...)...))
+				r.check(t, cluster.KubectlWith(t, v.env, "", append([]string{"imoocpod"}, words(r.args)...)...))
 			}
 		})
 	}
@@ -386,7 +388,7 @@ func TestBadKubeconfig(t *testing.T) {
 // contents are the resource versions of all ImoocPods of a namespace.
 func contents(t *testing.T, namespace string) map[string]string {
 	t.Helper()
-	list, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -406,7 +408,7 @@ func newUser(t *testing.T, namespace string, verbs ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apply(t, namespace, fmt.Sprintf(`
+	cluster.Apply(t, namespace, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: %[1]s}
@@ -418,8 +420,8 @@ metadata: {name: %[1]s}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 `, name, list))
-	eventually(t, name+" has rights", func() bool {
-		return kubectl(t, namespace, "auth", "can-i", verbs[0], "imoocpods.batch.tutorial.kubebuilder.io", "--as", name).code == 0
+	harness.Eventually(t, name+" has rights", func() bool {
+		return cluster.Kubectl(t, namespace, "auth", "can-i", verbs[0], "imoocpods.batch.tutorial.kubebuilder.io", "--as", name).Code == 0
 	})
 	return name
 }
@@ -427,7 +429,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 // atMostNine makes the server refuse ImoocPods of ten replicas and more in a namespace.
 func atMostNine(t *testing.T, namespace string) {
 	t.Helper()
-	apply(t, "", fmt.Sprintf(`
+	cluster.Apply(t, "", fmt.Sprintf(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: %[1]s}
@@ -446,13 +448,13 @@ spec:
 `, namespace))
 	t.Cleanup(func() {
 		for _, resource := range []string{"validatingadmissionpolicybindings", "validatingadmissionpolicies"} {
-			err := cluster.dynamic.Resource(schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}).Delete(context.Background(), namespace, metav1.DeleteOptions{})
+			err := cluster.Dynamic.Resource(schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}).Delete(context.Background(), namespace, metav1.DeleteOptions{})
 			if err != nil && !apierrors.IsNotFound(err) {
 				t.Error(err)
 			}
 		}
 	})
-	eventually(t, "the policy is in force", func() bool {
-		return kubectl(t, namespace, "imoocpod", "create", "big", "--replicas", "10", "--dry-run=server").code != 0
+	harness.Eventually(t, "the policy is in force", func() bool {
+		return cluster.Kubectl(t, namespace, "imoocpod", "create", "big", "--replicas", "10", "--dry-run=server").Code != 0
 	})
 }

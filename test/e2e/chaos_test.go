@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -79,12 +82,14 @@ func TestChaos(t *testing.T) {
 
 // chaos is one random run.
 type chaos struct {
-	*driver
-	rand   *rand.Rand
-	stable *faults // of the first loop
-	stale  *faults // of the second, whose watches are held back at times
-	loops  []*innerLoop
-	most   int32
+	*harness.Driver
+	t         *testing.T
+	namespace string
+	w         *harness.Witness
+	rand      *rand.Rand
+	stable    *harness.Faults // of the first loop
+	stale     *harness.Faults // of the second, whose watches are held back at times
+	most      int32
 	// alone says that there is one loop at a time, whose watches are not held back.
 	// Two without a lease may make a pod too many for a while, of which each knows
 	// nothing: never more than were ever wanted.
@@ -95,47 +100,47 @@ type chaos struct {
 	foreign map[string]any
 	// slow says that the pods take their time to end: a finalizer holds them.
 	slow bool
+
+	mu    sync.Mutex
+	loops []*harness.Controller
 }
 
-// holder is the finalizer that makes pods take their time to end.
-const holder = "e2e.imoocpod.dev/holder"
-
 func chaosRun(t *testing.T, seed uint64) {
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	if *chaosDuration > 0 { // many, whose pods would fill the nodes
 		t.Cleanup(func() {
-			if err := cluster.core.Namespaces().Delete(context.Background(), ns, metav1.DeleteOptions{}); err != nil {
+			if err := cluster.Core.Namespaces().Delete(context.Background(), ns, metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	w := watchPods(t, ns)
+	w := cluster.WatchPods(t, ns)
 	c := &chaos{
-		driver: newDriver(t, ns, w),
+		Driver: cluster.NewDriver(t, ns, w), t: t, namespace: ns, w: w,
 		rand:   rand.New(rand.NewPCG(seed, 1)),
-		stable: newFaults(seed), stale: newFaults(seed + 1),
+		stable: harness.NewFaults(seed), stale: harness.NewFaults(seed + 1),
 	}
 	bystanders := c.bystanders()
 	c.begin()
 	for range 8 + c.rand.IntN(16) {
 		c.act()
 		tally.actions.Add(1)
-		if err := stall(t.Context(), time.Duration(c.rand.IntN(150))*time.Millisecond); err != nil {
+		if err := harness.Sleep(t.Context(), time.Duration(c.rand.IntN(150))*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.stable.setCalm(true)
-	c.stale.setCalm(true)
+	c.stable.SetCalm(true)
+	c.stale.SetCalm(true)
 	last := int32(c.rand.IntN(7))
 	c.scaleTo(last)
-	c.whileLettingGo(func() { w.settles(t, "foo", last) })
-	if most := w.mostLive(c.uid); most > int(c.most+c.earlier) {
+	c.whileLettingGo(func() { w.AwaitConverged(t, "foo", last) })
+	if most := w.MostLive(c.UID); most > int(c.most+c.earlier) {
 		t.Errorf("I1: %d live pods at once, and at most %d were ever wanted, beside %d from before", most, c.most, c.earlier)
 	}
 	c.mustBeUntouched(bystanders)
 	c.mustKeepTheForeignCondition()
 	tally.runs.Add(1)
-	tally.faults.Add(c.stable.injected.Load() + c.stale.injected.Load())
+	tally.faults.Add(c.stable.Injected.Load() + c.stale.Injected.Load())
 	if t.Failed() {
 		t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
 	}
@@ -152,13 +157,13 @@ func (c *chaos) begin() {
 	metadata := map[string]any{}
 	template["metadata"] = metadata
 	if c.slow = c.rand.IntN(3) == 0; c.slow {
-		metadata["finalizers"] = []any{holder}
+		metadata["finalizers"] = []any{harness.Finalizer}
 		c.t.Cleanup(c.letGo)
 	}
 	if c.rand.IntN(4) == 0 {
 		metadata["labels"] = map[string]any{apis.LabelBypasses: "7", apis.LabelSlot: "7", apis.LabelOwner: "7", apis.LabelTemplateHash: "7"}
 	}
-	c.create(n, template)
+	c.Create(n, template)
 	if c.rand.IntN(2) == 0 {
 		c.comment()
 	}
@@ -176,7 +181,7 @@ func (c *chaos) begin() {
 // adopted makes pods that an earlier controller made for foo: by their reference.
 func (c *chaos) adopted(n int) {
 	kind := kinds.ImoocPod()
-	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.uid}, kind.GroupVersionKind())
+	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "foo", UID: c.UID}, kind.GroupVersionKind())
 	for i := range n {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
@@ -184,7 +189,7 @@ func (c *chaos) adopted(n int) {
 			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 		}
-		if _, err := cluster.core.Pods(c.namespace).Create(c.t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		if _, err := cluster.Core.Pods(c.namespace).Create(c.t.Context(), pod, metav1.CreateOptions{}); err != nil {
 			c.t.Fatal(err)
 		}
 	}
@@ -213,7 +218,7 @@ func (c *chaos) comment() {
 
 // toStatus changes the status of foo as somebody else does.
 func (c *chaos) toStatus(change func(*unstructured.Unstructured) error) {
-	foos := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace)
+	foos := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		obj, err := foos.Get(c.t.Context(), "foo", metav1.GetOptions{})
 		if err != nil {
@@ -235,7 +240,7 @@ func (c *chaos) mustKeepTheForeignCondition() {
 	if c.foreign == nil {
 		return
 	}
-	obj, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace).Get(c.t.Context(), "foo", metav1.GetOptions{})
+	obj, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(c.namespace).Get(c.t.Context(), "foo", metav1.GetOptions{})
 	if err != nil {
 		c.t.Error(err)
 		return
@@ -248,27 +253,27 @@ func (c *chaos) mustKeepTheForeignCondition() {
 
 // start starts a loop that resumes, as after every lease that was regained: it may
 // not give up by itself, whatever the server answers.
-func (c *chaos) start(f *faults) {
+func (c *chaos) start(f *harness.Faults) {
 	count := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if isWrite(r) {
+		if harness.IsWrite(r) {
 			tally.writes.Add(1)
 		}
 		return next.RoundTrip(r)
 	}
-	check := c.check()
+	check := c.Check()
 	if !c.alone {
-		check = c.checkWith(func(int, *corev1.Pod, int32) { tally.excess.Add(1) })
+		check = c.CheckWith(func(int, *corev1.Pod, int32) { tally.excess.Add(1) })
 	}
-	l := startInnerWith(c.t, controller.Options{Kinds: []kinds.Kind{kinds.ImoocPod()}, Namespace: c.namespace, Resumed: true},
-		count, f.intercept, check)
+	l := cluster.StartControllerWith(c.t, controller.Options{Kinds: []kinds.Kind{kinds.ImoocPod()}, Namespace: c.namespace, Resumed: true},
+		count, f.Intercept, check)
 	c.mu.Lock()
 	c.loops = append(c.loops, l)
 	c.mu.Unlock()
-	c.after(func() {
+	c.Go(func() {
 		select {
-		case <-l.done:
-			if !l.wasKilled() {
-				c.blame("a loop gave up by itself: %v", l.err)
+		case <-l.Done:
+			if !l.Killed() {
+				c.Blame("a loop gave up by itself: %v", l.Err)
 			}
 		case <-c.t.Context().Done():
 		}
@@ -276,7 +281,7 @@ func (c *chaos) start(f *faults) {
 }
 
 // someLoop picks a loop that has been started, dead or alive.
-func (c *chaos) someLoop() *innerLoop {
+func (c *chaos) someLoop() *harness.Controller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.loops[c.rand.IntN(len(c.loops))]
@@ -284,7 +289,7 @@ func (c *chaos) someLoop() *innerLoop {
 
 func (c *chaos) scaleTo(n int32) {
 	c.most = max(c.most, n)
-	c.scale(n)
+	c.Scale(n)
 }
 
 // act does one of the things that happen to a cluster.
@@ -294,15 +299,15 @@ func (c *chaos) act() {
 		c.scaleTo(int32(c.rand.IntN(9)))
 	case 3:
 		c.onSomePod(func(pod *corev1.Pod) error {
-			return cluster.core.Pods(c.namespace).Delete(c.t.Context(), pod.Name, metav1.DeleteOptions{})
+			return cluster.Core.Pods(c.namespace).Delete(c.t.Context(), pod.Name, metav1.DeleteOptions{})
 		})
 	case 4:
 		c.onSomePod(func(pod *corev1.Pod) error {
-			return cluster.core.Pods(c.namespace).Delete(c.t.Context(), pod.Name, *metav1.NewDeleteOptions(0))
+			return cluster.Core.Pods(c.namespace).Delete(c.t.Context(), pod.Name, *metav1.NewDeleteOptions(0))
 		})
 	case 5:
 		c.onSomePod(func(pod *corev1.Pod) error {
-			return cluster.core.Pods(c.namespace).EvictV1(c.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}})
+			return cluster.Core.Pods(c.namespace).EvictV1(c.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}})
 		})
 	case 6:
 		c.onSomePod(func(pod *corev1.Pod) error {
@@ -317,20 +322,20 @@ func (c *chaos) act() {
 			return c.patch(pod, `{"metadata":{"annotations":{"someone":"was here"}}}`)
 		})
 	case 9: // kill -9 of a loop, and a new one
-		c.someLoop().kill()
+		c.someLoop().Kill()
 		if next := c.rand.IntN(2); c.alone {
 			c.start(c.stable)
 		} else {
-			c.start([]*faults{c.stable, c.stale}[next])
+			c.start([]*harness.Faults{c.stable, c.stale}[next])
 		}
 	case 10, 11:
-		c.stale.hold()
+		c.stale.Hold()
 	case 12:
-		c.stale.release()
+		c.stale.Release()
 	case 13:
 		c.letGo()
 	case 14, 15:
-		c.change(fmt.Sprintf("image-%d", c.rand.IntN(3)))
+		c.SetImage(fmt.Sprintf("image-%d", c.rand.IntN(3)))
 	case 16: // somebody takes the status away
 		c.foreign = nil
 		c.toStatus(func(obj *unstructured.Unstructured) error {
@@ -343,14 +348,14 @@ func (c *chaos) act() {
 }
 
 func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) error {
-	_, err := cluster.core.Pods(c.namespace).Patch(c.t.Context(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	_, err := cluster.Core.Pods(c.namespace).Patch(c.t.Context(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
 }
 
 // onSomePod does something to one of foo's pods, which may be gone by then.
 func (c *chaos) onSomePod(do func(*corev1.Pod) error) {
 	c.t.Helper()
-	pods := c.w.owned("foo")
+	pods := c.w.Owned("foo")
 	if len(pods) == 0 {
 		return
 	}
@@ -367,11 +372,9 @@ func (c *chaos) whileLettingGo(do func()) {
 		return
 	}
 	done := make(chan struct{})
-	c.after(func() {
+	c.Go(func() {
 		for {
-			c.w.mu.Lock()
-			changed := c.w.changed
-			c.w.mu.Unlock()
+			changed := c.w.Changed()
 			c.letGo()
 			select {
 			case <-changed:
@@ -386,9 +389,9 @@ func (c *chaos) whileLettingGo(do func()) {
 
 // letGo takes the finalizer off the pods that are ending.
 func (c *chaos) letGo() {
-	for _, pod := range c.w.owned("foo") {
+	for _, pod := range c.w.Owned("foo") {
 		if pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 {
-			_, err := cluster.core.Pods(c.namespace).Patch(context.Background(), pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, err := cluster.Core.Pods(c.namespace).Patch(context.Background(), pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 			if err != nil && !apierrors.IsNotFound(err) {
 				c.t.Error(err)
 			}
@@ -403,7 +406,7 @@ func (c *chaos) bystanders() []*corev1.Pod {
 		"same-app":      {apis.LabelApp: "foo"},
 		"same-identity": {apis.LabelApp: "foo", apis.LabelOwner: "somebody", apis.LabelSlot: "0"},
 	} {
-		pod, err := cluster.core.Pods(c.namespace).Create(c.t.Context(), &corev1.Pod{
+		pod, err := cluster.Core.Pods(c.namespace).Create(c.t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 		}, metav1.CreateOptions{})
@@ -417,7 +420,7 @@ func (c *chaos) bystanders() []*corev1.Pod {
 
 func (c *chaos) mustBeUntouched(pods []*corev1.Pod) {
 	for _, pod := range pods {
-		now := c.w.pod(pod.UID)
+		now := c.w.Pod(pod.UID)
 		if now == nil || now.DeletionTimestamp != nil || len(now.OwnerReferences) > 0 || len(now.Labels) != len(pod.Labels) {
 			c.t.Errorf("I4: the bystander %s was touched: %+v", pod.Name, now)
 		}

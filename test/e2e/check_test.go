@@ -5,25 +5,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // What is missing is told, with commands that put it in place.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	check := func(args ...string) (map[string][]status.Check, result) {
+	ns := cluster.NewNamespace(t)
+	check := func(args ...string) (map[string][]status.Check, harness.Result) {
 		t.Helper()
-		r := kubectl(t, ns, append([]string{"imoocpod", "check", "-o", "json"}, args...)...)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "check", "-o", "json"}, args...)...)
 		var report struct {
 			Passed bool
 			Checks []status.Check
 		}
-		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil {
-			t.Fatalf("%s printed %q and said %q: %v", r.line, r.stdout, r.stderr, err)
+		if err := json.Unmarshal([]byte(r.Stdout), &report); err != nil {
+			t.Fatalf("%s printed %q and said %q: %v", r.Line, r.Stdout, r.Stderr, err)
 		}
-		if report.Passed != (r.code == 0) || (r.code != 0) != strings.Contains(r.stderr, " checks failed\n") {
-			t.Errorf("%s: passed is %t, exit code %d, said %q", r.line, report.Passed, r.code, r.stderr)
+		if report.Passed != (r.Code == 0) || (r.Code != 0) != strings.Contains(r.Stderr, " checks failed\n") {
+			t.Errorf("%s: passed is %t, exit code %d, said %q", r.Line, report.Passed, r.Code, r.Stderr)
 		}
 		byName := map[string][]status.Check{}
 		for _, c := range report.Checks {
@@ -33,12 +35,12 @@ func TestCheck(t *testing.T) {
 	}
 
 	// As nobody in particular, with no loop, and with a quota in the way.
-	apply(t, ns, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: 0}}")
-	imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	cluster.Apply(t, ns, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: 0}}")
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	alice := "alice-" + ns
 	checks, r := check("--as", alice)
-	if r.code != 1 || checks["server"][0].State != status.CheckPassed {
-		t.Errorf("exit code %d, %+v", r.code, checks)
+	if r.Code != 1 || checks["server"][0].State != status.CheckPassed {
+		t.Errorf("exit code %d, %+v", r.Code, checks)
 	}
 	for _, verb := range []string{"create", "scale", "status", "describe", "delete", "install", "run-controller"} {
 		name := "rights to " + verb
@@ -55,10 +57,10 @@ func TestCheck(t *testing.T) {
 	// The commands that it gives do what they are for.
 	for _, verb := range []string{"scale", "run-controller"} {
 		for _, fix := range checks["rights to "+verb][0].Fix {
-			must(t, kubectl(t, "", strings.Fields(strings.TrimPrefix(fix, "kubectl "))...))
+			harness.Must(t, cluster.Kubectl(t, "", strings.Fields(strings.TrimPrefix(fix, "kubectl "))...))
 		}
 	}
-	eventually(t, "alice has the rights that were granted", func() bool {
+	harness.Eventually(t, "alice has the rights that were granted", func() bool {
 		checks, _ = check("--as", alice)
 		return checks["rights to scale"][0].State == status.CheckPassed && checks["rights to run-controller"][0].State == status.CheckPassed
 	})
@@ -76,23 +78,23 @@ func TestCheck(t *testing.T) {
 	if fix := strings.Join(checks["loop"][0].Fix, ""); fix != "kubectl imoocpod run-controller -n "+ns {
 		t.Errorf("the fix is %q", fix)
 	}
-	startLoop(t, ns)
-	eventually(t, "the loop is seen, and the quota", func() bool {
+	cluster.StartRunController(t, ns)
+	harness.Eventually(t, "the loop is seen, and the quota", func() bool {
 		checks, _ = check()
 		return checks["loop"][0].State == status.CheckPassed && checks["pods"][0].State == status.CheckFailed
 	})
 	if c := checks["pods"][0]; !strings.Contains(c.Message, "/foo in namespace "+ns) || !strings.Contains(c.Message, "exceeded quota: few") {
 		t.Errorf("pods: %+v", c)
 	}
-	imoocpod(t, ns, "delete", "foo")
-	eventually(t, "all is in place", func() bool { _, r = check(); return r.code == 0 })
+	cluster.Imoocpod(t, ns, "delete", "foo")
+	harness.Eventually(t, "all is in place", func() bool { _, r = check(); return r.Code == 0 })
 
 	// For people: a line each, and the commands lead to the same cluster.
-	r = kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")
-	matches(t, "check", r.stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob may not create imoocpods.batch.tutorial.kubebuilder.io\n    kubectl create role imoocpod-create [^\n]+ --context 'cluster'\n(?s:.*)`)
-	if r.code != 1 {
-		t.Errorf("exit code %d", r.code)
+	r = cluster.Kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")
+	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob may not create imoocpods.batch.tutorial.kubebuilder.io\n    kubectl create role imoocpod-create [^\n]+ --context 'cluster'\n(?s:.*)`)
+	if r.Code != 1 {
+		t.Errorf("exit code %d", r.Code)
 	}
-	r = kubectlWith(t, []string{"LC_ALL=C"}, ns, "imoocpod", "check", "--color", "always")
-	matches(t, "check in ASCII and colour", r.stdout, "\x1b\\[32mok  \x1b\\[0m server  [ -~]+\n[ -~\n\x1b]+")
+	r = cluster.KubectlWith(t, []string{"LC_ALL=C"}, ns, "imoocpod", "check", "--color", "always")
+	matches(t, "check in ASCII and colour", r.Stdout, "\x1b\\[32mok  \x1b\\[0m server  [ -~]+\n[ -~\n\x1b]+")
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,7 +22,7 @@ import (
 // a line for each word, and one for what the shell is to do with them.
 func completions(t *testing.T, env []string, args ...string) string {
 	t.Helper()
-	return must(t, kubectlWith(t, env, "", append([]string{"__complete", "imoocpod"}, args...)...))
+	return harness.Must(t, cluster.KubectlWith(t, env, "", append([]string{"__complete", "imoocpod"}, args...)...))
 }
 
 // asKrew lays the plugin out as krew does: the program is stored somewhere, and
@@ -36,7 +38,7 @@ func asKrew(t *testing.T) (dir string, env []string) {
 		}
 	}
 	stored := filepath.Join(store, "kubectl-imoocpod")
-	if err := os.Link(filepath.Join(cluster.pluginDir, "kubectl-imoocpod"), stored); err != nil {
+	if err := os.Link(filepath.Join(cluster.PluginDir, "kubectl-imoocpod"), stored); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(stored, filepath.Join(dir, "kubectl-imoocpod")); err != nil {
@@ -51,8 +53,8 @@ func TestCompletionInstall(t *testing.T) {
 	t.Parallel()
 	dir, env := asKrew(t)
 	link := filepath.Join(dir, "kubectl_complete-imoocpod")
-	run := func(args ...string) result {
-		return kubectlWith(t, env, "", append([]string{"imoocpod", "completion"}, args...)...)
+	run := func(args ...string) harness.Result {
+		return cluster.KubectlWith(t, env, "", append([]string{"imoocpod", "completion"}, args...)...)
 	}
 
 	if out := completions(t, env, "sta"); strings.Contains(out, "status") {
@@ -61,8 +63,8 @@ func TestCompletionInstall(t *testing.T) {
 	for _, step := range []struct{ verb, want string }{
 		{"uninstall", "is not there"}, {"install", "created"}, {"install", "unchanged"},
 	} {
-		if r := run(step.verb); must(t, r) != link+" "+step.want+"\n" || r.stderr != "" {
-			t.Errorf("%s printed %q and said %q", step.verb, r.stdout, r.stderr)
+		if r := run(step.verb); harness.Must(t, r) != link+" "+step.want+"\n" || r.Stderr != "" {
+			t.Errorf("%s printed %q and said %q", step.verb, r.Stdout, r.Stderr)
 		}
 	}
 	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow how ") || !strings.HasSuffix(out, "\n:4\n") {
@@ -75,10 +77,10 @@ func TestCompletionInstall(t *testing.T) {
 	if err := os.Symlink("/nowhere/kubectl-imoocpod-v0", link); err != nil {
 		t.Fatal(err)
 	}
-	if out := must(t, run("install")); out != link+" configured\n" || !strings.Contains(completions(t, env, "sta"), "status\t") {
+	if out := harness.Must(t, run("install")); out != link+" configured\n" || !strings.Contains(completions(t, env, "sta"), "status\t") {
 		t.Errorf("over an old link it printed %q", out)
 	}
-	if out := must(t, run("uninstall")); out != link+" deleted\n" {
+	if out := harness.Must(t, run("uninstall")); out != link+" deleted\n" {
 		t.Errorf("it printed %q", out)
 	}
 	if _, err := os.Lstat(link); !os.IsNotExist(err) {
@@ -91,17 +93,17 @@ func TestCompletionInstall(t *testing.T) {
 	}
 	for _, verb := range []string{"install", "uninstall"} {
 		want := "error: precondition not met: " + link + " is there and is not a link to this program\n"
-		if r := run(verb); r.code != 7 || r.stdout != "" || r.stderr != want {
-			t.Errorf("%s over a file: exit code %d, printed %q, said %q", verb, r.code, r.stdout, r.stderr)
+		if r := run(verb); r.Code != 7 || r.Stdout != "" || r.Stderr != want {
+			t.Errorf("%s over a file: exit code %d, printed %q, said %q", verb, r.Code, r.Stdout, r.Stderr)
 		}
 	}
-	if readFile(t, link) != "#!/bin/sh\n" {
+	if harness.ReadFile(t, link) != "#!/bin/sh\n" {
 		t.Error("the file was changed")
 	}
 
 	// Called by its path, from a directory that kubectl does not know.
 	elsewhere := exec.Command(filepath.Join(filepath.Dir(dir), "store", "v1", "kubectl-imoocpod"), "completion", "install")
-	elsewhere.Env = append(environment(), env...)
+	elsewhere.Env = append(cluster.Environment(), env...)
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "v1/kubectl_complete-imoocpod created\nwarning: ") {
 		t.Errorf("off PATH: %v, %s", err, out)
 	}
@@ -117,14 +119,14 @@ const (
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "0")
-	imoocpod(t, ns, "create", "food", "--replicas", "2")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	cluster.Imoocpod(t, ns, "create", "food", "--replicas", "2")
 	status := []byte(`{"status":{"readyReplicas":1,"replicas":2,"observedGeneration":1}}`)
-	if _, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), "food", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), "food", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
-	apply(t, ns, `
+	cluster.Apply(t, ns, `
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
@@ -132,9 +134,9 @@ spec:
   replicas: 0
   selector: {matchLabels: {app: web}}
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: busybox}]}}`)
-	makeObject(t, ns, searches, search)
+	cluster.CreateObject(t, ns, searches, search)
 	_, env := asKrew(t)
-	must(t, kubectlWith(t, env, "", "imoocpod", "completion", "install"))
+	harness.Must(t, cluster.KubectlWith(t, env, "", "imoocpod", "completion", "install"))
 
 	const noFile, noSpace = ":4", ":6"
 	for _, test := range []struct {
@@ -184,7 +186,7 @@ spec:
 		// A machine that is busy may not answer in time.
 		var out string
 		want := strings.Split(test.want, "|")
-		eventually(t, "completion of "+test.words+" offers "+test.want, func() bool {
+		harness.Eventually(t, "completion of "+test.words+" offers "+test.want, func() bool {
 			out = completions(t, env, words...)
 			for _, line := range want {
 				if !strings.Contains("\n"+out, "\n"+line) {
@@ -224,7 +226,7 @@ func TestCompletionGivesUp(t *testing.T) {
 	for _, args := range [][]string{{"status", "f"}, {"status", "-n", "d"}, {"scale", "deploy/web", "--replicas-path", ""}} {
 		args = append([]string{args[0], "--server", "http://" + silent.Addr().String(), "--cache-dir", t.TempDir()}, args[1:]...)
 		_, env := asKrew(t)
-		must(t, kubectlWith(t, env, "", "imoocpod", "completion", "install"))
+		harness.Must(t, cluster.KubectlWith(t, env, "", "imoocpod", "completion", "install"))
 		if out := completions(t, env, args...); out != ":4\n" {
 			t.Errorf("%v: %q", args, out)
 		}
@@ -249,13 +251,13 @@ PS1='ready> '
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
-	makeObject(t, ns, searches, search)
-	imoocpod(t, ns, "create", "alpha", "--replicas", "0")
-	imoocpod(t, ns, "create", "beta-one", "--replicas", "3")
-	imoocpod(t, ns, "create", "beta-two", "--replicas", "0")
+	ns := cluster.NewNamespace(t)
+	cluster.CreateObject(t, ns, searches, search)
+	cluster.Imoocpod(t, ns, "create", "alpha", "--replicas", "0")
+	cluster.Imoocpod(t, ns, "create", "beta-one", "--replicas", "3")
+	cluster.Imoocpod(t, ns, "create", "beta-two", "--replicas", "0")
 	_, env := asKrew(t)
-	must(t, kubectlWith(t, env, "", "imoocpod", "completion", "install"))
+	harness.Must(t, cluster.KubectlWith(t, env, "", "imoocpod", "completion", "install"))
 
 	for shell, start := range map[string]struct{ args, rc string }{
 		"bash": {"--noprofile --norc -i", wordsByRef + `source <(kubectl completion bash); source <(kubectl-imoocpod completion bash)`},
@@ -269,46 +271,32 @@ func TestCompletionInShells(t *testing.T) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
-			rc := writeFile(t, start.rc)
-			s := startScreen(t, 100, 30, append(env, "HOME="+home, "ZDOTDIR="+home, "INPUTRC=/dev/null"), shell, strings.Fields(start.args)...)
-			s.press("source " + rc + "\r")
-			s.shows("\nready>")
+			rc := harness.WriteFile(t, start.rc)
+			s := cluster.StartTerminal(t, 100, 30, append(env, "HOME="+home, "ZDOTDIR="+home, "INPUTRC=/dev/null"), shell, strings.Fields(start.args)...)
+			s.Press("source " + rc + "\r")
+			s.AwaitText("\nready>")
 			for _, program := range []string{"kubectl imoocpod", "kubectl-imoocpod"} {
 				line := program + " status -n " + ns + " "
-				s.press(line + "al")
-				s.shows(line + "al")
-				s.completes("\t", line+"alpha")
-				s.press("\x15") // clears the line
-				s.becomes("the line is empty", func(text string) bool { return strings.HasSuffix(text, "ready>") })
-				s.press(line + "bet")
-				s.completes("\t", "beta-")
-				s.completes("\t\t", "0/3 ready")
-				s.shows("beta-two")
-				s.press("\x15clear\r")
-				s.becomes("the screen is empty", func(text string) bool { return text == "ready>" })
+				s.Press(line + "al")
+				s.AwaitText(line + "al")
+				s.AwaitCompletion("\t", line+"alpha")
+				s.Press("\x15") // clears the line
+				s.AwaitScreen("the line is empty", func(text string) bool { return strings.HasSuffix(text, "ready>") })
+				s.Press(line + "bet")
+				s.AwaitCompletion("\t", "beta-")
+				s.AwaitCompletion("\t\t", "0/3 ready")
+				s.AwaitText("beta-two")
+				s.Press("\x15clear\r")
+				s.AwaitScreen("the screen is empty", func(text string) bool { return text == "ready>" })
 			}
-			s.press("kubectl imoocpod scale --replicas 5 -n " + ns + " searches/it --replicas-path .spec.nod")
-			s.completes("\t", "count")
-			s.press("\r")
-			s.shows("search.array.example.com/it scaled")
-			s.press("exit\r")
-			if code := s.ends(); code != 0 {
+			s.Press("kubectl imoocpod scale --replicas 5 -n " + ns + " searches/it --replicas-path .spec.nod")
+			s.AwaitCompletion("\t", "count")
+			s.Press("\r")
+			s.AwaitText("search.array.example.com/it scaled")
+			s.Press("exit\r")
+			if code := s.Wait(); code != 0 {
 				t.Errorf("%s ended with %d", shell, code)
 			}
 		})
 	}
-}
-
-// completes presses keys until the screen shows some words: the first time, the
-// answer of a busy machine may come too late.
-func (s *screen) completes(keys, words string) {
-	s.t.Helper()
-	eventually(s.t, "the shell completes "+words, func() bool {
-		s.press(keys)
-		before := s.written()
-		eventually(s.t, "the shell has answered", func() bool {
-			return s.written() != before || strings.Contains(s.text(), words)
-		})
-		return strings.Contains(s.text(), words)
-	})
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,17 +23,17 @@ const createdFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo created"
 // does not let in is reported with its words.
 func TestCreateUnderPodSecurity(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	must(t, kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted"))
-	startLoop(t, ns)
-	if out := imoocpod(t, ns, "create", "foo"); out != createdFoo+"\n" {
+	ns := cluster.NewNamespace(t)
+	harness.Must(t, cluster.Kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted"))
+	cluster.StartRunController(t, ns)
+	if out := cluster.Imoocpod(t, ns, "create", "foo"); out != createdFoo+"\n" {
 		t.Errorf("create printed %q", out)
 	}
-	imoocpod(t, ns, "create", "nap", "--replicas", "2", "--", "sleep", "60")
-	converged(t, ns, "foo", 1)
-	converged(t, ns, "nap", 2)
-	foo := getImoocPod(t, ns, "foo")
-	pod := podsOf(t, ns, foo.UID)[0]
+	cluster.Imoocpod(t, ns, "create", "nap", "--replicas", "2", "--", "sleep", "60")
+	cluster.AwaitConverged(t, ns, "foo", 1)
+	cluster.AwaitConverged(t, ns, "nap", 2)
+	foo := cluster.ImoocPod(t, ns, "foo")
+	pod := cluster.PodsOf(t, ns, foo.UID)[0]
 	if pod.Labels["app"] != "foo" || pod.Labels[apis.LabelOwner] != string(foo.UID) || pod.Labels[apis.LabelSlot] != "0" {
 		t.Errorf("the pod has the labels %v", pod.Labels)
 	}
@@ -43,20 +45,20 @@ func TestCreateUnderPodSecurity(t *testing.T) {
 			t.Errorf("the pod has a service account token: %+v", v)
 		}
 	}
-	imoocpod(t, ns, "create", "root", "--image", "busybox")
-	eventually(t, "the refusal is reported", func() bool {
-		c := condition(getImoocPod(t, ns, "root"), apis.ConditionReplicaFailure)
+	cluster.Imoocpod(t, ns, "create", "root", "--image", "busybox")
+	harness.Eventually(t, "the refusal is reported", func() bool {
+		c := harness.Condition(cluster.ImoocPod(t, ns, "root"), apis.ConditionReplicaFailure)
 		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, `violates PodSecurity "restricted:latest"`)
 	})
 }
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 
 	// What is left out is left to the defaults of the CRD.
-	imoocpod(t, ns, "create", "plain")
-	plain := getImoocPod(t, ns, "plain")
+	cluster.Imoocpod(t, ns, "create", "plain")
+	plain := cluster.ImoocPod(t, ns, "plain")
 	if *plain.Spec.Replicas != 1 || !equality.Semantic.DeepEqual(plain.Spec.Template, v1alpha1.DefaultTemplate()) {
 		t.Errorf("the spec is %+v", plain.Spec)
 	}
@@ -64,62 +66,62 @@ func TestCreate(t *testing.T) {
 		t.Errorf("written by %+v", by)
 	}
 
-	imoocpod(t, ns, "create", "web", "-r", "0", "--image", "nginx")
-	web := getImoocPod(t, ns, "web")
+	cluster.Imoocpod(t, ns, "create", "web", "-r", "0", "--image", "nginx")
+	web := cluster.ImoocPod(t, ns, "web")
 	if c := web.Spec.Template.Spec.Containers; *web.Spec.Replicas != 0 || len(c) != 1 || c[0].Image != "nginx" || len(c[0].Command) != 0 || c[0].SecurityContext != nil {
 		t.Errorf("the spec is %+v", web.Spec)
 	}
 
-	imoocpod(t, ns, "create", "serve", "--image", "httpd", "--", "httpd", "-f", "--", "-v")
-	if c := getImoocPod(t, ns, "serve").Spec.Template.Spec.Containers; !slices.Equal(c[0].Command, []string{"httpd", "-f", "--", "-v"}) {
+	cluster.Imoocpod(t, ns, "create", "serve", "--image", "httpd", "--", "httpd", "-f", "--", "-v")
+	if c := cluster.ImoocPod(t, ns, "serve").Spec.Template.Spec.Containers; !slices.Equal(c[0].Command, []string{"httpd", "-f", "--", "-v"}) {
 		t.Errorf("the container is %+v", c)
 	}
 
-	imoocpod(t, ns, "create", "nap", "--", "sleep", "60")
+	cluster.Imoocpod(t, ns, "create", "nap", "--", "sleep", "60")
 	want := v1alpha1.DefaultTemplate()
 	want.Spec.Containers[0].Command = []string{"sleep", "60"}
-	if got := getImoocPod(t, ns, "nap").Spec.Template; !equality.Semantic.DeepEqual(got, want) {
+	if got := cluster.ImoocPod(t, ns, "nap").Spec.Template; !equality.Semantic.DeepEqual(got, want) {
 		t.Errorf("the template is %+v, want %+v", got, want)
 	}
 
 	// A format that is none is refused before anything is made.
-	refusal{code: exitUsage, says: []string{"jsonpath"}}.check(t, kubectl(t, ns, "imoocpod", "create", "out", "-o", "jsonpath={.spec"))
+	refusal{code: exitUsage, says: []string{"jsonpath"}}.check(t, cluster.Kubectl(t, ns, "imoocpod", "create", "out", "-o", "jsonpath={.spec"))
 	for format, want := range map[string]string{
 		"name":                      "imoocpod.batch.tutorial.kubebuilder.io/out\n",
 		"jsonpath={.spec.replicas}": "7",
 		"go-template={{.kind}}":     "ImoocPod",
 	} {
-		if out := imoocpod(t, ns, "create", "out", "--replicas", "7", "-o", format); out != want {
+		if out := cluster.Imoocpod(t, ns, "create", "out", "--replicas", "7", "-o", format); out != want {
 			t.Errorf("-o %s printed %q, want %q", format, out, want)
 		}
-		imoocpod(t, ns, "delete", "out")
+		cluster.Imoocpod(t, ns, "delete", "out")
 	}
 	var shown v1alpha1.ImoocPod
-	if err := json.Unmarshal([]byte(imoocpod(t, ns, "create", "shown", "-o", "json")), &shown); err != nil {
+	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "create", "shown", "-o", "json")), &shown); err != nil {
 		t.Fatal(err)
 	}
-	if stored := getImoocPod(t, ns, "shown"); shown.UID != stored.UID || shown.ResourceVersion != stored.ResourceVersion || shown.ManagedFields != nil {
+	if stored := cluster.ImoocPod(t, ns, "shown"); shown.UID != stored.UID || shown.ResourceVersion != stored.ResourceVersion || shown.ManagedFields != nil {
 		t.Errorf("-o json printed %+v", shown)
 	}
 }
 
 func TestCreateDryRun(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 
 	// The client's is a manifest to start from; no server is asked.
-	manifest := must(t, kubectlWith(t, []string{"KUBECONFIG=" + t.TempDir() + "/none"}, "", "imoocpod", "create", "foo", "--replicas", "3", "--dry-run=client", "-o", "yaml"))
+	manifest := harness.Must(t, cluster.KubectlWith(t, []string{"KUBECONFIG=" + t.TempDir() + "/none"}, "", "imoocpod", "create", "foo", "--replicas", "3", "--dry-run=client", "-o", "yaml"))
 	const want = "apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\nmetadata:\n  name: foo\nspec:\n  replicas: 3\n"
 	if manifest != want {
 		t.Errorf("--dry-run=client -o yaml printed\n%s\nwant\n%s", manifest, want)
 	}
-	if out := imoocpod(t, ns, "create", "foo", "--dry-run=client", "-o", "jsonpath={.metadata.namespace}"); out != ns {
+	if out := cluster.Imoocpod(t, ns, "create", "foo", "--dry-run=client", "-o", "jsonpath={.metadata.namespace}"); out != ns {
 		t.Errorf("a namespace that was given became %q", out)
 	}
 
 	// The server's has what the server makes of it.
 	var sent v1alpha1.ImoocPod
-	if err := json.Unmarshal([]byte(imoocpod(t, ns, "create", "foo", "--replicas", "3", "--dry-run=server", "-o", "json")), &sent); err != nil {
+	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3", "--dry-run=server", "-o", "json")), &sent); err != nil {
 		t.Fatal(err)
 	}
 	if sent.UID == "" || sent.Spec.Template == nil || sent.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyAlways {
@@ -129,14 +131,14 @@ func TestCreateDryRun(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--dry-run": createdFoo + " (dry run)\n", "--dry-run=client": createdFoo + " (dry run)\n", "--dry-run=server": createdFoo + " (server dry run)\n",
 	} {
-		if out := imoocpod(t, ns, "create", "foo", flag); out != want {
+		if out := cluster.Imoocpod(t, ns, "create", "foo", flag); out != want {
 			t.Errorf("%s printed %q, want %q", flag, out, want)
 		}
 	}
 	if left := contents(t, ns); len(left) > 0 {
 		t.Errorf("the dry runs left %v", left)
 	}
-	if out := imoocpod(t, ns, "create", "foo", "--dry-run=none"); out != createdFoo+"\n" {
+	if out := cluster.Imoocpod(t, ns, "create", "foo", "--dry-run=none"); out != createdFoo+"\n" {
 		t.Errorf("--dry-run=none printed %q", out)
 	}
 
@@ -145,8 +147,8 @@ func TestCreateDryRun(t *testing.T) {
 		"image": {"--image", "nginx"}, "command": {"--", "sleep", "60"}, "both": {"--image", "nginx", "--", "sleep", "60"},
 	} {
 		args := append([]string{"create", name, "--dry-run=client", "-o", "yaml"}, flags...)
-		apply(t, ns, imoocpod(t, ns, args...))
-		if c := getImoocPod(t, ns, name).Spec.Template.Spec.Containers; fmt.Sprint(c[0].Command) == "[sleep 60]" == (name == "image") {
+		cluster.Apply(t, ns, cluster.Imoocpod(t, ns, args...))
+		if c := cluster.ImoocPod(t, ns, name).Spec.Template.Spec.Containers; fmt.Sprint(c[0].Command) == "[sleep 60]" == (name == "image") {
 			t.Errorf("%s: the container is %+v", name, c[0])
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -17,17 +19,17 @@ import (
 // kubelet puts it there. The tokens end with the secrets that they are bound to.
 func TestCredentialsAreRenewed(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	must(t, kubectl(t, ns, "create", "serviceaccount", "loop"))
-	must(t, kubectl(t, ns, "create", "rolebinding", "loop", "--clusterrole=cluster-admin", "--serviceaccount="+ns+":loop"))
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
+	harness.Must(t, cluster.Kubectl(t, ns, "create", "serviceaccount", "loop"))
+	harness.Must(t, cluster.Kubectl(t, ns, "create", "rolebinding", "loop", "--clusterrole=cluster-admin", "--serviceaccount="+ns+":loop"))
 	token := func(secret string) string {
-		must(t, kubectl(t, ns, "create", "secret", "generic", secret))
-		return strings.TrimSpace(must(t, kubectl(t, ns, "create", "token", "loop", "--bound-object-kind=Secret", "--bound-object-name="+secret)))
+		harness.Must(t, cluster.Kubectl(t, ns, "create", "secret", "generic", secret))
+		return strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "create", "token", "loop", "--bound-object-kind=Secret", "--bound-object-name="+secret)))
 	}
 	old, renewed := token("old"), token("renewed")
-	tokenFile := writeFile(t, old)
+	tokenFile := harness.WriteFile(t, old)
 	kubeconfig, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -38,24 +40,24 @@ func TestCredentialsAreRenewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.create(1)
-	l := startLoop(t, ns, "--kubeconfig", writeFile(t, string(data)))
-	w.settles(t, "foo", 1)
-	must(t, kubectl(t, ns, "delete", "secret", "old"))
-	config := rest.AnonymousClientConfig(cluster.config)
+	d.Create(1)
+	l := cluster.StartRunController(t, ns, "--kubeconfig", harness.WriteFile(t, string(data)))
+	w.AwaitConverged(t, "foo", 1)
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "secret", "old"))
+	config := rest.AnonymousClientConfig(cluster.Config)
 	config.BearerToken = old
 	withOld, err := corev1client.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the old token has expired", func() bool {
+	harness.Eventually(t, "the old token has expired", func() bool {
 		_, err := withOld.Pods(ns).List(t.Context(), metav1.ListOptions{Limit: 1})
 		return apierrors.IsUnauthorized(err)
 	})
-	d.scale(2)
-	l.says("Unauthorized; trying again")
+	d.Scale(2)
+	l.AwaitOutput("Unauthorized; trying again")
 	if err := os.WriteFile(tokenFile, []byte(renewed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.settles(t, "foo", 2)
+	w.AwaitConverged(t, "foo", 2)
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -106,12 +108,12 @@ func TestDeclaredKinds(t *testing.T) {
 	t.Parallel()
 	const group = "declared.example.com"
 	for _, crd := range []string{gadget(group), site(group), agent(group)} {
-		installKind(t, kindIn(t, crd), crd)
+		cluster.InstallKind(t, kindIn(t, crd), crd)
 	}
-	ns := newNamespace(t)
-	l := startLoop(t, ns, "--declared-kinds")
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, ns, "--declared-kinds")
 	for _, says := range []string{"and what CRDs declare", "gadgets.declared.example.com is reconciled by the plan pods, as its CRD declares"} {
-		l.says(says)
+		l.AwaitOutput(says)
 	}
 	nodes := len(nodeNames(t))
 	for kind, test := range map[string]struct {
@@ -126,13 +128,13 @@ func TestDeclaredKinds(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := kind + "." + group + "/" + kind
-			o := &owner{t: t, kind: kindIn(t, map[string]string{"gadget": gadget(group), "site": site(group), "agent": agent(group)}[kind]), namespace: ns, name: kind}
+			o := cluster.Owner(t, ns, kindIn(t, map[string]string{"gadget": gadget(group), "site": site(group), "agent": agent(group)}[kind]), kind)
 			pods := func() []corev1.Pod {
-				return slices.DeleteFunc(o.livePods(), func(pod corev1.Pod) bool { return !strings.HasPrefix(pod.Name, kind) })
+				return slices.DeleteFunc(o.LivePods(), func(pod corev1.Pod) bool { return !strings.HasPrefix(pod.Name, kind) })
 			}
 			create := []string{"create", name}
-			imoocpod(t, ns, append(create, test.create...)...)
-			imoocpod(t, ns, "status", name, "--wait", "--timeout", "2m")
+			cluster.Imoocpod(t, ns, append(create, test.create...)...)
+			cluster.Imoocpod(t, ns, "status", name, "--wait", "--timeout", "2m")
 			if n := len(pods()); n != test.pods {
 				t.Fatalf("it is ready with %d pods, want %d", n, test.pods)
 			}
@@ -142,30 +144,30 @@ func TestDeclaredKinds(t *testing.T) {
 					t.Errorf("its pods have the labels %v, and run %+v", pods()[0].Labels, main)
 				}
 			}
-			if r := kubectl(t, ns, "imoocpod", "scale", name, "--replicas", "5", "--timeout", "2m"); kind == "agent" {
-				if r.code == 0 || !strings.Contains(r.stderr, "it runs one pod per node") {
+			if r := cluster.Kubectl(t, ns, "imoocpod", "scale", name, "--replicas", "5", "--timeout", "2m"); kind == "agent" {
+				if r.Code == 0 || !strings.Contains(r.Stderr, "it runs one pod per node") {
 					t.Errorf("scaled: %+v", r)
 				}
 			} else {
-				must(t, r)
+				harness.Must(t, r)
 				if n := len(pods()); n != 5 {
 					t.Errorf("it is scaled to %d pods, want 5", n)
 				}
 			}
-			o.patch("%s", test.roll)
-			imoocpod(t, ns, "status", name, "--wait", "--timeout", "2m")
-			eventually(t, "all pods are of the new image", func() bool { return slices.Equal(images(pods()), []string{"web:v2"}) })
-			imoocpod(t, ns, "restart", name, "--wait", "--timeout", "2m")
+			o.Patch("%s", test.roll)
+			cluster.Imoocpod(t, ns, "status", name, "--wait", "--timeout", "2m")
+			harness.Eventually(t, "all pods are of the new image", func() bool { return slices.Equal(images(pods()), []string{"web:v2"}) })
+			cluster.Imoocpod(t, ns, "restart", name, "--wait", "--timeout", "2m")
 			for _, pod := range pods() {
 				if pod.Annotations["kubectl.kubernetes.io/restartedAt"] == "" {
 					t.Errorf("pod %s was not restarted", pod.Name)
 				}
 			}
-			if described := imoocpod(t, ns, "describe", name); !strings.Contains(described, "web:v2") || !strings.Contains(described, kind+"-") {
+			if described := cluster.Imoocpod(t, ns, "describe", name); !strings.Contains(described, "web:v2") || !strings.Contains(described, kind+"-") {
 				t.Errorf("described as\n%s", described)
 			}
-			imoocpod(t, ns, "delete", name, "--cascade=foreground")
-			eventually(t, "its pods are gone", func() bool { return len(pods()) == 0 })
+			cluster.Imoocpod(t, ns, "delete", name, "--cascade=foreground")
+			harness.Eventually(t, "its pods are gone", func() bool { return len(pods()) == 0 })
 		})
 	}
 }
@@ -178,47 +180,47 @@ func TestAnnotateAKind(t *testing.T) {
 	t.Parallel()
 	const group = "annotated.example.com"
 	crd := crdOf(group, "Memcached", sizeAndImage+", other: {type: string}", someCondition, "")
-	plain := kinds.Kind{Resource: resourceOf("memcacheds." + group), Kind: "Memcached", ReplicasPath: []string{"spec", "size"}}
+	plain := kinds.Kind{Resource: harness.Resource("memcacheds." + group), Kind: "Memcached", ReplicasPath: []string{"spec", "size"}}
 	plain.Resource.Version = "v1"
-	installKind(t, plain, crd)
+	cluster.InstallKind(t, plain, crd)
 	annotate := func(annotations ...string) {
 		t.Helper()
-		must(t, kubectl(t, "", append([]string{"annotate", "--overwrite", "crd", plain.CRD()}, annotations...)...))
+		harness.Must(t, cluster.Kubectl(t, "", append([]string{"annotate", "--overwrite", "crd", plain.CRD()}, annotations...)...))
 	}
-	ns := newNamespace(t)
-	l := startLoop(t, ns, "--kinds", plain.CRD())
-	l.says("memcacheds.annotated.example.com is not reconciled: no CRD of the name declares a plan; waiting for it")
-	foo := newOwner(t, ns, plain, "foo", map[string]any{"size": int64(3), "image": "web:v1", "other": "web:v9"})
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, ns, "--kinds", plain.CRD())
+	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: no CRD of the name declares a plan; waiting for it")
+	foo := cluster.NewOwner(t, ns, plain, "foo", map[string]any{"size": int64(3), "image": "web:v1", "other": "web:v9"})
 
 	annotate("imoocpod.dev/plan=pods", "imoocpod.dev/image-path=.spec.image", "imoocpod.dev/replicas-path=.spec.size")
-	l.says("memcacheds.annotated.example.com is reconciled by the plan pods, as its CRD declares")
-	imoocpod(t, ns, "status", "memcached/foo", "--wait", "--timeout", "2m")
-	if pods := foo.livePods(); len(pods) != 3 || !slices.Equal(images(pods), []string{"web:v1"}) {
+	l.AwaitOutput("memcacheds.annotated.example.com is reconciled by the plan pods, as its CRD declares")
+	cluster.Imoocpod(t, ns, "status", "memcached/foo", "--wait", "--timeout", "2m")
+	if pods := foo.LivePods(); len(pods) != 3 || !slices.Equal(images(pods), []string{"web:v1"}) {
 		t.Fatalf("it is ready with %v", pods)
 	}
 
 	annotate("imoocpod.dev/image-path=.spec.other")
-	l.says("memcacheds.annotated.example.com is declared in another way: it is reconciled by the plan pods now")
-	eventually(t, "the pods are replaced", func() bool {
-		pods := foo.livePods()
+	l.AwaitOutput("memcacheds.annotated.example.com is declared in another way: it is reconciled by the plan pods now")
+	harness.Eventually(t, "the pods are replaced", func() bool {
+		pods := foo.LivePods()
 		return len(pods) == 3 && slices.Equal(images(pods), []string{"web:v9"})
 	})
 
 	annotate("imoocpod.dev/image-path=.spec.imgae")
-	l.says("memcacheds.annotated.example.com is not reconciled: the CRD memcacheds.annotated.example.com declares what cannot be: imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
-	foo.scale(1)
+	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: the CRD memcacheds.annotated.example.com declares what cannot be: imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
+	foo.Scale(1)
 	annotate("imoocpod.dev/image-path=.spec.image")
-	eventually(t, "the kind is reconciled again", func() bool {
-		pods := foo.livePods()
+	harness.Eventually(t, "the kind is reconciled again", func() bool {
+		pods := foo.LivePods()
 		return len(pods) == 1 && slices.Equal(images(pods), []string{"web:v1"})
 	})
 
 	annotate("imoocpod.dev/plan-")
-	l.says("memcacheds.annotated.example.com is not declared any more: its objects stay, and what they have")
-	foo.scale(2)
+	l.AwaitOutput("memcacheds.annotated.example.com is not declared any more: its objects stay, and what they have")
+	foo.Scale(2)
 	annotate("imoocpod.dev/plan=pods")
-	eventually(t, "the kind is reconciled once more", func() bool { return len(foo.livePods()) == 2 })
-	if r := kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.code != exitError || !strings.Contains(r.stderr, "nothing.annotated.example.com is not reconciled: no CRD of the name declares a plan") {
+	harness.Eventually(t, "the kind is reconciled once more", func() bool { return len(foo.LivePods()) == 2 })
+	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.Code != exitError || !strings.Contains(r.Stderr, "nothing.annotated.example.com is not reconciled: no CRD of the name declares a plan") {
 		t.Errorf("a kind that nobody declares: %+v", r)
 	}
 }
@@ -228,13 +230,13 @@ func TestAnnotateAKind(t *testing.T) {
 func TestWrongDeclarationIsTold(t *testing.T) { //nolint:paralleltest // see above
 	const group = "wrong.example.com"
 	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)
-	installKind(t, kindIn(t, gadget(group)), crd)
+	cluster.InstallKind(t, kindIn(t, gadget(group)), crd)
 	const problem = "imoocpod.dev/current-path: .status.alive is not in the schema of version v1"
-	if listed := imoocpod(t, "", "kinds", "-o", "wide"); !strings.Contains(listed, "gadgets.wrong.example.com declares what cannot be: "+problem) {
+	if listed := cluster.Imoocpod(t, "", "kinds", "-o", "wide"); !strings.Contains(listed, "gadgets.wrong.example.com declares what cannot be: "+problem) {
 		t.Errorf("kinds lists\n%s", listed)
 	}
-	if checked := kubectl(t, "", "imoocpod", "check"); checked.code == 0 || !strings.Contains(checked.stdout, problem) || !strings.Contains(checked.stdout, "kubectl edit crd gadgets.wrong.example.com") {
-		t.Errorf("check says, with exit code %d,\n%s", checked.code, checked.stdout)
+	if checked := cluster.Kubectl(t, "", "imoocpod", "check"); checked.Code == 0 || !strings.Contains(checked.Stdout, problem) || !strings.Contains(checked.Stdout, "kubectl edit crd gadgets.wrong.example.com") {
+		t.Errorf("check says, with exit code %d,\n%s", checked.Code, checked.Stdout)
 	}
 }
 
@@ -244,19 +246,19 @@ func TestKindFile(t *testing.T) {
 	const group = "filed.example.com"
 	crd := gadget(group)
 	bare := crd[:strings.Index(crd, "  annotations:")] + crd[strings.Index(crd, "spec:\n"):]
-	installKind(t, kindIn(t, crd), bare)
-	ns := newNamespace(t)
-	file := writeFile(t, "\n---\n"+crd)
-	startLoop(t, ns, "--kind-file", file)
-	foo := newOwner(t, ns, kindIn(t, crd), "foo", map[string]any{"size": int64(2), "pod": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}})
-	eventually(t, "it has its pods, and says so", func() bool { return len(foo.livePods()) == 2 && foo.count([]string{"status", "readyReplicas"}) == 2 })
+	cluster.InstallKind(t, kindIn(t, crd), bare)
+	ns := cluster.NewNamespace(t)
+	file := harness.WriteFile(t, "\n---\n"+crd)
+	cluster.StartRunController(t, ns, "--kind-file", file)
+	foo := cluster.NewOwner(t, ns, kindIn(t, crd), "foo", map[string]any{"size": int64(2), "pod": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}})
+	harness.Eventually(t, "it has its pods, and says so", func() bool { return len(foo.LivePods()) == 2 && foo.Count([]string{"status", "readyReplicas"}) == 2 })
 	for content, says := range map[string]string{
 		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
 		"":                            "it holds no CRD",
 		"{apiVersion: v1, kind: Pod}": "it holds a Pod, and CRDs alone declare kinds",
 		strings.Replace(crd, ".spec.size", ".spec.sise", 1): "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
 	} {
-		if r := kubectl(t, ns, "imoocpod", "run-controller", "--kind-file", writeFile(t, content)); r.code != exitUsage || !strings.Contains(r.stderr, says) {
+		if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--kind-file", harness.WriteFile(t, content)); r.Code != exitUsage || !strings.Contains(r.Stderr, says) {
 			t.Errorf("a file for which it should be said that %s: %+v", says, r)
 		}
 	}
@@ -266,12 +268,12 @@ func TestKindFile(t *testing.T) {
 // CRDs declare is all that a loop needs.
 func TestShippedKindsByTheirDeclarations(t *testing.T) {
 	t.Parallel()
-	installOnce(t)
+	cluster.InstallCRDs(t)
 	crds, err := deploy.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	var declared []kinds.Kind
 	var names []string
 	for _, crd := range crds {
@@ -281,7 +283,7 @@ func TestShippedKindsByTheirDeclarations(t *testing.T) {
 		}
 		declared, names = append(declared, kind), append(names, crd.GetName())
 	}
-	l := startInnerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: names}})
+	l := cluster.StartControllerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: names}})
 	for _, kind := range declared {
 		spec := map[string]any{}
 		if len(kind.ReplicasPath) > 0 {
@@ -293,9 +295,9 @@ func TestShippedKindsByTheirDeclarations(t *testing.T) {
 		if kind.Kind == "AppService" {
 			spec["deploymentName"] = "web"
 		}
-		newOwner(t, ns, kind, strings.ToLower(kind.Kind), spec).ready("as its CRD declares")
+		cluster.NewOwner(t, ns, kind, strings.ToLower(kind.Kind), spec).AwaitReady("as its CRD declares")
 	}
-	if said := l.output(); strings.Contains(said, "is not reconciled") {
+	if said := l.Output(); strings.Contains(said, "is not reconciled") {
 		t.Errorf("the loop said\n%s", said)
 	}
 }
@@ -305,30 +307,30 @@ func TestEveryCrashPointOfADeclaredKind(t *testing.T) {
 	t.Parallel()
 	const group = "crashing.example.com"
 	kind := kindIn(t, gadget(group))
-	installKind(t, kind, gadget(group))
+	cluster.InstallKind(t, kind, gadget(group))
 	everyCrashPoint(t, 12, func(t *testing.T, k int64, way string) int64 {
-		ns := newNamespace(t)
-		w := watchPods(t, ns)
-		d := newDriver(t, ns, w)
+		ns := cluster.NewNamespace(t)
+		w := cluster.WatchPods(t, ns)
+		d := cluster.NewDriver(t, ns, w)
 		template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}
-		foo := newOwner(t, ns, kind, "foo", map[string]any{"size": int64(3), "pod": template})
-		writes := startCrashing(d, kind, k, way)
+		foo := cluster.NewOwner(t, ns, kind, "foo", map[string]any{"size": int64(3), "pod": template})
+		writes := startCrashing(t, ns, d, kind, k, way)
 		settled := func(n int, image string) {
 			t.Helper()
-			eventually(t, fmt.Sprintf("there are %d pods of %s", n, image), func() bool {
-				pods := foo.livePods()
-				return len(pods) == n && (n == 0 || slices.Equal(images(pods), []string{image})) && foo.count([]string{"status", "readyReplicas"}) == n
+			harness.Eventually(t, fmt.Sprintf("there are %d pods of %s", n, image), func() bool {
+				pods := foo.LivePods()
+				return len(pods) == n && (n == 0 || slices.Equal(images(pods), []string{image})) && foo.Count([]string{"status", "readyReplicas"}) == n
 			})
 		}
 		settled(3, "web:v1")
-		foo.patch(`{"spec":{"pod":{"spec":{"containers":[{"name":"main","image":"web:v2"}]}}}}`)
+		foo.Patch(`{"spec":{"pod":{"spec":{"containers":[{"name":"main","image":"web:v2"}]}}}}`)
 		settled(3, "web:v2")
-		foo.scale(1)
+		foo.Scale(1)
 		settled(1, "web:v2")
-		foo.scale(0)
+		foo.Scale(0)
 		settled(0, "")
-		d.close()
-		if most := w.mostLive(foo.get().GetUID()); most > 3 {
+		d.Close()
+		if most := w.MostLive(foo.Get().GetUID()); most > 3 {
 			t.Errorf("%d live pods at once for 3 slots", most)
 		}
 		return writes.Load()
@@ -342,10 +344,10 @@ func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 	const group = "hasty.example.com"
 	crd := gadget(group)
 	kind := kindIn(t, crd)
-	installKind(t, kind, crd)
-	ns := newNamespace(t)
+	cluster.InstallKind(t, kind, crd)
+	ns := cluster.NewNamespace(t)
 	asked := make(chan struct{}, 1)
-	l := startInnerWith(t, controller.Options{Namespace: ns, Kinds: []kinds.Kind{kinds.ImoocPod()}, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
+	l := cluster.StartControllerWith(t, controller.Options{Namespace: ns, Kinds: []kinds.Kind{kinds.ImoocPod()}, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
 		func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if !strings.HasSuffix(r.URL.Path, "/gadgets") {
 				return next.RoundTrip(r)
@@ -358,10 +360,10 @@ func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 			return nil, context.Cause(r.Context())
 		})
 	<-asked
-	must(t, kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	eventually(t, "the loop says so", func() bool { return strings.Contains(l.output(), kind.CRD()+" is not declared any more") })
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	converged(t, ns, "foo", 2)
+	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
+	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), kind.CRD()+" is not declared any more") })
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	cluster.AwaitConverged(t, ns, "foo", 2)
 }
 
 // A declaration that is withdrawn while pods are created ends that with the
@@ -371,12 +373,12 @@ func TestWithdrawnDeclarationCreatesNothing(t *testing.T) {
 	const group = "withdrawn.example.com"
 	crd := gadget(group)
 	kind := kindIn(t, crd)
-	installKind(t, kind, crd)
-	ns := newNamespace(t)
+	cluster.InstallKind(t, kind, crd)
+	ns := cluster.NewNamespace(t)
 	const wanted, first = 300, 20
 	var begun atomic.Int64
 	reached, withdrawn := make(chan struct{}), make(chan struct{})
-	l := startInnerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
+	l := cluster.StartControllerWith(t, controller.Options{Namespace: ns, Declared: controller.Declarations{Named: []string{kind.CRD()}}},
 		func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
 				n := begun.Add(1)
@@ -390,13 +392,13 @@ func TestWithdrawnDeclarationCreatesNothing(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 	template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web:v1"}}}}
-	newOwner(t, ns, kind, "foo", map[string]any{"size": int64(wanted), "pod": template})
+	cluster.NewOwner(t, ns, kind, "foo", map[string]any{"size": int64(wanted), "pod": template})
 	<-reached
-	must(t, kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	eventually(t, "the loop says so", func() bool { return strings.Contains(l.output(), kind.CRD()+" is not declared any more") })
+	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
+	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), kind.CRD()+" is not declared any more") })
 	underWay, looks := begun.Load(), l.Reconciles()
 	close(withdrawn)
-	eventually(t, "the reconcile has ended, and the object is looked at again to be forgotten", func() bool { return l.Reconciles() > looks })
+	harness.Eventually(t, "the reconcile has ended, and the object is looked at again to be forgotten", func() bool { return l.Reconciles() > looks })
 	if all := begun.Load(); all > 2*underWay {
 		t.Errorf("%d creates were begun when the declaration was withdrawn, and %d in the end", underWay, all)
 	}

@@ -14,7 +14,7 @@ import (
 // setFinalizers makes an ImoocPod stay when it is deleted, or lets it go.
 func setFinalizers(t *testing.T, namespace, name, finalizers string) {
 	t.Helper()
-	_, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType,
+	_, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType,
 		fmt.Appendf(nil, `{"metadata":{"finalizers":%s}}`, finalizers), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -24,16 +24,16 @@ func setFinalizers(t *testing.T, namespace, name, finalizers string) {
 // What becomes of the pods, TestDelete tells.
 func TestDeleteFlags(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	for _, args := range [][]string{{"delete", "no", "--ignore-not-found"}, {"delete", "no", "--ignore-not-found", "--wait=false"}} {
-		if r := kubectl(t, ns, append([]string{"imoocpod"}, args...)...); r.code != 0 || r.stdout+r.stderr != "" {
-			t.Errorf("%v: exit code %d, printed %q, said %q", args, r.code, r.stdout, r.stderr)
+		if r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, args...)...); r.Code != 0 || r.Stdout+r.Stderr != "" {
+			t.Errorf("%v: exit code %d, printed %q, said %q", args, r.Code, r.Stdout, r.Stderr)
 		}
 	}
 	deleted := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"foo\" deleted from %s namespace\n", ns)
 
-	imoocpod(t, ns, "create", "foo")
-	if out := imoocpod(t, ns, "delete", "foo", "-o", "name"); out != "imoocpod.batch.tutorial.kubebuilder.io/foo\n" {
+	cluster.Imoocpod(t, ns, "create", "foo")
+	if out := cluster.Imoocpod(t, ns, "delete", "foo", "-o", "name"); out != "imoocpod.batch.tutorial.kubebuilder.io/foo\n" {
 		t.Errorf("-o name printed %q", out)
 	}
 	if left := contents(t, ns); len(left) > 0 {
@@ -41,41 +41,41 @@ func TestDeleteFlags(t *testing.T) {
 	}
 
 	// What a finalizer holds goes when that is lifted.
-	imoocpod(t, ns, "create", "foo")
+	cluster.Imoocpod(t, ns, "create", "foo")
 	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
-	if out := imoocpod(t, ns, "delete", "foo", "--wait=false", "--ignore-not-found"); out != deleted {
+	if out := cluster.Imoocpod(t, ns, "delete", "foo", "--wait=false", "--ignore-not-found"); out != deleted {
 		t.Errorf("--wait=false printed %q, want %q", out, deleted)
 	}
-	r := kubectl(t, ns, "imoocpod", "delete", "foo", "--timeout", "1s")
+	r := cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--timeout", "1s")
 	const held = "error: wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be gone: timed out; last seen: progressing: it is being deleted; its deletion is held up by the finalizer example.com/hold\nhint: "
-	if r.code != exitTimeout || r.stdout != deleted || !strings.Contains(r.stderr, held) {
-		t.Errorf("--timeout: exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	if r.Code != exitTimeout || r.Stdout != deleted || !strings.Contains(r.Stderr, held) {
+		t.Errorf("--timeout: exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
-	matches(t, "status foo", imoocpod(t, ns, "status", "foo"), `imoocpod.batch.tutorial.kubebuilder.io/foo: progressing: it is being deleted; its deletion is held up by the finalizer example.com/hold\n(?s:.*)`)
+	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod.batch.tutorial.kubebuilder.io/foo: progressing: it is being deleted; its deletion is held up by the finalizer example.com/hold\n(?s:.*)`)
 
 	// Who may delete and may not look is told so at once, and not left waiting.
 	blind := newUser(t, ns, "delete", "get")
-	r = kubectl(t, ns, "imoocpod", "delete", "foo", "--as", blind)
-	if r.code != exitForbidden || r.stdout != deleted || !strings.Contains(r.stderr, fmt.Sprintf("User %q cannot list resource %q", blind, "imoocpods")) ||
-		!strings.HasSuffix(r.stderr, "it is being deleted, and --wait=false would not have waited\n") {
-		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	r = cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--as", blind)
+	if r.Code != exitForbidden || r.Stdout != deleted || !strings.Contains(r.Stderr, fmt.Sprintf("User %q cannot list resource %q", blind, "imoocpods")) ||
+		!strings.HasSuffix(r.Stderr, "it is being deleted, and --wait=false would not have waited\n") {
+		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 
-	w := startPlugin(t, "delete", "foo", "-n", ns)
-	w.says("deleted from")
+	w := cluster.StartPlugin(t, "delete", "foo", "-n", ns)
+	w.AwaitOutput("deleted from")
 	setFinalizers(t, ns, "foo", "null")
-	if code := w.ends(); code != 0 {
+	if code := w.Wait(); code != 0 {
 		t.Errorf("the wait ended with exit code %d", code)
 	}
 	if left := contents(t, ns); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 
-	imoocpod(t, ns, "create", "foo")
+	cluster.Imoocpod(t, ns, "create", "foo")
 	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
-	w = startPlugin(t, "delete", "foo", "-n", ns)
-	w.says("deleted from")
-	if code := w.stop(); code != exitInterrupted {
+	w = cluster.StartPlugin(t, "delete", "foo", "-n", ns)
+	w.AwaitOutput("deleted from")
+	if code := w.Stop(); code != exitInterrupted {
 		t.Errorf("Ctrl-C ended the wait with exit code %d, want %d", code, exitInterrupted)
 	}
 	setFinalizers(t, ns, "foo", "null")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,26 +30,26 @@ const system = "imoocpod-system"
 // No delete and no upgrade of the controller deletes a person's objects, also
 // those in its own namespace.
 func TestDeployKeepsObjects(t *testing.T) {
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	kustomize := func(verb string, args ...string) {
 		t.Helper()
-		r := kubectl(t, "", append([]string{verb}, args...)...)
-		must(t, r)
-		if r.stderr != "" {
-			t.Errorf("%s said %q", r.line, r.stderr)
+		r := cluster.Kubectl(t, "", append([]string{verb}, args...)...)
+		harness.Must(t, r)
+		if r.Stderr != "" {
+			t.Errorf("%s said %q", r.Line, r.Stderr)
 		}
 	}
 	kustomize("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", "../../deploy/crds")
 	for _, namespace := range []string{ns, system} {
-		must(t, kubectl(t, namespace, "apply", "--validate=strict", "-k", "../../deploy/samples"))
-		defer kubectl(t, namespace, "delete", "-k", "../../deploy/samples")
+		harness.Must(t, cluster.Kubectl(t, namespace, "apply", "--validate=strict", "-k", "../../deploy/samples"))
+		defer cluster.Kubectl(t, namespace, "delete", "-k", "../../deploy/samples")
 	}
 	before := shippedObjects(t, ns, system)
 
 	kustomize("apply", "--validate=strict", "--dry-run=server", "-k", "../../deploy")
 	kustomize("apply", "--validate=strict", "-k", "../../deploy")
 	// Its pods are let into a namespace where Pod Security is restricted.
-	must(t, kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller", "--timeout", deadline.String()))
+	harness.Must(t, cluster.Kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
 	kustomize("apply", "--validate=strict", "-k", "../../deploy")
 	kustomize("delete", "-k", "../../deploy")
 	if after := shippedObjects(t, ns, system); !maps.Equal(before, after) {
@@ -63,8 +65,8 @@ func TestDeployKeepsObjects(t *testing.T) {
 // The controller of one team, as docs/operating.md has it: a controller of its own
 // beside that of others, with the rights that it needs.
 func TestDeployForATeam(t *testing.T) {
-	installOnce(t)
-	_, doc, _ := strings.Cut(readFile(t, "../../docs/operating.md"), "# team-a/kustomization.yaml")
+	cluster.InstallCRDs(t)
+	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../docs/operating.md"), "# team-a/kustomization.yaml")
 	doc, _, found := strings.Cut(doc, "```")
 	if !found {
 		t.Fatal("docs/operating.md has no kustomization for a team")
@@ -79,28 +81,28 @@ func TestDeployForATeam(t *testing.T) {
 	if err := os.WriteFile(dir+"/team-a/kustomization.yaml", []byte("#"+doc), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(t, kubectl(t, "", "apply", "-f", "../../deploy/crds/namespace.yaml"))
+	harness.Must(t, cluster.Kubectl(t, "", "apply", "-f", "../../deploy/crds/namespace.yaml"))
 	for _, of := range []string{"team-a", "deploy"} {
-		must(t, kubectl(t, "", "apply", "--validate=strict", "-k", dir+"/"+of))
-		defer func() { must(t, kubectl(t, "", "delete", "-k", dir+"/"+of)) }()
+		harness.Must(t, cluster.Kubectl(t, "", "apply", "--validate=strict", "-k", dir+"/"+of))
+		defer func() { harness.Must(t, cluster.Kubectl(t, "", "delete", "-k", dir+"/"+of)) }()
 	}
-	must(t, kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller-team-a", "--timeout", deadline.String()))
-	must(t, kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller", "--timeout", deadline.String()))
-	if out := must(t, kubectl(t, system, "get", "pods", "-l", "team=a", "-o", "jsonpath={.items[*].spec.containers[*].args}")); strings.Count(out, `"--selector=team=a"`) != 2 {
+	harness.Must(t, cluster.Kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller-team-a", "--timeout", harness.Timeout.String()))
+	harness.Must(t, cluster.Kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
+	if out := harness.Must(t, cluster.Kubectl(t, system, "get", "pods", "-l", "team=a", "-o", "jsonpath={.items[*].spec.containers[*].args}")); strings.Count(out, `"--selector=team=a"`) != 2 {
 		t.Errorf("its pods run with %s", out)
 	}
 	account := "system:serviceaccount:" + system + ":imoocpod-controller-team-a"
-	ns := newNamespace(t)
-	startPlugin(t, "run-controller", "--all-namespaces", "--selector=team=a", "--as", account)
+	ns := cluster.NewNamespace(t)
+	cluster.StartPlugin(t, "run-controller", "--all-namespaces", "--selector=team=a", "--as", account)
 	for _, team := range []string{"b", "a"} {
-		imoocpod(t, ns, "create", "foo-"+team, "--replicas", "1")
-		must(t, kubectl(t, ns, "label", "imoocpod", "foo-"+team, "team="+team))
+		cluster.Imoocpod(t, ns, "create", "foo-"+team, "--replicas", "1")
+		harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo-"+team, "team="+team))
 	}
-	converged(t, ns, "foo-a", 1)
-	if other := getImoocPod(t, ns, "foo-b"); other.Status.ObservedGeneration != 0 {
+	cluster.AwaitConverged(t, ns, "foo-a", 1)
+	if other := cluster.ImoocPod(t, ns, "foo-b"); other.Status.ObservedGeneration != 0 {
 		t.Errorf("the object of another team has the status %+v", other.Status)
 	}
-	imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b")
+	cluster.Imoocpod(t, ns, "delete", "imoocpod/foo-a", "imoocpod/foo-b")
 }
 
 // shippedObjects are the objects of all shipped kinds in some namespaces: what
@@ -115,7 +117,7 @@ func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 	for _, crd := range crds {
 		name := crd.GetName()
 		for _, namespace := range namespaces {
-			list := must(t, kubectl(t, namespace, "get", name, "-o", `jsonpath={range .items[*]}{.metadata.uid} {.metadata.namespace}/{.metadata.name}{"\n"}{end}`))
+			list := harness.Must(t, cluster.Kubectl(t, namespace, "get", name, "-o", `jsonpath={range .items[*]}{.metadata.uid} {.metadata.namespace}/{.metadata.name}{"\n"}{end}`))
 			for line := range strings.Lines(list) {
 				uid, object, _ := strings.Cut(strings.TrimSpace(line), " ")
 				found[uid] = name + " " + object
@@ -137,8 +139,8 @@ func TestInstallsWhatKustomizeMakes(t *testing.T) {
 	} {
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
-			want := manifests(t, must(t, kubectl(t, "", "kustomize", "../../"+dir)))
-			got := manifests(t, imoocpod(t, "", words("install --controller --dry-run=client -o yaml "+args)...))
+			want := manifests(t, harness.Must(t, cluster.Kubectl(t, "", "kustomize", "../../"+dir)))
+			got := manifests(t, cluster.Imoocpod(t, "", words("install --controller --dry-run=client -o yaml "+args)...))
 			for id, obj := range got {
 				switch obj.GetKind() {
 				case "CustomResourceDefinition", "Namespace":
@@ -191,15 +193,15 @@ type form struct {
 }
 
 // run runs a verb for this controller.
-func (f form) run(t *testing.T, verb string) result {
+func (f form) run(t *testing.T, verb string) harness.Result {
 	t.Helper()
-	return kubectl(t, "", words("imoocpod "+verb+" "+f.where+" "+f.user)...)
+	return cluster.Kubectl(t, "", words("imoocpod "+verb+" "+f.where+" "+f.user)...)
 }
 
 // version asks for the versions.
-func (f form) version(t *testing.T) result {
+func (f form) version(t *testing.T) harness.Result {
 	t.Helper()
-	return kubectl(t, "", words("imoocpod version -n "+f.namespace+" "+f.user)...)
+	return cluster.Kubectl(t, "", words("imoocpod version -n "+f.namespace+" "+f.user)...)
 }
 
 const controllerSaid = "deployment.apps/imoocpod-controller"
@@ -208,9 +210,9 @@ const controllerSaid = "deployment.apps/imoocpod-controller"
 // it did: the one for all namespaces by whoever may do everything, the one for
 // one namespace by whoever administers that.
 func TestInstallController(t *testing.T) {
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo")
-	must(t, kubectl(t, ns, "create", "rolebinding", "lead", "--clusterrole=admin", "--user=lead"))
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo")
+	harness.Must(t, cluster.Kubectl(t, ns, "create", "rolebinding", "lead", "--clusterrole=admin", "--user=lead"))
 	for _, f := range []form{
 		{where: "-A", namespace: system},
 		{where: "-n " + ns, user: "--as lead", namespace: ns},
@@ -221,13 +223,13 @@ func TestInstallController(t *testing.T) {
 			f.uninstalls(t)
 		})
 		if f.namespace == system {
-			imoocpod(t, "", "install", "--controller", "-A") // with it come the rights of people
-			defer imoocpod(t, "", "uninstall", "-A")
+			cluster.Imoocpod(t, "", "install", "--controller", "-A") // with it come the rights of people
+			defer cluster.Imoocpod(t, "", "uninstall", "-A")
 			peopleMay(t, ns)
 		}
 	}
-	getImoocPod(t, ns, "foo")
-	imoocpod(t, ns, "delete", "foo")
+	cluster.ImoocPod(t, ns, "foo")
+	cluster.Imoocpod(t, ns, "delete", "foo")
 }
 
 // peopleMay holds what the built-in roles of a namespace let people do with the
@@ -235,7 +237,7 @@ func TestInstallController(t *testing.T) {
 func peopleMay(t *testing.T, ns string) {
 	t.Helper()
 	for _, role := range []string{"view", "edit"} {
-		must(t, kubectl(t, ns, "create", "rolebinding", role, "--clusterrole="+role, "--user="+role+"-"+ns))
+		harness.Must(t, cluster.Kubectl(t, ns, "create", "rolebinding", role, "--clusterrole="+role, "--user="+role+"-"+ns))
 	}
 	for _, kind := range kinds.Shipped() {
 		resource := kind.Resource.Resource
@@ -250,7 +252,7 @@ func peopleMay(t *testing.T, ns string) {
 			"patch " + resource + "/scale": {false, len(kind.ReplicasPath) > 0},
 		} {
 			for role, want := range map[string]bool{"view": wants.view, "edit": wants.edit} {
-				eventually(t, fmt.Sprintf("%s may %s: %v", role, right, want), func() bool {
+				harness.Eventually(t, fmt.Sprintf("%s may %s: %v", role, right, want), func() bool {
 					return may(t, role+"-"+ns, ns, kind.Resource.Group, right) == want
 				})
 			}
@@ -263,7 +265,7 @@ func may(t *testing.T, user, namespace, group, right string) bool {
 	t.Helper()
 	verb, resource, _ := strings.Cut(right, " ")
 	resource, subresource, _ := strings.Cut(resource, "/")
-	reviews := cluster.dynamic.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"})
+	reviews := cluster.Dynamic.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"})
 	answer, err := reviews.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": map[string]any{
 			"user": user, "resourceAttributes": map[string]any{
@@ -283,17 +285,17 @@ func may(t *testing.T, user, namespace, group, right string) bool {
 
 func (f form) installs(t *testing.T) {
 	t.Helper()
-	out := must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"))
+	out := harness.Must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"))
 	if !strings.Contains(out, controllerSaid+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
 		t.Errorf("the first install printed %q", out)
 	}
-	must(t, kubectl(t, f.namespace, "rollout", "status", controllerSaid, "--timeout", deadline.String()))
-	got := must(t, kubectl(t, f.namespace, "get", controllerSaid, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
+	harness.Must(t, cluster.Kubectl(t, f.namespace, "rollout", "status", controllerSaid, "--timeout", harness.Timeout.String()))
+	got := harness.Must(t, cluster.Kubectl(t, f.namespace, "get", controllerSaid, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
 	if got != "3 example.com/c:v1 3" {
 		t.Errorf("the Deployment has %q", got)
 	}
 	for dryRun, said := range map[string]string{"": " unchanged\n", " --dry-run=server": " unchanged (server dry run)\n"} {
-		for line := range strings.Lines(must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"+dryRun))) {
+		for line := range strings.Lines(harness.Must(t, f.run(t, "install --controller --image example.com/c:v1 --replicas 3"+dryRun))) {
 			if !strings.HasSuffix(line, said) {
 				t.Errorf("install%s of what is there printed %q", dryRun, line)
 			}
@@ -303,30 +305,30 @@ func (f form) installs(t *testing.T) {
 
 func (f form) replacesAnotherVersion(t *testing.T) {
 	t.Helper()
-	must(t, kubectl(t, f.namespace, "label", "--overwrite", controllerSaid, deploy.LabelVersion+"=v0.0.1"))
+	harness.Must(t, cluster.Kubectl(t, f.namespace, "label", "--overwrite", controllerSaid, deploy.LabelVersion+"=v0.0.1"))
 	r := f.version(t)
-	if !strings.Contains(must(t, r), "Controller Version: v0.0.1 (namespace "+f.namespace+")\n") ||
-		!strings.Contains(r.stderr, "Warning: the controller in namespace "+f.namespace+" is of version v0.0.1, and this program of ") {
-		t.Errorf("version printed %q and said %q", r.stdout, r.stderr)
+	if !strings.Contains(harness.Must(t, r), "Controller Version: v0.0.1 (namespace "+f.namespace+")\n") ||
+		!strings.Contains(r.Stderr, "Warning: the controller in namespace "+f.namespace+" is of version v0.0.1, and this program of ") {
+		t.Errorf("version printed %q and said %q", r.Stdout, r.Stderr)
 	}
-	if out := must(t, f.run(t, "install --controller")); !strings.Contains(out, controllerSaid+" configured (was v0.0.1, is ") {
+	if out := harness.Must(t, f.run(t, "install --controller")); !strings.Contains(out, controllerSaid+" configured (was v0.0.1, is ") {
 		t.Errorf("install over another version printed %q", out)
 	}
-	if r := f.version(t); r.stderr != "" {
-		t.Errorf("version said %q of the same version", r.stderr)
+	if r := f.version(t); r.Stderr != "" {
+		t.Errorf("version said %q of the same version", r.Stderr)
 	}
 }
 
 func (f form) uninstalls(t *testing.T) {
 	t.Helper()
-	if out := must(t, f.run(t, "uninstall")); !strings.Contains(out, controllerSaid+" deleted\n") || strings.Contains(out, "namespace/") {
+	if out := harness.Must(t, f.run(t, "uninstall")); !strings.Contains(out, controllerSaid+" deleted\n") || strings.Contains(out, "namespace/") {
 		t.Errorf("uninstall printed %q", out)
 	}
-	left := must(t, kubectl(t, f.namespace, "get", "pods,deployments,roles,poddisruptionbudgets,networkpolicies,services", "-o", "name", "-l", deploy.ControllerLabel))
+	left := harness.Must(t, cluster.Kubectl(t, f.namespace, "get", "pods,deployments,roles,poddisruptionbudgets,networkpolicies,services", "-o", "name", "-l", deploy.ControllerLabel))
 	if left != "" {
 		t.Errorf("uninstall left %q", left)
 	}
-	if out := must(t, f.run(t, "uninstall")); !strings.Contains(out, " was not installed\n") {
+	if out := harness.Must(t, f.run(t, "uninstall")); !strings.Contains(out, " was not installed\n") {
 		t.Errorf("the second uninstall printed %q", out)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +24,7 @@ import (
 
 func patchDeployment(t *testing.T, namespace, name, patch string, subresources ...string) {
 	t.Helper()
-	if _, err := deploymentsIn(namespace).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...); err != nil {
+	if _, err := cluster.Deployments(namespace).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -46,83 +48,83 @@ func TestDeploymentPlan(t *testing.T) {
 	} {
 		t.Run(test.kind.Kind, func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
-			l := startInnerFor(t, ns, []kinds.Kind{test.kind, kinds.ImoocPod()}, nil)
-			foo := newOwner(t, ns, test.kind, "foo", test.spec)
-			foo.ready("two pods")
-			deployment := foo.deployment(test.deployment)
-			if !foo.owns(deployment) || replicasOf(deployment) != 2 {
+			ns := cluster.NewNamespace(t)
+			l := cluster.StartControllerFor(t, ns, []kinds.Kind{test.kind, kinds.ImoocPod()}, nil)
+			foo := cluster.NewOwner(t, ns, test.kind, "foo", test.spec)
+			foo.AwaitReady("two pods")
+			deployment := foo.Deployment(test.deployment)
+			if !foo.Owns(deployment) || replicasOf(deployment) != 2 {
 				t.Fatalf("the Deployment is %s", toJSON(t, deployment.Object))
 			}
-			for _, pod := range foo.livePods() {
-				if pod.Labels[apis.LabelOwner] != string(foo.get().GetUID()) || pod.Labels[test.kind.Mapping.NameLabel] != "foo" {
+			for _, pod := range foo.LivePods() {
+				if pod.Labels[apis.LabelOwner] != string(foo.Get().GetUID()) || pod.Labels[test.kind.Mapping.NameLabel] != "foo" {
 					t.Errorf("a pod has the labels %v", pod.Labels)
 				}
 			}
 			for _, n := range []int{4, 1, 0, 2} {
-				foo.scale(n)
-				foo.ready(fmt.Sprint(n, " pods"))
-				if got := foo.count(test.kind.Mapping.Status.Available); got != n || len(foo.livePods()) != n {
-					t.Errorf("%d pods are available of %d that are there, want %d", got, len(foo.livePods()), n)
+				foo.Scale(n)
+				foo.AwaitReady(fmt.Sprint(n, " pods"))
+				if got := foo.Count(test.kind.Mapping.Status.Available); got != n || len(foo.LivePods()) != n {
+					t.Errorf("%d pods are available of %d that are there, want %d", got, len(foo.LivePods()), n)
 				}
 			}
 
 			// What is not ours stays, what is comes back.
 			patchDeployment(t, ns, test.deployment, `{"metadata":{"annotations":{"mine":"yes"}},"spec":{"revisionHistoryLimit":3}}`)
 			patchDeployment(t, ns, test.deployment, `{"spec":{"replicas":5,"template":{"spec":{"containers":[{"name":"app","image":"other"}]}}}}`)
-			eventually(t, "the Deployment is as foo wants it again", func() bool {
-				d := foo.deployment(test.deployment)
+			harness.Eventually(t, "the Deployment is as foo wants it again", func() bool {
+				d := foo.Deployment(test.deployment)
 				containers, _, _ := unstructured.NestedSlice(d.Object, "spec", "template", "spec", "containers")
 				history, _, _ := unstructured.NestedInt64(d.Object, "spec", "revisionHistoryLimit")
 				return replicasOf(d) == 2 && len(containers) == 1 && below(containers[0], "image") == "nginx" &&
 					d.GetAnnotations()["mine"] == "yes" && history == 3
 			})
-			foo.ready("as before")
+			foo.AwaitReady("as before")
 			patchDeployment(t, ns, test.deployment, `{"metadata":{"labels":{"imoocpod.dev/owner-uid":null}}}`)
-			eventually(t, "its label is back", func() bool {
-				return foo.deployment(test.deployment).GetLabels()[apis.LabelOwner] != ""
+			harness.Eventually(t, "its label is back", func() bool {
+				return foo.Deployment(test.deployment).GetLabels()[apis.LabelOwner] != ""
 			})
-			must(t, kubectl(t, ns, "delete", "deployment", test.deployment))
-			foo.ready("a Deployment instead of the one that was deleted")
-			eventually(t, "the Deployment is another", func() bool {
-				d := foo.deployment(test.deployment)
+			harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment", test.deployment))
+			foo.AwaitReady("a Deployment instead of the one that was deleted")
+			harness.Eventually(t, "the Deployment is another", func() bool {
+				d := foo.Deployment(test.deployment)
 				return d != nil && d.GetUID() != deployment.GetUID()
 			})
-			foo.ready("the new Deployment is available")
+			foo.AwaitReady("the new Deployment is available")
 
 			// A restart, which the kind has no template to say in.
-			before := foo.livePods()
-			foo.patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
-			eventually(t, "the pods are others", func() bool {
-				now := foo.livePods()
+			before := foo.LivePods()
+			foo.Patch(`{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}`)
+			harness.Eventually(t, "the pods are others", func() bool {
+				now := foo.LivePods()
 				return len(now) == 2 && !slices.ContainsFunc(now, func(p corev1.Pod) bool {
 					return p.Annotations[apis.AnnotationRestartedAt] == "" || slices.ContainsFunc(before, func(b corev1.Pod) bool { return b.UID == p.UID })
 				})
 			})
-			foo.ready("restarted")
+			foo.AwaitReady("restarted")
 			if path := test.kind.Mapping.Status.PodNames; len(path) > 0 {
-				eventually(t, "the names of the pods are told", func() bool {
+				harness.Eventually(t, "the names of the pods are told", func() bool {
 					var names []string
-					for _, pod := range foo.livePods() {
+					for _, pod := range foo.LivePods() {
 						names = append(names, pod.Name)
 					}
 					slices.Sort(names)
-					told, _, _ := unstructured.NestedStringSlice(foo.get().Object, path...)
+					told, _, _ := unstructured.NestedStringSlice(foo.Get().Object, path...)
 					return reflect.DeepEqual(told, names)
 				})
 			}
 
 			// I3, also under events that change nothing.
 			looks, writes := converges(t, ns, l)
-			foo.patch(`{"metadata":{"annotations":{"a":"b"}}}`)
+			foo.Patch(`{"metadata":{"annotations":{"a":"b"}}}`)
 			patchDeployment(t, ns, test.deployment, `{"metadata":{"labels":{"a":"b"}}}`)
 			patchDeployment(t, ns, test.deployment, `{"status":{"collisionCount":1}}`, "status")
-			patchPodStatus(t, ns, foo.livePods()[0].Name, map[string]any{"message": "a heartbeat"})
+			cluster.PatchPodStatus(t, ns, foo.LivePods()[0].Name, map[string]any{"message": "a heartbeat"})
 			staysQuiet(t, ns, l, looks, writes)
 
-			must(t, kubectl(t, ns, "delete", test.kind.String(), "foo", "--cascade=foreground"))
-			eventually(t, "the Deployment and its pods are gone", func() bool {
-				return foo.deployment(test.deployment) == nil && len(foo.livePods()) == 0
+			harness.Must(t, cluster.Kubectl(t, ns, "delete", test.kind.String(), "foo", "--cascade=foreground"))
+			harness.Eventually(t, "the Deployment and its pods are gone", func() bool {
+				return foo.Deployment(test.deployment) == nil && len(foo.LivePods()) == 0
 			})
 		})
 	}
@@ -130,26 +132,26 @@ func TestDeploymentPlan(t *testing.T) {
 
 // converges waits until a loop has had nothing to do for a second, and returns
 // how often it has looked and written so far.
-func converges(t *testing.T, namespace string, l *innerLoop) (looks int64, writes int) {
+func converges(t *testing.T, namespace string, l *harness.Controller) (looks int64, writes int) {
 	t.Helper()
 	since := time.Now()
-	eventually(t, "the loop has nothing to do", func() bool {
+	harness.Eventually(t, "the loop has nothing to do", func() bool {
 		if now := l.Reconciles(); now != looks {
 			looks, since = now, time.Now()
 		}
 		return time.Since(since) > time.Second
 	})
-	return looks, len(audited(t, namespace, byThis(t)))
+	return looks, len(cluster.Requests(t, namespace, harness.ByControllerOf(t)))
 }
 
 // staysQuiet fails the test if the loop looks at anything or writes it.
-func staysQuiet(t *testing.T, namespace string, l *innerLoop, looks int64, writes int) {
+func staysQuiet(t *testing.T, namespace string, l *harness.Controller, looks int64, writes int) {
 	t.Helper()
-	watchPods(t, namespace).quiet(t, quietFor)
+	cluster.WatchPods(t, namespace).AwaitQuiet(t, quietFor)
 	if now := l.Reconciles(); now != looks {
 		t.Errorf("%d reconciles of a converged system", now-looks)
 	}
-	if now := audited(t, namespace, byThis(t)); len(now) != writes {
+	if now := cluster.Requests(t, namespace, harness.ByControllerOf(t)); len(now) != writes {
 		t.Errorf("%d writes of a converged system: %+v", len(now)-writes, now[writes:])
 	}
 }
@@ -161,10 +163,10 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 	for _, when := range []string{"before", "between look and write"} {
 		t.Run(when, func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
+			ns := cluster.NewNamespace(t)
 			var foreign *unstructured.Unstructured
 			create := func() {
-				foreign = makeObject(t, ns, "deployments.apps", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web},
+				foreign = cluster.CreateObject(t, ns, "deployments.apps", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web},
 					spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: busybox}]}}}}`)
 			}
 			var once sync.Once
@@ -177,16 +179,16 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 			if when == "before" {
 				once.Do(create)
 			}
-			startInnerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil, between)
-			foo := newOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
-			eventually(t, "the condition says whose it is", func() bool {
-				c := foo.condition(apis.ConditionReplicaFailure)
+			cluster.StartControllerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil, between)
+			foo := cluster.NewOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
+			harness.Eventually(t, "the condition says whose it is", func() bool {
+				c := foo.Condition(apis.ConditionReplicaFailure)
 				return c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, "controlled by nobody")
 			})
-			eventually(t, "an event tells of it", func() bool {
-				return strings.Contains(events(t, ns, foo.get().GetUID()), "Warning FailedCreate: deployment web is wanted")
+			harness.Eventually(t, "an event tells of it", func() bool {
+				return strings.Contains(cluster.Events(t, ns, foo.Get().GetUID()), "Warning FailedCreate: deployment web is wanted")
 			})
-			now := foo.deployment("web")
+			now := foo.Deployment("web")
 			if now.GetUID() != foreign.GetUID() || now.GetGeneration() != foreign.GetGeneration() || len(now.GetOwnerReferences()) > 0 ||
 				!reflect.DeepEqual(now.GetLabels(), foreign.GetLabels()) {
 				t.Errorf("the Deployment of somebody else was touched: %s", toJSON(t, now.Object))
@@ -196,19 +198,19 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 					t.Error("the Deployment of somebody else has a field of ours")
 				}
 			}
-			must(t, kubectl(t, ns, "delete", "deployment", "web"))
-			foo.ready("the name is free")
-			if !foo.owns(foo.deployment("web")) {
+			harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment", "web"))
+			foo.AwaitReady("the name is free")
+			if !foo.Owns(foo.Deployment("web")) {
 				t.Error("the Deployment is not foo's")
 			}
 
 			// Somebody takes it away from foo: it is not foo's any more.
 			patchDeployment(t, ns, "web", `{"metadata":{"ownerReferences":null}}`)
-			eventually(t, "the orphan is told of", func() bool { return foo.condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
-			orphan := foo.deployment("web")
-			foo.scale(3)
-			eventually(t, "the scale is seen", func() bool { return foo.condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
-			if now := foo.deployment("web"); now.GetGeneration() != orphan.GetGeneration() || len(now.GetOwnerReferences()) > 0 {
+			harness.Eventually(t, "the orphan is told of", func() bool { return foo.Condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
+			orphan := foo.Deployment("web")
+			foo.Scale(3)
+			harness.Eventually(t, "the scale is seen", func() bool { return foo.Condition(apis.ConditionReplicaFailure).Reason == "NameTaken" })
+			if now := foo.Deployment("web"); now.GetGeneration() != orphan.GetGeneration() || len(now.GetOwnerReferences()) > 0 {
 				t.Error("the orphan was touched")
 			}
 		})
@@ -219,22 +221,22 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 // one is available.
 func TestDeploymentIsRenamed(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	startInnerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil)
-	foo := newOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
-	foo.ready("two pods")
+	ns := cluster.NewNamespace(t)
+	cluster.StartControllerFor(t, ns, []kinds.Kind{kinds.AppService()}, nil)
+	foo := cluster.NewOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
+	foo.AwaitReady("two pods")
 	quota(t, ns, "3") // one pod more than there are
-	foo.patch(`{"spec":{"deploymentName":"api"}}`)
-	eventually(t, "the new Deployment lacks a pod, and foo says why", func() bool {
-		c := foo.condition(apis.ConditionReplicaFailure)
+	foo.Patch(`{"spec":{"deploymentName":"api"}}`)
+	harness.Eventually(t, "the new Deployment lacks a pod, and foo says why", func() bool {
+		c := foo.Condition(apis.ConditionReplicaFailure)
 		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, "exceeded quota")
 	})
-	if old := foo.deployment("web"); old == nil || old.GetDeletionTimestamp() != nil {
+	if old := foo.Deployment("web"); old == nil || old.GetDeletionTimestamp() != nil {
 		t.Error("the old Deployment went before the new one was available")
 	}
 	quota(t, ns, "20")
-	foo.ready("the new Deployment is there")
-	eventually(t, "the old one is gone", func() bool { return foo.deployment("web") == nil && len(foo.livePods()) == 2 })
+	foo.AwaitReady("the new Deployment is there")
+	harness.Eventually(t, "the old one is gone", func() bool { return foo.Deployment("web") == nil && len(foo.LivePods()) == 2 })
 }
 
 // For every write of a story and every way in which it can go wrong, a new loop
@@ -243,21 +245,21 @@ func TestEveryCrashPointOfADeployment(t *testing.T) {
 	t.Parallel()
 	// The Deployment, its count, the one after it without the first, its count.
 	everyCrashPoint(t, 5, func(t *testing.T, k int64, way string) int64 {
-		ns := newNamespace(t)
-		d := newDriver(t, ns, nil)
-		foo := newOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(0)})
-		writes := startCrashing(d, kinds.AppService(), k, way)
-		foo.scale(2)
-		foo.ready("two pods")
-		foo.patch(`{"spec":{"deploymentName":"api","image":"other"}}`)
-		eventually(t, "there is one Deployment, as wanted", func() bool {
-			list, err := deploymentsIn(ns).List(t.Context(), metav1.ListOptions{})
+		ns := cluster.NewNamespace(t)
+		d := cluster.NewDriver(t, ns, nil)
+		foo := cluster.NewOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(0)})
+		writes := startCrashing(t, ns, d, kinds.AppService(), k, way)
+		foo.Scale(2)
+		foo.AwaitReady("two pods")
+		foo.Patch(`{"spec":{"deploymentName":"api","image":"other"}}`)
+		harness.Eventually(t, "there is one Deployment, as wanted", func() bool {
+			list, err := cluster.Deployments(ns).List(t.Context(), metav1.ListOptions{})
 			return err == nil && len(list.Items) == 1 && list.Items[0].GetName() == "api" && replicasOf(&list.Items[0]) == 2
 		})
-		foo.ready("renamed")
-		foo.scale(0)
-		foo.ready("no pods")
-		d.close()
+		foo.AwaitReady("renamed")
+		foo.Scale(0)
+		foo.AwaitReady("no pods")
+		d.Close()
 		return writes.Load()
 	})
 }
@@ -311,39 +313,39 @@ spec:
 // no place for what the loop finds, that is not written again and again.
 func TestFifthKind(t *testing.T) {
 	t.Parallel()
-	installKind(t, sprocket(), sprocketCRD)
-	ns := newNamespace(t)
-	l := startInnerFor(t, ns, []kinds.Kind{sprocket()}, nil)
-	foo := newOwner(t, ns, sprocket(), "foo", map[string]any{"size": int64(0), "pod": map[string]any{
+	cluster.InstallKind(t, sprocket(), sprocketCRD)
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartControllerFor(t, ns, []kinds.Kind{sprocket()}, nil)
+	foo := cluster.NewOwner(t, ns, sprocket(), "foo", map[string]any{"size": int64(0), "pod": map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"of": "foo"}},
 		"spec":     map[string]any{"containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
 	}})
 	names := func() []string {
-		list, _, _ := unstructured.NestedStringSlice(foo.get().Object, "status", "nodes")
+		list, _, _ := unstructured.NestedStringSlice(foo.Get().Object, "status", "nodes")
 		return list
 	}
-	eventually(t, "the list of names is there and empty", func() bool {
-		list, found, err := unstructured.NestedSlice(foo.get().Object, "status", "nodes")
+	harness.Eventually(t, "the list of names is there and empty", func() bool {
+		list, found, err := unstructured.NestedSlice(foo.Get().Object, "status", "nodes")
 		return err == nil && found && list != nil && len(list) == 0
 	})
-	foo.scale(3)
-	eventually(t, "three names are told", func() bool { return len(names()) == 3 && len(foo.livePods()) == 3 })
-	if pod := foo.livePods()[0]; pod.Labels["of"] != "foo" || pod.Spec.Containers[0].Image != "busybox" {
+	foo.Scale(3)
+	harness.Eventually(t, "three names are told", func() bool { return len(names()) == 3 && len(foo.LivePods()) == 3 })
+	if pod := foo.LivePods()[0]; pod.Labels["of"] != "foo" || pod.Spec.Containers[0].Image != "busybox" {
 		t.Errorf("a pod has the labels %v and the image %s", pod.Labels, pod.Spec.Containers[0].Image)
 	}
-	must(t, kubectl(t, ns, "delete", "pod", names()[0], "--wait=false"))
-	eventually(t, "the names are those of the pods again", func() bool {
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", names()[0], "--wait=false"))
+	harness.Eventually(t, "the names are those of the pods again", func() bool {
 		var live []string
-		for _, pod := range foo.livePods() {
+		for _, pod := range foo.LivePods() {
 			live = append(live, pod.Name)
 		}
 		slices.Sort(live)
 		return len(live) == 3 && reflect.DeepEqual(names(), live)
 	})
 	looks, writes := converges(t, ns, l)
-	foo.patch(`{"metadata":{"annotations":{"a":"b"}}}`)
+	foo.Patch(`{"metadata":{"annotations":{"a":"b"}}}`)
 	staysQuiet(t, ns, l, looks, writes)
-	if status, _ := foo.get().Object["status"].(map[string]any); len(status) != 1 {
+	if status, _ := foo.Get().Object["status"].(map[string]any); len(status) != 1 {
 		t.Errorf("the status is %v", status)
 	}
 }

@@ -4,17 +4,19 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	apply(t, ns, `
+	ns := cluster.NewNamespace(t)
+	cluster.Apply(t, ns, `
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
 kind: ImoocPod
 metadata: {name: foo, labels: {team: blue, app: shop}, annotations: {note: a test}}
 spec: {replicas: 2}`)
-	matches(t, "describe foo", imoocpod(t, ns, "describe", "foo"), `Name:          foo
+	matches(t, "describe foo", cluster.Imoocpod(t, ns, "describe", "foo"), `Name:          foo
 Namespace:     `+ns+`
 Labels:        app=shop
                team=blue
@@ -38,13 +40,13 @@ Pods:  <none>
 Events:  <none>
 `)
 
-	startLoop(t, ns)
-	converged(t, ns, "foo", 2)
-	foo := getImoocPod(t, ns, "foo")
-	eventually(t, "an event tells of the pods", func() bool { return strings.Contains(events(t, ns, foo.UID), "SuccessfulCreate") })
+	cluster.StartRunController(t, ns)
+	cluster.AwaitConverged(t, ns, "foo", 2)
+	foo := cluster.ImoocPod(t, ns, "foo")
+	harness.Eventually(t, "an event tells of the pods", func() bool { return strings.Contains(cluster.Events(t, ns, foo.UID), "SuccessfulCreate") })
 	const age = `\d+\w*`
 	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
-	matches(t, "describe foo", imoocpod(t, ns, "describe", "foo"), `(?s:.*)
+	matches(t, "describe foo", cluster.Imoocpod(t, ns, "describe", "foo"), `(?s:.*)
 Generation:    1, seen by the controller: 1
 Verdict:       ready: 2 of 2 pods are ready
 Status By:     kubectl-imoocpod, `+age+` ago

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
@@ -228,7 +230,7 @@ type outcome struct {
 	success bool
 	stdout  string
 	objects map[string]any
-	result  result
+	result  harness.Result
 }
 
 // The same command lines through kubectl scale and through the plugin, each on
@@ -253,12 +255,12 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	differences := readFile(t, "../../docs/differences.md")
+	differences := harness.ReadFile(t, "../../docs/differences.md")
 	// As many at a time as there are pairs of namespaces, which are used again.
 	type pair struct{ kubectl, plugin string }
 	free := make(chan pair, 4)
 	for range cap(free) {
-		free <- pair{newNamespace(t), newNamespace(t)}
+		free <- pair{cluster.NewNamespace(t), cluster.NewNamespace(t)}
 	}
 	t.Run("compared", func(t *testing.T) {
 		for _, c := range comparisons() {
@@ -283,20 +285,20 @@ func (c comparison) run(t *testing.T, ns, dir string, verb ...string) outcome {
 	for _, word := range words(c.args) {
 		switch {
 		case word == "VERSION":
-			word = getObject(t, ns, "widgets.plain.example.com", "one").GetResourceVersion()
+			word = cluster.Object(t, ns, "widgets.plain.example.com", "one").GetResourceVersion()
 		case strings.HasPrefix(word, "DIR"):
 			word = dir + strings.TrimPrefix(word, "DIR")
 		}
 		args = append(args, word)
 	}
-	r := kubectlFrom(t, c.stdin, nil, ns, args...)
-	return outcome{success: r.code == 0, stdout: stable(r.stdout), objects: lookAt(t, ns), result: r}
+	r := cluster.KubectlFrom(t, c.stdin, nil, ns, args...)
+	return outcome{success: r.Code == 0, stdout: stable(r.Stdout), objects: lookAt(t, ns), result: r}
 }
 
 func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	t.Helper()
 	told := fmt.Sprintf("\n%s\n  exit code %d\n  stdout: %s\n  stderr: %s\n%s\n  exit code %d\n  stdout: %s\n  stderr: %s",
-		kubectl.result.line, kubectl.result.code, kubectl.result.stdout, kubectl.result.stderr, plugin.result.line, plugin.result.code, plugin.result.stdout, plugin.result.stderr)
+		kubectl.result.Line, kubectl.result.Code, kubectl.result.Stdout, kubectl.result.Stderr, plugin.result.Line, plugin.result.Code, plugin.result.Stdout, plugin.result.Stderr)
 	if plugin.success == c.fails {
 		t.Errorf("success: %t%s", plugin.success, told)
 	}
@@ -309,7 +311,7 @@ func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
 	if got := !reflect.DeepEqual(kubectl.objects, plugin.objects); got != c.differ.objects {
 		t.Errorf("objects differ: %t, want %t\n%s\n%s%s", got, c.differ.objects, toJSON(t, kubectl.objects), toJSON(t, plugin.objects), told)
 	}
-	if !plugin.success && plugin.result.stderr == "" {
+	if !plugin.success && plugin.result.Stderr == "" {
 		t.Errorf("failed without a word%s", told)
 	}
 }
@@ -342,7 +344,7 @@ func setStage(t *testing.T, ns string) {
 			t.Fatal(err)
 		}
 		for _, manifest := range manifests {
-			if _, err := client.Create(t.Context(), parse(t, manifest), metav1.CreateOptions{}); err != nil {
+			if _, err := client.Create(t.Context(), harness.Parse(t, manifest), metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -375,21 +377,21 @@ func lookAt(t *testing.T, ns string) map[string]any {
 }
 
 func stageClient(resource, ns string) dynamic.ResourceInterface {
-	gvr := resourceOf(resource)
+	gvr := harness.Resource(resource)
 	if resource == kinds.ImoocPod().CRD() {
 		gvr = kinds.ImoocPod().Resource
 	}
-	return cluster.dynamic.Resource(gvr).Namespace(ns)
+	return cluster.Dynamic.Resource(gvr).Namespace(ns)
 }
 
 // Every flag that kubectl scale takes is one of the plugin's too.
 func TestFlagsOfKubectlScale(t *testing.T) {
 	t.Parallel()
-	flags := regexp.MustCompile(`(?m)^ +(?:-., )?(--[a-z-]+)=`).FindAllStringSubmatch(must(t, kubectl(t, "", "scale", "--help")), -1)
+	flags := regexp.MustCompile(`(?m)^ +(?:-., )?(--[a-z-]+)=`).FindAllStringSubmatch(harness.Must(t, cluster.Kubectl(t, "", "scale", "--help")), -1)
 	if len(flags) < 10 {
 		t.Errorf("kubectl says that it has the flags %v", flags)
 	}
-	help := imoocpod(t, "", "scale", "--help")
+	help := cluster.Imoocpod(t, "", "scale", "--help")
 	for _, flag := range flags {
 		contains(t, help, `(?m)^ +(-., )?`+flag[1]+`\b`)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +23,7 @@ import (
 func newNode(t *testing.T, name string, labels map[string]string, taints ...corev1.Taint) {
 	t.Helper()
 	room := corev1.ResourceList{"cpu": resource.MustParse("100"), "memory": resource.MustParse("1Ti"), "pods": resource.MustParse("500")}
-	_, err := cluster.core.Nodes().Create(t.Context(), &corev1.Node{
+	_, err := cluster.Core.Nodes().Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}},
 		Spec:       corev1.NodeSpec{Taints: taints},
 		Status:     corev1.NodeStatus{Capacity: room, Allocatable: room},
@@ -30,8 +32,8 @@ func newNode(t *testing.T, name string, labels map[string]string, taints ...core
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { deleteNode(t, name) })
-	eventually(t, "the node "+name+" is ready", func() bool {
-		node, err := cluster.core.Nodes().Get(t.Context(), name, metav1.GetOptions{})
+	harness.Eventually(t, "the node "+name+" is ready", func() bool {
+		node, err := cluster.Core.Nodes().Get(t.Context(), name, metav1.GetOptions{})
 		return err == nil && isReadyNode(node) && len(node.Spec.Taints) == len(taints)
 	})
 }
@@ -52,11 +54,11 @@ func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 	t.Helper()
 	var status policyv1.PodDisruptionBudgetStatus
 	tries := 0
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second/2, deadline, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second/2, harness.Timeout, true, func(ctx context.Context) (bool, error) {
 		tries++
 		change := fmt.Appendf(nil, `{"metadata":{"annotations":{"e2e/tries":"%d"}}}`, tries)
 		var found policyv1.PodDisruptionBudget
-		err := cluster.core.RESTClient().Patch(types.MergePatchType).AbsPath("/apis/policy/v1/namespaces/" + namespace + "/poddisruptionbudgets/foo").Body(change).Do(ctx).Into(&found)
+		err := cluster.Core.RESTClient().Patch(types.MergePatchType).AbsPath("/apis/policy/v1/namespaces/" + namespace + "/poddisruptionbudgets/foo").Body(change).Do(ctx).Into(&found)
 		status = found.Status
 		return status.ExpectedPods == pods && status.DisruptionsAllowed == n, err
 	})
@@ -67,25 +69,25 @@ func awaitBudget(t *testing.T, namespace string, pods, n int32) {
 
 func evict(t *testing.T, namespace, pod string) error {
 	t.Helper()
-	return cluster.core.Pods(namespace).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod}})
+	return cluster.Core.Pods(namespace).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod}})
 }
 
 // A budget in parts of the whole needs to know how many pods there should be,
 // which the disruption controller reads from /scale.
 func TestDisruptionBudget(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	apply(t, ns, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: foo}, spec: {maxUnavailable: 25%, selector: {matchLabels: {app: foo}}}}")
-	d.create(4, map[string]any{
-		"metadata": map[string]any{"finalizers": []any{holder}}, // an evicted pod stays for a while
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
+	cluster.Apply(t, ns, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: foo}, spec: {maxUnavailable: 25%, selector: {matchLabels: {app: foo}}}}")
+	d.Create(4, map[string]any{
+		"metadata": map[string]any{"finalizers": []any{harness.Finalizer}}, // an evicted pod stays for a while
 		"spec":     map[string]any{"containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
 	})
-	startLoop(t, ns)
-	w.settles(t, "foo", 4)
+	cluster.StartRunController(t, ns)
+	w.AwaitConverged(t, "foo", 4)
 	awaitBudget(t, ns, 4, 1)
-	pods := w.owned("foo")
+	pods := w.Owned("foo")
 	if err := evict(t, ns, pods[0].Name); err != nil {
 		t.Fatalf("the first eviction: %v", err)
 	}
@@ -95,12 +97,12 @@ func TestDisruptionBudget(t *testing.T) {
 	}
 	patch := []byte(`{"metadata":{"finalizers":null}}`)
 	for _, pod := range pods {
-		if _, err := cluster.core.Pods(ns).Patch(t.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := cluster.Core.Pods(ns).Patch(t.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.until(t, "the evicted pod is gone", func() bool { return w.pods[pods[0].UID] == nil })
-	w.settles(t, "foo", 4)
+	w.Until(t, "the evicted pod is gone", func() bool { return w.Pods[pods[0].UID] == nil })
+	w.AwaitConverged(t, "foo", 4)
 	awaitBudget(t, ns, 4, 1)
 }
 
@@ -108,14 +110,14 @@ func TestDisruptionBudget(t *testing.T) {
 // than the budget allows.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
 	pool := map[string]string{"e2e/pool": ns}
 	taint := corev1.Taint{Key: "e2e/pool", Value: ns, Effect: corev1.TaintEffectNoSchedule}
 	first, second := ns+"-first", ns+"-second"
 	newNode(t, first, pool, taint)
-	apply(t, ns, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: foo}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: foo}}}}")
-	apply(t, ns, object("foo", `
+	cluster.Apply(t, ns, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: foo}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: foo}}}}")
+	cluster.Apply(t, ns, object("foo", `
 spec:
   replicas: 3
   template:
@@ -124,18 +126,18 @@ spec:
       nodeSelector: {e2e/pool: `+ns+`}
       tolerations: [{key: e2e/pool, operator: Exists}]
       containers: [{name: main, image: web}]`))
-	startLoop(t, ns)
-	w.settles(t, "foo", 3)
+	cluster.StartRunController(t, ns)
+	w.AwaitConverged(t, "foo", 3)
 	newNode(t, second, pool, taint)
 	awaitBudget(t, ns, 3, 1)
-	fewest := w.fewestHealthy()
+	fewest := w.FewestHealthy()
 
-	must(t, kubectl(t, "", "drain", first, "--timeout=2m"))
-	w.settles(t, "foo", 3)
+	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=2m"))
+	w.AwaitConverged(t, "foo", 3)
 	if n := fewest(); n < 2 {
 		t.Errorf("at one moment %d pods were healthy, the budget wants 2", n)
 	}
-	for _, pod := range w.owned("foo") {
+	for _, pod := range w.Owned("foo") {
 		if pod.Spec.NodeName != second {
 			t.Errorf("%s is on %s, want %s", pod.Name, pod.Spec.NodeName, second)
 		}
@@ -146,34 +148,34 @@ spec:
 // it only enforces its least and its most.
 func TestAutoscaler(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	startLoop(t, ns)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	cluster.StartRunController(t, ns)
 	autoscale := func(apiVersion, kind string, least, most int) {
 		t.Helper()
-		apply(t, ns, fmt.Sprintf("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s}, spec: {minReplicas: %d, maxReplicas: %d, scaleTargetRef: {apiVersion: %s, kind: %s, name: foo}}}",
+		cluster.Apply(t, ns, fmt.Sprintf("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s}, spec: {minReplicas: %d, maxReplicas: %d, scaleTargetRef: {apiVersion: %s, kind: %s, name: foo}}}",
 			strings.ToLower(kind), least, most, apiVersion, kind))
 	}
 	// Neither says how many: the default of the schema is what the autoscaler reads.
-	apply(t, ns, object("foo", ""))
-	apply(t, ns, manifest(appService, "foo", "spec: {deploymentName: web}"))
-	w.settles(t, "foo", 1)
+	cluster.Apply(t, ns, object("foo", ""))
+	cluster.Apply(t, ns, manifest(appService, "foo", "spec: {deploymentName: web}"))
+	w.AwaitConverged(t, "foo", 1)
 	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 3, 5)
 	autoscale("appcontroller.k8s.io/v1alpha1", "AppService", 2, 2)
-	w.settles(t, "foo", 3)
-	eventually(t, "the autoscaler has scaled the AppService, and that its Deployment", func() bool {
-		d, err := deploymentsIn(ns).Get(t.Context(), "web", metav1.GetOptions{})
+	w.AwaitConverged(t, "foo", 3)
+	harness.Eventually(t, "the autoscaler has scaled the AppService, and that its Deployment", func() bool {
+		d, err := cluster.Deployments(ns).Get(t.Context(), "web", metav1.GetOptions{})
 		return err == nil && replicasOf(d) == 2
 	})
 	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 1, 2)
-	w.settles(t, "foo", 2)
+	w.AwaitConverged(t, "foo", 2)
 }
 
 // deleteNode takes a node away, if it is there.
 func deleteNode(t *testing.T, name string) {
 	t.Helper()
 	// A test that has ended has no context of its own any more.
-	err := cluster.core.Nodes().Delete(context.Background(), name, metav1.DeleteOptions{})
+	err := cluster.Core.Nodes().Delete(context.Background(), name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}

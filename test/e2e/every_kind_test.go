@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,49 +49,49 @@ func TestEveryKind(t *testing.T) {
 }
 
 func (s kindStory) run(t *testing.T) {
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	l := startLoop(t, ns)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	l := cluster.StartRunController(t, ns)
 	object := s.kind.String() + "/foo"
-	imoocpod(t, ns, append([]string{"create"}, words(s.create)...)...)
-	foo := &owner{t: t, kind: s.kind, namespace: ns, name: "foo"}
+	cluster.Imoocpod(t, ns, append([]string{"create"}, words(s.create)...)...)
+	foo := cluster.Owner(t, ns, s.kind, "foo")
 	n := 2
 	if s.kind.Mapping.Strategy == kinds.StrategyNodes {
 		n = untaintedNodes(t)
 	}
 	has := func(n int, what string) {
 		t.Helper()
-		eventually(t, fmt.Sprintf("foo has %d pods: %s", n, what), func() bool { return len(foo.livePods()) == n })
-		foo.ready(what)
+		harness.Eventually(t, fmt.Sprintf("foo has %d pods: %s", n, what), func() bool { return len(foo.LivePods()) == n })
+		foo.AwaitReady(what)
 	}
 	has(n, "created")
 
 	// Scaled, with the loop killed in the middle.
 	if s.kind.Path() != nil {
-		imoocpod(t, ns, "scale", object, "--replicas", "4", "--timeout", "2m")
+		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "4", "--timeout", "2m")
 		has(4, "scaled up")
-		imoocpod(t, ns, "scale", object, "--replicas", "0", "--timeout", "2m")
+		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "0", "--timeout", "2m")
 		has(0, "scaled to none")
-		imoocpod(t, ns, "scale", object, "--replicas", "30")
-		eventually(t, "some pods are there", func() bool { return len(foo.livePods()) > 0 })
-		l.kill()
-		l = startLoop(t, ns)
+		cluster.Imoocpod(t, ns, "scale", object, "--replicas", "30")
+		harness.Eventually(t, "some pods are there", func() bool { return len(foo.LivePods()) > 0 })
+		l.Kill()
+		l = cluster.StartRunController(t, ns)
 		has(30, "after a kill")
 		n = 4
-		imoocpod(t, ns, "scale", object, "--replicas", fmt.Sprint(n))
+		cluster.Imoocpod(t, ns, "scale", object, "--replicas", fmt.Sprint(n))
 		has(n, "scaled down")
 	}
 
 	// Restarted, again with the loop killed in the middle: none of the old pods stays.
-	before := uidsOf(foo.livePods())
-	imoocpod(t, ns, "restart", object)
-	eventually(t, "the first pod is replaced", func() bool {
-		return slices.ContainsFunc(foo.livePods(), func(p corev1.Pod) bool { return !slices.Contains(before, p.UID) })
+	before := uidsOf(foo.LivePods())
+	cluster.Imoocpod(t, ns, "restart", object)
+	harness.Eventually(t, "the first pod is replaced", func() bool {
+		return slices.ContainsFunc(foo.LivePods(), func(p corev1.Pod) bool { return !slices.Contains(before, p.UID) })
 	})
-	l.kill()
-	l = startLoop(t, ns)
-	eventually(t, "all pods are replaced", func() bool {
-		now := foo.livePods()
+	l.Kill()
+	l = cluster.StartRunController(t, ns)
+	harness.Eventually(t, "all pods are replaced", func() bool {
+		now := foo.LivePods()
 		return len(now) == n && !slices.ContainsFunc(now, func(p corev1.Pod) bool { return slices.Contains(before, p.UID) })
 	})
 	has(n, "restarted")
@@ -99,106 +101,106 @@ func (s kindStory) run(t *testing.T) {
 	}
 	s.tamper(t, foo, n)
 	s.delete(t, foo, n)
-	l.stop()
+	l.Stop()
 }
 
 // images changes the image, then to one that cannot be pulled, and back: that
 // one stops after the first pods.
-func (s kindStory) images(t *testing.T, w *witness, foo *owner, n int) {
+func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, n int) {
 	t.Helper()
 	of := func(image string) int {
 		count := 0
-		for _, pod := range foo.livePods() {
+		for _, pod := range foo.LivePods() {
 			if pod.Spec.Containers[0].Image == image {
 				count++
 			}
 		}
 		return count
 	}
-	foo.patch(s.image, "second")
-	eventually(t, "all pods have the second image", func() bool { return of("second") == n && len(foo.livePods()) == n })
-	foo.ready("the second image")
+	foo.Patch(s.image, "second")
+	harness.Eventually(t, "all pods have the second image", func() bool { return of("second") == n && len(foo.LivePods()) == n })
+	foo.AwaitReady("the second image")
 
-	fewest := w.fewestHealthy()
-	foo.patch(s.image, "no-such-image")
-	eventually(t, "a pod waits for its image", func() bool { return of("no-such-image") > 0 })
-	eventually(t, "the object is not ready", func() bool { return foo.condition("Ready").Status == metav1.ConditionFalse })
-	w.quiet(t, quietFor)
+	fewest := w.FewestHealthy()
+	foo.Patch(s.image, "no-such-image")
+	harness.Eventually(t, "a pod waits for its image", func() bool { return of("no-such-image") > 0 })
+	harness.Eventually(t, "the object is not ready", func() bool { return foo.Condition("Ready").Status == metav1.ConditionFalse })
+	w.AwaitQuiet(t, quietFor)
 	// A quarter, and at least one, may be away.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
 	}
-	foo.patch(s.image, "third")
-	eventually(t, "all pods have the third image", func() bool { return of("third") == n && len(foo.livePods()) == n })
-	foo.ready("the third image")
+	foo.Patch(s.image, "third")
+	harness.Eventually(t, "all pods have the third image", func() bool { return of("third") == n && len(foo.LivePods()) == n })
+	foo.AwaitReady("the third image")
 }
 
 // tamper does to the children what people do.
-func (s kindStory) tamper(t *testing.T, foo *owner, n int) {
+func (s kindStory) tamper(t *testing.T, foo *harness.Owner, n int) {
 	t.Helper()
-	pods := foo.livePods()
-	must(t, kubectl(t, foo.namespace, "delete", "pod", pods[0].Name, "--wait=false"))
-	eventually(t, "the deleted pod is replaced", func() bool {
-		now := foo.livePods()
+	pods := foo.LivePods()
+	harness.Must(t, cluster.Kubectl(t, foo.Namespace, "delete", "pod", pods[0].Name, "--wait=false"))
+	harness.Eventually(t, "the deleted pod is replaced", func() bool {
+		now := foo.LivePods()
 		return len(now) == n && !slices.Contains(uidsOf(now), pods[0].UID)
 	})
-	foo.ready("a pod was deleted")
+	foo.AwaitReady("a pod was deleted")
 
 	if s.deployment != "" {
 		return // its children are the Deployment's
 	}
 	// An orphan is nobody's, and its name is taken until it is gone.
-	orphan := foo.livePods()[0]
-	if _, err := cluster.core.Pods(foo.namespace).Patch(t.Context(), orphan.Name, types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{}); err != nil {
+	orphan := foo.LivePods()[0]
+	if _, err := cluster.Core.Pods(foo.Namespace).Patch(t.Context(), orphan.Name, types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the object says that the name is taken", func() bool {
-		c := foo.condition("ReplicaFailure")
+	harness.Eventually(t, "the object says that the name is taken", func() bool {
+		c := foo.Condition("ReplicaFailure")
 		return c.Status == metav1.ConditionTrue && strings.Contains(c.Message, orphan.Name)
 	})
-	must(t, kubectl(t, foo.namespace, "delete", "pod", orphan.Name))
-	eventually(t, "the orphan is replaced", func() bool {
-		now := foo.livePods()
+	harness.Must(t, cluster.Kubectl(t, foo.Namespace, "delete", "pod", orphan.Name))
+	harness.Eventually(t, "the orphan is replaced", func() bool {
+		now := foo.LivePods()
 		return len(now) == n && !slices.Contains(uidsOf(now), orphan.UID)
 	})
-	foo.ready("the orphan is gone")
+	foo.AwaitReady("the orphan is gone")
 }
 
 // delete deletes the object in each way and makes it anew.
-func (s kindStory) delete(t *testing.T, foo *owner, n int) {
+func (s kindStory) delete(t *testing.T, foo *harness.Owner, n int) {
 	t.Helper()
 	object := s.kind.String() + "/foo"
 	again := func() {
 		t.Helper()
-		imoocpod(t, foo.namespace, append([]string{"create"}, words(s.create)...)...)
+		cluster.Imoocpod(t, foo.Namespace, append([]string{"create"}, words(s.create)...)...)
 		if s.kind.Path() != nil {
 			n = 2
 		}
 	}
 	for _, cascade := range []string{"foreground", "background"} {
-		imoocpod(t, foo.namespace, "delete", object, "--cascade="+cascade)
-		eventually(t, "no pod is left after --cascade="+cascade, func() bool {
-			return len(foo.livePods()) == 0 && (s.deployment == "" || foo.deployment(s.deployment) == nil)
+		cluster.Imoocpod(t, foo.Namespace, "delete", object, "--cascade="+cascade)
+		harness.Eventually(t, "no pod is left after --cascade="+cascade, func() bool {
+			return len(foo.LivePods()) == 0 && (s.deployment == "" || foo.Deployment(s.deployment) == nil)
 		})
 		again()
-		eventually(t, "there are pods again", func() bool { return len(foo.livePods()) == n })
-		foo.ready("after --cascade=" + cascade)
+		harness.Eventually(t, "there are pods again", func() bool { return len(foo.LivePods()) == n })
+		foo.AwaitReady("after --cascade=" + cascade)
 	}
-	left := uidsOf(foo.livePods())
-	imoocpod(t, foo.namespace, "delete", object, "--cascade=orphan")
+	left := uidsOf(foo.LivePods())
+	cluster.Imoocpod(t, foo.Namespace, "delete", object, "--cascade=orphan")
 	again()
 	if s.deployment == "" {
 		// The pods of the new object have other names.
-		eventually(t, "the new object has pods of its own", func() bool { return len(foo.livePods()) == n+len(left) })
-		foo.ready("beside the orphans")
+		harness.Eventually(t, "the new object has pods of its own", func() bool { return len(foo.LivePods()) == n+len(left) })
+		foo.AwaitReady("beside the orphans")
 	} else {
-		eventually(t, "the orphaned Deployment is in the way", func() bool { return foo.condition("ReplicaFailure").Reason == "NameTaken" })
-		must(t, kubectl(t, foo.namespace, "delete", "deployment", s.deployment, "--cascade=orphan"))
-		eventually(t, "the new object has a Deployment of its own", func() bool { d := foo.deployment(s.deployment); return d != nil && foo.owns(d) })
-		foo.ready("its own Deployment")
+		harness.Eventually(t, "the orphaned Deployment is in the way", func() bool { return foo.Condition("ReplicaFailure").Reason == "NameTaken" })
+		harness.Must(t, cluster.Kubectl(t, foo.Namespace, "delete", "deployment", s.deployment, "--cascade=orphan"))
+		harness.Eventually(t, "the new object has a Deployment of its own", func() bool { d := foo.Deployment(s.deployment); return d != nil && foo.Owns(d) })
+		foo.AwaitReady("its own Deployment")
 	}
 	for _, uid := range left {
-		if !slices.Contains(uidsOf(foo.livePods()), uid) {
+		if !slices.Contains(uidsOf(foo.LivePods()), uid) {
 			t.Errorf("an orphan was deleted")
 		}
 	}
@@ -215,7 +217,7 @@ func uidsOf(pods []corev1.Pod) []types.UID {
 // untaintedNodes counts the nodes that any pod may go to.
 func untaintedNodes(t *testing.T) int {
 	t.Helper()
-	list, err := cluster.core.Nodes().List(t.Context(), metav1.ListOptions{})
+	list, err := cluster.Core.Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

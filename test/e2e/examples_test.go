@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -158,11 +160,11 @@ func examplesForAll() map[string][]try {
 // come to.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	apply(t, "", exampleKinds)
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/elasticsearches.elasticsearch.k8s.elastic.co", "crd/foos.samplecontroller.k8s.io"))
+	cluster.Apply(t, "", exampleKinds)
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/elasticsearches.elasticsearch.k8s.elastic.co", "crd/foos.samplecontroller.k8s.io"))
 	for _, team := range []string{"team-a", "team-b"} {
-		must(t, kubectl(t, "", "create", "namespace", team))
-		t.Cleanup(func() { _ = cluster.core.Namespaces().Delete(context.Background(), team, metav1.DeleteOptions{}) })
+		harness.Must(t, cluster.Kubectl(t, "", "create", "namespace", team))
+		t.Cleanup(func() { _ = cluster.Core.Namespaces().Delete(context.Background(), team, metav1.DeleteOptions{}) })
 	}
 	tries := examplesInNamespaces()
 	// Of each group in one namespace, one after the other.
@@ -175,14 +177,14 @@ func TestExamples(t *testing.T) {
 	} {
 		t.Run(cmp.Or(group[0], "itself"), func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
-			l := startLoop(t, ns)
+			ns := cluster.NewNamespace(t)
+			l := cluster.StartRunController(t, ns)
 			if group[0] != "create" {
-				apply(t, ns, exampleObjects)
-				imoocpod(t, ns, "wait", "imoocpod/foo", "deployment/web", "appservice/shop", "--timeout", "2m")
+				cluster.Apply(t, ns, exampleObjects)
+				cluster.Imoocpod(t, ns, "wait", "imoocpod/foo", "deployment/web", "appservice/shop", "--timeout", "2m")
 			}
 			if group[0] == "run-controller" {
-				l.stop()
+				l.Stop()
 			}
 			env := inContext(t, ns)
 			for _, verb := range group {
@@ -191,7 +193,7 @@ func TestExamples(t *testing.T) {
 					case strings.HasSuffix(line, "run-controller -A"):
 						continue
 					case strings.HasSuffix(line, "--if-held=exit"):
-						startLoop(t, ns).says("Reconciling")
+						cluster.StartRunController(t, ns).AwaitOutput("Reconciling")
 					}
 					tries[verb][i].run(t, env, line)
 				}
@@ -203,9 +205,9 @@ func TestExamples(t *testing.T) {
 // The same of what other tests would notice. Not in parallel with them, as the
 // tests of the installation; in the order in which things are installed and removed.
 func TestExamplesForAll(t *testing.T) {
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	env := inContext(t, ns)
-	eventually(t, "no object of an earlier test is left", func() bool { return len(contents(t, "")) == 0 })
+	harness.Eventually(t, "no object of an earlier test is left", func() bool { return len(contents(t, "")) == 0 })
 	try{says: "in all namespaces", goesOn: true}.run(t, env, "kubectl imoocpod run-controller -A")
 	all := examplesForAll()
 	for _, verb := range []string{"install", "uninstall"} {
@@ -213,7 +215,7 @@ func TestExamplesForAll(t *testing.T) {
 			all[verb][i].run(t, env, line)
 		}
 	}
-	imoocpod(t, "", "install")
+	cluster.Imoocpod(t, "", "install")
 	others := examplesInNamespaces()
 	for verb := range verbs() {
 		if others[verb] == nil && all[verb] == nil {
@@ -256,9 +258,9 @@ func examplesOf(t *testing.T, verb string, many int) []string {
 func inContext(t *testing.T, namespace string) []string {
 	t.Helper()
 	_, env := asKrew(t)
-	kubeconfig := writeFile(t, readFile(t, cluster.Kubeconfig))
-	must(t, kubectl(t, "", "config", "set-context", "--current", "--namespace", namespace, "--kubeconfig", kubeconfig))
-	return append(append(environment(), env...), "KUBECONFIG="+kubeconfig)
+	kubeconfig := harness.WriteFile(t, harness.ReadFile(t, cluster.Kubeconfig))
+	harness.Must(t, cluster.Kubectl(t, "", "config", "set-context", "--current", "--namespace", namespace, "--kubeconfig", kubeconfig))
+	return append(append(cluster.Environment(), env...), "KUBECONFIG="+kubeconfig)
 }
 
 // run runs a command line in a shell.
@@ -286,7 +288,7 @@ func (want try) run(t *testing.T, env []string, line string) {
 	_ = in.Close()
 	// To the shell and all that it runs, as a terminal sends it.
 	stop := sync.OnceFunc(func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGINT) })
-	late := time.AfterFunc(deadline, stop)
+	late := time.AfterFunc(harness.Timeout, stop)
 	defer late.Stop()
 	var said bytes.Buffer
 	for lines := bufio.NewScanner(out); lines.Scan(); {

@@ -3,6 +3,8 @@ package e2e
 import (
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -12,33 +14,33 @@ import (
 // and no default, wants nodes in every status, and has a place for nothing else
 // there. It changes a CRD, which concerns everybody, so the test is not parallel.
 func TestHelloWorldOfTheTutorial(t *testing.T) {
-	ns := newNamespace(t)
-	must(t, kubectl(t, "", "delete", "crd", "helloworlds.test.jiaozi.com"))
-	must(t, kubectl(t, "", "apply", "-f", "testdata/tutorial/helloworlds.yaml"))
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "crd/helloworlds.test.jiaozi.com"))
+	ns := cluster.NewNamespace(t)
+	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", "helloworlds.test.jiaozi.com"))
+	harness.Must(t, cluster.Kubectl(t, "", "apply", "-f", "testdata/tutorial/helloworlds.yaml"))
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/helloworlds.test.jiaozi.com"))
 	defer func() {
-		must(t, kubectl(t, "", "delete", "-f", "testdata/tutorial/helloworlds.yaml"))
-		imoocpod(t, "", "install")
+		harness.Must(t, cluster.Kubectl(t, "", "delete", "-f", "testdata/tutorial/helloworlds.yaml"))
+		cluster.Imoocpod(t, "", "install")
 	}()
-	startLoop(t, ns)
-	hello := &owner{t: t, kind: kinds.HelloWorld(), namespace: ns, name: "hello"}
-	imoocpod(t, ns, "create", "helloworld/hello", "--replicas", "2")
+	cluster.StartRunController(t, ns)
+	hello := cluster.Owner(t, ns, kinds.HelloWorld(), "hello")
+	cluster.Imoocpod(t, ns, "create", "helloworld/hello", "--replicas", "2")
 	has := func(n int) {
 		t.Helper()
-		eventually(t, "the HelloWorld has its pods and tells their names", func() bool {
-			nodes, found, err := unstructured.NestedStringSlice(hello.get().Object, "status", "nodes")
-			return len(hello.livePods()) == n && err == nil && found && len(nodes) == n
+		harness.Eventually(t, "the HelloWorld has its pods and tells their names", func() bool {
+			nodes, found, err := unstructured.NestedStringSlice(hello.Get().Object, "status", "nodes")
+			return len(hello.LivePods()) == n && err == nil && found && len(nodes) == n
 		})
 	}
 	has(2)
-	imoocpod(t, ns, "scale", "helloworld/hello", "--replicas", "3")
+	cluster.Imoocpod(t, ns, "scale", "helloworld/hello", "--replicas", "3")
 	has(3)
-	imoocpod(t, ns, "scale", "helloworld/hello", "--current-replicas", "3", "--by", "-2")
+	cluster.Imoocpod(t, ns, "scale", "helloworld/hello", "--current-replicas", "3", "--by", "-2")
 	has(1)
-	imoocpod(t, ns, "scale", "helloworld/hello", "--replicas", "0")
+	cluster.Imoocpod(t, ns, "scale", "helloworld/hello", "--replicas", "0")
 	has(0)
-	if r := kubectl(t, ns, "imoocpod", "scale", "helloworld/no", "--replicas", "1"); r.code != exitNotFound {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "helloworld/no", "--replicas", "1"); r.Code != exitNotFound {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	imoocpod(t, ns, "delete", "helloworld/hello")
+	cluster.Imoocpod(t, ns, "delete", "helloworld/hello")
 }

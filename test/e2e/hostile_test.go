@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -16,6 +15,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -61,7 +62,7 @@ func mustBeHarmless(t *testing.T, what, said string) {
 // The definitions are everybody's, and "check" finds fault with them, so this is
 // run before the tests that run at the same time.
 func TestHostileText(t *testing.T) {
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	h := hostileObjects{t: t, namespace: ns}
 	h.pods()
 	h.definitions()
@@ -98,12 +99,11 @@ func TestHostileText(t *testing.T) {
 	}
 
 	// On a terminal there are sequences, and they are ours.
-	s := startScreen(t, 120, 40, nil, cluster.pluginDir+"/kubectl-imoocpod", "status", "bar", "-w", "-n", ns)
-	s.shows(`\x1b]0;title`)
-	_ = s.cmd.Process.Signal(os.Interrupt)
-	<-s.done
+	s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", "status", "bar", "-w", "-n", ns)
+	s.AwaitText(`\x1b]0;title`)
+	s.Stop()
 	for _, raw := range []string{"\x1b]", "\x07", "\rFORGED", "\nFORGED", "\x1b[2J", "\u009b", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\u0085", "\x7f"} {
-		if strings.Contains(s.written(), raw) {
+		if strings.Contains(s.Written(), raw) {
 			t.Errorf("the screen has %q raw", raw)
 		}
 	}
@@ -113,7 +113,7 @@ func TestHostileText(t *testing.T) {
 // ends does not matter here.
 func plugin(t *testing.T, namespace, line string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
 	defer cancel()
 	args := strings.Split(line, " ")
 	if args[0] == cobra.ShellCompRequestCmd { // its last word is the one to complete
@@ -121,8 +121,8 @@ func plugin(t *testing.T, namespace, line string) string {
 	} else {
 		args = append(args, "-n", namespace)
 	}
-	cmd := exec.CommandContext(ctx, cluster.pluginDir+"/kubectl-imoocpod", args...)
-	cmd.Env = environment()
+	cmd := exec.CommandContext(ctx, cluster.PluginDir+"/kubectl-imoocpod", args...)
+	cmd.Env = cluster.Environment()
 	said, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		t.Errorf("%s: %v", line, err)
@@ -147,7 +147,7 @@ func (h *hostileObjects) pods() {
 	pod := h.pod("bar-0", metav1.OwnerReference{
 		APIVersion: kinds.ImoocPod().GroupVersionKind().GroupVersion().String(), Kind: "ImoocPod", Name: "bar", UID: bar,
 	})
-	patchPodStatus(h.t, h.namespace, pod.Name, map[string]any{
+	cluster.PatchPodStatus(h.t, h.namespace, pod.Name, map[string]any{
 		"phase": "Pending", "message": hostile, "reason": hostile,
 		"conditions": []any{
 			map[string]any{"type": "Ready", "status": "False", "reason": hostile, "message": hostile},
@@ -160,7 +160,7 @@ func (h *hostileObjects) pods() {
 		{Kind: "ImoocPod", Name: "bar", UID: bar, Namespace: h.namespace},
 		{Kind: "Pod", Name: pod.Name, UID: pod.UID, Namespace: h.namespace},
 	} {
-		_, err := cluster.core.Events(h.namespace).Create(h.t.Context(), &corev1.Event{
+		_, err := cluster.Core.Events(h.namespace).Create(h.t.Context(), &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "hostile-"}, InvolvedObject: on, Type: "Warning", Reason: hostile, Message: hostile,
 			Source: corev1.EventSource{Component: hostile, Host: hostile}, LastTimestamp: metav1.Now(), Count: 2,
 		}, metav1.CreateOptions{})
@@ -172,7 +172,7 @@ func (h *hostileObjects) pods() {
 
 // owner makes an ImoocPod that wants a pod.
 func (h *hostileObjects) owner(name string) types.UID {
-	objects := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(h.namespace)
+	objects := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(h.namespace)
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"replicas": int64(1),
 		"template": map[string]any{"metadata": map[string]any{"annotations": map[string]any{"hostile": hostile}}, "spec": map[string]any{
@@ -199,7 +199,7 @@ func (h *hostileObjects) owner(name string) types.UID {
 // pod makes a pod that somebody controls, and that no node takes.
 func (h *hostileObjects) pod(name string, controller metav1.OwnerReference) *corev1.Pod {
 	controller.Controller = new(true)
-	pod, err := cluster.core.Pods(h.namespace).Create(h.t.Context(), &corev1.Pod{
+	pod, err := cluster.Core.Pods(h.namespace).Create(h.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, OwnerReferences: []metav1.OwnerReference{controller}, Annotations: map[string]string{"hostile": hostile},
 		},
@@ -249,7 +249,7 @@ func (h *hostileObjects) definitions() {
 			}
 		})
 	}
-	must(h.t, kubectl(h.t, "", "wait", "--for=condition=Established", "crd/hostiles.hostile.example.com", "crd/wrongs.hostile.example.com"))
+	harness.Must(h.t, cluster.Kubectl(h.t, "", "wait", "--for=condition=Established", "crd/hostiles.hostile.example.com", "crd/wrongs.hostile.example.com"))
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "hostile.example.com/v1", "kind": "Hostile", "metadata": map[string]any{"name": "x"},
 		"spec": map[string]any{"replicas": int64(1), hostile: map[string]any{"replicas": int64(1)}, "text": hostile, "list": []any{hostile}},
@@ -259,8 +259,8 @@ func (h *hostileObjects) definitions() {
 		}},
 	}}
 	hostiles := schema.GroupVersionResource{Group: "hostile.example.com", Version: "v1", Resource: "hostiles"}
-	eventually(h.t, "the server takes objects of the new kind", func() bool {
-		_, err := cluster.dynamic.Resource(hostiles).Namespace(h.namespace).Create(h.t.Context(), obj, metav1.CreateOptions{})
+	harness.Eventually(h.t, "the server takes objects of the new kind", func() bool {
+		_, err := cluster.Dynamic.Resource(hostiles).Namespace(h.namespace).Create(h.t.Context(), obj, metav1.CreateOptions{})
 		return err == nil
 	})
 }
@@ -282,7 +282,7 @@ func (h *hostileObjects) leases() {
 			apis.AnnotationUser: hostile, apis.AnnotationHost: hostile, apis.AnnotationMachine: hostile, apis.AnnotationPID: "7",
 			apis.AnnotationVersion: hostile, apis.AnnotationNamespace: h.namespace, apis.AnnotationSelector: selector,
 		})
-		if _, err := cluster.dynamic.Resource(leases).Namespace(h.namespace).Create(h.t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		if _, err := cluster.Dynamic.Resource(leases).Namespace(h.namespace).Create(h.t.Context(), lease, metav1.CreateOptions{}); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -292,8 +292,8 @@ func (h *hostileObjects) leases() {
 func (h *hostileObjects) eventsOfLoop() []string {
 	h.t.Helper()
 	var messages []string
-	eventually(h.t, "the loop records that a name is taken", func() bool {
-		list, err := cluster.core.Events(h.namespace).List(h.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(h.foo)})
+	harness.Eventually(h.t, "the loop records that a name is taken", func() bool {
+		list, err := cluster.Core.Events(h.namespace).List(h.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(h.foo)})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func (h *hostileObjects) eventsOfLoop() []string {
 // it, whose names are no better.
 func hostileServer(t *testing.T) string {
 	t.Helper()
-	proxy := serverProxy(t)
+	proxy := cluster.ServerProxy(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Warning", `299 - "`+strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(hostile)+`"`)
 		w.Header().Add("Warning", `299 - "w \u202eback `+"\u202e"+`"`)
@@ -328,7 +328,7 @@ func hostileServer(t *testing.T) string {
 	}))
 	t.Cleanup(server.Close)
 	name := strconv.QuoteToASCII(hostile)
-	return writeFile(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: %[1]s,
+	return harness.WriteFile(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: %[1]s,
   contexts: [{name: %[1]s, context: {cluster: %[1]s, user: %[1]s}}],
   clusters: [{name: %[1]s, cluster: {server: %[2]s}}], users: [{name: %[1]s, user: {}}]}`, name, server.URL))
 }

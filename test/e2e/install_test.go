@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,7 +34,7 @@ func said(others, imoocPods string) string {
 }
 
 func crds() dynamic.ResourceInterface {
-	return cluster.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	return cluster.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
 // getCRD reads the CRD, nil where there is none.
@@ -77,7 +79,7 @@ spec:
 // Without the CRD every verb says what is missing and what to do; with it, what
 // install says is there can be used.
 func TestInstall(t *testing.T) {
-	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	missing := map[string]string{
 		"create appservice/foo": "appservices.appcontroller.k8s.io", "create helloworlds.test.jiaozi.com/foo": "helloworlds.test.jiaozi.com",
 		"scale helloworld/foo --replicas 3": "helloworlds.test.jiaozi.com", "restart appservices --all": "appservices.appcontroller.k8s.io",
@@ -95,20 +97,20 @@ func TestInstall(t *testing.T) {
 			t.Run(args, func(t *testing.T) {
 				t.Parallel()
 				refusal{code: exitNotFound, says: []string{"error: the server does not serve " + crd + `: run "kubectl imoocpod install" first`}}.
-					check(t, kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
+					check(t, cluster.Kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
 			})
 		}
 	})
-	if out := imoocpod(t, "", "uninstall", "--crds"); out != said("was not installed", "was not installed") {
+	if out := cluster.Imoocpod(t, "", "uninstall", "--crds"); out != said("was not installed", "was not installed") {
 		t.Errorf("uninstall printed %q", out)
 	}
 
-	if out := imoocpod(t, "", "install"); out != said("created", "created") {
+	if out := cluster.Imoocpod(t, "", "install"); out != said("created", "created") {
 		t.Errorf("the first install printed %q", out)
 	}
 	before := getCRD(t)
-	must(t, kubectl(t, "", "get", "imoocpods", "-A"))
-	if out := imoocpod(t, "", "install"); out != said("unchanged", "unchanged") {
+	harness.Must(t, cluster.Kubectl(t, "", "get", "imoocpods", "-A"))
+	if out := cluster.Imoocpod(t, "", "install"); out != said("unchanged", "unchanged") {
 		t.Errorf("the second install printed %q", out)
 	}
 	if after := getCRD(t); after.GetResourceVersion() != before.GetResourceVersion() {
@@ -124,16 +126,16 @@ func TestInstall(t *testing.T) {
 // An older CRD that somebody applied becomes the one that this program
 // carries, whole, and the objects stay.
 func TestInstallTakesOver(t *testing.T) {
-	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	apply(t, "", olderCRD)
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "crd/"+crdName))
-	ns := fmt.Sprintf("e2e-%d", namespaces.Add(1))
-	must(t, kubectl(t, "", "create", "namespace", ns))
-	defer kubectl(t, "", "delete", "namespace", ns, "--wait=false")
-	apply(t, ns, object("foo", "spec: {replicas: 2, colour: red}"))
-	uid := getImoocPod(t, ns, "foo").UID
+	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	cluster.Apply(t, "", olderCRD)
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/"+crdName))
+	ns := cluster.NamespaceName()
+	harness.Must(t, cluster.Kubectl(t, "", "create", "namespace", ns))
+	defer cluster.Kubectl(t, "", "delete", "namespace", ns, "--wait=false")
+	cluster.Apply(t, ns, object("foo", "spec: {replicas: 2, colour: red}"))
+	uid := cluster.ImoocPod(t, ns, "foo").UID
 
-	if out := imoocpod(t, "", "install"); out != said("created", "configured") {
+	if out := cluster.Imoocpod(t, "", "install"); out != said("created", "configured") {
 		t.Errorf("install printed %q", out)
 	}
 	crd := getCRD(t)
@@ -142,34 +144,34 @@ func TestInstallTakesOver(t *testing.T) {
 			t.Errorf("the CRD still has fields of %s (%s)", by.Manager, by.Operation)
 		}
 	}
-	yaml := must(t, kubectl(t, "", "get", "crd", crdName, "-o", "jsonpath={.spec}"))
+	yaml := harness.Must(t, cluster.Kubectl(t, "", "get", "crd", crdName, "-o", "jsonpath={.spec}"))
 	for _, gone := range []string{"colour", "Colour", "oldname", `"all"`} {
 		if strings.Contains(yaml, gone) {
 			t.Errorf("%s of the older CRD is still there", gone)
 		}
 	}
-	foo := getImoocPod(t, ns, "foo")
+	foo := cluster.ImoocPod(t, ns, "foo")
 	if foo.UID != uid || *foo.Spec.Replicas != 2 || foo.Spec.Template == nil {
 		t.Errorf("the object became %+v", foo)
 	}
-	if out := imoocpod(t, "", "install"); out != said("unchanged", "unchanged") {
+	if out := cluster.Imoocpod(t, "", "install"); out != said("unchanged", "unchanged") {
 		t.Errorf("the second install printed %q", out)
 	}
 	// The loop works on what was made before.
-	l := startLoop(t, ns)
-	eventually(t, "it can be scaled", func() bool {
-		return kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").code == 0
+	l := cluster.StartRunController(t, ns)
+	harness.Eventually(t, "it can be scaled", func() bool {
+		return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3").Code == 0
 	})
-	converged(t, ns, "foo", 3)
+	cluster.AwaitConverged(t, ns, "foo", 3)
 	// In the background: it takes the garbage collector half a minute to hear of
 	// a new CRD.
-	imoocpod(t, ns, "delete", "foo")
-	l.stop()
+	cluster.Imoocpod(t, ns, "delete", "foo")
+	l.Stop()
 }
 
 // A CRD that is on its way out is waited for; applied to, it would go all the same.
 func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
-	installOnce(t)
+	cluster.InstallCRDs(t)
 	hold := func(finalizers string) {
 		t.Helper()
 		// The API server has a finalizer of its own there while objects may exist.
@@ -179,45 +181,45 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	}
 	hold(`"add","path":"/metadata/finalizers","value":["example.com/hold"]`)
 	before := getCRD(t).GetUID()
-	must(t, kubectl(t, "", "delete", "crd", crdName, "--wait=false"))
+	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", crdName, "--wait=false"))
 
-	r := kubectl(t, "", "imoocpod", "install", "--timeout", "1s")
+	r := cluster.Kubectl(t, "", "imoocpod", "install", "--timeout", "1s")
 	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it is held by the finalizers "
 	others := "customresourcedefinition.apiextensions.k8s.io/appservices.appcontroller.k8s.io unchanged\ncustomresourcedefinition.apiextensions.k8s.io/mydaemonsets.apps.zhongmingmao.io unchanged\n"
-	if r.code != exitTimeout || r.stdout != others || !strings.HasPrefix(r.stderr, held) || !strings.Contains(r.stderr, "example.com/hold") {
-		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	if r.Code != exitTimeout || r.Stdout != others || !strings.HasPrefix(r.Stderr, held) || !strings.Contains(r.Stderr, "example.com/hold") {
+		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 
-	l := startPlugin(t, "install", "--as", "installer", "--as-group", "system:masters")
-	eventually(t, "install looks whether the CRD is gone", func() bool {
-		return len(audited(t, "", func(r request) bool {
-			return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "installer" && r.Verb == "list" && r.resource() == "customresourcedefinitions"
+	l := cluster.StartPlugin(t, "install", "--as", "installer", "--as-group", "system:masters")
+	harness.Eventually(t, "install looks whether the CRD is gone", func() bool {
+		return len(cluster.Requests(t, "", func(r harness.Request) bool {
+			return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "installer" && r.Verb == "list" && r.Resource() == "customresourcedefinitions"
 		})) > 0
 	})
 	hold(`"remove","path":"/metadata/finalizers"`)
-	if code := l.ends(); code != 0 {
+	if code := l.Wait(); code != 0 {
 		t.Errorf("install ended with exit code %d", code)
 	}
-	l.says(crdSaid + " created")
+	l.AwaitOutput(crdSaid + " created")
 	if after := getCRD(t); after == nil || after.GetUID() == before {
 		t.Errorf("the CRD is the one that was deleted, or none")
 	}
 }
 
 func TestUninstall(t *testing.T) {
-	ns, other := newNamespace(t), newNamespace(t)
-	eventually(t, "no object of an earlier test is left", func() bool { return len(contents(t, "")) == 0 })
+	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
+	harness.Eventually(t, "no object of an earlier test is left", func() bool { return len(contents(t, "")) == 0 })
 	for _, name := range []string{"foo", "bar"} {
-		imoocpod(t, ns, "create", name)
+		cluster.Imoocpod(t, ns, "create", name)
 	}
-	imoocpod(t, other, "create", "foo")
-	apply(t, other, readFile(t, "../../deploy/samples/helloworld.yaml"))
+	cluster.Imoocpod(t, other, "create", "foo")
+	cluster.Apply(t, other, harness.ReadFile(t, "../../deploy/samples/helloworld.yaml"))
 
-	r := kubectl(t, "", "imoocpod", "uninstall", "--crds")
+	r := cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds")
 	want := "error: refused: removing " + crdName + " would delete the 3 objects of it, in all namespaces; say --delete-objects if that is meant\n" +
 		"error: refused: removing helloworlds.test.jiaozi.com would delete the 1 object of it, in all namespaces; say --delete-objects if that is meant\n"
-	if r.code != exitPrecondition || r.stdout != "" || r.stderr != want {
-		t.Errorf("exit code %d, printed %q, said %q, want %q", r.code, r.stdout, r.stderr, want)
+	if r.Code != exitPrecondition || r.Stdout != "" || r.Stderr != want {
+		t.Errorf("exit code %d, printed %q, said %q, want %q", r.Code, r.Stdout, r.Stderr, want)
 	}
 	if left := len(contents(t, ns)) + len(contents(t, other)); left != 3 {
 		t.Errorf("%d objects are left after the refusal, want 3", left)
@@ -225,19 +227,19 @@ func TestUninstall(t *testing.T) {
 
 	// The CRD stays while an object of it does.
 	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
-	r = kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
+	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
 	// They are waited for in turn, and the garbage collector may hear late of a new CRD.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it is held by the finalizers [^\n]+\n$`)
-	if r.code != exitTimeout || !held.MatchString(r.stderr) {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	if r.Code != exitTimeout || !held.MatchString(r.Stderr) {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	if crd := getCRD(t); crd == nil || crd.GetDeletionTimestamp() != nil {
 		t.Error("the CRD was deleted though an object was held")
 	}
 	setFinalizers(t, ns, "foo", "null")
 
-	imoocpod(t, other, "create", "last")
-	out := imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	cluster.Imoocpod(t, other, "create", "last")
+	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	want = fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"last\" deleted from %s namespace\nhelloworld.test.jiaozi.com \"helloworld-sample\" deleted from %s namespace\n", other, other) +
 		said("deleted", "deleted")
 	if !strings.HasSuffix(out, want) {
@@ -246,7 +248,7 @@ func TestUninstall(t *testing.T) {
 	if getCRD(t) != nil {
 		t.Error("the CRD is still there")
 	}
-	imoocpod(t, "", "install")
+	cluster.Imoocpod(t, "", "install")
 	if left := len(contents(t, ns)) + len(contents(t, other)); left != 0 {
 		t.Errorf("%d objects came back", left)
 	}

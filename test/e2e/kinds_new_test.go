@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -25,7 +27,7 @@ func removeCRD(t *testing.T, name string) {
 // columns and /scale are in force. What is there is never overwritten.
 func TestKindsNew(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	for _, test := range []struct {
 		args, plural string
 		// count is where the default of 1 appears, "" where there is none.
@@ -41,15 +43,15 @@ func TestKindsNew(t *testing.T) {
 		head := "apiVersion: new.example.com/v1alpha1\nkind: " + kind + "\n"
 		said := "customresourcedefinition.apiextensions.k8s.io/" + crd
 
-		printed := imoocpod(t, "", command...)
-		strict := must(t, kubectlFrom(t, printed, nil, "", "create", "--validate=strict", "--dry-run=server", "-f", "-"))
+		printed := cluster.Imoocpod(t, "", command...)
+		strict := harness.Must(t, cluster.KubectlFrom(t, printed, nil, "", "create", "--validate=strict", "--dry-run=server", "-f", "-"))
 		if strict != said+" created (server dry run)\n" {
 			t.Errorf("the server said %q of\n%s", strict, printed)
 		}
-		r := kubectl(t, "", append([]string{"imoocpod"}, append(command, "--install")...)...)
+		r := cluster.Kubectl(t, "", append([]string{"imoocpod"}, append(command, "--install")...)...)
 		removeCRD(t, crd)
-		if must(t, r) != said+" created\n" || r.stderr != "" {
-			t.Errorf("%s printed %q and said %q", r.line, r.stdout, r.stderr)
+		if harness.Must(t, r) != said+" created\n" || r.Stderr != "" {
+			t.Errorf("%s printed %q and said %q", r.Line, r.Stdout, r.Stderr)
 		}
 		stored, err := crds().Get(t.Context(), crd, metav1.GetOptions{})
 		if err != nil {
@@ -64,28 +66,28 @@ func TestKindsNew(t *testing.T) {
 				t.Errorf("%s has the condition %v", crd, c)
 			}
 		}
-		if again := imoocpod(t, "", append(command, "--install")...); again != said+" unchanged\n" {
+		if again := cluster.Imoocpod(t, "", append(command, "--install")...); again != said+" unchanged\n" {
 			t.Errorf("for the second time it printed %q", again)
 		}
 
 		object := test.plural + ".new.example.com/foo"
-		apply(t, ns, manifest(head, "foo", "")) // nothing but a name
-		image := must(t, kubectl(t, ns, "get", object, "-o", "jsonpath={.spec.image}"))
+		cluster.Apply(t, ns, manifest(head, "foo", "")) // nothing but a name
+		image := harness.Must(t, cluster.Kubectl(t, ns, "get", object, "-o", "jsonpath={.spec.image}"))
 		if image != map[bool]string{true: "httpd", false: "nginx"}[strings.Contains(test.args, "httpd")] {
 			t.Errorf("the default image of %s is %q", kind, image)
 		}
 		if test.count != "" {
-			must(t, kubectl(t, ns, "scale", object, "--replicas", "3"))
-			if n := must(t, kubectl(t, ns, "get", object, "-o", "jsonpath={"+test.count+"}")); n != "3" {
+			harness.Must(t, cluster.Kubectl(t, ns, "scale", object, "--replicas", "3"))
+			if n := harness.Must(t, cluster.Kubectl(t, ns, "get", object, "-o", "jsonpath={"+test.count+"}")); n != "3" {
 				t.Errorf("after a scale of %s, %s is %q", kind, test.count, n)
 			}
 		}
-		if header := must(t, kubectl(t, ns, "get", object)); !strings.HasPrefix(strings.Join(words(header), " "), "NAME DESIRED CURRENT UP-TO-DATE READY AGE ") {
+		if header := harness.Must(t, cluster.Kubectl(t, ns, "get", object)); !strings.HasPrefix(strings.Join(words(header), " "), "NAME DESIRED CURRENT UP-TO-DATE READY AGE ") {
 			t.Errorf("kubectl get prints\n%s", header)
 		}
 		long := strings.Repeat("a", 64)
-		if r := kubectlFrom(t, manifest(head, long, ""), nil, ns, "apply", "-f", "-"); r.code == 0 || !strings.Contains(r.stderr, "no longer than 63 characters") {
-			t.Errorf("%s with a long name: %d, %s", kind, r.code, r.stderr)
+		if r := cluster.KubectlFrom(t, manifest(head, long, ""), nil, ns, "apply", "-f", "-"); r.Code == 0 || !strings.Contains(r.Stderr, "no longer than 63 characters") {
+			t.Errorf("%s with a long name: %d, %s", kind, r.Code, r.Stderr)
 		}
 	}
 

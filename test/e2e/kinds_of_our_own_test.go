@@ -1,22 +1,19 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"reflect"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 var (
@@ -33,11 +30,11 @@ func installKinds(t *testing.T) {
 	if kindsInstalled {
 		return
 	}
-	must(t, kubectl(t, "", "apply", "-f", "testdata/crds"))
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "-f", "testdata/crds"))
-	names := words(must(t, kubectl(t, "", "get", "-f", "testdata/crds", "-o", "jsonpath={.items[*].spec.group}")))
-	eventually(t, "the server publishes the schemas of all kinds", func() bool {
-		published := must(t, kubectl(t, "", "get", "--raw", "/openapi/v3"))
+	harness.Must(t, cluster.Kubectl(t, "", "apply", "-f", "testdata/crds"))
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "-f", "testdata/crds"))
+	names := words(harness.Must(t, cluster.Kubectl(t, "", "get", "-f", "testdata/crds", "-o", "jsonpath={.items[*].spec.group}")))
+	harness.Eventually(t, "the server publishes the schemas of all kinds", func() bool {
+		published := harness.Must(t, cluster.Kubectl(t, "", "get", "--raw", "/openapi/v3"))
 		for _, group := range names {
 			if !strings.Contains(published, `"apis/`+group+`/v1"`) {
 				return false
@@ -46,47 +43,6 @@ func installKinds(t *testing.T) {
 		return true
 	})
 	kindsInstalled = true
-}
-
-// resourceOf is the client for plural.group, or for one of the built-in apps.
-func resourceOf(resource string) schema.GroupVersionResource {
-	plural, group, _ := strings.Cut(resource, ".")
-	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}
-}
-
-// makeObject creates an object from a manifest, and returns it as it is stored.
-func makeObject(t *testing.T, namespace, resource, manifest string) *unstructured.Unstructured {
-	t.Helper()
-	made, err := cluster.dynamic.Resource(resourceOf(resource)).Namespace(namespace).Create(t.Context(), parse(t, manifest), metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if namespace == "" {
-		t.Cleanup(func() {
-			if err := cluster.dynamic.Resource(resourceOf(resource)).Delete(context.Background(), made.GetName(), metav1.DeleteOptions{}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	return made
-}
-
-func parse(t *testing.T, manifest string) *unstructured.Unstructured {
-	t.Helper()
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(manifest), &obj.Object); err != nil {
-		t.Fatal(err)
-	}
-	return obj
-}
-
-func getObject(t *testing.T, namespace, resource, name string) *unstructured.Unstructured {
-	t.Helper()
-	obj, err := cluster.dynamic.Resource(resourceOf(resource)).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return obj
 }
 
 // changedOnly fails the test unless an object is as before but for the value at
@@ -156,32 +112,11 @@ func toJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// shell runs a command line that the plugin printed, as a person would paste it.
-func shell(t *testing.T, line string) result {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Env = environment()
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	r := result{line: line, stdout: stdout.String(), stderr: stderr.String()}
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		r.code = exit.ExitCode()
-	case err != nil:
-		t.Fatalf("%s: %v", line, err)
-	}
-	return r
-}
-
 // commands are those that a refusal prints, by the path that each gives.
-func commands(t *testing.T, r result) map[string]string {
+func commands(t *testing.T, r harness.Result) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^ {4}(kubectl imoocpod .* --replicas-path '(.*)')$`).FindAllStringSubmatch(r.stderr, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^ {4}(kubectl imoocpod .* --replicas-path '(.*)')$`).FindAllStringSubmatch(r.Stderr, -1) {
 		found[m[2]] = m[1]
 	}
 	return found
@@ -190,9 +125,9 @@ func commands(t *testing.T, r result) map[string]string {
 // ownedBy makes an object the controller of another.
 func ownedBy(t *testing.T, namespace, resource, name string, owner *unstructured.Unstructured) {
 	t.Helper()
-	obj := getObject(t, namespace, resource, name)
+	obj := cluster.Object(t, namespace, resource, name)
 	obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})
-	if _, err := cluster.dynamic.Resource(resourceOf(resource)).Namespace(namespace).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
+	if _, err := cluster.Dynamic.Resource(harness.Resource(resource)).Namespace(namespace).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
@@ -30,11 +32,11 @@ func TestKindsRBAC(t *testing.T) {
 	} {
 		t.Run(string(test.plan), func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
+			ns := cluster.NewNamespace(t)
 			crd := strings.ToLower(test.kind) + "s.rights.example.com"
-			imoocpod(t, "", "kinds", "new", test.kind, "--group", "rights.example.com", "--plan", string(test.plan), "--install")
+			cluster.Imoocpod(t, "", "kinds", "new", test.kind, "--group", "rights.example.com", "--plan", string(test.plan), "--install")
 			removeCRD(t, crd)
-			d := grantedBy(t, ns, imoocpod(t, "", "kinds", "rbac", crd))
+			d := grantedBy(t, ns, cluster.Imoocpod(t, "", "kinds", "rbac", crd))
 			d.args = []string{"run-controller", "--kinds", crd}
 			l := d.start(t)
 
@@ -46,33 +48,33 @@ func TestKindsRBAC(t *testing.T) {
 			if test.plan != kinds.StrategyNodes {
 				create = append(create, "--replicas", "2")
 			}
-			imoocpod(t, ns, create...)
+			cluster.Imoocpod(t, ns, create...)
 			if test.plan == kinds.StrategyPods {
-				eventually(t, "the refusal is told of by an event, again and again", func() bool {
-					list, err := cluster.core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
+				harness.Eventually(t, "the refusal is told of by an event, again and again", func() bool {
+					list, err := cluster.Core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
 					return err == nil && len(list.Items) > 0 && list.Items[0].Count > 1
 				})
 				quota(t, ns, "20")
 			}
 			// For half a minute the server refuses references to a kind that is new.
-			imoocpod(t, ns, "status", object, "--wait", "--timeout", "2m")
+			cluster.Imoocpod(t, ns, "status", object, "--wait", "--timeout", "2m")
 			if test.plan != kinds.StrategyDeployment {
-				must(t, kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
-				eventually(t, "the pods have their labels again", func() bool {
-					return must(t, kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
+				harness.Must(t, cluster.Kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
+				harness.Eventually(t, "the pods have their labels again", func() bool {
+					return harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
 				})
 			}
 			if test.plan != kinds.StrategyNodes {
-				imoocpod(t, ns, "scale", object, "--replicas", "1", "--timeout", "2m")
+				cluster.Imoocpod(t, ns, "scale", object, "--replicas", "1", "--timeout", "2m")
 			}
-			if code := l.stop(); code != 0 {
+			if code := l.Stop(); code != 0 {
 				t.Errorf("the loop ended with exit code %d", code)
 			}
 
 			want := rights(d.rules)
 			maps.DeleteFunc(want, func(right string, _ bool) bool { return askedByServer(right) || slices.Contains(test.unused, right) })
 			var allowed, refused map[string]bool
-			eventually(t, "the watches of the loop have been logged, which happens when they end", func() bool {
+			harness.Eventually(t, "the watches of the loop have been logged, which happens when they end", func() bool {
 				allowed, refused = asked(t, ns, d.user())
 				more, no := asked(t, "", d.user())
 				maps.Copy(allowed, more)
@@ -116,7 +118,7 @@ func grantedBy(t *testing.T, namespace, text string) *deployed {
 		create(t, role)
 		d.rules = append(d.rules, rulesOf(t, role)...)
 	}
-	must(t, kubectl(t, namespace, "create", "serviceaccount", deploy.ControllerName))
+	harness.Must(t, cluster.Kubectl(t, namespace, "create", "serviceaccount", deploy.ControllerName))
 	fill := strings.NewReplacer("NAMESPACE", namespace, "NAME", deploy.ControllerName)
 	for line := range strings.Lines(text) {
 		command, is := strings.CutPrefix(strings.TrimSpace(line), "#   kubectl ")
@@ -124,10 +126,10 @@ func grantedBy(t *testing.T, namespace, text string) *deployed {
 			continue
 		}
 		args := words(fill.Replace(command))
-		must(t, kubectl(t, "", args...))
+		harness.Must(t, cluster.Kubectl(t, "", args...))
 		if args[1] == "clusterrolebinding" {
 			t.Cleanup(func() {
-				bindings := cluster.dynamic.Resource(resourceOf("clusterrolebindings.rbac.authorization.k8s.io"))
+				bindings := cluster.Dynamic.Resource(harness.Resource("clusterrolebindings.rbac.authorization.k8s.io"))
 				if err := bindings.Delete(context.Background(), args[2], metav1.DeleteOptions{}); err != nil {
 					t.Error(err)
 				}
@@ -135,7 +137,7 @@ func grantedBy(t *testing.T, namespace, text string) *deployed {
 		}
 	}
 	d.signIn(t)
-	eventually(t, "the controller has its rights, and no others", func() bool {
+	harness.Eventually(t, "the controller has its rights, and no others", func() bool {
 		return maps.Equal(d.mayDo(t, namespace), ruleSet(append(d.rules, ofEverybody()...)))
 	})
 	return d

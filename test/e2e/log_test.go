@@ -15,21 +15,21 @@ import (
 // there was one, and the token is in none.
 func TestLogFormat(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const token = "the-secret-of-a-person" // sent beside the certificate, which is what counts
-	l := startLoop(t, ns, "--log-format", "json", "-v=8", "--resync", "1s", "--kube-api-qps", "50", "--workers", "1", "--token", token)
-	imoocpod(t, ns, "create", "foo", "--replicas", "1")
-	converged(t, ns, "foo", 1)
-	l.says(`"msg":"1 of 1 pods are ready"`)
-	l.says("resync")
-	l.stop()
+	l := cluster.StartRunController(t, ns, "--log-format", "json", "-v=8", "--resync", "1s", "--kube-api-qps", "50", "--workers", "1", "--token", token)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	cluster.AwaitConverged(t, ns, "foo", 1)
+	l.AwaitOutput(`"msg":"1 of 1 pods are ready"`)
+	l.AwaitOutput("resync")
+	l.Stop()
 	type record struct {
 		Time, Level, Msg, Kind, Namespace, Name string
 		Reconcile                               int
 		Because                                 []string
 	}
 	var records []record
-	for line := range strings.Lines(l.output()) {
+	for line := range strings.Lines(l.Output()) {
 		var r record
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%q is no JSON: %v", line, err)
@@ -63,7 +63,7 @@ func TestLogFormat(t *testing.T) {
 	if !strings.Contains(reasons, "pod foo-") || !strings.Contains(reasons, "was updated") {
 		t.Errorf("no reconcile tells of the event of a pod:\n%s", reasons)
 	}
-	if strings.Contains(l.output(), token) || !strings.Contains(l.output(), "Authorization") {
+	if strings.Contains(l.Output(), token) || !strings.Contains(l.Output(), "Authorization") {
 		t.Error("the log tells the token, or no headers at all")
 	}
 }
@@ -80,7 +80,7 @@ func TestBlockedOutput(t *testing.T) {
 	for _, format := range []string{"human", "json"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
+			ns := cluster.NewNamespace(t)
 			r, w, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -92,15 +92,15 @@ func TestBlockedOutput(t *testing.T) {
 			if _, err := io.Copy(w, endless{}); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Fatalf("the pipe was not filled: %v", err)
 			}
-			loop := exec.Command(cluster.pluginDir+"/kubectl-imoocpod", "run-controller", "-n", ns, "-v=8", "--log-format", format)
-			loop.Env, loop.Stdout, loop.Stderr = environment(), w, w
+			loop := exec.Command(cluster.PluginDir+"/kubectl-imoocpod", "run-controller", "-n", ns, "-v=8", "--log-format", format)
+			loop.Env, loop.Stdout, loop.Stderr = cluster.Environment(), w, w
 			if err := loop.Start(); err != nil {
 				t.Fatal(err)
 			}
 			_ = w.Close()
 			t.Cleanup(func() { _ = loop.Process.Kill() })
-			imoocpod(t, ns, "create", "foo", "--replicas", "3")
-			converged(t, ns, "foo", 3)
+			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
+			cluster.AwaitConverged(t, ns, "foo", 3)
 			if err := loop.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}

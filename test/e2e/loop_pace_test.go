@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // gate stands in front of the API server, keeps each creation of a pod until it
@@ -32,7 +34,7 @@ var namespaceItself = regexp.MustCompile(`^/api/v1/namespaces/[^/]+$`)
 func newGate(t *testing.T) (*gate, []string) {
 	t.Helper()
 	g := &gate{opened: make(chan struct{})}
-	proxy := serverProxy(t)
+	proxy := cluster.ServerProxy(t)
 	ctx, end := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.came(r) {
@@ -61,7 +63,7 @@ func (g *gate) came(r *http.Request) bool {
 	switch {
 	case lease && r.Method == http.MethodPut:
 		g.renewals++
-	case !lease && !isWatch(r) && !namespaceItself.MatchString(r.URL.Path):
+	case !lease && !harness.IsWatch(r) && !namespaceItself.MatchString(r.URL.Path):
 		g.bounded++
 	}
 	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/pods") {
@@ -88,28 +90,28 @@ func (g *gate) ask(condition func() bool) bool {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{2, 5} {
-		ns := newNamespace(t)
+		ns := cluster.NewNamespace(t)
 		var manifests []string
 		for i := range 5 {
 			manifests = append(manifests, object(fmt.Sprintf("foo-%d", i), "spec: {replicas: 1}"))
 		}
-		apply(t, ns, strings.Join(manifests, "\n---\n"))
+		cluster.Apply(t, ns, strings.Join(manifests, "\n---\n"))
 		g, through := newGate(t)
-		l := startLoop(t, ns, append(through, "--workers", fmt.Sprint(workers), "--metrics-bind-address", ":0")...)
-		metrics := l.served(t, "metrics") + "/metrics"
+		l := cluster.StartRunController(t, ns, append(through, "--workers", fmt.Sprint(workers), "--metrics-bind-address", ":0")...)
+		metrics := l.AwaitServing(t, "metrics") + "/metrics"
 		waiting := fmt.Sprintf("\nworkqueue_depth{name=\"kubectl-imoocpod/%s\"} %d\n", ns, 5-workers)
-		eventually(t, fmt.Sprintf("%d are worked on and the others wait", workers), func() bool {
+		harness.Eventually(t, fmt.Sprintf("%d are worked on and the others wait", workers), func() bool {
 			_, body := page(t, metrics, "")
 			return strings.Contains(body, waiting) && g.ask(func() bool { return g.creating == workers })
 		})
 		close(g.opened)
 		for i := range 5 {
-			converged(t, ns, fmt.Sprintf("foo-%d", i), 1)
+			cluster.AwaitConverged(t, ns, fmt.Sprintf("foo-%d", i), 1)
 		}
 		if g.most != workers {
 			t.Errorf("--workers %d: %d were worked on", workers, g.most)
 		}
-		l.stop()
+		l.Stop()
 	}
 }
 
@@ -117,14 +119,14 @@ func TestWorkers(t *testing.T) {
 // renewed all the same.
 func TestRequestLimit(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const burst = 40
-	imoocpod(t, ns, "create", "foo", "--replicas", "50")
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "50")
 	g, through := newGate(t)
 	close(g.opened)
-	startLoop(t, ns, append(through, "--kube-api-qps", "0.0001", "--kube-api-burst", fmt.Sprint(burst))...)
+	cluster.StartRunController(t, ns, append(through, "--kube-api-qps", "0.0001", "--kube-api-burst", fmt.Sprint(burst))...)
 	var sent, renewed int
-	eventually(t, "nothing but the lease is written any more", func() bool {
+	harness.Eventually(t, "nothing but the lease is written any more", func() bool {
 		return g.ask(func() bool {
 			if g.bounded != sent {
 				sent, renewed = g.bounded, g.renewals
@@ -135,7 +137,7 @@ func TestRequestLimit(t *testing.T) {
 	if sent != burst {
 		t.Errorf("%d requests were sent, want %d", sent, burst)
 	}
-	if pods := podsOf(t, ns, getImoocPod(t, ns, "foo").UID); len(pods) == 0 || len(pods) >= burst {
+	if pods := cluster.PodsOf(t, ns, cluster.ImoocPod(t, ns, "foo").UID); len(pods) == 0 || len(pods) >= burst {
 		t.Errorf("%d pods were made by %d requests", len(pods), burst)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -13,44 +15,44 @@ import (
 // others as they are, also one that was among them.
 func TestKindsAndSelector(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	l := startLoop(t, ns, "--kinds", "ImoocPods,appservices.appcontroller.k8s.io", "-l", "team=a")
-	l.says("Reconciling ImoocPods, AppServices in namespace " + ns)
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, ns, "--kinds", "ImoocPods,appservices.appcontroller.k8s.io", "-l", "team=a")
+	l.AwaitOutput("Reconciling ImoocPods, AppServices in namespace " + ns)
 	for _, name := range []string{"foo", "bar", "baz"} {
-		apply(t, ns, fmt.Sprintf(`{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod,
+		cluster.Apply(t, ns, fmt.Sprintf(`{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod,
 			metadata: {name: %s, labels: {team: %s}}, spec: {replicas: 2}}`, name, map[string]string{"foo": "a", "bar": "b", "baz": "a"}[name]))
 	}
-	hello := newOwner(t, ns, kinds.HelloWorld(), "hello", map[string]any{"size": int64(1)})
-	hello.patch(`{"metadata":{"labels":{"team":"a"}}}`)
-	converged(t, ns, "foo", 2)
-	converged(t, ns, "baz", 2)
-	must(t, kubectl(t, ns, "label", "imoocpod", "foo", "team=b", "--overwrite"))
-	patchFoo(t, ns, `{"spec":{"replicas":1}}`)
-	must(t, kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "4"))
-	converged(t, ns, "baz", 4) // so foo's change has been seen too
-	foo := getImoocPod(t, ns, "foo")
+	hello := cluster.NewOwner(t, ns, kinds.HelloWorld(), "hello", map[string]any{"size": int64(1)})
+	hello.Patch(`{"metadata":{"labels":{"team":"a"}}}`)
+	cluster.AwaitConverged(t, ns, "foo", 2)
+	cluster.AwaitConverged(t, ns, "baz", 2)
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "team=b", "--overwrite"))
+	cluster.PatchFoo(t, ns, `{"spec":{"replicas":1}}`)
+	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "4"))
+	cluster.AwaitConverged(t, ns, "baz", 4) // so foo's change has been seen too
+	foo := cluster.ImoocPod(t, ns, "foo")
 	pod := podName(foo, 1)
-	must(t, kubectl(t, ns, "label", "pod", pod, apis.LabelOwner+"-"))
-	must(t, kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "1"))
-	converged(t, ns, "baz", 1)
-	if written := audited(t, ns, func(r request) bool { return byPlugin(r) && r.Verb == "patch" && r.Object.Name == pod }); len(written) > 0 {
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", pod, apis.LabelOwner+"-"))
+	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod", "baz", "--replicas", "1"))
+	cluster.AwaitConverged(t, ns, "baz", 1)
+	if written := cluster.Requests(t, ns, func(r harness.Request) bool { return harness.ByPlugin(r) && r.Verb == "patch" && r.Object.Name == pod }); len(written) > 0 {
 		t.Errorf("a pod of foo was labelled again: %+v", written)
 	}
-	if pods := podsOf(t, ns, foo.UID); len(pods) != 2 || foo.Status.Replicas != 2 || foo.Status.ObservedGeneration == foo.Generation {
+	if pods := cluster.PodsOf(t, ns, foo.UID); len(pods) != 2 || foo.Status.Replicas != 2 || foo.Status.ObservedGeneration == foo.Generation {
 		t.Errorf("foo has %d pods and the status %+v after it left the selection", len(pods), foo.Status)
 	}
-	if bar := getImoocPod(t, ns, "bar"); bar.Status.ObservedGeneration != 0 {
+	if bar := cluster.ImoocPod(t, ns, "bar"); bar.Status.ObservedGeneration != 0 {
 		t.Errorf("bar, which does not match, has the status %+v", bar.Status)
 	}
-	if status := hello.get().Object["status"]; status != nil || strings.Contains(l.output(), "hello") {
+	if status := hello.Get().Object["status"]; status != nil || strings.Contains(l.Output(), "hello") {
 		t.Errorf("a HelloWorld was reconciled: %v", status)
 	}
-	must(t, kubectl(t, ns, "label", "imoocpod", "foo", "team=a", "--overwrite"))
-	converged(t, ns, "foo", 1)
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "foo", "team=a", "--overwrite"))
+	cluster.AwaitConverged(t, ns, "foo", 1)
 
 	// Another team's loop does not wait for this one.
-	startLoop(t, ns, "-l", "team=b")
-	converged(t, ns, "bar", 2)
+	cluster.StartRunController(t, ns, "-l", "team=b")
+	cluster.AwaitConverged(t, ns, "bar", 2)
 }
 
 // The tutorials counted what one change costs their loops. This counts ours,
@@ -60,8 +62,8 @@ func TestReconcileCounts(t *testing.T) {
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.HelloWorld()} {
 		t.Run(kind.Kind, func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
-			l := startInnerFor(t, ns, []kinds.Kind{kind}, nil)
+			ns := cluster.NewNamespace(t)
+			l := cluster.StartControllerFor(t, ns, []kinds.Kind{kind}, nil)
 			var looks, writes, triggers int
 			count := func(what string, limit int) {
 				nowLooks, nowWrites := converges(t, ns, l)
@@ -76,27 +78,27 @@ func TestReconcileCounts(t *testing.T) {
 			if kind.Kind == "AppService" {
 				spec["deploymentName"] = "web"
 			}
-			foo := newOwner(t, ns, kind, "foo", spec)
-			foo.ready("one pod")
+			foo := cluster.NewOwner(t, ns, kind, "foo", spec)
+			foo.AwaitReady("one pod")
 			count("create", 12)
-			foo.scale(3)
-			foo.ready("three pods")
+			foo.Scale(3)
+			foo.AwaitReady("three pods")
 			count("1 to 3", 16)
-			foo.scale(1)
-			foo.ready("one pod")
+			foo.Scale(1)
+			foo.AwaitReady("one pod")
 			count("3 to 1", 16)
 			// What changes nothing costs nothing.
-			foo.patch(`{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`)
-			patchPodStatus(t, ns, foo.livePods()[0].Name, map[string]any{"message": "a heartbeat"})
+			foo.Patch(`{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`)
+			cluster.PatchPodStatus(t, ns, foo.LivePods()[0].Name, map[string]any{"message": "a heartbeat"})
 			count("nothing", 0)
 		})
 	}
 }
 
 // triggersOf is how often something asked a loop to look at an object.
-func triggersOf(t *testing.T, l *innerLoop) int {
+func triggersOf(t *testing.T, l *harness.Controller) int {
 	t.Helper()
-	families, err := l.metrics.Gather()
+	families, err := l.Metrics.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,14 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // imagesOf are those of the pods with a label that are not going.
 func imagesOf(t *testing.T, ns, label string) []string {
 	t.Helper()
-	out := must(t, kubectl(t, ns, "get", "pods", "-l", label, "-o", `go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{(index .spec.containers 0).image}}{{"\n"}}{{end}}{{end}}`))
+	out := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", label, "-o", `go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{(index .spec.containers 0).image}}{{"\n"}}{{end}}{{end}}`))
 	return strings.Fields(out)
 }
 
@@ -16,7 +18,7 @@ func imagesOf(t *testing.T, ns, label string) []string {
 // once where a person holds them back.
 func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	for _, test := range []struct{ kind, fields string }{
 		{"StatefulSet", "replicas: 3, serviceName: it, "}, {"Deployment", "replicas: 3, "}, {"DaemonSet", ""},
 	} {
@@ -24,12 +26,12 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 			t.Parallel()
 			name := strings.ToLower(test.kind)
 			object := name + ".apps/" + name
-			apply(t, ns, "{apiVersion: apps/v1, kind: "+test.kind+", metadata: {name: "+name+"}, spec: {"+test.fields+"selector: {matchLabels: {is: "+name+"}}, "+
+			cluster.Apply(t, ns, "{apiVersion: apps/v1, kind: "+test.kind+", metadata: {name: "+name+"}, spec: {"+test.fields+"selector: {matchLabels: {is: "+name+"}}, "+
 				"template: {metadata: {labels: {is: "+name+"}}, spec: {terminationGracePeriodSeconds: 0, containers: [{name: web, image: 'web:v0'}]}}}}")
-			must(t, kubectl(t, ns, "imoocpod", "wait", object, "--timeout", "2m"))
+			harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "wait", object, "--timeout", "2m"))
 			for _, image := range []string{"web:v1", "web:v2", "web:v3"} {
-				must(t, kubectl(t, ns, "set", "image", object, "web="+image))
-				must(t, kubectl(t, ns, "imoocpod", "wait", object, "--timeout", "2m"))
+				harness.Must(t, cluster.Kubectl(t, ns, "set", "image", object, "web="+image))
+				harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "wait", object, "--timeout", "2m"))
 				found := imagesOf(t, ns, "is="+name)
 				if len(found) != 3 || strings.Count(strings.Join(found, " "), image) != 3 {
 					t.Errorf("%s is ready with %v, want three of %s", object, found, image)
@@ -39,20 +41,20 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 	}
 	t.Run("paused", func(t *testing.T) {
 		t.Parallel()
-		apply(t, ns, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: paused}, spec: {paused: true, replicas: 1, selector: {matchLabels: {is: paused}}, "+
+		cluster.Apply(t, ns, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: paused}, spec: {paused: true, replicas: 1, selector: {matchLabels: {is: paused}}, "+
 			"template: {metadata: {labels: {is: paused}}, spec: {containers: [{name: web, image: 'web:v0'}]}}}}")
-		must(t, kubectl(t, ns, "rollout", "resume", "deployment/paused"))
-		must(t, kubectl(t, ns, "imoocpod", "wait", "deployment/paused", "--timeout", "2m"))
-		must(t, kubectl(t, ns, "rollout", "pause", "deployment/paused"))
-		must(t, kubectl(t, ns, "set", "image", "deployment/paused", "web=web:v1"))
-		r := kubectl(t, ns, "imoocpod", "wait", "deployment/paused", "--timeout", "1h")
-		if r.code != exitFailed || !strings.Contains(r.stderr, "is paused: ") || !strings.Contains(r.stderr, "hint: kubectl rollout resume deployment/paused -n "+ns) {
-			t.Errorf("exit code %d, said %q", r.code, r.stderr)
+		harness.Must(t, cluster.Kubectl(t, ns, "rollout", "resume", "deployment/paused"))
+		harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "wait", "deployment/paused", "--timeout", "2m"))
+		harness.Must(t, cluster.Kubectl(t, ns, "rollout", "pause", "deployment/paused"))
+		harness.Must(t, cluster.Kubectl(t, ns, "set", "image", "deployment/paused", "web=web:v1"))
+		r := cluster.Kubectl(t, ns, "imoocpod", "wait", "deployment/paused", "--timeout", "1h")
+		if r.Code != exitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl rollout resume deployment/paused -n "+ns) {
+			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 		}
 		// The count has its effect all the same.
-		must(t, kubectl(t, ns, "imoocpod", "scale", "deployment/paused", "--replicas", "2", "--timeout", "2m"))
-		if r := kubectl(t, ns, "imoocpod", "status", "deployment/paused", "--exit-code"); r.code != exitFailed || !strings.Contains(r.stdout, ": paused: ") {
-			t.Errorf("exit code %d, printed %q", r.code, r.stdout)
+		harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/paused", "--replicas", "2", "--timeout", "2m"))
+		if r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/paused", "--exit-code"); r.Code != exitFailed || !strings.Contains(r.Stdout, ": paused: ") {
+			t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)
 		}
 	})
 }
@@ -82,50 +84,50 @@ spec:
 // owns is not.
 func TestOperatorThatIsLate(t *testing.T) {
 	t.Parallel()
-	apply(t, "", boatCRD)
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/boats.late.example.com"))
-	ns := newNamespace(t)
-	boat := makeObject(t, ns, "boats.late.example.com", "{apiVersion: late.example.com/v1, kind: Boat, metadata: {name: it}, spec: {replicas: 2, color: red}}")
+	cluster.Apply(t, "", boatCRD)
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/boats.late.example.com"))
+	ns := cluster.NewNamespace(t)
+	boat := cluster.CreateObject(t, ns, "boats.late.example.com", "{apiVersion: late.example.com/v1, kind: Boat, metadata: {name: it}, spec: {replicas: 2, color: red}}")
 	waits := func(code int, says string, args ...string) {
 		t.Helper()
-		r := kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
-		if r.code != code || !strings.Contains(r.stderr, says) {
-			t.Errorf("%v: exit code %d, said %q, want %d and %q", args, r.code, r.stderr, code, says)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
+		if r.Code != code || !strings.Contains(r.Stderr, says) {
+			t.Errorf("%v: exit code %d, said %q, want %d and %q", args, r.Code, r.Stderr, code, says)
 		}
 	}
 	writes := func(fields string) {
 		t.Helper()
-		must(t, kubectl(t, ns, "patch", "boat/it", "--subresource=status", "--type=merge", "--field-manager", "captain", "-p", `{"status":`+fields+`}`))
+		harness.Must(t, cluster.Kubectl(t, ns, "patch", "boat/it", "--subresource=status", "--type=merge", "--field-manager", "captain", "-p", `{"status":`+fields+`}`))
 	}
 	waits(exitTimeout, "last seen: progressing: ", "wait", "boat/it", "--timeout", "1s")
 	// The operator copies the count before there is anything.
-	makeObject(t, ns, "statefulsets.apps", workload("StatefulSet", "crew", 2))
+	cluster.CreateObject(t, ns, "statefulsets.apps", workload("StatefulSet", "crew", 2))
 	ownedBy(t, ns, "statefulsets.apps", "crew", boat)
 	waits(0, "", "wait", "boat/it", "--timeout", "2m")
 
 	// It is stopped, and the spec changes.
-	must(t, kubectl(t, ns, "patch", "boat/it", "--type=merge", "-p", `{"spec":{"color":"blue"}}`))
+	harness.Must(t, cluster.Kubectl(t, ns, "patch", "boat/it", "--type=merge", "-p", `{"spec":{"color":"blue"}}`))
 	waits(exitTimeout, "cannot tell whether its controller has seen the last change", "wait", "boat/it", "--timeout", "1s")
-	w := startPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
+	w := cluster.StartPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
 	writes(`{"replicas":2,"phase":"Sailing"}`)
-	if code := w.ends(); code != 0 {
+	if code := w.Wait(); code != 0 {
 		t.Errorf("the wait ended with exit code %d", code)
 	}
 
 	// Its count changes, and its child is still as it was.
 	waits(exitTimeout, "", "scale", "boat/it", "--replicas", "3", "--timeout", "1s")
-	w = startPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
-	must(t, kubectl(t, ns, "scale", "statefulset.apps/crew", "--replicas", "3"))
+	w = cluster.StartPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
+	harness.Must(t, cluster.Kubectl(t, ns, "scale", "statefulset.apps/crew", "--replicas", "3"))
 	writes(`{"replicas":3}`)
-	if code := w.ends(); code != 0 {
+	if code := w.Wait(); code != 0 {
 		t.Errorf("the wait ended with exit code %d", code)
 	}
 	if m := statusOf(t, ns, "statefulset.apps/crew"); m.Replicas.Ready != 3 {
 		t.Errorf("with the boat ready, its crew is %+v", m)
 	}
 	// The child is replaced, and the operator says nothing.
-	must(t, kubectl(t, ns, "set", "image", "statefulset.apps/crew", "main=web:v2"))
-	must(t, kubectl(t, ns, "imoocpod", "wait", "boat/it", "--timeout", "2m"))
+	harness.Must(t, cluster.Kubectl(t, ns, "set", "image", "statefulset.apps/crew", "main=web:v2"))
+	harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "wait", "boat/it", "--timeout", "2m"))
 	for _, image := range imagesOf(t, ns, "app=crew") {
 		if image != "web:v2" {
 			t.Errorf("with the boat ready, its crew has the image %s", image)

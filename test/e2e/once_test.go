@@ -5,64 +5,66 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // --once ends when all is as wanted, or says what is not, and why.
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	ns, other := newNamespace(t), newNamespace(t)
-	once := func(args ...string) result {
+	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
+	once := func(args ...string) harness.Result {
 		t.Helper()
-		return kubectl(t, ns, append([]string{"imoocpod", "run-controller", "--once"}, args...)...)
+		return cluster.Kubectl(t, ns, append([]string{"imoocpod", "run-controller", "--once"}, args...)...)
 	}
-	if out := must(t, once()); !strings.Contains(out, "converged: 0 objects") {
+	if out := harness.Must(t, once()); !strings.Contains(out, "converged: 0 objects") {
 		t.Errorf("of an empty namespace it said %s", out)
 	}
-	imoocpod(t, ns, "create", "foo", "--replicas", "3")
-	imoocpod(t, ns, "create", "bar", "--replicas", "2")
-	if out := must(t, once()); !strings.Contains(out, "converged: 2 objects") {
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
+	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "2")
+	if out := harness.Must(t, once()); !strings.Contains(out, "converged: 2 objects") {
 		t.Errorf("it said %s", out)
 	}
 	for name, n := range map[string]int{"foo": 3, "bar": 2} {
-		if s := getImoocPod(t, ns, name).Status; int(s.ReadyReplicas) != n {
+		if s := cluster.ImoocPod(t, ns, name).Status; int(s.ReadyReplicas) != n {
 			t.Errorf("it ended when %d of %d pods of %s were ready", s.ReadyReplicas, n, name)
 		}
 	}
 	// A status of before says nothing: the pods that went meanwhile are replaced.
-	foo := getImoocPod(t, ns, "foo")
-	must(t, kubectl(t, ns, "delete", "pod", podsOf(t, ns, foo.UID)[0].Name))
-	must(t, once())
-	converged(t, ns, "foo", 3)
+	foo := cluster.ImoocPod(t, ns, "foo")
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", cluster.PodsOf(t, ns, foo.UID)[0].Name))
+	harness.Must(t, once())
+	cluster.AwaitConverged(t, ns, "foo", 3)
 
 	// There is no node for this one.
-	apply(t, ns, `
+	cluster.Apply(t, ns, `
 apiVersion: batch.tutorial.kubebuilder.io/v1alpha1
 kind: ImoocPod
 metadata: {name: slow}
 spec: {replicas: 1, template: {spec: {nodeSelector: {no: such}, containers: [{name: main, image: busybox}]}}}`)
 	late := once("--timeout", "5s")
-	if late.code != 4 || !strings.Contains(late.stderr, "error: wait for imoocpod.batch.tutorial.kubebuilder.io/slow to be ready: timed out; last seen: ") {
-		t.Errorf("%s: exit code %d, said %s", late.line, late.code, late.stderr)
+	if late.Code != 4 || !strings.Contains(late.Stderr, "error: wait for imoocpod.batch.tutorial.kubebuilder.io/slow to be ready: timed out; last seen: ") {
+		t.Errorf("%s: exit code %d, said %s", late.Line, late.Code, late.Stderr)
 	}
 	quota(t, ns, "6")
-	imoocpod(t, ns, "scale", "slow", "--replicas", "0")
-	imoocpod(t, ns, "scale", "bar", "--replicas", "9")
+	cluster.Imoocpod(t, ns, "scale", "slow", "--replicas", "0")
+	cluster.Imoocpod(t, ns, "scale", "bar", "--replicas", "9")
 	failed := once("--fail-after", "1s")
-	if failed.code != 3 || !strings.Contains(failed.stderr, "error: imoocpod.batch.tutorial.kubebuilder.io/bar has failed: ") ||
-		!strings.Contains(failed.stderr, "exceeded quota: few") {
-		t.Errorf("%s: exit code %d, said %s", failed.line, failed.code, failed.stderr)
+	if failed.Code != 3 || !strings.Contains(failed.Stderr, "error: imoocpod.batch.tutorial.kubebuilder.io/bar has failed: ") ||
+		!strings.Contains(failed.Stderr, "exceeded quota: few") {
+		t.Errorf("%s: exit code %d, said %s", failed.Line, failed.Code, failed.Stderr)
 	}
 
 	// Of several namespaces one that is refused does not stop the others.
-	imoocpod(t, other, "create", "foo", "--replicas", "1")
-	several := kubectl(t, other+",e2e-no-such-namespace", "imoocpod", "run-controller", "--once")
-	if several.code != exitNotFound || !strings.Contains(several.stderr, `namespaces "e2e-no-such-namespace" not found`) {
-		t.Errorf("%s: exit code %d, said %s", several.line, several.code, several.stderr)
+	cluster.Imoocpod(t, other, "create", "foo", "--replicas", "1")
+	several := cluster.Kubectl(t, other+",e2e-no-such-namespace", "imoocpod", "run-controller", "--once")
+	if several.Code != exitNotFound || !strings.Contains(several.Stderr, `namespaces "e2e-no-such-namespace" not found`) {
+		t.Errorf("%s: exit code %d, said %s", several.Line, several.Code, several.Stderr)
 	}
-	converged(t, other, "foo", 1)
+	cluster.AwaitConverged(t, other, "foo", 1)
 
 	// Of what may not be read the objects that need it are left, and the rest is done.
-	apply(t, other, fmt.Sprintf(`
+	cluster.Apply(t, other, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: all-here}
@@ -78,27 +80,27 @@ apiVersion: apps.zhongmingmao.io/v1beta1
 kind: MyDaemonSet
 metadata: {name: agent}
 spec: {image: busybox}`, other))
-	imoocpod(t, other, "scale", "foo", "--replicas", "2")
-	part := kubectl(t, other, "imoocpod", "run-controller", "--once", "--as", "all-of-"+other)
-	if part.code != exitForbidden || !strings.Contains(part.stderr, "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden") {
-		t.Errorf("%s: exit code %d, said %s", part.line, part.code, part.stderr)
+	cluster.Imoocpod(t, other, "scale", "foo", "--replicas", "2")
+	part := cluster.Kubectl(t, other, "imoocpod", "run-controller", "--once", "--as", "all-of-"+other)
+	if part.Code != exitForbidden || !strings.Contains(part.Stderr, "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden") {
+		t.Errorf("%s: exit code %d, said %s", part.Line, part.Code, part.Stderr)
 	}
-	converged(t, other, "foo", 2)
+	cluster.AwaitConverged(t, other, "foo", 2)
 }
 
 // --dry-run tells what would be done, and writes nothing: a person who may only
 // read can run it.
 func TestLoopDryRun(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "bar", "--replicas", "1")
-	imoocpod(t, ns, "run-controller", "--once")
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	foo := getImoocPod(t, ns, "foo")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "1")
+	cluster.Imoocpod(t, ns, "run-controller", "--once")
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	foo := cluster.ImoocPod(t, ns, "foo")
 	reader := newReader(t, ns)
 	ran := func(args ...string) string {
 		t.Helper()
-		return imoocpod(t, ns, append([]string{"run-controller", "--dry-run", "--as", reader}, args...)...)
+		return cluster.Imoocpod(t, ns, append([]string{"run-controller", "--dry-run", "--as", reader}, args...)...)
 	}
 	want := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io/bar (dry run): nothing to do\n"+
 		"imoocpod.batch.tutorial.kubebuilder.io/foo (dry run): 0 → 2 pods: create %s, %s; write the status\n", podName(foo, 0), podName(foo, 1))
@@ -123,8 +125,8 @@ func TestLoopDryRun(t *testing.T) {
 		report.Items[1].Plan.Desired != 2 || report.Items[0].Plan.WriteStatus || !report.Items[1].Plan.WriteStatus {
 		t.Errorf("the JSON says %+v", report)
 	}
-	tried := audited(t, ns, func(r request) bool {
-		return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == reader && r.writes()
+	tried := cluster.Requests(t, ns, func(r harness.Request) bool {
+		return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == reader && r.Writes()
 	})
 	if len(tried) > 0 {
 		t.Errorf("a dry run tried to write: %+v", tried)
@@ -135,7 +137,7 @@ func TestLoopDryRun(t *testing.T) {
 func newReader(t *testing.T, namespace string) string {
 	t.Helper()
 	name := "reader-" + namespace
-	apply(t, namespace, fmt.Sprintf(`
+	cluster.Apply(t, namespace, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: reader}
@@ -154,21 +156,21 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 // With several namespaces, a loop that is refused in one goes on in the others.
 func TestSeveralNamespaces(t *testing.T) {
 	t.Parallel()
-	a, b := newNamespace(t), newNamespace(t)
-	l := startLoop(t, a+","+b+",e2e-no-such-namespace")
-	l.says("in namespaces " + a + ", " + b + ", e2e-no-such-namespace")
-	l.says(`namespace e2e-no-such-namespace: namespaces "e2e-no-such-namespace" not found; going on without it`)
+	a, b := cluster.NewNamespace(t), cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, a+","+b+",e2e-no-such-namespace")
+	l.AwaitOutput("in namespaces " + a + ", " + b + ", e2e-no-such-namespace")
+	l.AwaitOutput(`namespace e2e-no-such-namespace: namespaces "e2e-no-such-namespace" not found; going on without it`)
 	for _, ns := range []string{a, b} {
-		imoocpod(t, ns, "create", "foo", "--replicas", "1")
-		converged(t, ns, "foo", 1)
-		l.says(ns + "/foo: 0 → 1 pods: creating 1")
+		cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
+		cluster.AwaitConverged(t, ns, "foo", 1)
+		l.AwaitOutput(ns + "/foo: 0 → 1 pods: creating 1")
 	}
-	if code := l.stop(); code != 0 {
+	if code := l.Stop(); code != 0 {
 		t.Errorf("the loop ended with exit code %d", code)
 	}
-	none := kubectl(t, "e2e-no-such-namespace,e2e-nor-this", "imoocpod", "run-controller")
-	if none.code != exitNotFound || !strings.Contains(none.stderr, "not found") {
-		t.Errorf("%s: exit code %d, said %s", none.line, none.code, none.stderr)
+	none := cluster.Kubectl(t, "e2e-no-such-namespace,e2e-nor-this", "imoocpod", "run-controller")
+	if none.Code != exitNotFound || !strings.Contains(none.Stderr, "not found") {
+		t.Errorf("%s: exit code %d, said %s", none.Line, none.Code, none.Stderr)
 	}
 }
 
@@ -176,12 +178,12 @@ func TestSeveralNamespaces(t *testing.T) {
 // and then says of what it gave up why.
 func TestStandingsOutliveTheLoop(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "1")
-	l := startInner(t, ns, nil)
-	converged(t, ns, "foo", 1)
-	l.stop()
-	<-l.done
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	l := cluster.StartController(t, ns, nil)
+	cluster.AwaitConverged(t, ns, "foo", 1)
+	l.Stop()
+	<-l.Done
 	if all, _ := l.Standings(); len(all) != 1 || all[0].Name != "foo" {
 		t.Errorf("it knows of %+v", all)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,9 +30,9 @@ type expected struct {
 func tells(t *testing.T, namespace, object string, want expected) status.Report {
 	t.Helper()
 	var r status.Report
-	eventually(t, fmt.Sprintf("%s is %s for %s", object, want.verdict, want.code), func() bool {
+	harness.Eventually(t, fmt.Sprintf("%s is %s for %s", object, want.verdict, want.code), func() bool {
 		r = status.Report{}
-		if err := json.Unmarshal([]byte(imoocpod(t, namespace, "status", object, "-o", "json")), &r); err != nil {
+		if err := json.Unmarshal([]byte(cluster.Imoocpod(t, namespace, "status", object, "-o", "json")), &r); err != nil {
 			t.Fatal(err)
 		}
 		return r.Verdict == want.verdict && r.ReasonCode == want.code && strings.Contains(r.Reason, want.reason)
@@ -40,11 +42,11 @@ func tells(t *testing.T, namespace, object string, want expected) status.Report 
 	}
 	// The sentence may change from one look to the next, as restarts are counted
 	// and time goes by; what is expected of it does not.
-	first, _, _ := strings.Cut(imoocpod(t, namespace, "status", object), "\n")
+	first, _, _ := strings.Cut(cluster.Imoocpod(t, namespace, "status", object), "\n")
 	if said := fmt.Sprintf(": %s: ", want.verdict); !strings.Contains(first, said) || !strings.Contains(first, want.reason) {
 		t.Errorf("status %s says %q, want %q and %q", object, first, said, want.reason)
 	}
-	described := imoocpod(t, namespace, "describe", object)
+	described := cluster.Imoocpod(t, namespace, "describe", object)
 	for line := range strings.Lines(described) {
 		if rest, found := strings.CutPrefix(line, "Verdict:"); found && (!strings.HasPrefix(strings.TrimSpace(rest), string(want.verdict)+": ") || !strings.Contains(rest, want.reason)) {
 			t.Errorf("describe %s says %q, want %q and %q", object, rest, want.verdict, want.reason)
@@ -89,8 +91,8 @@ func waiting(restarts int, reason, message, last string) string {
 // status and by describe, for as many pods as have it.
 func TestReasonsOfTheKubelet(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	startLoop(t, ns)
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
 	running := "phase: Running\n" + notReady + "\ncontainerStatuses:\n"
 	for name, test := range map[string]struct {
 		spec, podStatus string
@@ -123,7 +125,7 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			apply(t, ns, ailing(name, test.spec, test.podStatus))
+			cluster.Apply(t, ns, ailing(name, test.spec, test.podStatus))
 			if test.event != nil {
 				for _, pod := range bothPods(t, ns, name) {
 					tellOf(t, &pod, test.event)
@@ -142,8 +144,8 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 func bothPods(t *testing.T, namespace, name string) []corev1.Pod {
 	t.Helper()
 	var pods []corev1.Pod
-	eventually(t, name+" has two pods", func() bool {
-		pods = podsOf(t, namespace, getImoocPod(t, namespace, name).UID)
+	harness.Eventually(t, name+" has two pods", func() bool {
+		pods = cluster.PodsOf(t, namespace, cluster.ImoocPod(t, namespace, name).UID)
 		return len(pods) == 2
 	})
 	return pods
@@ -156,7 +158,7 @@ func tellOf(t *testing.T, pod *corev1.Pod, about *corev1.Event) {
 	event.Name, event.Namespace, event.Type, event.Source.Component = pod.Name+"."+strings.ToLower(event.Reason), pod.Namespace, corev1.EventTypeWarning, "kubelet"
 	event.InvolvedObject = corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, APIVersion: "v1"}
 	event.FirstTimestamp, event.LastTimestamp = metav1.Now(), metav1.Now()
-	if _, err := cluster.core.Events(pod.Namespace).Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
+	if _, err := cluster.Core.Events(pod.Namespace).Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -165,14 +167,14 @@ func tellOf(t *testing.T, pod *corev1.Pod, about *corev1.Event) {
 // own words.
 func TestReasonsOfTheControlPlane(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	startLoop(t, ns)
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
 	sample := func(name, podSpec string) string {
 		return fmt.Sprintf(`{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: %s}, spec: {replicas: 2, template: {spec: {terminationGracePeriodSeconds: 1, %s}}}}`, name, podSpec)
 	}
 	t.Run("no node fits", func(t *testing.T) {
 		t.Parallel()
-		apply(t, ns, sample("nowhere", oneContainer+`, nodeSelector: {no: such}`))
+		cluster.Apply(t, ns, sample("nowhere", oneContainer+`, nodeSelector: {no: such}`))
 		r := tells(t, ns, "nowhere", expected{status.Failed, status.CodeUnschedulable, "2 of 2 pods: no node fits: 0/", "kubectl get nodes"})
 		if !strings.Contains(r.Reason, "didn't match Pod's node affinity/selector") {
 			t.Errorf("these are not the scheduler's words: %s", r.Reason)
@@ -180,34 +182,34 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 	})
 	t.Run("scheduling gates", func(t *testing.T) {
 		t.Parallel()
-		apply(t, ns, sample("gated", oneContainer+`, schedulingGates: [{name: example.com/wait}]`))
+		cluster.Apply(t, ns, sample("gated", oneContainer+`, schedulingGates: [{name: example.com/wait}]`))
 		tells(t, ns, "gated", expected{status.Progressing, status.CodeSchedulingGated, "its scheduling gates are not open", ""})
 	})
 	t.Run("node gone", func(t *testing.T) {
 		t.Parallel()
-		apply(t, ns, sample("lost", oneContainer+`, nodeName: no-such-node`))
+		cluster.Apply(t, ns, sample("lost", oneContainer+`, nodeName: no-such-node`))
 		tells(t, ns, "lost", expected{status.Failed, status.CodeNodeLost, "its node no-such-node is gone", "kubectl describe node no-such-node"})
 	})
 	t.Run("a finalizer", func(t *testing.T) {
 		t.Parallel()
-		imoocpod(t, ns, "create", "held", "--replicas", "0")
+		cluster.Imoocpod(t, ns, "create", "held", "--replicas", "0")
 		hold := func(finalizers string) {
-			must(t, kubectl(t, ns, "patch", "imoocpod", "held", "--type=merge", "-p", `{"metadata":{"finalizers":`+finalizers+`}}`))
+			harness.Must(t, cluster.Kubectl(t, ns, "patch", "imoocpod", "held", "--type=merge", "-p", `{"metadata":{"finalizers":`+finalizers+`}}`))
 		}
 		hold(`["example.com/backup"]`)
-		must(t, kubectl(t, ns, "delete", "imoocpod", "held", "--wait=false"))
+		harness.Must(t, cluster.Kubectl(t, ns, "delete", "imoocpod", "held", "--wait=false"))
 		tells(t, ns, "held", expected{status.Progressing, status.CodeFinalizer, "it is being deleted; its deletion is held up by the finalizer example.com/backup", "kubectl patch imoocpod.batch.tutorial.kubebuilder.io held -n " + ns})
 		hold("null")
 	})
 	t.Run("a pod that does not go", func(t *testing.T) {
 		t.Parallel()
-		apply(t, ns, strings.Replace(ailing("undying", oneContainer, waiting(0, "ContainerCreating", "", "")), "e2e/status", "e2e/undying: \"\"\n        e2e/status", 1))
+		cluster.Apply(t, ns, strings.Replace(ailing("undying", oneContainer, waiting(0, "ContainerCreating", "", "")), "e2e/status", "e2e/undying: \"\"\n        e2e/status", 1))
 		pods := bothPods(t, ns, "undying")
-		must(t, kubectl(t, ns, "delete", "pod", pods[0].Name, "--wait=false"))
+		harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", pods[0].Name, "--wait=false"))
 		t.Cleanup(func() {
 			// Nobody else would end them, and the namespace could not go.
 			now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
-			if err := cluster.core.Pods(ns).DeleteCollection(context.Background(), now, metav1.ListOptions{}); err != nil {
+			if err := cluster.Core.Pods(ns).DeleteCollection(context.Background(), now, metav1.ListOptions{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -235,22 +237,22 @@ func TestReasonsOfRefusal(t *testing.T) {
 		},
 		"admission": {
 			func(t *testing.T, ns string) {
-				must(t, kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce=baseline"))
+				harness.Must(t, cluster.Kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce=baseline"))
 			},
 			expected{status.Failed, status.CodeAdmissionRefused, `pods are refused: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "mend the pod template"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
+			ns := cluster.NewNamespace(t)
 			test.prepare(t, ns)
-			startLoop(t, ns)
+			cluster.StartRunController(t, ns)
 			for _, manifest := range []string{own, deployment, set} {
-				apply(t, ns, manifest)
+				cluster.Apply(t, ns, manifest)
 			}
 			objects := []string{"foo", "deployment/web", "statefulset/db"}
 			if name == "quota" { // it has nothing that a policy could mind
-				apply(t, ns, `{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: shop}, spec: {deploymentName: shop, replicas: 2}}`)
+				cluster.Apply(t, ns, `{apiVersion: appcontroller.k8s.io/v1alpha1, kind: AppService, metadata: {name: shop}, spec: {deploymentName: shop, replicas: 2}}`)
 				objects = append(objects, "appservice/shop")
 			}
 			for _, object := range objects {
@@ -266,12 +268,12 @@ func TestReasonsOfRefusal(t *testing.T) {
 // scaled or controlled by others names them.
 func TestReasonsOfOthers(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	l := startLoop(t, ns)
-	imoocpod(t, ns, "create", "foo", "--replicas", "1")
-	converged(t, ns, "foo", 1)
-	l.stop()
-	imoocpod(t, ns, "scale", "foo", "--replicas", "2")
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	cluster.AwaitConverged(t, ns, "foo", 1)
+	l.Stop()
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
 	r := tells(t, ns, "foo", expected{status.NotReconciled, status.CodeGenerationNotSeen, "generation 2, controller saw 1; its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
 	if !strings.HasSuffix(r.Reason, " ago, and no controller runs for it") {
 		t.Errorf("it does not say that nobody is there: %s", r.Reason)
@@ -280,7 +282,7 @@ func TestReasonsOfOthers(t *testing.T) {
 		t.Errorf("the last who changed it is %+v", w)
 	}
 
-	apply(t, ns, `
+	cluster.Apply(t, ns, `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: many}
@@ -292,18 +294,18 @@ metadata: {name: most}
 spec: {minAvailable: 1, selector: {matchLabels: {app: foo}}}`)
 	const scaled, guarded = "HorizontalPodAutoscaler/many keeps its number of pods between 3 and 9", "most: at least 1, disruptions allowed now: "
 	for _, verb := range []string{"status", "describe"} {
-		if out := imoocpod(t, ns, verb, "foo"); !strings.Contains(out, scaled) || !strings.Contains(out, guarded) {
+		if out := cluster.Imoocpod(t, ns, verb, "foo"); !strings.Contains(out, scaled) || !strings.Contains(out, guarded) {
 			t.Errorf("%s does not tell %q and %q:\n%s", verb, scaled, guarded, out)
 		}
 	}
 	// A ReplicaSet belongs to its Deployment.
-	apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
+	cluster.Apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
 	set := ""
-	eventually(t, "the ReplicaSet is there", func() bool {
-		set = must(t, kubectl(t, ns, "get", "replicasets", "-o", "jsonpath={.items[*].metadata.name}"))
+	harness.Eventually(t, "the ReplicaSet is there", func() bool {
+		set = harness.Must(t, cluster.Kubectl(t, ns, "get", "replicasets", "-o", "jsonpath={.items[*].metadata.name}"))
 		return set != ""
 	})
-	if out := imoocpod(t, ns, "status", "replicaset/"+set); !strings.Contains(out, "note: Deployment/web controls it, and may set its number of pods\n") {
+	if out := cluster.Imoocpod(t, ns, "status", "replicaset/"+set); !strings.Contains(out, "note: Deployment/web controls it, and may set its number of pods\n") {
 		t.Errorf("status of a ReplicaSet says\n%s", out)
 	}
 }
@@ -312,37 +314,37 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: foo}}}`)
 // before they are there, whatever the counts are.
 func TestNotReadyUnlessSeen(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	installKinds(t)
 	unseen := func(object, reason string, code status.Code) {
 		t.Helper()
 		// Somebody is called absent only some time after a change.
-		out := imoocpod(t, ns, "status", object, "-o", "jsonpath={.verdict}, {.reasonCode}: {.reason}")
+		out := cluster.Imoocpod(t, ns, "status", object, "-o", "jsonpath={.verdict}, {.reasonCode}: {.reason}")
 		if absent, soon := string(status.NotReconciled), string(status.Progressing); !strings.HasPrefix(out, absent+", "+string(code)+": "+reason) && !strings.HasPrefix(out, soon+", "+string(code)+": "+reason) {
 			t.Errorf("%s is %s; want %s: %s", object, out, code, reason)
 		}
 	}
 	write := func(object, fields string) {
 		t.Helper()
-		must(t, kubectl(t, ns, "patch", object, "--subresource=status", "--type=merge", "-p", `{"status":`+fields+`}`))
+		harness.Must(t, cluster.Kubectl(t, ns, "patch", object, "--subresource=status", "--type=merge", "-p", `{"status":`+fields+`}`))
 	}
 	const widget, panel = "widgets.plain.example.com/it", "panels.seen.example.com/it"
 
 	// Widgets do not tell how many pods are ready: those that they own are counted.
-	makeObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 0}}")
+	cluster.CreateObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 0}}")
 	unseen(widget, "no controller has seen it yet", status.CodeNeverSeen)
 	write(widget, `{"replicas":0}`)
 	unseen(widget, "no controller has seen it yet; its status was last written by kubectl-patch ", status.CodeNeverSeen)
 	write(widget, `{"observedGeneration":1}`)
 	tells(t, ns, widget, expected{status.Ready, status.CodeReady, "0 of 0 pods are ready", ""})
-	imoocpod(t, ns, "scale", widget, "--replicas", "1")
+	cluster.Imoocpod(t, ns, "scale", widget, "--replicas", "1")
 	unseen(widget, "generation 2, controller saw 1", status.CodeGenerationNotSeen)
 	write(widget, `{"observedGeneration":2}`)
 	tells(t, ns, widget, expected{status.Progressing, status.CodePodsMissing, "0 of 1 pods are ready, 1 not yet made", ""})
 	write(widget, `{"conditions":[{"type":"Stalled","status":"True","reason":"NoDisk","message":"the disk is full","lastTransitionTime":"2026-01-02T03:04:05Z"}]}`)
 	tells(t, ns, widget, expected{status.Failed, status.CodeReportedFailure, "NoDisk: the disk is full", ""})
 
-	apply(t, "", `
+	cluster.Apply(t, "", `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: panels.seen.example.com}
@@ -366,8 +368,8 @@ spec:
               replicas: {type: integer}
               readyReplicas: {type: integer}
               conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}`)
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/panels.seen.example.com"))
-	makeObject(t, ns, "panels.seen.example.com", "{apiVersion: seen.example.com/v1, kind: Panel, metadata: {name: it}, spec: {replicas: 1}}")
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/panels.seen.example.com"))
+	cluster.CreateObject(t, ns, "panels.seen.example.com", "{apiVersion: seen.example.com/v1, kind: Panel, metadata: {name: it}, spec: {replicas: 1}}")
 	write(panel, `{"replicas":1,"readyReplicas":1}`)
 	unseen(panel, "no controller has seen it yet; its status was last written by kubectl-patch ", status.CodeNeverSeen)
 	condition := func(is string, generation int) {
@@ -378,15 +380,15 @@ spec:
 	tells(t, ns, panel, expected{status.Progressing, status.CodeConditionFalse, "1 of 1 pods are ready, but its condition Ready is False: Syncing: the members elect", ""})
 	condition("True", 1)
 	tells(t, ns, panel, expected{status.Ready, status.CodeReady, "1 of 1 pods are ready", ""})
-	must(t, kubectl(t, ns, "patch", panel, "--type=merge", "-p", `{"spec":{"replicas":2}}`))
+	harness.Must(t, cluster.Kubectl(t, ns, "patch", panel, "--type=merge", "-p", `{"spec":{"replicas":2}}`))
 	unseen(panel, "generation 2, controller saw 1", status.CodeGenerationNotSeen)
 }
 
 // What a user may not read is left out, and said once; what can be told is told.
 func TestStatusWithFewRights(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	apply(t, ns, `
+	ns := cluster.NewNamespace(t)
+	cluster.Apply(t, ns, `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: onlooker}
@@ -399,14 +401,14 @@ kind: RoleBinding
 metadata: {name: onlooker}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: onlooker}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: onlooker}]`)
-	imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	for verb, said := range map[string]string{
 		"status":   "\nnote: events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets may not be read by you, and could say more\n",
 		"describe": "\nNot Read:      events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets (forbidden)\n",
 	} {
-		r := kubectl(t, ns, "imoocpod", verb, "foo", "--as", "onlooker")
-		if r.code != 0 || r.stderr != "" || !strings.Contains(r.stdout, "not reconciled: no controller has seen it yet\n") || !strings.Contains(r.stdout, said) {
-			t.Errorf("%s: exit code %d, said %q, printed\n%s\nwant %q in it", r.line, r.code, r.stderr, r.stdout, said)
+		r := cluster.Kubectl(t, ns, "imoocpod", verb, "foo", "--as", "onlooker")
+		if r.Code != 0 || r.Stderr != "" || !strings.Contains(r.Stdout, "not reconciled: no controller has seen it yet\n") || !strings.Contains(r.Stdout, said) {
+			t.Errorf("%s: exit code %d, said %q, printed\n%s\nwant %q in it", r.Line, r.Code, r.Stderr, r.Stdout, said)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -20,43 +22,43 @@ func object(name, rest string) string {
 // What people wrote for the original tutorial works unchanged, with kubectl alone.
 func TestTutorialObject(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	startLoop(t, ns)
-	apply(t, ns, object("imoocpod-sample", "spec:\n  replicas: 3"))
-	converged(t, ns, "imoocpod-sample", 3)
-	matches(t, "get imp", must(t, kubectl(t, ns, "get", "imp")), `NAME +DESIRED +CURRENT +READY +AGE
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	cluster.Apply(t, ns, object("imoocpod-sample", "spec:\n  replicas: 3"))
+	cluster.AwaitConverged(t, ns, "imoocpod-sample", 3)
+	matches(t, "get imp", harness.Must(t, cluster.Kubectl(t, ns, "get", "imp")), `NAME +DESIRED +CURRENT +READY +AGE
 imoocpod-sample +3 +3 +3 +\d+\w*
 `)
-	if out := must(t, kubectl(t, ns, "scale", "imp", "imoocpod-sample", "--replicas", "1", "--current-replicas", "3")); out != "imoocpod.batch.tutorial.kubebuilder.io/imoocpod-sample scaled\n" {
+	if out := harness.Must(t, cluster.Kubectl(t, ns, "scale", "imp", "imoocpod-sample", "--replicas", "1", "--current-replicas", "3")); out != "imoocpod.batch.tutorial.kubebuilder.io/imoocpod-sample scaled\n" {
 		t.Errorf("kubectl scale printed %q", out)
 	}
-	converged(t, ns, "imoocpod-sample", 1)
-	if pods := must(t, kubectl(t, ns, "get", "pods", "-l", "app=imoocpod-sample", "-o", "name")); strings.Count(pods, "\n") != 1 {
+	cluster.AwaitConverged(t, ns, "imoocpod-sample", 1)
+	if pods := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", "app=imoocpod-sample", "-o", "name")); strings.Count(pods, "\n") != 1 {
 		t.Errorf("the label app selects %q", pods)
 	}
 	// The selector that autoscalers and disruption budgets read finds the pods.
-	selector := must(t, kubectl(t, ns, "get", "imp", "imoocpod-sample", "--subresource", "scale", "-o", "jsonpath={.status.selector}"))
-	if pods := must(t, kubectl(t, ns, "get", "pods", "-l", selector, "-o", "name")); selector == "" || strings.Count(pods, "\n") != 1 {
+	selector := harness.Must(t, cluster.Kubectl(t, ns, "get", "imp", "imoocpod-sample", "--subresource", "scale", "-o", "jsonpath={.status.selector}"))
+	if pods := harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-l", selector, "-o", "name")); selector == "" || strings.Count(pods, "\n") != 1 {
 		t.Errorf("the selector %q selects %q", selector, pods)
 	}
-	must(t, kubectl(t, ns, "wait", "imp/imoocpod-sample", "--for=condition=Ready"))
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "imp/imoocpod-sample", "--for=condition=Ready"))
 }
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	for name, rest := range map[string]string{
 		"no-spec": "", "null-spec": "spec: null", "empty-spec": "spec: {}", "null-replicas": "spec: {replicas: null}",
 		"null-template": "spec: {template: null}", "one": "spec: {replicas: 1}",
 	} {
-		apply(t, ns, object(name, rest))
-		spec := getImoocPod(t, ns, name).Spec
+		cluster.Apply(t, ns, object(name, rest))
+		spec := cluster.ImoocPod(t, ns, name).Spec
 		if spec.Replicas == nil || *spec.Replicas != 1 || !equality.Semantic.DeepEqual(spec.Template, v1alpha1.DefaultTemplate()) {
 			t.Errorf("%s: the spec is %+v", name, spec)
 		}
 	}
-	apply(t, ns, object("none", "spec: {replicas: 0}"))
-	if spec := getImoocPod(t, ns, "none").Spec; *spec.Replicas != 0 {
+	cluster.Apply(t, ns, object("none", "spec: {replicas: 0}"))
+	if spec := cluster.ImoocPod(t, ns, "none").Spec; *spec.Replicas != 0 {
 		t.Errorf("no replicas became %d", *spec.Replicas)
 	}
 }
@@ -64,9 +66,9 @@ func TestDefaults(t *testing.T) {
 // A pod is made as its template says, and carries besides what tells whose it is.
 func TestTemplate(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	startLoop(t, ns)
-	apply(t, ns, object("foo", `
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	cluster.Apply(t, ns, object("foo", `
 spec:
   replicas: 2
   template:
@@ -77,8 +79,8 @@ spec:
       containers:
       - {name: main, image: web, args: [--now], env: [{name: A, value: B}]}
       - {name: side, image: log}`))
-	converged(t, ns, "foo", 2)
-	for _, pod := range podsOf(t, ns, getImoocPod(t, ns, "foo").UID) {
+	cluster.AwaitConverged(t, ns, "foo", 2)
+	for _, pod := range cluster.PodsOf(t, ns, cluster.ImoocPod(t, ns, "foo").UID) {
 		if pod.Labels["tier"] != "back" || pod.Annotations["note"] != "a test" {
 			t.Errorf("%s has the labels %v and annotations %v", pod.Name, pod.Labels, pod.Annotations)
 		}
@@ -97,7 +99,7 @@ spec:
 // What can never work is refused when it is written, with a reason.
 func TestServerRejects(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	container := "containers: [{name: main, image: web}]"
 	for name, test := range map[string]struct{ rest, says string }{
 		"negative":              {"spec: {replicas: -1}", "spec.replicas: Invalid value: -1"},
@@ -111,18 +113,18 @@ func TestServerRejects(t *testing.T) {
 		"field-is-misspelled":   {"spec: {replica: 3}", `unknown field "spec.replica"`},
 		strings.Repeat("a", 64): {"", "name must be no longer than 63 characters"},
 	} {
-		r := kubectl(t, ns, "apply", "-f", writeFile(t, object(name, test.rest)))
-		if r.code == 0 || !strings.Contains(r.stderr, test.says) {
-			t.Errorf("%s: exit code %d, said %q, want %q in it", name, r.code, r.stderr, test.says)
+		r := cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, object(name, test.rest)))
+		if r.Code == 0 || !strings.Contains(r.Stderr, test.says) {
+			t.Errorf("%s: exit code %d, said %q, want %q in it", name, r.Code, r.Stderr, test.says)
 		}
 	}
 	// So it is where it was accepted before.
-	imoocpod(t, ns, "create", "foo")
-	r := kubectl(t, ns, "patch", "imp", "foo", "--type", "merge", "-p", `{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`)
-	if r.code == 0 || !strings.Contains(r.stderr, "only the restart policy Always is supported") {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	cluster.Imoocpod(t, ns, "create", "foo")
+	r := cluster.Kubectl(t, ns, "patch", "imp", "foo", "--type", "merge", "-p", `{"spec":{"template":{"spec":{"restartPolicy":"Never"}}}}`)
+	if r.Code == 0 || !strings.Contains(r.Stderr, "only the restart policy Always is supported") {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	if r := kubectl(t, ns, "scale", "imp", "foo", "--replicas", "-1"); r.code == 0 {
+	if r := cluster.Kubectl(t, ns, "scale", "imp", "foo", "--replicas", "-1"); r.Code == 0 {
 		t.Error("kubectl scale set a negative count")
 	}
 	if left := contents(t, ns); len(left) != 1 {
@@ -132,7 +134,7 @@ func TestServerRejects(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	installOnce(t)
+	cluster.InstallCRDs(t)
 	for field, want := range map[string][]string{
 		"imoocpod":                          {"ImoocPod keeps a number of identical pods running."},
 		"imoocpod.spec":                     {"How many pods are wanted. Zero is allowed", "The pod that each replica is made from.", "replicas\t<integer>", "template\t<Object>"},
@@ -147,7 +149,7 @@ func TestExplain(t *testing.T) {
 		"mydaemonset.spec":                  {"The image of the container. Required."},
 		"mydaemonset.status":                {"How many nodes should run the pod."},
 	} {
-		out := must(t, kubectl(t, "", "explain", field))
+		out := harness.Must(t, cluster.Kubectl(t, "", "explain", field))
 		for _, words := range want {
 			if !strings.Contains(out, words) {
 				t.Errorf("explain %s does not say %q:\n%s", field, words, out)

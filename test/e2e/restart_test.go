@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -35,20 +37,20 @@ const somePod = "{metadata: {labels: {app: web}, annotations: {note: mine}}, spe
 // No loop runs here: what is asked for is all that changes.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	apply(t, "", brigadeCRD)
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "crd/brigades.template.example.com"))
-	imoocpod(t, ns, "create", "foo", "--replicas", "0")
-	imoocpod(t, ns, "create", "appservice/foo", "--replicas", "0")
-	imoocpod(t, ns, "create", "helloworld/foo", "--replicas", "0")
-	imoocpod(t, ns, "create", "mydaemonset/foo", "--image", "web")
+	ns := cluster.NewNamespace(t)
+	cluster.Apply(t, "", brigadeCRD)
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/brigades.template.example.com"))
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	cluster.Imoocpod(t, ns, "create", "appservice/foo", "--replicas", "0")
+	cluster.Imoocpod(t, ns, "create", "helloworld/foo", "--replicas", "0")
+	cluster.Imoocpod(t, ns, "create", "mydaemonset/foo", "--image", "web")
 	const selector = "selector: {matchLabels: {app: web}}"
 	web := "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {tier: front}}, spec: {replicas: 0, " + selector + ", template: " + somePod + "}}"
-	apply(t, ns, web)
-	apply(t, ns, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: paused}, spec: {replicas: 0, paused: true, "+selector+", template: "+somePod+"}}")
-	apply(t, ns, "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: few}, spec: {replicas: 0, "+selector+", template: "+somePod+"}}")
-	apply(t, ns, "{apiVersion: template.example.com/v2, kind: Brigade, metadata: {name: open}, spec: {template: "+somePod+"}}")
-	apply(t, ns, "{apiVersion: template.example.com/v2, kind: Brigade, metadata: {name: none}, spec: {template: {size: 1}}}")
+	cluster.Apply(t, ns, web)
+	cluster.Apply(t, ns, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: paused}, spec: {replicas: 0, paused: true, "+selector+", template: "+somePod+"}}")
+	cluster.Apply(t, ns, "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: few}, spec: {replicas: 0, "+selector+", template: "+somePod+"}}")
+	cluster.Apply(t, ns, "{apiVersion: template.example.com/v2, kind: Brigade, metadata: {name: open}, spec: {template: "+somePod+"}}")
+	cluster.Apply(t, ns, "{apiVersion: template.example.com/v2, kind: Brigade, metadata: {name: none}, spec: {template: {size: 1}}}")
 
 	const inTemplate, onObject = "spec.template.metadata.annotations", "metadata.annotations"
 	for _, step := range []struct{ args, object, says, path string }{
@@ -58,22 +60,22 @@ func TestRestart(t *testing.T) {
 		{"mydaemonsets --all", "mydaemonset/foo", "mydaemonset.apps.zhongmingmao.io/foo restarted\n", onObject},
 		{"deployments -l tier=front", "deployment/web", "deployment.apps/web restarted\n", inTemplate},
 		{"brigade/open -o name", "brigade/open", "brigade.template.example.com/open\n", inTemplate},
-		{"-f " + writeFile(t, web) + " --dry-run=server", "deployment/web", "deployment.apps/web restarted (server dry run)\n", ""},
+		{"-f " + harness.WriteFile(t, web) + " --dry-run=server", "deployment/web", "deployment.apps/web restarted (server dry run)\n", ""},
 		{"deployment/web --dry-run", "deployment/web", "deployment.apps/web restarted (dry run)\n", ""},
 	} {
 		type_, name, _ := strings.Cut(step.object, "/")
 		read := func() *unstructured.Unstructured {
-			return parse(t, must(t, kubectl(t, ns, "get", type_, name, "-o", "yaml")))
+			return harness.Parse(t, harness.Must(t, cluster.Kubectl(t, ns, "get", type_, name, "-o", "yaml")))
 		}
 		before := read()
 		// The annotation tells the second; a restart in the same one is refused.
-		var r result
-		eventually(t, "the second has passed", func() bool {
-			r = kubectl(t, ns, append([]string{"imoocpod", "restart"}, words(step.args)...)...)
-			return !strings.Contains(r.stderr, "within this second")
+		var r harness.Result
+		harness.Eventually(t, "the second has passed", func() bool {
+			r = cluster.Kubectl(t, ns, append([]string{"imoocpod", "restart"}, words(step.args)...)...)
+			return !strings.Contains(r.Stderr, "within this second")
 		})
-		if must(t, r) != step.says || r.stderr != "" {
-			t.Errorf("restart %s printed %q, said %q, want %q", step.args, r.stdout, r.stderr, step.says)
+		if harness.Must(t, r) != step.says || r.Stderr != "" {
+			t.Errorf("restart %s printed %q, said %q, want %q", step.args, r.Stdout, r.Stderr, step.says)
 		}
 		if step.path == "" {
 			if after := read(); after.GetResourceVersion() != before.GetResourceVersion() {
@@ -93,19 +95,19 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%s has the other annotations %v, had %v", step.object, annotations, was)
 		}
 	}
-	eventually(t, "the second has passed", func() bool {
-		return kubectl(t, ns, "imoocpod", "restart", "deployment/web", "--field-manager", "somebody").code == 0
+	harness.Eventually(t, "the second has passed", func() bool {
+		return cluster.Kubectl(t, ns, "imoocpod", "restart", "deployment/web", "--field-manager", "somebody").Code == 0
 	})
-	managers := must(t, kubectl(t, ns, "get", "deployment", "web", "-o", "jsonpath={.metadata.managedFields[*].manager}", "--show-managed-fields"))
+	managers := harness.Must(t, cluster.Kubectl(t, ns, "get", "deployment", "web", "-o", "jsonpath={.metadata.managedFields[*].manager}", "--show-managed-fields"))
 	if !strings.Contains(managers, "somebody") {
 		t.Errorf("the field managers are %q, want somebody among them", managers)
 	}
 
 	mustRefuseRestart := func(code int, says string, args ...string) {
 		t.Helper()
-		r := kubectl(t, ns, append([]string{"imoocpod", "restart"}, args...)...)
-		if r.code != code || r.stdout != "" || !strings.Contains(r.stderr, says) {
-			t.Errorf("restart %v: exit code %d, printed %q, said %q, want %q", args, r.code, r.stdout, r.stderr, says)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "restart"}, args...)...)
+		if r.Code != code || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
+			t.Errorf("restart %v: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}
 	mustRefuseRestart(exitError, "error: deployment.apps/paused cannot be restarted: it is paused (run \"kubectl rollout resume\" first)\n", "deployment/paused")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -70,7 +72,7 @@ func deployAs(t *testing.T, settings deploy.Settings, edit func([]rbacv1.PolicyR
 		create(t, obj)
 	}
 	d.signIn(t)
-	eventually(t, "the controller has its rights, and no others", func() bool {
+	harness.Eventually(t, "the controller has its rights, and no others", func() bool {
 		return maps.Equal(d.mayDo(t, d.namespace), ruleSet(append(d.rules, ofEverybody()...)))
 	})
 	return d
@@ -80,7 +82,7 @@ func deployAs(t *testing.T, settings deploy.Settings, edit func([]rbacv1.PolicyR
 func create(t *testing.T, obj *unstructured.Unstructured) {
 	t.Helper()
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
-	objects := cluster.dynamic.Resource(resource).Namespace(obj.GetNamespace())
+	objects := cluster.Dynamic.Resource(resource).Namespace(obj.GetNamespace())
 	if _, err := objects.Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +94,9 @@ func create(t *testing.T, obj *unstructured.Unstructured) {
 }
 
 // start starts a copy of the controller.
-func (d *deployed) start(t *testing.T) *loop {
+func (d *deployed) start(t *testing.T) *harness.Process {
 	t.Helper()
-	return startPlugin(t, append(slices.Clone(d.args), "--kubeconfig", d.kubeconfig)...)
+	return cluster.StartPlugin(t, append(slices.Clone(d.args), "--kubeconfig", d.kubeconfig)...)
 }
 
 // user is the controller's name to the server.
@@ -152,7 +154,7 @@ func localArgs(t *testing.T, args []string) []string {
 // signIn gets a token of the service account, for a kubeconfig and for mayDo.
 func (d *deployed) signIn(t *testing.T) {
 	t.Helper()
-	request, err := cluster.core.ServiceAccounts(d.namespace).CreateToken(t.Context(), deploy.ControllerName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	request, err := cluster.Core.ServiceAccounts(d.namespace).CreateToken(t.Context(), deploy.ControllerName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +169,8 @@ func (d *deployed) signIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.kubeconfig = writeFile(t, string(data))
-	as := rest.AnonymousClientConfig(cluster.config)
+	d.kubeconfig = harness.WriteFile(t, string(data))
+	as := rest.AnonymousClientConfig(cluster.Config)
 	as.BearerToken = request.Status.Token
 	if d.client, err = dynamic.NewForConfig(as); err != nil {
 		t.Fatal(err)
@@ -235,8 +237,8 @@ func rights(rules []rbacv1.PolicyRule) map[string]bool {
 func asked(t *testing.T, namespace, user string) (allowed, refused map[string]bool) {
 	t.Helper()
 	allowed, refused = map[string]bool{}, map[string]bool{}
-	for _, r := range audited(t, namespace, func(r request) bool { return r.User.Username == user }) {
-		right := r.Verb + " " + r.Object.Group + "/" + r.resource()
+	for _, r := range cluster.Requests(t, namespace, func(r harness.Request) bool { return r.User.Username == user }) {
+		right := r.Verb + " " + r.Object.Group + "/" + r.Resource()
 		if r.Annotations["authorization.k8s.io/decision"] == "allow" {
 			allowed[right] = true
 		} else {
@@ -266,43 +268,43 @@ func without(right string) func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
 // which each is used, and asks for no more.
 func TestLeastRights(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	driver := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	driver := cluster.NewDriver(t, ns, w)
 	d := deployHere(t, ns, nil)
 	if other := d.mayDo(t, "default"); !maps.Equal(other, ruleSet(ofEverybody())) {
 		t.Errorf("in another namespace it may do %q", slices.Sorted(maps.Keys(other)))
 	}
 	// Nodes are in no namespace: this right is added to the others by hand.
-	must(t, kubectl(t, "", "create", "clusterrole", ns, "--verb=list,watch", "--resource=nodes"))
-	must(t, kubectl(t, "", "create", "clusterrolebinding", ns, "--clusterrole="+ns, "--serviceaccount="+ns+":"+deploy.ControllerName))
-	defer kubectl(t, "", "delete", "clusterrole/"+ns, "clusterrolebinding/"+ns)
+	harness.Must(t, cluster.Kubectl(t, "", "create", "clusterrole", ns, "--verb=list,watch", "--resource=nodes"))
+	harness.Must(t, cluster.Kubectl(t, "", "create", "clusterrolebinding", ns, "--clusterrole="+ns, "--serviceaccount="+ns+":"+deploy.ControllerName))
+	defer cluster.Kubectl(t, "", "delete", "clusterrole/"+ns, "clusterrolebinding/"+ns)
 	quota(t, ns, "1")
 	l := d.start(t)
-	driver.create(2)
-	eventually(t, "the refusal is told of by an event, again and again", func() bool {
-		list, err := cluster.core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
+	driver.Create(2)
+	harness.Eventually(t, "the refusal is told of by an event, again and again", func() bool {
+		list, err := cluster.Core.Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
 		return err == nil && len(list.Items) > 0 && list.Items[0].Count > 1
 	})
 	quota(t, ns, "20")
-	w.settles(t, "foo", 2)
-	must(t, kubectl(t, ns, "label", "pod", w.owned("foo")[0].Name, apis.LabelOwner+"-"))
-	eventually(t, "the pod has its label again", func() bool {
-		return must(t, kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
+	w.AwaitConverged(t, "foo", 2)
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", w.Owned("foo")[0].Name, apis.LabelOwner+"-"))
+	harness.Eventually(t, "the pod has its label again", func() bool {
+		return harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-o", "name", "-l", "!"+apis.LabelOwner)) == ""
 	})
-	driver.scale(1)
-	w.settles(t, "foo", 1)
+	driver.Scale(1)
+	w.AwaitConverged(t, "foo", 1)
 	reconcilesByDeployment(t, ns)
-	apply(t, ns, manifest(myDaemonSet, "daemon", "spec: {image: nginx}"))
-	must(t, kubectl(t, ns, "wait", "mydaemonset/daemon", "--for=condition=Ready", "--timeout", deadline.String()))
-	if code := l.stop(); code != 0 {
+	cluster.Apply(t, ns, manifest(myDaemonSet, "daemon", "spec: {image: nginx}"))
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "mydaemonset/daemon", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
+	if code := l.Stop(); code != 0 {
 		t.Errorf("the loop ended with exit code %d", code)
 	}
 
 	want := rights(d.rules)
 	maps.DeleteFunc(want, func(right string, _ bool) bool { return askedByServer(right) })
 	var allowed, refused map[string]bool
-	eventually(t, "the watches of the loop have been logged, which happens when they end", func() bool {
+	harness.Eventually(t, "the watches of the loop have been logged, which happens when they end", func() bool {
 		allowed, refused = asked(t, ns, d.user())
 		for right := range want {
 			if strings.HasPrefix(right, "watch ") && !allowed[right] {
@@ -326,18 +328,18 @@ func TestLeastRights(t *testing.T) {
 // With the rights of the other form it works in all namespaces, and on nodes. What
 // it works on is everybody's, so this runs before the tests in parallel.
 func TestLeastRightsInAllNamespaces(t *testing.T) {
-	ns, other := newNamespace(t), newNamespace(t)
+	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
 	d := deployAs(t, deploy.Settings{Namespace: ns, AllNamespaces: true}, nil)
 	l := d.start(t)
-	imoocpod(t, other, "create", "foo", "--replicas", "2")
-	apply(t, ns, manifest(myDaemonSet, "daemon", "spec: {image: nginx}"))
-	converged(t, other, "foo", 2)
-	must(t, kubectl(t, ns, "wait", "mydaemonset/daemon", "--for=condition=Ready", "--timeout", deadline.String()))
-	if code := l.stop(); code != 0 {
+	cluster.Imoocpod(t, other, "create", "foo", "--replicas", "2")
+	cluster.Apply(t, ns, manifest(myDaemonSet, "daemon", "spec: {image: nginx}"))
+	cluster.AwaitConverged(t, other, "foo", 2)
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "mydaemonset/daemon", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
+	if code := l.Stop(); code != 0 {
 		t.Errorf("the loop ended with exit code %d", code)
 	}
 	var allowed, refused map[string]bool
-	eventually(t, "the watch of nodes has been logged, which happens when it ends", func() bool {
+	harness.Eventually(t, "the watch of nodes has been logged, which happens when it ends", func() bool {
 		allowed, refused = asked(t, "", d.user())
 		return allowed["watch /nodes"]
 	})
@@ -364,17 +366,17 @@ func askedByServer(right string) bool {
 // and takes that away when another name is wanted.
 func reconcilesByDeployment(t *testing.T, ns string) {
 	t.Helper()
-	must(t, kubectl(t, ns, "create", "deployment", "web", "--image", "nginx", "--replicas", "0"))
-	must(t, kubectl(t, ns, "create", "quota", "deployments", "--hard=count/deployments.apps=1"))
-	must(t, kubectl(t, ns, "wait", "quota/deployments", "--for=jsonpath={.status.used.count/deployments\\.apps}=1", "--timeout", deadline.String()))
-	apply(t, ns, manifest(appService, "app", "spec: {deploymentName: web}"))
-	apply(t, ns, manifest(helloWorld, "hello", "spec: {size: 2}"))
-	must(t, kubectl(t, ns, "wait", "appservice/app", "helloworld/hello", "--for=condition=ReplicaFailure", "--timeout", deadline.String()))
-	must(t, kubectl(t, ns, "delete", "deployment/web", "quota/deployments"))
-	must(t, kubectl(t, ns, "wait", "appservice/app", "helloworld/hello", "--for=condition=Ready", "--timeout", deadline.String()))
-	must(t, kubectl(t, ns, "patch", "appservice", "app", "--type=merge", "-p", `{"spec":{"deploymentName":"other"}}`))
-	eventually(t, "the Deployment has the other name", func() bool {
-		return must(t, kubectl(t, ns, "get", "deployments", "-o", "name", "--sort-by={.metadata.name}")) == "deployment.apps/hello\ndeployment.apps/other\n"
+	harness.Must(t, cluster.Kubectl(t, ns, "create", "deployment", "web", "--image", "nginx", "--replicas", "0"))
+	harness.Must(t, cluster.Kubectl(t, ns, "create", "quota", "deployments", "--hard=count/deployments.apps=1"))
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "quota/deployments", "--for=jsonpath={.status.used.count/deployments\\.apps}=1", "--timeout", harness.Timeout.String()))
+	cluster.Apply(t, ns, manifest(appService, "app", "spec: {deploymentName: web}"))
+	cluster.Apply(t, ns, manifest(helloWorld, "hello", "spec: {size: 2}"))
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "appservice/app", "helloworld/hello", "--for=condition=ReplicaFailure", "--timeout", harness.Timeout.String()))
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment/web", "quota/deployments"))
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "appservice/app", "helloworld/hello", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
+	harness.Must(t, cluster.Kubectl(t, ns, "patch", "appservice", "app", "--type=merge", "-p", `{"spec":{"deploymentName":"other"}}`))
+	harness.Eventually(t, "the Deployment has the other name", func() bool {
+		return harness.Must(t, cluster.Kubectl(t, ns, "get", "deployments", "-o", "name", "--sort-by={.metadata.name}")) == "deployment.apps/hello\ndeployment.apps/other\n"
 	})
 }
 
@@ -382,12 +384,12 @@ func reconcilesByDeployment(t *testing.T, ns string) {
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	scaleDown := func(t *testing.T, ns string) {
-		converged(t, ns, "foo", 2)
-		imoocpod(t, ns, "scale", "foo", "--replicas", "1")
+		cluster.AwaitConverged(t, ns, "foo", 2)
+		cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1")
 	}
 	unlabel := func(t *testing.T, ns string) {
-		converged(t, ns, "foo", 2)
-		must(t, kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
+		cluster.AwaitConverged(t, ns, "foo", 2)
+		harness.Must(t, cluster.Kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
 	}
 	const imoocpods = "batch.tutorial.kubebuilder.io/imoocpods"
 	for _, test := range []struct {
@@ -417,15 +419,15 @@ func TestMissingRights(t *testing.T) {
 	} {
 		t.Run(test.right, func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
-			imoocpod(t, ns, "create", "foo", "--replicas", "2")
+			ns := cluster.NewNamespace(t)
+			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 			d := deployHere(t, ns, without(test.right))
 			d.args = append(d.args, "-v=3", "--log-format=human") // in JSON, what they say is quoted
 			l := d.start(t)
 			if test.after != nil {
 				test.after(t, ns)
 			}
-			l.says(test.says)
+			l.AwaitOutput(test.says)
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +27,7 @@ import (
 )
 
 // countCreates counts the pods that a loop tries to create.
-func countCreates(n *atomic.Int64) interceptor {
+func countCreates(n *atomic.Int64) harness.Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
 			n.Add(1)
@@ -38,27 +40,27 @@ func countCreates(n *atomic.Int64) interceptor {
 // is planned: each pod is tried once.
 func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	slow := &faults{}
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
+	slow := &harness.Faults{}
 	var creates atomic.Int64
-	d.create(0)
-	l := startInner(t, ns, nil, d.check(), countCreates(&creates), holdWatch(slow, "/pods"))
-	w.until(t, "the loop has seen foo", func() bool { return w.imps["foo"] != nil && w.imps["foo"].Status.ObservedGeneration == 1 })
-	slow.hold()
-	d.scale(3)
-	w.until(t, "the first pods are there", func() bool { return w.made[d.uid] == 3 })
+	d.Create(0)
+	l := cluster.StartController(t, ns, nil, d.Check(), countCreates(&creates), harness.HoldWatch(slow, "/pods"))
+	w.Until(t, "the loop has seen foo", func() bool { return w.ImoocPods["foo"] != nil && w.ImoocPods["foo"].Status.ObservedGeneration == 1 })
+	slow.Hold()
+	d.Scale(3)
+	w.Until(t, "the first pods are there", func() bool { return w.Created[d.UID] == 3 })
 	looks := l.Reconciles()
-	d.scale(5)
-	eventually(t, "the loop has looked at the new count", func() bool {
+	d.Scale(5)
+	harness.Eventually(t, "the loop has looked at the new count", func() bool {
 		return l.Reconciles() > looks+1 || creates.Load() > 3
 	})
 	if n := creates.Load(); n != 3 {
 		t.Errorf("%d creates while the cache knew of none, want the first 3", n)
 	}
-	slow.release()
-	w.settles(t, "foo", 5)
+	slow.Release()
+	w.AwaitConverged(t, "foo", 5)
 	if n := creates.Load(); n != 5 {
 		t.Errorf("%d creates for 5 pods", n)
 	}
@@ -68,34 +70,34 @@ func TestLoopWaitsForItsOwnWrites(t *testing.T) {
 // what was under way: no more than had gone through, plus one.
 func TestRefusalStopsTheCreates(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
 	quota(t, ns, "3")
 	// The clock stands still, so no back-off ever ends: what goes on after the
 	// quota gives way goes on because of that.
 	still := clocktesting.NewFakePassiveClock(time.Now())
 	var creates atomic.Int64
-	d.create(100)
-	startInner(t, ns, still, d.check(), countCreates(&creates))
-	w.until(t, "the refusal is reported", func() bool {
-		return condition(w.imps["foo"], apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
+	d.Create(100)
+	cluster.StartController(t, ns, still, d.Check(), countCreates(&creates))
+	w.Until(t, "the refusal is reported", func() bool {
+		return harness.Condition(w.ImoocPods["foo"], apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
 	})
 	if n := creates.Load(); n < 4 || n > 7 {
 		t.Errorf("%d creates for a quota of 3, want 4 to 7", n)
 	}
-	d.scale(8)
+	d.Scale(8)
 	quota(t, ns, "20")
-	w.settles(t, "foo", 8)
+	w.AwaitConverged(t, "foo", 8)
 }
 
 // A server that answers every create with a failure of its own, as it does
 // where an admission webhook is out of order, is reported like a refusal.
 func TestBrokenWebhookIsReported(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
 	var mended atomic.Bool
 	webhook := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
@@ -131,7 +133,7 @@ func TestBrokenWebhookIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	configs := cluster.dynamic.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"))
+	configs := cluster.Dynamic.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"))
 	if _, err := configs.Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,22 +142,22 @@ func TestBrokenWebhookIsReported(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	eventually(t, "the server asks the webhook", func() bool {
-		_, err := cluster.core.Pods(ns).Create(t.Context(), &corev1.Pod{
+	harness.Eventually(t, "the server asks the webhook", func() bool {
+		_, err := cluster.Core.Pods(ns).Create(t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "probe"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil
 	})
-	d.create(2)
-	startInner(t, ns, nil, d.check())
-	w.until(t, "the failure is reported", func() bool {
-		failure := condition(w.imps["foo"], apis.ConditionReplicaFailure)
+	d.Create(2)
+	cluster.StartController(t, ns, nil, d.Check())
+	w.Until(t, "the failure is reported", func() bool {
+		failure := harness.Condition(w.ImoocPods["foo"], apis.ConditionReplicaFailure)
 		return failure.Reason == "CreateFailed" && strings.Contains(failure.Message, "pods.e2e.imoocpod.dev")
 	})
 	mended.Store(true)
-	w.settles(t, "foo", 2)
-	if failure := condition(w.imp("foo"), apis.ConditionReplicaFailure); failure.Status != metav1.ConditionFalse {
+	w.AwaitConverged(t, "foo", 2)
+	if failure := harness.Condition(w.ImoocPod("foo"), apis.ConditionReplicaFailure); failure.Status != metav1.ConditionFalse {
 		t.Errorf("the failure is still reported: %s", failure.Message)
 	}
 }
@@ -163,16 +165,16 @@ func TestBrokenWebhookIsReported(t *testing.T) {
 // Rule 10: the loop adds no finalizer; an object can always be deleted.
 func TestNoFinalizers(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	d.create(1)
-	startInner(t, ns, nil, d.check()).output()
-	w.settles(t, "foo", 1)
-	if f := w.imp("foo").Finalizers; len(f) > 0 {
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
+	d.Create(1)
+	cluster.StartController(t, ns, nil, d.Check()).Output()
+	w.AwaitConverged(t, "foo", 1)
+	if f := w.ImoocPod("foo").Finalizers; len(f) > 0 {
 		t.Errorf("foo has the finalizers %v", f)
 	}
-	for _, pod := range w.owned("foo") {
+	for _, pod := range w.Owned("foo") {
 		if len(pod.Finalizers) > 0 {
 			t.Errorf("pod %s has the finalizers %v", pod.Name, pod.Finalizers)
 		}
@@ -184,20 +186,20 @@ func TestNoFinalizers(t *testing.T) {
 // not touched.
 func TestReleasedPodIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	d.create(2)
-	startInner(t, ns, nil, d.check())
-	w.settles(t, "foo", 2)
-	released := w.owned("foo")[0]
-	must(t, kubectl(t, ns, "patch", "pod", released.Name, "--type=merge", "-p", `{"metadata":{"ownerReferences":null}}`))
-	w.until(t, "the taken name is reported", func() bool {
-		return condition(w.imps["foo"], apis.ConditionReplicaFailure).Reason == "NameTaken"
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
+	d.Create(2)
+	cluster.StartController(t, ns, nil, d.Check())
+	w.AwaitConverged(t, "foo", 2)
+	released := w.Owned("foo")[0]
+	harness.Must(t, cluster.Kubectl(t, ns, "patch", "pod", released.Name, "--type=merge", "-p", `{"metadata":{"ownerReferences":null}}`))
+	w.Until(t, "the taken name is reported", func() bool {
+		return harness.Condition(w.ImoocPods["foo"], apis.ConditionReplicaFailure).Reason == "NameTaken"
 	})
-	d.scale(0)
-	w.settles(t, "foo", 0)
-	if pod := w.pod(released.UID); pod == nil || pod.DeletionTimestamp != nil {
+	d.Scale(0)
+	w.AwaitConverged(t, "foo", 0)
+	if pod := w.Pod(released.UID); pod == nil || pod.DeletionTimestamp != nil {
 		t.Error("the released pod was deleted")
 	}
 }
@@ -206,57 +208,57 @@ func TestReleasedPodIsLeftAlone(t *testing.T) {
 // view of the owner is old, by any stretch of time, makes nothing of it.
 func TestStaleOwnerWritesNothing(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	slow := &faults{}
-	d.create(3)
-	startInner(t, ns, nil, d.check())
-	w.settles(t, "foo", 3)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
+	slow := &harness.Faults{}
+	d.Create(3)
+	cluster.StartController(t, ns, nil, d.Check())
+	w.AwaitConverged(t, "foo", 3)
 	var creates atomic.Int64
-	stale := startInner(t, ns, nil, d.check(), countCreates(&creates), holdWatch(slow, "/imoocpods"))
-	eventually(t, "the second loop has looked at foo", func() bool { return stale.Reconciles() > 0 })
-	slow.hold()
+	stale := cluster.StartController(t, ns, nil, d.Check(), countCreates(&creates), harness.HoldWatch(slow, "/imoocpods"))
+	harness.Eventually(t, "the second loop has looked at foo", func() bool { return stale.Reconciles() > 0 })
+	slow.Hold()
 	looks := stale.Reconciles()
-	d.scale(1) // the first loop deletes two pods, and the second sees them go
-	w.settles(t, "foo", 1)
-	eventually(t, "the second loop has looked at what is left", func() bool { return stale.Reconciles() > looks })
-	w.quiet(t, time.Second)
+	d.Scale(1) // the first loop deletes two pods, and the second sees them go
+	w.AwaitConverged(t, "foo", 1)
+	harness.Eventually(t, "the second loop has looked at what is left", func() bool { return stale.Reconciles() > looks })
+	w.AwaitQuiet(t, time.Second)
 	if n := creates.Load(); n > 0 {
 		t.Errorf("the loop whose view was old tried to create %d pods", n)
 	}
-	slow.release()
-	w.settles(t, "foo", 1)
+	slow.Release()
+	w.AwaitConverged(t, "foo", 1)
 }
 
 // Rule 9: a status whose write met a change of the object is written all the
 // same, also if that change is one that wakes nobody.
 func TestStatusIsWrittenAfterAConflict(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
 	var once sync.Once
-	d.create(0)
-	startInner(t, ns, nil, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	d.Create(0)
+	cluster.StartController(t, ns, nil, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status") {
-			once.Do(func() { patchFoo(t, ns, `{"metadata":{"annotations":{"someone":"was faster"}}}`) })
+			once.Do(func() { cluster.PatchFoo(t, ns, `{"metadata":{"annotations":{"someone":"was faster"}}}`) })
 		}
 		return next.RoundTrip(r)
 	})
-	w.settles(t, "foo", 0)
+	w.AwaitConverged(t, "foo", 0)
 }
 
 // Rule 9: the status tells how far a plan has come that takes its time.
 func TestStatusTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
 	var creates atomic.Int64
 	told := make(chan struct{})
-	d.create(3)
-	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	d.Create(3)
+	cluster.StartController(t, ns, nil, d.Check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") && creates.Add(1) == 3 {
 			select {
 			case <-told:
@@ -265,36 +267,36 @@ func TestStatusTellsHowFarItIs(t *testing.T) {
 		}
 		return next.RoundTrip(r)
 	})
-	w.until(t, "the status tells of two pods", func() bool {
-		foo := w.imps["foo"]
+	w.Until(t, "the status tells of two pods", func() bool {
+		foo := w.ImoocPods["foo"]
 		return foo != nil && foo.Status.Replicas == 2
 	})
 	close(told)
-	w.settles(t, "foo", 3)
+	w.AwaitConverged(t, "foo", 3)
 }
 
 // A pod that may not be deleted does not keep the others, and after a while an
 // event says why it is still there.
 func TestRefusedDeletionDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
 	var allowed atomic.Bool
-	d.create(3)
-	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	d.Create(3)
+	cluster.StartController(t, ns, nil, d.Check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "-2") && !allowed.Load() {
-			return answer(r, http.StatusForbidden, "Forbidden", "the policy keeps this pod"), nil
+			return harness.Refuse(r, http.StatusForbidden, "Forbidden", "the policy keeps this pod"), nil
 		}
 		return next.RoundTrip(r)
 	})
-	w.settles(t, "foo", 3)
-	d.scale(0)
-	w.until(t, "the other pods are gone", func() bool { return len(w.pods) == 1 })
-	eventually(t, "an event tells of it", func() bool {
-		said := events(t, ns, d.uid)
+	w.AwaitConverged(t, "foo", 3)
+	d.Scale(0)
+	w.Until(t, "the other pods are gone", func() bool { return len(w.Pods) == 1 })
+	harness.Eventually(t, "an event tells of it", func() bool {
+		said := cluster.Events(t, ns, d.UID)
 		return strings.Contains(said, "Warning ReconcileFailed") && strings.Contains(said, "the policy keeps this pod")
 	})
 	allowed.Store(true)
-	w.settles(t, "foo", 0)
+	w.AwaitConverged(t, "foo", 0)
 }

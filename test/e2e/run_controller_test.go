@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,38 +19,40 @@ import (
 // The main job: three running pods, three creates, one request for the scale.
 func TestScaleWithTheControllerRunning(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	l := startLoop(t, ns)
-	l.says("in namespace " + ns)
-	imoocpod(t, ns, "create", "foo", "--replicas", "0")
-	foo := getImoocPod(t, ns, "foo")
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	l := cluster.StartRunController(t, ns)
+	l.AwaitOutput("in namespace " + ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	foo := cluster.ImoocPod(t, ns, "foo")
 
 	// The audit log tells one person's requests from another's.
-	out := imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--as", "scaler", "--as-group", "system:masters")
+	out := cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--as", "scaler", "--as-group", "system:masters")
 	if want := "imoocpod.batch.tutorial.kubebuilder.io/foo scaled\n"; out != want {
 		t.Errorf("scale printed %q, want %q", out, want)
 	}
-	converged(t, ns, "foo", 3)
-	scaling := audited(t, ns, func(r request) bool { return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "scaler" })
-	if len(scaling) != 1 || scaling[0].Verb != "patch" || scaling[0].resource() != "imoocpods/scale" {
+	cluster.AwaitConverged(t, ns, "foo", 3)
+	scaling := cluster.Requests(t, ns, func(r harness.Request) bool {
+		return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "scaler"
+	})
+	if len(scaling) != 1 || scaling[0].Verb != "patch" || scaling[0].Resource() != "imoocpods/scale" {
 		t.Errorf("the scale took the requests %+v, want one PATCH of imoocpods/scale", scaling)
 	}
-	creates := audited(t, ns, func(r request) bool { return r.Verb == "create" && r.resource() == "pods" })
+	creates := cluster.Requests(t, ns, func(r harness.Request) bool { return r.Verb == "create" && r.Resource() == "pods" })
 	if len(creates) != 3 {
 		t.Errorf("%d pods were created, want 3", len(creates))
 	}
-	if most, made := w.mostLive(foo.UID), w.everMade(foo.UID); most != 3 || made != 3 {
+	if most, made := w.MostLive(foo.UID), w.EverCreated(foo.UID); most != 3 || made != 3 {
 		t.Errorf("saw %d pods at once and %d ever, want 3 and 3", most, made)
 	}
-	imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "1m")
-	if pods := podsOf(t, ns, foo.UID); len(pods) == 3 {
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "1m")
+	if pods := cluster.PodsOf(t, ns, foo.UID); len(pods) == 3 {
 		t.Errorf("still %d pods after the wait for 1", len(pods))
 	}
-	converged(t, ns, "foo", 1)
-	l.says("foo: 0 → 3 pods: creating 3")
-	l.says("foo: 3 → 1 pods: deleting 2")
-	if code := l.stop(); code != 0 {
+	cluster.AwaitConverged(t, ns, "foo", 1)
+	l.AwaitOutput("foo: 0 → 3 pods: creating 3")
+	l.AwaitOutput("foo: 3 → 1 pods: deleting 2")
+	if code := l.Stop(); code != 0 {
 		t.Errorf("Ctrl-C ended the loop with exit code %d", code)
 	}
 }
@@ -57,63 +61,63 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 // there a pod too many.
 func TestKillNineInTheMiddle(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const n = 200
-	w := watchPods(t, ns)
-	l := startLoop(t, ns)
-	imoocpod(t, ns, "create", "foo", "--replicas", fmt.Sprint(n))
-	foo := getImoocPod(t, ns, "foo")
-	w.until(t, "the first pod is there", func() bool { return w.made[foo.UID] > 0 })
-	l.kill()
-	if made := w.everMade(foo.UID); made == 0 || made >= n {
+	w := cluster.WatchPods(t, ns)
+	l := cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", fmt.Sprint(n))
+	foo := cluster.ImoocPod(t, ns, "foo")
+	w.Until(t, "the first pod is there", func() bool { return w.Created[foo.UID] > 0 })
+	l.Kill()
+	if made := w.EverCreated(foo.UID); made == 0 || made >= n {
 		t.Fatalf("the loop was killed when %d of %d pods had been made; nothing is shown by that", made, n)
 	}
-	startLoop(t, ns)
-	converged(t, ns, "foo", n)
-	w.until(t, "all pods have been seen", func() bool { return w.made[foo.UID] >= n })
-	if most, made := w.mostLive(foo.UID), w.everMade(foo.UID); most != n || made != n {
+	cluster.StartRunController(t, ns)
+	cluster.AwaitConverged(t, ns, "foo", n)
+	w.Until(t, "all pods have been seen", func() bool { return w.Created[foo.UID] >= n })
+	if most, made := w.MostLive(foo.UID), w.EverCreated(foo.UID); most != n || made != n {
 		t.Errorf("saw %d pods at once and %d ever, want %d and %d", most, made, n, n)
 	}
 }
 
 func TestPodsAreReplacedAndForeignPodsLeftAlone(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	foreign, err := cluster.core.Pods(ns).Create(t.Context(), &corev1.Pod{
+	ns := cluster.NewNamespace(t)
+	foreign, err := cluster.Core.Pods(ns).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "foreign", Labels: map[string]string{"app": "foo"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	startLoop(t, ns)
-	imoocpod(t, ns, "create", "foo", "--replicas", "3")
-	converged(t, ns, "foo", 3)
-	foo := getImoocPod(t, ns, "foo")
+	cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
+	cluster.AwaitConverged(t, ns, "foo", 3)
+	foo := cluster.ImoocPod(t, ns, "foo")
 
-	victim := podsOf(t, ns, foo.UID)[1]
-	must(t, kubectl(t, ns, "delete", "pod", victim.Name))
-	eventually(t, "the deleted pod is replaced", func() bool {
-		pod, err := cluster.core.Pods(ns).Get(t.Context(), victim.Name, metav1.GetOptions{})
+	victim := cluster.PodsOf(t, ns, foo.UID)[1]
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", victim.Name))
+	harness.Eventually(t, "the deleted pod is replaced", func() bool {
+		pod, err := cluster.Core.Pods(ns).Get(t.Context(), victim.Name, metav1.GetOptions{})
 		return err == nil && pod.UID != victim.UID
 	})
-	converged(t, ns, "foo", 3)
+	cluster.AwaitConverged(t, ns, "foo", 3)
 
-	failed := podsOf(t, ns, foo.UID)[2]
-	patchPodStatus(t, ns, failed.Name, map[string]any{"phase": "Failed", "reason": "Evicted"})
-	eventually(t, "the failed pod is replaced", func() bool {
-		pod, err := cluster.core.Pods(ns).Get(t.Context(), failed.Name, metav1.GetOptions{})
+	failed := cluster.PodsOf(t, ns, foo.UID)[2]
+	cluster.PatchPodStatus(t, ns, failed.Name, map[string]any{"phase": "Failed", "reason": "Evicted"})
+	harness.Eventually(t, "the failed pod is replaced", func() bool {
+		pod, err := cluster.Core.Pods(ns).Get(t.Context(), failed.Name, metav1.GetOptions{})
 		return err == nil && pod.UID != failed.UID
 	})
-	converged(t, ns, "foo", 3)
+	cluster.AwaitConverged(t, ns, "foo", 3)
 
-	imoocpod(t, ns, "scale", "foo", "--replicas", "0")
-	converged(t, ns, "foo", 0)
-	still, err := cluster.core.Pods(ns).Get(t.Context(), "foreign", metav1.GetOptions{})
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "0")
+	cluster.AwaitConverged(t, ns, "foo", 0)
+	still, err := cluster.Core.Pods(ns).Get(t.Context(), "foreign", metav1.GetOptions{})
 	if err != nil || still.UID != foreign.UID || still.DeletionTimestamp != nil {
 		t.Errorf("the foreign pod with the label app=foo was touched: %v, %v", still.DeletionTimestamp, err)
 	}
-	touched := audited(t, ns, func(r request) bool { return byPlugin(r) && r.writes() && r.Object.Name == "foreign" })
+	touched := cluster.Requests(t, ns, func(r harness.Request) bool { return harness.ByPlugin(r) && r.Writes() && r.Object.Name == "foreign" })
 	if len(touched) > 0 {
 		t.Errorf("the plugin wrote to the foreign pod: %+v", touched)
 	}
@@ -122,25 +126,25 @@ func TestPodsAreReplacedAndForeignPodsLeftAlone(t *testing.T) {
 // Quota: reported in the condition and an event, and recovered from by itself.
 func TestQuota(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	quota(t, ns, "2")
-	startLoop(t, ns)
-	imoocpod(t, ns, "create", "foo", "--replicas", "5")
-	eventually(t, "the refusal is reported", func() bool {
-		c := condition(getImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure)
+	cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "5")
+	harness.Eventually(t, "the refusal is reported", func() bool {
+		c := harness.Condition(cluster.ImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure)
 		return c.Status == metav1.ConditionTrue && c.Reason == "QuotaExceeded" && strings.Contains(c.Message, "exceeded quota: few")
 	})
-	foo := getImoocPod(t, ns, "foo")
-	eventually(t, "an event tells of it", func() bool {
-		return strings.Contains(events(t, ns, foo.UID), "Warning FailedCreate: cannot create pod")
+	foo := cluster.ImoocPod(t, ns, "foo")
+	harness.Eventually(t, "an event tells of it", func() bool {
+		return strings.Contains(cluster.Events(t, ns, foo.UID), "Warning FailedCreate: cannot create pod")
 	})
-	status := kubectl(t, ns, "imoocpod", "status", "foo")
-	if !strings.Contains(status.stdout, "failed: no more pods can be created: exceeded quota: few") {
-		t.Errorf("status does not tell why: %s", status.stdout)
+	status := cluster.Kubectl(t, ns, "imoocpod", "status", "foo")
+	if !strings.Contains(status.Stdout, "failed: no more pods can be created: exceeded quota: few") {
+		t.Errorf("status does not tell why: %s", status.Stdout)
 	}
 	quota(t, ns, "20")
-	converged(t, ns, "foo", 5)
-	if c := condition(getImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
+	cluster.AwaitConverged(t, ns, "foo", 5)
+	if c := harness.Condition(cluster.ImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure); c.Status != metav1.ConditionFalse {
 		t.Errorf("ReplicaFailure is %+v after recovery", c)
 	}
 }
@@ -148,9 +152,9 @@ func TestQuota(t *testing.T) {
 // quota allows so many pods in a namespace, and waits until that is in force.
 func quota(t *testing.T, namespace, pods string) {
 	t.Helper()
-	apply(t, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "`+pods+`"}}}`)
-	eventually(t, "the quota is in force", func() bool {
-		q, err := cluster.core.ResourceQuotas(namespace).Get(t.Context(), "few", metav1.GetOptions{})
+	cluster.Apply(t, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "`+pods+`"}}}`)
+	harness.Eventually(t, "the quota is in force", func() bool {
+		q, err := cluster.Core.ResourceQuotas(namespace).Get(t.Context(), "few", metav1.GetOptions{})
 		return err == nil && q.Status.Hard.Pods().String() == pods
 	})
 }
@@ -158,28 +162,28 @@ func quota(t *testing.T, namespace, pods string) {
 // A pod of somebody else that has the name of one of ours is reported and left alone.
 func TestNameTakenBySomebodyElse(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "0")
-	foo := getImoocPod(t, ns, "foo")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	foo := cluster.ImoocPod(t, ns, "foo")
 	name := podName(foo, 1)
-	holder, err := cluster.core.Pods(ns).Create(t.Context(), &corev1.Pod{
+	holder, err := cluster.Core.Pods(ns).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	startLoop(t, ns)
-	imoocpod(t, ns, "scale", "foo", "--replicas", "3")
-	eventually(t, "the other slots are filled and the taken name is reported", func() bool {
-		c := condition(getImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure)
-		return len(podsOf(t, ns, foo.UID)) == 2 && c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, name)
+	cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
+	harness.Eventually(t, "the other slots are filled and the taken name is reported", func() bool {
+		c := harness.Condition(cluster.ImoocPod(t, ns, "foo"), apis.ConditionReplicaFailure)
+		return len(cluster.PodsOf(t, ns, foo.UID)) == 2 && c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, name)
 	})
-	if pod, err := cluster.core.Pods(ns).Get(t.Context(), name, metav1.GetOptions{}); err != nil || pod.UID != holder.UID || pod.DeletionTimestamp != nil {
+	if pod, err := cluster.Core.Pods(ns).Get(t.Context(), name, metav1.GetOptions{}); err != nil || pod.UID != holder.UID || pod.DeletionTimestamp != nil {
 		t.Errorf("the holder of the name was touched: %v", err)
 	}
-	must(t, kubectl(t, ns, "delete", "pod", name))
-	converged(t, ns, "foo", 3)
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", name))
+	cluster.AwaitConverged(t, ns, "foo", 3)
 }
 
 // The pods of a deleted object go by garbage collection, with or without a
@@ -189,14 +193,14 @@ func TestDelete(t *testing.T) {
 	for _, cascade := range []string{"background", "foreground", "orphan"} {
 		t.Run(cascade, func(t *testing.T) {
 			t.Parallel()
-			ns := newNamespace(t)
-			w := watchPods(t, ns)
-			startLoop(t, ns)
-			imoocpod(t, ns, "create", "foo", "--replicas", "3")
-			converged(t, ns, "foo", 3)
-			foo := getImoocPod(t, ns, "foo")
+			ns := cluster.NewNamespace(t)
+			w := cluster.WatchPods(t, ns)
+			cluster.StartRunController(t, ns)
+			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
+			cluster.AwaitConverged(t, ns, "foo", 3)
+			foo := cluster.ImoocPod(t, ns, "foo")
 			before := podUIDs(t, ns)
-			out := imoocpod(t, ns, "delete", "foo", "--cascade="+cascade)
+			out := cluster.Imoocpod(t, ns, "delete", "foo", "--cascade="+cascade)
 			if want := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io \"foo\" deleted from %s namespace\n", ns); out != want {
 				t.Errorf("delete printed %q, want %q", out, want)
 			}
@@ -205,8 +209,8 @@ func TestDelete(t *testing.T) {
 					t.Errorf("the orphans are %v, were %v", after, before)
 				}
 				// A new object of the same name has nothing to do with them.
-				imoocpod(t, ns, "create", "foo", "--replicas", "2")
-				converged(t, ns, "foo", 2)
+				cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+				cluster.AwaitConverged(t, ns, "foo", 2)
 				for uid := range before {
 					if !podUIDs(t, ns)[uid] {
 						t.Errorf("the orphan %s is gone", uid)
@@ -214,8 +218,8 @@ func TestDelete(t *testing.T) {
 				}
 				return
 			}
-			eventually(t, "the pods are gone", func() bool { return len(podUIDs(t, ns)) == 0 })
-			if made := w.everMade(foo.UID); made != 3 {
+			harness.Eventually(t, "the pods are gone", func() bool { return len(podUIDs(t, ns)) == 0 })
+			if made := w.EverCreated(foo.UID); made != 3 {
 				t.Errorf("%d pods were made for an object of 3 that was deleted", made)
 			}
 		})
@@ -226,18 +230,18 @@ func TestDelete(t *testing.T) {
 // there; one whose CRD goes away and comes back goes on too. The CRD is
 // everybody's, so this test runs before those that run in parallel.
 func TestLoopFollowsTheCRD(t *testing.T) {
-	ns := newNamespace(t)
-	imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // of tests before this one
-	l := startLoop(t, ns)
-	l.says(`not installed: run "kubectl imoocpod install"`)
-	imoocpod(t, "", "install")
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	converged(t, ns, "foo", 2)
-	imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	eventually(t, "the pods are gone", func() bool { return len(podUIDs(t, ns)) == 0 })
-	imoocpod(t, "", "install")
-	imoocpod(t, ns, "create", "bar", "--replicas", "2")
-	converged(t, ns, "bar", 2)
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // of tests before this one
+	l := cluster.StartRunController(t, ns)
+	l.AwaitOutput(`not installed: run "kubectl imoocpod install"`)
+	cluster.Imoocpod(t, "", "install")
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	cluster.AwaitConverged(t, ns, "foo", 2)
+	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
+	harness.Eventually(t, "the pods are gone", func() bool { return len(podUIDs(t, ns)) == 0 })
+	cluster.Imoocpod(t, "", "install")
+	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "2")
+	cluster.AwaitConverged(t, ns, "bar", 2)
 }
 
 // podName is the name of the pod of a slot.
@@ -247,7 +251,7 @@ func podName(imp *v1alpha1.ImoocPod, slot int32) string {
 
 func podUIDs(t *testing.T, namespace string) map[types.UID]bool {
 	t.Helper()
-	list, err := cluster.core.Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := cluster.Core.Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

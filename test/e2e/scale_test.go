@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
@@ -17,9 +19,9 @@ const scaledFoo = "imoocpod.batch.tutorial.kubebuilder.io/foo scaled"
 // No loop runs here: what is asked for is all that changes.
 func TestScale(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	version := func() string { return getImoocPod(t, ns, "foo").ResourceVersion }
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	version := func() string { return cluster.ImoocPod(t, ns, "foo").ResourceVersion }
 
 	for _, step := range []struct {
 		args  []string
@@ -58,10 +60,10 @@ func TestScale(t *testing.T) {
 				args[i] = before
 			}
 		}
-		if out := imoocpod(t, ns, args...); out != step.print {
+		if out := cluster.Imoocpod(t, ns, args...); out != step.print {
 			t.Errorf("%v printed %q, want %q", args, out, step.print)
 		}
-		if got := *getImoocPod(t, ns, "foo").Spec.Replicas; got != step.want {
+		if got := *cluster.ImoocPod(t, ns, "foo").Spec.Replicas; got != step.want {
 			t.Fatalf("%v left %d replicas, want %d", args, got, step.want)
 		}
 		if dry := strings.Contains(step.print, "dry run"); dry && version() != before {
@@ -70,13 +72,13 @@ func TestScale(t *testing.T) {
 	}
 
 	var shown v1alpha1.ImoocPod
-	if err := json.Unmarshal([]byte(imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "json")), &shown); err != nil {
+	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "json")), &shown); err != nil {
 		t.Fatal(err)
 	}
 	if *shown.Spec.Replicas != 1 || shown.ResourceVersion != version() {
 		t.Errorf("-o json printed %+v", shown)
 	}
-	if out := imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "yaml"); !strings.Contains(out, "\nspec:\n  replicas: 1\n") {
+	if out := cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "yaml"); !strings.Contains(out, "\nspec:\n  replicas: 1\n") {
 		t.Errorf("-o yaml printed %s", out)
 	}
 }
@@ -85,25 +87,25 @@ func TestScale(t *testing.T) {
 func TestScaleByTogether(t *testing.T) {
 	t.Parallel()
 	installKinds(t)
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "10")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "10")
 	const searches = "searches.array.example.com"
-	makeObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot, count: 10}]}}")
+	cluster.CreateObject(t, ns, searches, "{apiVersion: array.example.com/v1, kind: Search, metadata: {name: it}, spec: {nodeSets: [{name: hot, count: 10}]}}")
 	var running sync.WaitGroup
 	for _, step := range []string{"+1", "+2", "-1", "+4"} {
 		for _, args := range [][]string{{"scale", "foo"}, {"scale", "search/it", "--replicas-path", `.spec.nodeSets[?(@.name=="hot")].count`}} {
 			running.Go(func() {
-				if r := kubectl(t, ns, append(append([]string{"imoocpod"}, args...), "--by", step)...); r.code != 0 {
-					t.Errorf("%s: exit code %d, said %q", r.line, r.code, r.stderr)
+				if r := cluster.Kubectl(t, ns, append(append([]string{"imoocpod"}, args...), "--by", step)...); r.Code != 0 {
+					t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 				}
 			})
 		}
 	}
 	running.Wait()
-	if got := *getImoocPod(t, ns, "foo").Spec.Replicas; got != 16 {
+	if got := *cluster.ImoocPod(t, ns, "foo").Spec.Replicas; got != 16 {
 		t.Errorf("foo has %d replicas, want 16", got)
 	}
-	changed, _, _ := unstructured.NestedSlice(getObject(t, ns, searches, "it").Object, "spec", "nodeSets")
+	changed, _, _ := unstructured.NestedSlice(cluster.Object(t, ns, searches, "it").Object, "spec", "nodeSets")
 	if got := fmt.Sprint(changed); got != "[map[count:16 name:hot]]" {
 		t.Errorf("the node sets are %s, want a count of 16", got)
 	}
@@ -113,64 +115,64 @@ func TestScaleByTogether(t *testing.T) {
 // what kept them from it.
 func TestScaleTimeout(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	// Nobody makes pods.
-	r := kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "5s")
+	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "5s")
 	unseen := "error: wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be ready: timed out; last seen: not reconciled: no controller has seen it yet\nhint: kubectl imoocpod run-controller -n " + ns + "\n"
-	if r.code != exitTimeout || !strings.HasSuffix(r.stderr, unseen) || r.stdout != scaledFoo+"\n" {
-		t.Errorf("exit code %d, printed %q, said %q, want %q", r.code, r.stdout, r.stderr, unseen)
+	if r.Code != exitTimeout || !strings.HasSuffix(r.Stderr, unseen) || r.Stdout != scaledFoo+"\n" {
+		t.Errorf("exit code %d, printed %q, said %q, want %q", r.Code, r.Stdout, r.Stderr, unseen)
 	}
 
-	l := startLoop(t, ns)
-	imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--timeout", "5m")
-	foo := getImoocPod(t, ns, "foo")
+	l := cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--timeout", "5m")
+	foo := cluster.ImoocPod(t, ns, "foo")
 	if foo.Status.ReadyReplicas != 3 || foo.Status.ObservedGeneration != foo.Generation {
 		t.Errorf("the wait was over at the status %+v of generation %d", foo.Status, foo.Generation)
 	}
-	imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--timeout", "5m") // it has three already
-	imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "5m")
-	if foo := getImoocPod(t, ns, "foo"); foo.Status.Replicas != 1 {
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--timeout", "5m") // it has three already
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "5m")
+	if foo := cluster.ImoocPod(t, ns, "foo"); foo.Status.Replicas != 1 {
 		t.Errorf("the wait was over at the status %+v", foo.Status)
 	}
 
 	// Pods may not be made.
-	apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "1"}}}`)
-	eventually(t, "the quota is in force", func() bool {
-		return kubectl(t, ns, "run", "probe", "--image", "busybox", "--dry-run=server").code != 0
+	cluster.Apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "1"}}}`)
+	harness.Eventually(t, "the quota is in force", func() bool {
+		return cluster.Kubectl(t, ns, "run", "probe", "--image", "busybox", "--dry-run=server").Code != 0
 	})
-	r = kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "10s")
-	if r.code != exitTimeout || !strings.Contains(r.stderr, "timed out; last seen: failed: no more pods can be created: exceeded quota: few") {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "10s")
+	if r.Code != exitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: no more pods can be created: exceeded quota: few") {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	l.stop()
+	l.Stop()
 
 	// The object goes while it is waited for.
-	w := startPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
-	w.says(scaledFoo)
-	imoocpod(t, ns, "delete", "foo")
-	if code := w.ends(); code != exitNotFound {
+	w := cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
+	w.AwaitOutput(scaledFoo)
+	cluster.Imoocpod(t, ns, "delete", "foo")
+	if code := w.Wait(); code != exitNotFound {
 		t.Errorf("the wait for what is gone ended with exit code %d, want %d", code, exitNotFound)
 	}
-	w.says("was deleted while it was waited for")
+	w.AwaitOutput("was deleted while it was waited for")
 
 	// Ctrl-C ends the wait.
-	imoocpod(t, ns, "create", "foo")
-	w = startPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
-	w.says(scaledFoo)
-	if code := w.stop(); code != exitInterrupted {
+	cluster.Imoocpod(t, ns, "create", "foo")
+	w = cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
+	w.AwaitOutput(scaledFoo)
+	if code := w.Stop(); code != exitInterrupted {
 		t.Errorf("Ctrl-C ended the wait with exit code %d, want %d", code, exitInterrupted)
 	}
 
 	// Who may scale and may not look is told at once, not after an hour.
 	blind := newUser(t, ns, "patch", "get")
-	blocked := kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "1h", "--as", blind)
-	if want := fmt.Sprintf("User %q cannot list resource", blind); blocked.code != exitForbidden || blocked.stdout != scaledFoo+"\n" || !strings.Contains(blocked.stderr, want) {
-		t.Errorf("exit code %d, said %q, want %q in it", blocked.code, blocked.stderr, want)
+	blocked := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "1h", "--as", blind)
+	if want := fmt.Sprintf("User %q cannot list resource", blind); blocked.Code != exitForbidden || blocked.Stdout != scaledFoo+"\n" || !strings.Contains(blocked.Stderr, want) {
+		t.Errorf("exit code %d, said %q, want %q in it", blocked.Code, blocked.Stderr, want)
 	}
 	watchless := newUser(t, ns, "patch", "get", "list")
-	blocked = kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3", "--timeout", "1h", "--as", watchless)
-	if want := fmt.Sprintf("User %q cannot watch resource", watchless); blocked.code != exitForbidden || !strings.Contains(blocked.stderr, want) {
-		t.Errorf("exit code %d, said %q, want %q in it", blocked.code, blocked.stderr, want)
+	blocked = cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3", "--timeout", "1h", "--as", watchless)
+	if want := fmt.Sprintf("User %q cannot watch resource", watchless); blocked.Code != exitForbidden || !strings.Contains(blocked.Stderr, want) {
+		t.Errorf("exit code %d, said %q, want %q in it", blocked.Code, blocked.Stderr, want)
 	}
 }

@@ -13,21 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	"k8s.io/client-go/util/cert"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
-
-// served waits until a loop says where it serves something.
-func (l *loop) served(t *testing.T, what string) string {
-	t.Helper()
-	l.says("Serving " + what + " at ")
-	at := regexp.MustCompile("Serving " + what + " at (https?://127.0.0.1:[0-9]+)").FindStringSubmatch(l.output())
-	if at == nil {
-		t.Fatalf("the loop does not serve %s on loopback:\n%s", what, l.output())
-	}
-	return at[1]
-}
 
 // page asks for a page, with a token if there is one.
 func page(t *testing.T, url, token string) (int, string) {
@@ -57,27 +48,27 @@ func page(t *testing.T, url, token string) (int, string) {
 // dashboard asks for nothing that there is not.
 func TestMetricsAndHealth(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	serve := []string{"--metrics-bind-address", ":0", "--health-probe-bind-address", ":0"}
-	first := startLoop(t, ns, serve...)
-	first.says("Serving health")
+	first := cluster.StartRunController(t, ns, serve...)
+	first.AwaitOutput("Serving health")
 	quota(t, ns, "4")
-	imoocpod(t, ns, "create", "foo", "--replicas", "3")
-	converged(t, ns, "foo", 3)
-	imoocpod(t, ns, "scale", "foo", "--replicas", "1")
-	converged(t, ns, "foo", 1)
-	imoocpod(t, ns, "create", "bar", "--replicas", "4")
-	eventually(t, "the refusal is reported", func() bool {
-		return condition(getImoocPod(t, ns, "bar"), apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3")
+	cluster.AwaitConverged(t, ns, "foo", 3)
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1")
+	cluster.AwaitConverged(t, ns, "foo", 1)
+	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "4")
+	harness.Eventually(t, "the refusal is reported", func() bool {
+		return harness.Condition(cluster.ImoocPod(t, ns, "bar"), apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
 	})
-	health := first.served(t, "health")
+	health := first.AwaitServing(t, "health")
 	if code, body := page(t, health+"/healthz", ""); code != 200 || body != "ok\n" {
 		t.Errorf("/healthz: %d %s", code, body)
 	}
 	if code, body := page(t, health+"/readyz", ""); code != 200 || body != "[+]"+ns+": reconciling; the caches are filled\n" {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
-	_, metrics := page(t, first.served(t, "metrics")+"/metrics", "")
+	_, metrics := page(t, first.AwaitServing(t, "metrics")+"/metrics", "")
 	kind := `{kind="imoocpods.batch.tutorial.kubebuilder.io"}`
 	for _, want := range []string{
 		"imoocpod_pods_deleted_total" + kind + " 2",
@@ -94,20 +85,20 @@ func TestMetricsAndHealth(t *testing.T) {
 	}
 	checkDashboard(t, metrics)
 
-	second := startLoop(t, ns, append(serve, "--metrics-secure")...)
-	readyz := second.served(t, "health") + "/readyz"
-	eventually(t, "the second loop is ready to wait", func() bool {
+	second := cluster.StartRunController(t, ns, append(serve, "--metrics-secure")...)
+	readyz := second.AwaitServing(t, "health") + "/readyz"
+	harness.Eventually(t, "the second loop is ready to wait", func() bool {
 		code, body := page(t, readyz, "")
 		if code == 200 && body != "[+]"+ns+": waiting for the lease\n" {
 			t.Fatalf("/readyz of one that waits: %d %s", code, body)
 		}
 		return code == 200
 	})
-	secured := second.served(t, "metrics") + "/metrics"
+	secured := second.AwaitServing(t, "metrics") + "/metrics"
 	if !strings.HasPrefix(secured, "https://") {
 		t.Errorf("the metrics are served at %s", secured)
 	}
-	apply(t, ns, fmt.Sprintf(`
+	cluster.Apply(t, ns, fmt.Sprintf(`
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: scraper}
@@ -124,7 +115,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scraper-
 subjects: [{kind: ServiceAccount, name: scraper, namespace: %[1]s}]
 `, ns))
 	token := func(account string) string {
-		return strings.TrimSpace(must(t, kubectl(t, ns, "create", "token", account)))
+		return strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "create", "token", account)))
 	}
 	for name, test := range map[string]struct {
 		token string
@@ -139,14 +130,14 @@ subjects: [{kind: ServiceAccount, name: scraper, namespace: %[1]s}]
 			t.Errorf("%s: %d %.200s, want %d", name, code, body, test.code)
 		}
 	}
-	must(t, kubectl(t, "", "delete", "clusterrole,clusterrolebinding", "scraper-"+ns))
+	harness.Must(t, cluster.Kubectl(t, "", "delete", "clusterrole,clusterrolebinding", "scraper-"+ns))
 
 	// A certificate of one's own is served, and read again when it changes.
 	dir := t.TempDir()
 	writeCertificate(t, dir, "before")
-	third := startLoop(t, ns, "--log-format=text", "--metrics-bind-address", "localhost:0", "--metrics-secure",
+	third := cluster.StartRunController(t, ns, "--log-format=text", "--metrics-bind-address", "localhost:0", "--metrics-secure",
 		"--metrics-cert-file", filepath.Join(dir, "tls.crt"), "--metrics-key-file", filepath.Join(dir, "tls.key"))
-	at := strings.TrimPrefix(third.served(t, "metrics"), "https://")
+	at := strings.TrimPrefix(third.AwaitServing(t, "metrics"), "https://")
 	for _, host := range []string{"before", "after"} {
 		writeCertificate(t, dir, host)
 		conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(t.Context(), "tcp", at) //nolint:gosec // it is looked at

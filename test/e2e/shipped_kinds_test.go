@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -27,8 +29,8 @@ func manifest(head, name, rest string) string {
 // leaves out is there afterwards, so that autoscalers find a count.
 func TestSamplesAndDefaults(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	must(t, kubectl(t, ns, "apply", "--validate=strict", "-k", "../../deploy/samples"))
+	ns := cluster.NewNamespace(t)
+	harness.Must(t, cluster.Kubectl(t, ns, "apply", "--validate=strict", "-k", "../../deploy/samples"))
 	for name, test := range map[string]struct{ head, rest, spec, scale string }{
 		"app-named":    {appService, "spec: {deploymentName: web.v1}", `{"deploymentName":"web.v1","image":"nginx","replicas":1}`, "1"},
 		"app-null":     {appService, "spec: {deploymentName: web, replicas: null, image: null}", `{"deploymentName":"web","image":"nginx","replicas":1}`, "1"},
@@ -37,12 +39,12 @@ func TestSamplesAndDefaults(t *testing.T) {
 		"hello-null":   {helloWorld, "spec: null", `{"size":1}`, "1"},
 		"hello-zero":   {helloWorld, "spec: {size: 0}", `{"size":0}`, ""},
 	} {
-		apply(t, ns, manifest(test.head, name, test.rest))
+		cluster.Apply(t, ns, manifest(test.head, name, test.rest))
 		resource := map[string]string{appService: "appservice", helloWorld: "helloworld"}[test.head]
-		if spec := must(t, kubectl(t, ns, "get", resource, name, "-o", "jsonpath={.spec}")); spec != test.spec {
+		if spec := harness.Must(t, cluster.Kubectl(t, ns, "get", resource, name, "-o", "jsonpath={.spec}")); spec != test.spec {
 			t.Errorf("the spec of %s is %s, want %s", name, spec, test.spec)
 		}
-		if n := must(t, kubectl(t, ns, "get", resource, name, "--subresource", "scale", "-o", "jsonpath={.spec.replicas}")); n != test.scale {
+		if n := harness.Must(t, cluster.Kubectl(t, ns, "get", resource, name, "--subresource", "scale", "-o", "jsonpath={.spec.replicas}")); n != test.scale {
 			t.Errorf("the scale of %s is %q, want %s", name, n, test.scale)
 		}
 	}
@@ -51,7 +53,7 @@ func TestSamplesAndDefaults(t *testing.T) {
 // What can never work is refused when it is written, in words.
 func TestServerRejectsShippedKinds(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	long := strings.Repeat("a", 64)
 	const (
 		noImage = "spec.image: Required value: image is required"
@@ -78,24 +80,24 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 		{helloWorld, "spec: {size: -1}", "spec.size: Invalid value: -1"},
 		{helloWorld, "spec: {size: two}", "spec.size: Invalid value"},
 	} {
-		r := kubectl(t, ns, "apply", "-f", writeFile(t, manifest(test.head, fmt.Sprint("object-", i), test.rest)))
-		if r.code == 0 || !strings.Contains(r.stderr, test.says) {
-			t.Errorf("%s%s: exit code %d, said %q, want %q in it", test.head, test.rest, r.code, r.stderr, test.says)
+		r := cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, manifest(test.head, fmt.Sprint("object-", i), test.rest)))
+		if r.Code == 0 || !strings.Contains(r.Stderr, test.says) {
+			t.Errorf("%s%s: exit code %d, said %q, want %q in it", test.head, test.rest, r.Code, r.Stderr, test.says)
 		}
 	}
 	for head, rest := range map[string]string{
 		myDaemonSet: "spec: {image: nginx}", appService: "spec: {deploymentName: web}", helloWorld: "spec: {size: 1}",
 	} {
-		r := kubectl(t, ns, "apply", "-f", writeFile(t, manifest(head, long, rest)))
-		if r.code == 0 || !strings.Contains(r.stderr, "name must be no longer than 63 characters") {
-			t.Errorf("%s: exit code %d, said %q", head, r.code, r.stderr)
+		r := cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, manifest(head, long, rest)))
+		if r.Code == 0 || !strings.Contains(r.Stderr, "name must be no longer than 63 characters") {
+			t.Errorf("%s: exit code %d, said %q", head, r.Code, r.Stderr)
 		}
 	}
 	// An image that is there is not taken away again.
-	apply(t, ns, manifest(myDaemonSet, "agent", "spec: {image: nginx}"))
-	r := kubectl(t, ns, "patch", "mydaemonset", "agent", "--type", "merge", "-p", `{"spec":null}`)
-	if r.code == 0 || !strings.Contains(r.stderr, "image is required") {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	cluster.Apply(t, ns, manifest(myDaemonSet, "agent", "spec: {image: nginx}"))
+	r := cluster.Kubectl(t, ns, "patch", "mydaemonset", "agent", "--type", "merge", "-p", `{"spec":null}`)
+	if r.Code == 0 || !strings.Contains(r.Stderr, "image is required") {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 }
 
@@ -103,7 +105,7 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 // kind does not have, before anything is sent.
 func TestCreateShippedKinds(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	for args, want := range map[string][2]string{
 		"appservice/a": {"appservice.appcontroller.k8s.io/a created\n", `{"deploymentName":"a","image":"nginx","replicas":1}`},
 		"appservices/b --replicas 0 --image web:1 --set-string .spec.deploymentName=front": {"appservice.appcontroller.k8s.io/b created\n", `{"deploymentName":"front","image":"web:1","replicas":0}`},
@@ -111,10 +113,10 @@ func TestCreateShippedKinds(t *testing.T) {
 		"helloworlds.test.jiaozi.com/one": {"helloworld.test.jiaozi.com/one created\n", `{"size":1}`},
 		"mydaemonset/agent --image web:1": {"mydaemonset.apps.zhongmingmao.io/agent created\n", `{"image":"web:1"}`},
 	} {
-		if out := imoocpod(t, ns, append([]string{"create"}, words(args)...)...); out != want[0] {
+		if out := cluster.Imoocpod(t, ns, append([]string{"create"}, words(args)...)...); out != want[0] {
 			t.Errorf("create %s printed %q, want %q", args, out, want[0])
 		}
-		if spec := must(t, kubectl(t, ns, "get", words(args)[0], "-o", "jsonpath={.spec}")); spec != want[1] {
+		if spec := harness.Must(t, cluster.Kubectl(t, ns, "get", words(args)[0], "-o", "jsonpath={.spec}")); spec != want[1] {
 			t.Errorf("create %s made the spec %s, want %s", args, spec, want[1])
 		}
 	}
@@ -146,7 +148,7 @@ func shippedVersions(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
 	for _, kind := range kinds.Shipped()[1:] {
-		list, err := cluster.dynamic.Resource(kind.Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+		list, err := cluster.Dynamic.Resource(kind.Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,28 +163,30 @@ func shippedVersions(t *testing.T, namespace string) map[string]string {
 // none is.
 func TestScaleShippedKinds(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "appservice/foo")
-	imoocpod(t, ns, "create", "helloworld/hi")
-	imoocpod(t, ns, "create", "mydaemonset/agent", "--image", "nginx")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "appservice/foo")
+	cluster.Imoocpod(t, ns, "create", "helloworld/hi")
+	cluster.Imoocpod(t, ns, "create", "mydaemonset/agent", "--image", "nginx")
 	const said = "appservice.appcontroller.k8s.io/foo scaled\nhelloworld.test.jiaozi.com/hi scaled\n"
-	r := kubectl(t, ns, "imoocpod", "scale", "appservice/foo", "helloworld/hi", "--replicas", "3")
-	if must(t, r) != said || r.stderr != "" {
-		t.Errorf("printed %q, said %q", r.stdout, r.stderr)
+	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "appservice/foo", "helloworld/hi", "--replicas", "3")
+	if harness.Must(t, r) != said || r.Stderr != "" {
+		t.Errorf("printed %q, said %q", r.Stdout, r.Stderr)
 	}
 	for object, path := range map[string]string{"appservice/foo": ".spec.replicas", "helloworld/hi": ".spec.size"} {
-		if n := must(t, kubectl(t, ns, "get", object, "-o", "jsonpath={"+path+"}")); n != "3" {
+		if n := harness.Must(t, cluster.Kubectl(t, ns, "get", object, "-o", "jsonpath={"+path+"}")); n != "3" {
 			t.Errorf("%s has a count of %s, want 3", object, n)
 		}
 	}
-	imoocpod(t, ns, "scale", "helloworld/hi", "--current-replicas", "3", "--by", "-2")
-	if n := imoocpod(t, ns, "scale", "helloworld/hi", "--replicas", "5", "--dry-run=client", "-o", "jsonpath={.spec.size}"); n != "5" {
+	cluster.Imoocpod(t, ns, "scale", "helloworld/hi", "--current-replicas", "3", "--by", "-2")
+	if n := cluster.Imoocpod(t, ns, "scale", "helloworld/hi", "--replicas", "5", "--dry-run=client", "-o", "jsonpath={.spec.size}"); n != "5" {
 		t.Errorf("the dry run shows a count of %s, want 5", n)
 	}
-	if n := must(t, kubectl(t, ns, "get", "helloworld/hi", "-o", "jsonpath={.spec.size}")); n != "1" {
+	if n := harness.Must(t, cluster.Kubectl(t, ns, "get", "helloworld/hi", "-o", "jsonpath={.spec.size}")); n != "1" {
 		t.Errorf("the count is %s, want 1", n)
 	}
-	for _, r := range audited(t, ns, func(r request) bool { return r.Verb == "patch" && strings.HasPrefix(r.UserAgent, "kubectl-imoocpod") }) {
+	for _, r := range cluster.Requests(t, ns, func(r harness.Request) bool {
+		return r.Verb == "patch" && strings.HasPrefix(r.UserAgent, "kubectl-imoocpod")
+	}) {
 		if r.Object.Subresource != "scale" {
 			t.Errorf("scale sent %+v", r)
 		}
@@ -192,18 +196,18 @@ func TestScaleShippedKinds(t *testing.T) {
 	const refused = "error: mydaemonset.apps.zhongmingmao.io/agent cannot be scaled: it runs one pod per node"
 	for _, rest := range []string{"\n", ", now 7\n"} {
 		if rest != "\n" {
-			must(t, kubectl(t, ns, "patch", "mydaemonset", "agent", "--subresource", "status", "--type", "merge", "-p", `{"status":{"desiredNumberScheduled":7}}`))
+			harness.Must(t, cluster.Kubectl(t, ns, "patch", "mydaemonset", "agent", "--subresource", "status", "--type", "merge", "-p", `{"status":{"desiredNumberScheduled":7}}`))
 			before = shippedVersions(t, ns)
 		}
 		for _, flags := range []string{"--replicas 3", "--by +1", "--replicas 3 --dry-run=client"} {
-			r := kubectl(t, ns, append([]string{"imoocpod", "scale", "mydaemonset/agent"}, words(flags)...)...)
-			if r.code != exitError || r.stdout != "" || r.stderr != refused+rest {
-				t.Errorf("%s: exit code %d, printed %q, said %q, want %q", flags, r.code, r.stdout, r.stderr, refused+rest)
+			r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "mydaemonset/agent"}, words(flags)...)...)
+			if r.Code != exitError || r.Stdout != "" || r.Stderr != refused+rest {
+				t.Errorf("%s: exit code %d, printed %q, said %q, want %q", flags, r.Code, r.Stdout, r.Stderr, refused+rest)
 			}
 		}
 	}
-	if r := kubectl(t, ns, "imoocpod", "scale", "mydaemonset/no", "helloworld/no", "--replicas", "1"); r.code != exitNotFound || strings.Count(r.stderr, "NotFound") != 2 {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "mydaemonset/no", "helloworld/no", "--replicas", "1"); r.Code != exitNotFound || strings.Count(r.Stderr, "NotFound") != 2 {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	if after := shippedVersions(t, ns); !maps.Equal(before, after) {
 		t.Errorf("after what was refused there are %v, before %v", after, before)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,18 +14,18 @@ import (
 // the program at once.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	begun := make(chan struct{})
-	l := startLoop(t, ns, "--server", stuckServer(t, begun), "--insecure-skip-tls-verify=false", "--certificate-authority=")
-	imoocpod(t, ns, "create", "foo")
+	l := cluster.StartRunController(t, ns, "--server", stuckServer(t, begun), "--insecure-skip-tls-verify=false", "--certificate-authority=")
+	cluster.Imoocpod(t, ns, "create", "foo")
 	<-begun
-	_ = l.cmd.Process.Signal(os.Interrupt)
+	l.Interrupt()
 	select {
-	case <-l.done:
+	case <-l.Done:
 		t.Fatal("the loop ended at the first interrupt, with a write under way")
 	case <-time.After(time.Second):
 	}
-	if code := l.stop(); code != 130 {
+	if code := l.Stop(); code != 130 {
 		t.Errorf("the second interrupt ended the loop with exit code %d, want 130", code)
 	}
 }
@@ -35,7 +34,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 // of a pod. It says so on begun.
 func stuckServer(t *testing.T, begun chan struct{}) string {
 	t.Helper()
-	proxy := serverProxy(t)
+	proxy := cluster.ServerProxy(t)
 	var once sync.Once
 	ctx, stop := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -23,26 +25,26 @@ func matches(t *testing.T, what, got, pattern string) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 
 	for _, args := range [][]string{{"status"}, {"status", "-l", "a=b"}, {"status", "-o", "json"}} {
-		r := kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
-		if want := fmt.Sprintf("No resources found in %s namespace.\n", ns); r.code != 0 || r.stdout != "" || r.stderr != want {
-			t.Errorf("%v: exit code %d, printed %q, said %q, want %q", args, r.code, r.stdout, r.stderr, want)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
+		if want := fmt.Sprintf("No resources found in %s namespace.\n", ns); r.Code != 0 || r.Stdout != "" || r.Stderr != want {
+			t.Errorf("%v: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, want)
 		}
 	}
 
-	startLoop(t, ns)
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	imoocpod(t, ns, "create", "web", "--replicas", "0")
-	must(t, kubectl(t, ns, "label", "imoocpod", "web", "tier=front"))
-	converged(t, ns, "foo", 2)
-	converged(t, ns, "web", 0)
-	foo := getImoocPod(t, ns, "foo")
+	cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	cluster.Imoocpod(t, ns, "create", "web", "--replicas", "0")
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "web", "tier=front"))
+	cluster.AwaitConverged(t, ns, "foo", 2)
+	cluster.AwaitConverged(t, ns, "web", 0)
+	foo := cluster.ImoocPod(t, ns, "foo")
 	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
 
 	const age = `\d+\w*`
-	matches(t, "status foo", imoocpod(t, ns, "status", "foo"), `imoocpod.batch.tutorial.kubebuilder.io/foo: ready: 2 of 2 pods are ready
+	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod.batch.tutorial.kubebuilder.io/foo: ready: 2 of 2 pods are ready
 desired 2, current 2, ready 2
 
 POD +READY +STATUS +RESTARTS +AGE +NODE +REASON
@@ -58,16 +60,16 @@ ReplicaFailure +False [^\n]*
 foo +2 +2 +2 +ready +` + age + `
 web +0 +0 +0 +ready +` + age + `
 `
-	matches(t, "status", imoocpod(t, ns, "status"), table)
-	matches(t, "status --no-headers", imoocpod(t, ns, "status", "--no-headers"), table[strings.Index(table, "\n")+1:])
-	matches(t, "status -l", imoocpod(t, ns, "status", "-l", "tier in (front, back)"), `NAME [^\n]*\nweb [^\n]*\n`)
-	matches(t, "status -o wide", imoocpod(t, ns, "status", "-o", "wide"), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
+	matches(t, "status", cluster.Imoocpod(t, ns, "status"), table)
+	matches(t, "status --no-headers", cluster.Imoocpod(t, ns, "status", "--no-headers"), table[strings.Index(table, "\n")+1:])
+	matches(t, "status -l", cluster.Imoocpod(t, ns, "status", "-l", "tier in (front, back)"), `NAME [^\n]*\nweb [^\n]*\n`)
+	matches(t, "status -o wide", cluster.Imoocpod(t, ns, "status", "-o", "wide"), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
 foo +2 +2 +2 +ready +`+age+` +2 of 2 pods are ready
 web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 `)
-	matches(t, "status -A", imoocpod(t, "", "status", "-A"), `(?s)NAMESPACE +NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n.*`)
+	matches(t, "status -A", cluster.Imoocpod(t, "", "status", "-A"), `(?s)NAMESPACE +NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n.*`)
 	// With a type where objects of other tests are of other kinds.
-	if all := imoocpod(t, "", "status", "-A"); !regexp.MustCompile(`(?m)^` + ns + ` +(imoocpod\.\S+/)?foo +2 +2 +2 +ready +` + age + `$`).MatchString(all) {
+	if all := cluster.Imoocpod(t, "", "status", "-A"); !regexp.MustCompile(`(?m)^` + ns + ` +(imoocpod\.\S+/)?foo +2 +2 +2 +ready +` + age + `$`).MatchString(all) {
 		t.Errorf("status -A printed\n%s\nwant foo of %s in it", all, ns)
 	}
 	const prefix = "imoocpod.batch.tutorial.kubebuilder.io/"
@@ -81,16 +83,16 @@ web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 		{"status foo -o jsonpath={.pods[*].name}", podName(foo, 0) + " " + podName(foo, 1)},
 		{"status -o go-template={{.kind}}", "List"},
 	} {
-		if out := imoocpod(t, ns, words(test.args)...); out != test.want {
+		if out := cluster.Imoocpod(t, ns, words(test.args)...); out != test.want {
 			t.Errorf("%s printed %q, want %q", test.args, out, test.want)
 		}
 	}
 
 	var asJSON, asYAML status.Report
-	if err := json.Unmarshal([]byte(imoocpod(t, ns, "status", "foo", "-o", "json")), &asJSON); err != nil {
+	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "status", "foo", "-o", "json")), &asJSON); err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.UnmarshalStrict([]byte(imoocpod(t, ns, "status", "foo", "-o", "yaml")), &asYAML); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(cluster.Imoocpod(t, ns, "status", "foo", "-o", "yaml")), &asYAML); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range []status.Report{asJSON, asYAML} {
@@ -101,71 +103,71 @@ web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 	}
 
 	// What keeps a pod from being ready is said.
-	patchPodStatus(t, ns, podName(foo, 1), map[string]any{
+	cluster.PatchPodStatus(t, ns, podName(foo, 1), map[string]any{
 		"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
 		"containerStatuses": []any{map[string]any{
 			"name": "busybox", "image": "busybox", "imageID": "", "ready": false, "restartCount": 4,
 			"state": map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff", "message": "back-off 40s"}},
 		}},
 	})
-	eventually(t, "the pod that is not ready is counted", func() bool { return getImoocPod(t, ns, "foo").Status.ReadyReplicas == 1 })
-	matches(t, "status foo", imoocpod(t, ns, "status", "foo"),
+	harness.Eventually(t, "the pod that is not ready is counted", func() bool { return cluster.ImoocPod(t, ns, "foo").Status.ReadyReplicas == 1 })
+	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"),
 		`imoocpod.batch.tutorial.kubebuilder.io/foo: failed: pod `+pod(1)+`: container busybox crashes: 4 restarts\nhint: kubectl logs `+pod(1)+` -n `+ns+` -c busybox --previous\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +container busybox crashes: 4 restarts\n(?s:.*)`)
 }
 
 // An object that no controller has seen says so, and what to do.
 func TestStatusNotReconciled(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	want := "imoocpod.batch.tutorial.kubebuilder.io/foo: not reconciled: no controller has seen it yet\n" +
 		"hint: kubectl imoocpod run-controller -n " + ns + "\ndesired 2, current 0, ready 0\n"
-	if out := imoocpod(t, ns, "status", "foo"); out != want {
+	if out := cluster.Imoocpod(t, ns, "status", "foo"); out != want {
 		t.Errorf("status printed\n%s\nwant\n%s", out, want)
 	}
-	startLoop(t, ns)
-	converged(t, ns, "foo", 2)
-	eventually(t, "it is ready", func() bool { return imoocpod(t, ns, "status", "foo", "-o", "jsonpath={.verdict}") == "ready" })
+	cluster.StartRunController(t, ns)
+	cluster.AwaitConverged(t, ns, "foo", 2)
+	harness.Eventually(t, "it is ready", func() bool { return cluster.Imoocpod(t, ns, "status", "foo", "-o", "jsonpath={.verdict}") == "ready" })
 }
 
 // A watch shows what there is, then a line for each change. No loop runs, so
 // every change is one of the test's own.
 func TestStatusWatch(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	empty := fmt.Sprintf("No resources found in %s namespace.", ns)
-	all := startPlugin(t, "status", "-n", ns, "-w")
-	all.says(empty)
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	all.says("foo    2")
-	one := startPlugin(t, "status", "foo", "-n", ns, "-w", "-o", "wide")
-	one.says("no controller has seen it yet")
-	front := startPlugin(t, "status", "-n", ns, "-w", "-l", "tier=front", "--no-headers")
-	front.says(empty)
-	verdicts := startPlugin(t, "status", "-n", ns, "-w", "-o", `jsonpath={.metadata.name}:{.replicas.desired}:{.verdict}{"\n"}`)
-	verdicts.says("foo:2:not reconciled")
-	imoocpod(t, ns, "scale", "foo", "--replicas", "30")
-	imoocpod(t, ns, "create", "a-longer-name", "--replicas", "1")
-	must(t, kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier=front"))
-	front.says("a-longer-name")
-	must(t, kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier-"))
-	front.says("deleted") // it is gone from what was asked for
+	all := cluster.StartPlugin(t, "status", "-n", ns, "-w")
+	all.AwaitOutput(empty)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	all.AwaitOutput("foo    2")
+	one := cluster.StartPlugin(t, "status", "foo", "-n", ns, "-w", "-o", "wide")
+	one.AwaitOutput("no controller has seen it yet")
+	front := cluster.StartPlugin(t, "status", "-n", ns, "-w", "-l", "tier=front", "--no-headers")
+	front.AwaitOutput(empty)
+	verdicts := cluster.StartPlugin(t, "status", "-n", ns, "-w", "-o", `jsonpath={.metadata.name}:{.replicas.desired}:{.verdict}{"\n"}`)
+	verdicts.AwaitOutput("foo:2:not reconciled")
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "30")
+	cluster.Imoocpod(t, ns, "create", "a-longer-name", "--replicas", "1")
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier=front"))
+	front.AwaitOutput("a-longer-name")
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "imoocpod", "a-longer-name", "tier-"))
+	front.AwaitOutput("deleted") // it is gone from what was asked for
 	// The last change: who has shown it has shown all.
-	imoocpod(t, ns, "delete", "foo")
-	if code := one.ends(); code != exitNotFound {
+	cluster.Imoocpod(t, ns, "delete", "foo")
+	if code := one.Wait(); code != exitNotFound {
 		t.Errorf("the watch of what is gone ended with exit code %d, want %d", code, exitNotFound)
 	}
-	one.says("error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted")
-	verdicts.says("foo:30:deleted")
-	all.says("deleted")
-	for _, l := range []*loop{all, front, verdicts} {
-		if code := l.stop(); code != exitInterrupted {
+	one.AwaitOutput("error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted")
+	verdicts.AwaitOutput("foo:30:deleted")
+	all.AwaitOutput("deleted")
+	for _, l := range []*harness.Process{all, front, verdicts} {
+		if code := l.Stop(); code != exitInterrupted {
 			t.Errorf("Ctrl-C ended the watch with exit code %d, want %d", code, exitInterrupted)
 		}
 	}
 
 	const age = `\d+\w*`
-	shown := func(l *loop) string { return l.output() + "\n" }
+	shown := func(l *harness.Process) string { return l.Output() + "\n" }
 	long := `a-longer-name +1 +0 +0 +not reconciled +` + age + "\n"
 	matches(t, "status -w", shown(all), empty+`
 NAME   DESIRED   CURRENT   READY   VERDICT          AGE
@@ -180,8 +182,8 @@ foo +30 +0 +0 +deleted +`+age+` +it was deleted
 error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted
 `)
 	matches(t, "status -w -l --no-headers", shown(front), empty+"\n"+long+strings.Replace(long, "not reconciled", "deleted", 1))
-	if want := []string{"foo:2:not reconciled", "foo:30:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "foo:30:deleted"}; !slices.Equal(verdicts.lines, want) {
-		t.Errorf("status -w -o jsonpath printed %q, want %q", verdicts.lines, want)
+	if want := []string{"foo:2:not reconciled", "foo:30:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "foo:30:deleted"}; !slices.Equal(verdicts.Lines(), want) {
+		t.Errorf("status -w -o jsonpath printed %q, want %q", verdicts.Lines(), want)
 	}
 }
 
@@ -189,55 +191,55 @@ error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted
 // reasons, and an exit code.
 func TestStatusNotReady(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	l := startLoop(t, ns)
-	imoocpod(t, ns, "create", "good", "--replicas", "1")
-	converged(t, ns, "good", 1)
-	r := kubectl(t, ns, "imoocpod", "status", "--not-ready")
-	if r.code != 0 || r.stdout != "" || r.stderr != "All 1 objects are ready.\n" {
-		t.Errorf("with all ready: exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "good", "--replicas", "1")
+	cluster.AwaitConverged(t, ns, "good", 1)
+	r := cluster.Kubectl(t, ns, "imoocpod", "status", "--not-ready")
+	if r.Code != 0 || r.Stdout != "" || r.Stderr != "All 1 objects are ready.\n" {
+		t.Errorf("with all ready: exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 	exitCode := func(want int, args ...string) {
 		t.Helper()
-		r := kubectl(t, ns, append([]string{"imoocpod", "status", "-o", "name", "--exit-code"}, args...)...)
-		if r.code != want || r.stdout == "" {
-			t.Errorf("%s: exit code %d, want %d; printed %q, said %q", r.line, r.code, want, r.stdout, r.stderr)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "status", "-o", "name", "--exit-code"}, args...)...)
+		if r.Code != want || r.Stdout == "" {
+			t.Errorf("%s: exit code %d, want %d; printed %q, said %q", r.Line, r.Code, want, r.Stdout, r.Stderr)
 		}
 	}
 	exitCode(0)
 	exitCode(0, "good")
 
-	imoocpod(t, ns, "create", "bad", "--replicas", "1")
-	converged(t, ns, "bad", 1)
-	bad := podsOf(t, ns, getImoocPod(t, ns, "bad").UID)[0]
+	cluster.Imoocpod(t, ns, "create", "bad", "--replicas", "1")
+	cluster.AwaitConverged(t, ns, "bad", 1)
+	bad := cluster.PodsOf(t, ns, cluster.ImoocPod(t, ns, "bad").UID)[0]
 	pulling(t, ns, bad.Name, "no such image")
-	eventually(t, "the pod that is not ready is counted", func() bool { return getImoocPod(t, ns, "bad").Status.ReadyReplicas == 0 })
+	harness.Eventually(t, "the pod that is not ready is counted", func() bool { return cluster.ImoocPod(t, ns, "bad").Status.ReadyReplicas == 0 })
 	reason := `pod ` + bad.Name + `: container busybox cannot pull its image busybox: no such image`
-	matches(t, "status --not-ready", imoocpod(t, ns, "status", "--not-ready"), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
+	matches(t, "status --not-ready", cluster.Imoocpod(t, ns, "status", "--not-ready"), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
 bad +1 +1 +0 +failed +\d+\w* +`+regexp.QuoteMeta(reason)+`
 `)
-	matches(t, "status -A --not-ready", imoocpod(t, "", "status", "-A", "--not-ready"), `(?s)NAMESPACE +NAME .*\n`+ns+` +(imoocpod\S+/)?bad +1 +1 +0 +failed .*`)
-	if out := imoocpod(t, ns, "status", "-o", `jsonpath={range .items[*]}{.metadata.name}={.reasonCode} {end}`); out != "bad=ImagePullFailed good=Ready " {
+	matches(t, "status -A --not-ready", cluster.Imoocpod(t, "", "status", "-A", "--not-ready"), `(?s)NAMESPACE +NAME .*\n`+ns+` +(imoocpod\S+/)?bad +1 +1 +0 +failed .*`)
+	if out := cluster.Imoocpod(t, ns, "status", "-o", `jsonpath={range .items[*]}{.metadata.name}={.reasonCode} {end}`); out != "bad=ImagePullFailed good=Ready " {
 		t.Errorf("the reasons are %q", out)
 	}
 	exitCode(exitFailed)
 	exitCode(exitFailed, "imoocpod/good", "imoocpod/bad")
 	exitCode(0, "good")
-	if r := kubectl(t, ns, "imoocpod", "status", "bad"); r.code != 0 {
-		t.Errorf("without --exit-code, it is %d", r.code)
+	if r := cluster.Kubectl(t, ns, "imoocpod", "status", "bad"); r.Code != 0 {
+		t.Errorf("without --exit-code, it is %d", r.Code)
 	}
-	l.stop()
-	imoocpod(t, ns, "create", "unseen", "--replicas", "1")
+	l.Stop()
+	cluster.Imoocpod(t, ns, "create", "unseen", "--replicas", "1")
 	exitCode(exitTimeout, "unseen")
-	if r := kubectl(t, ns, "imoocpod", "status", "-w", "--exit-code"); r.code != exitUsage {
-		t.Errorf("--watch with --exit-code ended with exit code %d", r.code)
+	if r := cluster.Kubectl(t, ns, "imoocpod", "status", "-w", "--exit-code"); r.Code != exitUsage {
+		t.Errorf("--watch with --exit-code ended with exit code %d", r.Code)
 	}
 }
 
 // pulling makes a pod one that cannot pull its image, as a kubelet would.
 func pulling(t *testing.T, namespace, pod, words string) {
 	t.Helper()
-	patchPodStatus(t, namespace, pod, map[string]any{
+	cluster.PatchPodStatus(t, namespace, pod, map[string]any{
 		"phase":      "Pending",
 		"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
 		"containerStatuses": []any{map[string]any{
@@ -251,23 +253,23 @@ func pulling(t *testing.T, namespace, pod, words string) {
 // change, until all that were named are gone.
 func TestStatusWatchSeveral(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "1")
-	apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
-	w := startPlugin(t, "status", "imoocpod/foo", "deployment/web", "-n", ns, "-w", "-o", `jsonpath={.metadata.type}/{.metadata.name} {.replicas.desired} {.verdict}{"\n"}`)
-	w.says("imoocpod.batch.tutorial.kubebuilder.io/foo 1 not reconciled")
-	w.says("deployment.apps/web 1 ready")
-	sets := startPlugin(t, "status", "deployments,statefulsets", "--all", "-n", ns, "-w", "--not-ready", "-o", `jsonpath={.metadata.name} {.verdict}{"\n"}`)
-	must(t, kubectl(t, ns, "scale", "deployment", "web", "--replicas", "2"))
-	w.says("deployment.apps/web 2 ready")
-	imoocpod(t, ns, "delete", "foo")
-	w.says("imoocpod.batch.tutorial.kubebuilder.io/foo 1 deleted")
-	must(t, kubectl(t, ns, "delete", "deployment", "web"))
-	sets.says("web deleted")
-	if code := w.ends(); code != exitNotFound {
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	cluster.Apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
+	w := cluster.StartPlugin(t, "status", "imoocpod/foo", "deployment/web", "-n", ns, "-w", "-o", `jsonpath={.metadata.type}/{.metadata.name} {.replicas.desired} {.verdict}{"\n"}`)
+	w.AwaitOutput("imoocpod.batch.tutorial.kubebuilder.io/foo 1 not reconciled")
+	w.AwaitOutput("deployment.apps/web 1 ready")
+	sets := cluster.StartPlugin(t, "status", "deployments,statefulsets", "--all", "-n", ns, "-w", "--not-ready", "-o", `jsonpath={.metadata.name} {.verdict}{"\n"}`)
+	harness.Must(t, cluster.Kubectl(t, ns, "scale", "deployment", "web", "--replicas", "2"))
+	w.AwaitOutput("deployment.apps/web 2 ready")
+	cluster.Imoocpod(t, ns, "delete", "foo")
+	w.AwaitOutput("imoocpod.batch.tutorial.kubebuilder.io/foo 1 deleted")
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment", "web"))
+	sets.AwaitOutput("web deleted")
+	if code := w.Wait(); code != exitNotFound {
 		t.Errorf("when all were gone, it ended with exit code %d, want %d", code, exitNotFound)
 	}
-	if sets.stop(); strings.Contains(sets.output(), "web ready") {
-		t.Errorf("--not-ready showed what is ready:\n%s", sets.output())
+	if sets.Stop(); strings.Contains(sets.Output(), "web ready") {
+		t.Errorf("--not-ready showed what is ready:\n%s", sets.Output())
 	}
 }

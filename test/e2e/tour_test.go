@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // What the README shows in its tour is what the commands print, but for what
 // differs every time.
 func TestTour(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	_, tour, found := strings.Cut(readFile(t, "../../README.md"), "\n## A short tour\n")
+	ns := cluster.NewNamespace(t)
+	_, tour, found := strings.Cut(harness.ReadFile(t, "../../README.md"), "\n## A short tour\n")
 	if tour, _, _ = strings.Cut(tour, "\n## "); !found {
 		t.Fatal("the README has no tour")
 	}
@@ -24,18 +26,18 @@ func TestTour(t *testing.T) {
 			if line == "" || strings.Contains(line, "uninstall") {
 				continue
 			}
-			r := shell(t, regexp.MustCompile(`kubectl imoocpod (\w+)`).ReplaceAllString(line, "kubectl imoocpod $1 -n "+ns))
+			r := cluster.Shell(t, regexp.MustCompile(`kubectl imoocpod (\w+)`).ReplaceAllString(line, "kubectl imoocpod $1 -n "+ns))
 			// The nodes are everybody's, so how many pods an agent has is not said here.
 			want := slices.DeleteFunc(usual(printed), func(l string) bool { return strings.HasPrefix(l, "mydaemonset") })
-			if got := usual(r.stdout + r.stderr); !slices.Equal(got, want) {
+			if got := usual(r.Stdout + r.Stderr); !slices.Equal(got, want) {
 				t.Errorf("%s printed\n%s\nthe README has\n%s", line, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			if !begun { // the first object is made before there is a loop
 				begun = true
-				startLoop(t, ns)
-				imoocpod(t, ns, "create", "appservice/web", "--replicas", "2", "--wait", "--timeout", "2m")
-				imoocpod(t, ns, "create", "helloworld/hi", "--replicas", "2", "--wait", "--timeout", "2m")
-				imoocpod(t, ns, "wait", "foo", "--timeout", "2m")
+				cluster.StartRunController(t, ns)
+				cluster.Imoocpod(t, ns, "create", "appservice/web", "--replicas", "2", "--wait", "--timeout", "2m")
+				cluster.Imoocpod(t, ns, "create", "helloworld/hi", "--replicas", "2", "--wait", "--timeout", "2m")
+				cluster.Imoocpod(t, ns, "wait", "foo", "--timeout", "2m")
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -22,27 +24,27 @@ import (
 // what happened while none ran.
 func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
 	var creates atomic.Int64
 	var refused atomic.Bool
-	d.create(2)
-	l := startInner(t, ns, nil, d.check(), countCreates(&creates), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	d.Create(2)
+	l := cluster.StartController(t, ns, nil, d.Check(), countCreates(&creates), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/pods/") && refused.CompareAndSwap(false, true) {
-			return answer(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
+			return harness.Refuse(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
 		}
 		return next.RoundTrip(r)
 	})
-	w.settles(t, "foo", 2)
-	name := podName(w.imp("foo"), 1)
+	w.AwaitConverged(t, "foo", 2)
+	name := podName(w.ImoocPod("foo"), 1)
 	unlabel := func() (resourceVersion string) {
-		return must(t, kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-", "-o", "jsonpath={.metadata.resourceVersion}"))
+		return harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-", "-o", "jsonpath={.metadata.resourceVersion}"))
 	}
 	unlabelled := unlabel()
-	w.until(t, "the pod is labelled again", func() bool {
-		for _, pod := range w.pods {
-			if pod.Name == name && pod.Labels[apis.LabelOwner] == string(d.uid) {
+	w.Until(t, "the pod is labelled again", func() bool {
+		for _, pod := range w.Pods {
+			if pod.Name == name && pod.Labels[apis.LabelOwner] == string(d.UID) {
 				since, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, unlabelled)
 				return err == nil && since > 0
 			}
@@ -52,30 +54,30 @@ func TestUnlabelledPodIsFoundAgain(t *testing.T) {
 	if n := creates.Load(); n != 2 || !refused.Load() {
 		t.Errorf("%d creates for 2 pods; a label was refused: %v", n, refused.Load())
 	}
-	l.stop()
-	<-l.done
+	l.Stop()
+	<-l.Done
 	unlabel()
-	d.scale(1)
-	startInner(t, ns, nil, d.check())
-	w.settles(t, "foo", 1)
+	d.Scale(1)
+	cluster.StartController(t, ns, nil, d.Check())
+	w.AwaitConverged(t, "foo", 1)
 }
 
 // A pod that goes out of sight while its deletion is under way, and is not
 // deleted after all, is found again.
 func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
 	var once sync.Once
-	d.create(2)
-	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	d.Create(2)
+	cluster.StartController(t, ns, nil, d.Check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		failed := false
 		if r.Method == http.MethodDelete {
 			once.Do(func() {
 				failed = true
 				unlabel := []byte(`{"metadata":{"labels":{"` + apis.LabelOwner + `":null}}}`)
-				if _, err := cluster.core.Pods(ns).Patch(r.Context(), path.Base(r.URL.Path), types.MergePatchType, unlabel, metav1.PatchOptions{}); err != nil {
+				if _, err := cluster.Core.Pods(ns).Patch(r.Context(), path.Base(r.URL.Path), types.MergePatchType, unlabel, metav1.PatchOptions{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -85,9 +87,9 @@ func TestUnlabelledPodIsFoundAfterAFailedDeletion(t *testing.T) {
 		}
 		return next.RoundTrip(r)
 	})
-	w.settles(t, "foo", 2)
-	d.scale(1)
-	w.settles(t, "foo", 1)
+	w.AwaitConverged(t, "foo", 2)
+	d.Scale(1)
+	w.AwaitConverged(t, "foo", 1)
 }
 
 // until holds a request back until something has happened, or it is given up.
@@ -103,15 +105,15 @@ func until(r *http.Request, happened <-chan struct{}) {
 // such pods are looked for.
 func TestUnlabelledPodIsFoundAfterAGapInTheWatch(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
 	first, cut := context.WithCancel(t.Context())
 	mended := make(chan struct{})
 	var watches atomic.Int64
-	d.create(1)
-	startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if !isWatch(r) || !strings.HasSuffix(r.URL.Path, "/pods") {
+	d.Create(1)
+	cluster.StartController(t, ns, nil, d.Check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if !harness.IsWatch(r) || !strings.HasSuffix(r.URL.Path, "/pods") {
 			return next.RoundTrip(r)
 		}
 		switch watches.Add(1) {
@@ -119,44 +121,44 @@ func TestUnlabelledPodIsFoundAfterAGapInTheWatch(t *testing.T) {
 			return next.RoundTrip(r.WithContext(first))
 		case 2: // goes on where the first one ended
 			until(r, mended)
-			return answer(r, http.StatusGone, "Expired", "too old resource version"), nil
+			return harness.Refuse(r, http.StatusGone, "Expired", "too old resource version"), nil
 		}
 		return next.RoundTrip(r)
 	})
-	w.settles(t, "foo", 1)
+	w.AwaitConverged(t, "foo", 1)
 	cut()
-	eventually(t, "the watch is broken", func() bool { return watches.Load() == 2 })
-	late := w.owned("foo")[0].DeepCopy() // a pod that a loop which is no more had begun to make
+	harness.Eventually(t, "the watch is broken", func() bool { return watches.Load() == 2 })
+	late := w.Owned("foo")[0].DeepCopy() // a pod that a loop which is no more had begun to make
 	late.ObjectMeta = metav1.ObjectMeta{
 		Name: strings.TrimSuffix(late.Name, "0") + "1", Labels: late.Labels, OwnerReferences: late.OwnerReferences,
 	}
 	late.Labels[apis.LabelSlot] = "1"
 	late.Spec.NodeName = ""
-	made, err := cluster.core.Pods(ns).Create(t.Context(), late, metav1.CreateOptions{})
+	made, err := cluster.Core.Pods(ns).Create(t.Context(), late, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, kubectl(t, ns, "label", "pod", made.Name, apis.LabelOwner+"-"))
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", made.Name, apis.LabelOwner+"-"))
 	close(mended)
-	w.until(t, "the late pod is gone", func() bool { return w.made[d.uid] == 2 && w.pods[made.UID] == nil })
-	w.settles(t, "foo", 1)
+	w.Until(t, "the late pod is gone", func() bool { return w.Created[d.UID] == 2 && w.Pods[made.UID] == nil })
+	w.AwaitConverged(t, "foo", 1)
 }
 
 // A pod that vanishes before the loop knows its owner is not forgotten.
 func TestUnlabelledPodIsFoundBeforeItsOwnerIs(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	w := watchPods(t, ns)
-	d := newDriver(t, ns, w)
-	d.create(2)
-	l := startInner(t, ns, nil, d.check())
-	w.settles(t, "foo", 2)
-	l.stop()
-	<-l.done
-	d.scale(1)
+	ns := cluster.NewNamespace(t)
+	w := cluster.WatchPods(t, ns)
+	d := cluster.NewDriver(t, ns, w)
+	d.Create(2)
+	l := cluster.StartController(t, ns, nil, d.Check())
+	w.AwaitConverged(t, "foo", 2)
+	l.Stop()
+	<-l.Done
+	d.Scale(1)
 	var swept atomic.Bool
 	known := make(chan struct{})
-	l = startInner(t, ns, nil, d.check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	l = cluster.StartController(t, ns, nil, d.Check(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "/imoocpods") {
 			until(r, known)
 		}
@@ -166,13 +168,13 @@ func TestUnlabelledPodIsFoundBeforeItsOwnerIs(t *testing.T) {
 		}
 		return resp, err
 	})
-	eventually(t, "the loop has looked at the pods, and for those without labels", func() bool {
+	harness.Eventually(t, "the loop has looked at the pods, and for those without labels", func() bool {
 		return swept.Load() && l.Reconciles() > 0
 	})
-	name := podName(w.imp("foo"), 1)
+	name := podName(w.ImoocPod("foo"), 1)
 	looks := l.Reconciles()
-	must(t, kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-"))
-	eventually(t, "the loop has seen the pod vanish", func() bool { return l.Reconciles() > looks })
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "pod", name, apis.LabelOwner+"-"))
+	harness.Eventually(t, "the loop has seen the pod vanish", func() bool { return l.Reconciles() > looks })
 	close(known)
-	w.settles(t, "foo", 1)
+	w.AwaitConverged(t, "foo", 1)
 }

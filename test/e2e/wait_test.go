@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,43 +24,43 @@ const met = " condition met"
 // What is waited for is there when the wait is over, and not before.
 func TestWait(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
+	ns := cluster.NewNamespace(t)
 	const foo, bar = "imoocpod.batch.tutorial.kubebuilder.io/foo", "imoocpod.batch.tutorial.kubebuilder.io/bar"
 
 	// What does not exist yet can be waited for; what is not looked for is not there.
-	comes := startPlugin(t, "wait", "imoocpod/foo", "imoocpod/bar", "-n", ns, "--for=create", "--timeout", "1h")
-	both := startPlugin(t, "wait", "imoocpod", "foo", "bar", "-n", ns, "--for=ready", "--for=create", "--timeout", "1h")
-	configMap := startPlugin(t, "wait", "configmap/late", "-n", ns, "--for=create", "--timeout", "1h")
-	if r := kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "1h"); r.code != exitNotFound {
-		t.Errorf("exit code %d, said %q", r.code, r.stderr)
+	comes := cluster.StartPlugin(t, "wait", "imoocpod/foo", "imoocpod/bar", "-n", ns, "--for=create", "--timeout", "1h")
+	both := cluster.StartPlugin(t, "wait", "imoocpod", "foo", "bar", "-n", ns, "--for=ready", "--for=create", "--timeout", "1h")
+	configMap := cluster.StartPlugin(t, "wait", "configmap/late", "-n", ns, "--for=create", "--timeout", "1h")
+	if r := cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "1h"); r.Code != exitNotFound {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	comes.says("1 of 2 objects are there")
-	imoocpod(t, ns, "create", "bar", "--replicas", "1")
-	if code := comes.ends(); code != 0 || !strings.Contains(comes.output(), foo+met) || !strings.Contains(comes.output(), bar+met) {
-		t.Errorf("exit code %d, said %s", code, comes.output())
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	comes.AwaitOutput("1 of 2 objects are there")
+	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "1")
+	if code := comes.Wait(); code != 0 || !strings.Contains(comes.Output(), foo+met) || !strings.Contains(comes.Output(), bar+met) {
+		t.Errorf("exit code %d, said %s", code, comes.Output())
 	}
-	must(t, kubectl(t, ns, "create", "configmap", "late"))
-	if code := configMap.ends(); code != 0 || !strings.Contains(configMap.output(), "configmap/late"+met) {
-		t.Errorf("exit code %d, said %s", code, configMap.output())
+	harness.Must(t, cluster.Kubectl(t, ns, "create", "configmap", "late"))
+	if code := configMap.Wait(); code != 0 || !strings.Contains(configMap.Output(), "configmap/late"+met) {
+		t.Errorf("exit code %d, said %s", code, configMap.Output())
 	}
 
 	// Nobody reconciles them.
-	r := kubectl(t, ns, "imoocpod", "wait", "imoocpod", "foo", "bar", "--timeout", "0")
-	if r.code != exitTimeout || r.stdout != "" || strings.Count(r.stderr, "not reconciled") != 2 {
-		t.Errorf("exit code %d, printed %q, said %q", r.code, r.stdout, r.stderr)
+	r := cluster.Kubectl(t, ns, "imoocpod", "wait", "imoocpod", "foo", "bar", "--timeout", "0")
+	if r.Code != exitTimeout || r.Stdout != "" || strings.Count(r.Stderr, "not reconciled") != 2 {
+		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
-	l := startLoop(t, ns)
-	if code := both.ends(); code != 0 || !strings.Contains(both.output(), foo+met) || !strings.Contains(both.output(), bar+met) {
-		t.Errorf("exit code %d, said %s", code, both.output())
+	l := cluster.StartRunController(t, ns)
+	if code := both.Wait(); code != 0 || !strings.Contains(both.Output(), foo+met) || !strings.Contains(both.Output(), bar+met) {
+		t.Errorf("exit code %d, said %s", code, both.Output())
 	}
-	if out := imoocpod(t, ns, "create", "baz", "--replicas", "3", "--wait"); out != strings.Replace(foo, "foo", "baz", 1)+" created\n" {
+	if out := cluster.Imoocpod(t, ns, "create", "baz", "--replicas", "3", "--wait"); out != strings.Replace(foo, "foo", "baz", 1)+" created\n" {
 		t.Errorf("it printed %q", out)
 	}
-	if s := getImoocPod(t, ns, "baz").Status; s.ReadyReplicas != 3 {
+	if s := cluster.ImoocPod(t, ns, "baz").Status; s.ReadyReplicas != 3 {
 		t.Errorf("the wait was over at %+v", s)
 	}
-	if out := imoocpod(t, ns, "wait", "imoocpod", "--all", "--timeout", "1h", "-o", "name"); strings.Count(out, "imoocpod.batch") != 3 {
+	if out := cluster.Imoocpod(t, ns, "wait", "imoocpod", "--all", "--timeout", "1h", "-o", "name"); strings.Count(out, "imoocpod.batch") != 3 {
 		t.Errorf("it printed %q", out)
 	}
 	for _, test := range []struct {
@@ -70,34 +72,34 @@ func TestWait(t *testing.T) {
 		{`jsonpath={.status.conditions[?(@.type=="Ready")].status}=True`, 0}, {"jsonpath={.status.none}", exitTimeout},
 		{"jsonpath={.status}=3", 1}, {"delete", exitTimeout}, {"create", 0},
 	} {
-		if r := kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "0", "--for", test.goal); r.code != test.code || (r.code == 0) != (r.stdout == foo+met+"\n") {
-			t.Errorf("--for=%s: exit code %d, printed %q, said %q, want %d", test.goal, r.code, r.stdout, r.stderr, test.code)
+		if r := cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "0", "--for", test.goal); r.Code != test.code || (r.Code == 0) != (r.Stdout == foo+met+"\n") {
+			t.Errorf("--for=%s: exit code %d, printed %q, said %q, want %d", test.goal, r.Code, r.Stdout, r.Stderr, test.code)
 		}
 	}
 
 	// A condition of before a change is not one of after it.
-	l.stop()
-	imoocpod(t, ns, "scale", "foo", "--replicas", "5")
+	l.Stop()
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "5")
 	for _, goal := range []string{"condition=Ready", "ready"} {
-		if r := kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "0", "--for", goal); r.code != exitTimeout {
-			t.Errorf("--for=%s: exit code %d", goal, r.code)
+		if r := cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "0", "--for", goal); r.Code != exitTimeout {
+			t.Errorf("--for=%s: exit code %d", goal, r.Code)
 		}
 	}
 
-	goes := startPlugin(t, "wait", "imoocpod", "foo", "bar", "none", "-n", ns, "--for=delete", "--timeout", "-1s")
-	goes.says("1 of 3 objects are gone")
-	imoocpod(t, ns, "delete", "imoocpod", "foo", "bar")
-	if code := goes.ends(); code != 0 || strings.Count(goes.output(), met) != 3 {
-		t.Errorf("exit code %d, said %s", code, goes.output())
+	goes := cluster.StartPlugin(t, "wait", "imoocpod", "foo", "bar", "none", "-n", ns, "--for=delete", "--timeout", "-1s")
+	goes.AwaitOutput("1 of 3 objects are gone")
+	cluster.Imoocpod(t, ns, "delete", "imoocpod", "foo", "bar")
+	if code := goes.Wait(); code != 0 || strings.Count(goes.Output(), met) != 3 {
+		t.Errorf("exit code %d, said %s", code, goes.Output())
 	}
 }
 
 // With --wait -o json every change is a document to a line.
 func TestWaitInJSON(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	startLoop(t, ns)
-	out := imoocpod(t, ns, "create", "foo", "--replicas", "3", "--wait", "-o", "json")
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	out := cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3", "--wait", "-o", "json")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) < 2 {
 		t.Fatalf("it printed %q", out)
@@ -123,19 +125,19 @@ func TestWaitInJSON(t *testing.T) {
 // a server that has too much to do.
 func TestWaitOutlivesConnections(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	server := &unsteadyServer{}
-	w := startPlugin(t, "wait", "foo", "-n", ns, "--timeout", "1h", "--server", server.start(t), "--certificate-authority=")
-	eventually(t, "each fault has happened twice", func() bool {
+	w := cluster.StartPlugin(t, "wait", "foo", "-n", ns, "--timeout", "1h", "--server", server.start(t), "--certificate-authority=")
+	harness.Eventually(t, "each fault has happened twice", func() bool {
 		return server.cut.Load() > 1 && server.gone.Load() > 1 && server.busy.Load() > 1
 	})
-	startLoop(t, ns)
-	if code := w.ends(); code != 0 || !strings.HasSuffix(w.output(), "foo"+met) {
-		t.Errorf("exit code %d, said %s", code, w.output())
+	cluster.StartRunController(t, ns)
+	if code := w.Wait(); code != 0 || !strings.HasSuffix(w.Output(), "foo"+met) {
+		t.Errorf("exit code %d, said %s", code, w.Output())
 	}
-	if strings.Contains(w.output(), "error") || strings.Contains(w.output(), "retrywatcher") {
-		t.Errorf("it tells of what is over: %s", w.output())
+	if strings.Contains(w.Output(), "error") || strings.Contains(w.Output(), "retrywatcher") {
+		t.Errorf("it tells of what is over: %s", w.Output())
 	}
 }
 
@@ -148,7 +150,7 @@ type unsteadyServer struct {
 
 func (u *unsteadyServer) start(t *testing.T) string {
 	t.Helper()
-	proxy := serverProxy(t)
+	proxy := cluster.ServerProxy(t)
 	refuse := func(w http.ResponseWriter, code int, reason metav1.StatusReason) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
@@ -157,10 +159,10 @@ func (u *unsteadyServer) start(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ofObject := strings.HasSuffix(r.URL.Path, "/imoocpods")
 		switch {
-		case isWatch(r) && u.watches.Add(1)%3 == 0:
+		case harness.IsWatch(r) && u.watches.Add(1)%3 == 0:
 			u.gone.Add(1)
 			refuse(w, http.StatusGone, metav1.StatusReasonExpired)
-		case isWatch(r):
+		case harness.IsWatch(r):
 			ctx, cancel := context.WithTimeout(r.Context(), 100*time.Millisecond)
 			defer cancel()
 			u.cut.Add(1)
@@ -182,7 +184,7 @@ func (u *unsteadyServer) start(t *testing.T) string {
 // setReplicas sets the count of an ImoocPod as another field manager.
 func setReplicas(t *testing.T, ns, name, manager string, n int) {
 	t.Helper()
-	_, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), name, types.MergePatchType,
+	_, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(ns).Patch(t.Context(), name, types.MergePatchType,
 		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n), metav1.PatchOptions{FieldManager: manager})
 	if err != nil {
 		t.Fatal(err)
@@ -193,25 +195,25 @@ func setReplicas(t *testing.T, ns, name, manager string, n int) {
 // tells that the controller has seen it.
 func TestRestartWaits(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	startLoop(t, ns)
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
 	targets := []string{"imoocpod/foo", "appservice/app", "helloworld/hello", "deployment/web"}
-	makeObject(t, ns, "deployments.apps", workload("Deployment", "web", 2))
+	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "web", 2))
 	for _, target := range targets[:3] {
-		imoocpod(t, ns, "create", target, "--replicas", "2", "--wait")
+		cluster.Imoocpod(t, ns, "create", target, "--replicas", "2", "--wait")
 	}
-	imoocpod(t, ns, "wait", "deployment/web", "--timeout", "-1s")
+	cluster.Imoocpod(t, ns, "wait", "deployment/web", "--timeout", "-1s")
 	pods := func() map[string]bool {
 		uids := map[string]bool{}
 		for _, target := range targets {
-			for uid := range strings.FieldsSeq(imoocpod(t, ns, "status", target, "-o", "jsonpath={.pods[*].uid}")) {
+			for uid := range strings.FieldsSeq(cluster.Imoocpod(t, ns, "status", target, "-o", "jsonpath={.pods[*].uid}")) {
 				uids[uid] = true
 			}
 		}
 		return uids
 	}
 	before := pods()
-	imoocpod(t, ns, append([]string{"restart", "--wait"}, targets...)...)
+	cluster.Imoocpod(t, ns, append([]string{"restart", "--wait"}, targets...)...)
 	after := pods()
 	if len(before) != 8 || len(after) != 8 {
 		t.Errorf("there were %d pods, and are %d", len(before), len(after))

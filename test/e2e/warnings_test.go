@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // oldCRD is of a kind of which the server says with every answer that it is old.
@@ -27,16 +29,16 @@ spec:
 // What the server warns of is said once, however often it is asked.
 func TestServerWarnsOnce(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t)
-	apply(t, "", oldCRD)
-	must(t, kubectl(t, "", "wait", "--for=condition=Established", "crd/olds.warn.example.com"))
+	ns := cluster.NewNamespace(t)
+	cluster.Apply(t, "", oldCRD)
+	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/olds.warn.example.com"))
 	for _, args := range []string{
 		"create old/a --replicas 1 --wait --timeout 1s", "create old/b --replicas 1", "scale old/a old/b --replicas 2 --timeout 1s",
 		"scale old/a --by +1", "status old/a old/b", "describe old/a", "delete old/a old/b",
 	} {
-		r := kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
-		if (r.code != 0 && r.code != exitTimeout) || strings.Count(r.stderr, "Warning: warn.example.com/v1 is old\n") != 1 {
-			t.Errorf("%s: exit code %d, said %q", args, r.code, r.stderr)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+		if (r.Code != 0 && r.Code != exitTimeout) || strings.Count(r.Stderr, "Warning: warn.example.com/v1 is old\n") != 1 {
+			t.Errorf("%s: exit code %d, said %q", args, r.Code, r.Stderr)
 		}
 	}
 }

@@ -8,33 +8,35 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // Every command of the page about kinds of one's own does what it is there for,
 // in the order of the page.
 func TestYourOwnKind(t *testing.T) {
 	t.Parallel()
-	env := inContext(t, newNamespace(t))
+	env := inContext(t, cluster.NewNamespace(t))
 	dir := t.TempDir()
 	bases := filepath.Join(dir, "config/crd/bases")
 	if err := os.MkdirAll(bases, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	const scaffolded = "webapp.example.com_guestbooks.yaml"
-	if err := os.WriteFile(filepath.Join(bases, scaffolded), []byte(readFile(t, "testdata/kubebuilder/"+scaffolded)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(bases, scaffolded), []byte(harness.ReadFile(t, "testdata/kubebuilder/"+scaffolded)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var l *loop
+	var l *harness.Process
 	tried := 0
-	page := readFile(t, "../../docs/your-own-kind.md")
+	page := harness.ReadFile(t, "../../docs/your-own-kind.md")
 	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		for line := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", " ")) {
 			line, tried = strings.TrimSpace(line), tried+1
 			if args, is := strings.CutPrefix(line, "kubectl imoocpod run-controller "); is {
 				if l != nil {
-					l.stop()
+					l.Stop()
 				}
-				l = startPlugin(t, append([]string{"run-controller", kubeconfigIn(t, env)}, words(args)...)...)
+				l = cluster.StartPlugin(t, append([]string{"run-controller", kubeconfigIn(t, env)}, words(args)...)...)
 				continue
 			}
 			c := exec.CommandContext(t.Context(), "bash", "-c", "set -o pipefail; "+line)

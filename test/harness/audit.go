@@ -1,4 +1,4 @@
-package e2e
+package harness
 
 import (
 	"bufio"
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// request is a line of the API server's audit log.
-type request struct {
+// Request is a line of the API server's audit log.
+type Request struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`
 	URI       string `json:"requestURI"`
@@ -34,15 +34,16 @@ type request struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// resource is the resource with its subresource, such as "imoocpods/scale".
-func (r request) resource() string {
+// Resource is the resource with its subresource, such as "imoocpods/scale".
+func (r Request) Resource() string {
 	if r.Object.Subresource == "" {
 		return r.Object.Resource
 	}
 	return r.Object.Resource + "/" + r.Object.Subresource
 }
 
-func (r request) writes() bool {
+// Writes reports whether the request changes anything.
+func (r Request) Writes() bool {
 	switch r.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
 		return true
@@ -50,23 +51,23 @@ func (r request) writes() bool {
 	return false
 }
 
-// audited lists the completed requests of a namespace that the API server has
+// Requests lists the completed requests of a namespace that the API server has
 // logged and that match.
-func audited(t *testing.T, namespace string, match func(request) bool) []request {
+func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) bool) []Request {
 	t.Helper()
-	f, err := os.Open(cluster.AuditLog)
+	f, err := os.Open(c.AuditLog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var found []request
+	var found []Request
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
 		if !strings.Contains(lines.Text(), namespace) {
 			continue
 		}
-		var r request
+		var r Request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			continue // the last line may still be under way
 		}
@@ -80,5 +81,10 @@ func audited(t *testing.T, namespace string, match func(request) bool) []request
 	return found
 }
 
-// byPlugin matches the requests of the plugin under test.
-func byPlugin(r request) bool { return strings.HasPrefix(r.UserAgent, "kubectl-imoocpod/") }
+// ByPlugin matches the requests of the plugin under test.
+func ByPlugin(r Request) bool { return strings.HasPrefix(r.UserAgent, "kubectl-imoocpod/") }
+
+// ByControllerOf matches the writes of the controllers in the process of a test.
+func ByControllerOf(t *testing.T) func(Request) bool {
+	return func(r Request) bool { return r.UserAgent == "kubectl-imoocpod/"+t.Name() && r.Writes() }
+}

@@ -1,4 +1,4 @@
-package e2e
+package harness
 
 import (
 	"bytes"
@@ -24,14 +24,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// driver is the person at the keyboard: it creates the ImoocPod foo, scales it,
-// gives it other templates, and remembers what it asked for when, so that every write of a loop can be
-// held against what was wanted at that moment.
-type driver struct {
+// Driver is the person at the keyboard: it creates the ImoocPod foo, scales it,
+// gives it other templates, and remembers what it asked for when, so that every
+// write of a loop can be held against what was wanted at that moment.
+type Driver struct {
+	// UID is foo's, as soon as it is made.
+	UID types.UID
+
 	t         *testing.T
+	cluster   *Cluster
 	namespace string
-	w         *witness
-	uid       types.UID
+	w         *Witness
 
 	mu sync.Mutex
 	// wanted is what was asked for, in order.
@@ -51,10 +54,12 @@ type want struct {
 	sent, acknowledged time.Time
 }
 
-func newDriver(t *testing.T, namespace string, w *witness) *driver {
-	d := &driver{t: t, namespace: namespace, w: w}
+// NewDriver makes a driver for a namespace. When the test ends, any write that
+// nothing asked for fails the test.
+func (c *Cluster) NewDriver(t *testing.T, namespace string, w *Witness) *Driver {
+	d := &Driver{t: t, cluster: c, namespace: namespace, w: w}
 	t.Cleanup(func() {
-		d.close()
+		d.Close()
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, wrong := range d.wrong {
@@ -64,8 +69,8 @@ func newDriver(t *testing.T, namespace string, w *witness) *driver {
 	return d
 }
 
-// after runs something beside the test, which waits for it to end.
-func (d *driver) after(f func()) {
+// Go runs something beside the test, which waits for it to end.
+func (d *Driver) Go(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
@@ -73,16 +78,16 @@ func (d *driver) after(f func()) {
 	}
 }
 
-// close waits for what runs beside the test.
-func (d *driver) close() {
+// Close waits for what runs beside the test.
+func (d *Driver) Close() {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
 	d.running.Wait()
 }
 
-// create makes foo. Its template may hold fields of the pod template.
-func (d *driver) create(n int32, template ...map[string]any) {
+// Create makes foo. Its template may hold fields of the pod template.
+func (d *Driver) Create(n int32, template ...map[string]any) {
 	d.t.Helper()
 	spec := map[string]any{"replicas": int64(n)}
 	for _, fields := range template {
@@ -92,21 +97,21 @@ func (d *driver) create(n int32, template ...map[string]any) {
 	obj.SetGroupVersionKind(kinds.ImoocPod().GroupVersionKind())
 	obj.SetName("foo")
 	d.ask(n, "", func() (string, error) {
-		made, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).Create(d.t.Context(), obj, metav1.CreateOptions{})
+		made, err := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).Create(d.t.Context(), obj, metav1.CreateOptions{})
 		if err != nil {
 			return "", err
 		}
-		d.uid = made.GetUID()
+		d.UID = made.GetUID()
 		return kinds.TemplateHash(kinds.ImoocPod(), made), nil
 	})
 }
 
-// change gives foo another template.
-func (d *driver) change(image string) {
+// SetImage gives foo another template.
+func (d *Driver) SetImage(image string) {
 	d.t.Helper()
 	patch := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"` + image + `"}]}}}}`)
 	d.ask(d.last().replicas, "", func() (string, error) {
-		changed, err := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).
+		changed, err := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).
 			Patch(d.t.Context(), "foo", types.MergePatchType, patch, metav1.PatchOptions{})
 		if err != nil {
 			return "", err
@@ -116,15 +121,15 @@ func (d *driver) change(image string) {
 }
 
 // last is what was asked for last.
-func (d *driver) last() want {
+func (d *Driver) last() want {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.wanted[len(d.wanted)-1]
 }
 
-func (d *driver) scale(n int32) {
+func (d *Driver) Scale(n int32) {
 	d.t.Helper()
-	objects := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace)
+	objects := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace)
 	template := d.last().template
 	d.ask(n, template, func() (string, error) {
 		_, err := discover.SetScale(d.t.Context(), objects, "foo", n, "", nil)
@@ -134,7 +139,7 @@ func (d *driver) scale(n int32) {
 
 // ask notes what is asked for, and asks. Which template that makes is known when
 // it is answered, unless it is the last one.
-func (d *driver) ask(n int32, template string, send func() (template string, err error)) {
+func (d *Driver) ask(n int32, template string, send func() (template string, err error)) {
 	d.t.Helper()
 	d.mu.Lock()
 	d.wanted = append(d.wanted, want{replicas: n, template: template, sent: time.Now()})
@@ -151,7 +156,7 @@ func (d *driver) ask(n int32, template string, send func() (template string, err
 
 // between gives the least and the most that was wanted at any moment of a
 // stretch of time.
-func (d *driver) between(from, to time.Time) (least, most int32) {
+func (d *Driver) between(from, to time.Time) (least, most int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	least, most = 1<<30, 0
@@ -163,9 +168,9 @@ func (d *driver) between(from, to time.Time) (least, most int32) {
 	return least, most
 }
 
-// outdated says whether a pod was not of the template that was wanted at some
+// outdated reports whether a pod was not of the template that was wanted at some
 // moment of a stretch of time. One that does not say of which it is never is.
-func (d *driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
+func (d *Driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	hash := pod.Labels[apis.LabelTemplateHash]
@@ -177,27 +182,28 @@ func (d *driver) outdated(pod *corev1.Pod, from, to time.Time) bool {
 	return false
 }
 
-// over says whether something else was wanted already when a stretch of time began.
-func (d *driver) over(i int, from time.Time) bool {
+// over reports whether something else was wanted already when a stretch of time began.
+func (d *Driver) over(i int, from time.Time) bool {
 	return i+1 < len(d.wanted) && !d.wanted[i+1].acknowledged.IsZero() && d.wanted[i+1].acknowledged.Before(from)
 }
 
-func (d *driver) blame(format string, args ...any) {
+// Blame notes a write that nothing asked for.
+func (d *Driver) Blame(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wrong = append(d.wrong, fmt.Sprintf(format, args...))
 }
 
-// check makes an interceptor that holds every write of one loop against what
+// Check makes an interceptor that holds every write of one loop against what
 // was wanted between its last look at foo but one and the moment of the write (it
 // looks again while writes are on their way): no pod
 // is created in a slot that nobody wanted, nor while as many are live as were
 // wanted (I1), none is deleted whose slot everybody wanted (I2), and nothing is
 // written that is not foo's (I4). A loop that writes pods without having looked,
 // or the same pod twice on one look, does not look.
-func (d *driver) check() interceptor {
-	return d.checkWith(func(live int, pod *corev1.Pod, most int32) {
-		d.blame("I1: pod %s was created while %d were live and at most %d were wanted", pod.Name, live, most)
+func (d *Driver) Check() Interceptor {
+	return d.CheckWith(func(live int, pod *corev1.Pod, most int32) {
+		d.Blame("I1: pod %s was created while %d were live and at most %d were wanted", pod.Name, live, most)
 	})
 }
 
@@ -219,15 +225,15 @@ func (g *glance) looks() {
 }
 
 // writes notes that a pod is written, and says since when what was wanted counts.
-func (g *glance) writes(d *driver, r *http.Request, pod string) (from time.Time) {
+func (g *glance) writes(d *Driver, r *http.Request, pod string) (from time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.at.IsZero() {
-		d.blame("%s %s without a look at foo", r.Method, r.URL.Path)
+		d.Blame("%s %s without a look at foo", r.Method, r.URL.Path)
 		return time.Now()
 	}
 	if g.written[pod] {
-		d.blame("pod %s was written twice on one look at foo, by %s", pod, r.Method)
+		d.Blame("pod %s was written twice on one look at foo, by %s", pod, r.Method)
 	}
 	g.written[pod] = true
 	return g.before
@@ -239,9 +245,9 @@ func (g *glance) wrote(pod string) bool {
 	return g.written[pod]
 }
 
-// checkWith is check with what is done about a create while as many pods are live
+// CheckWith is check with what is done about a create while as many pods are live
 // as are wanted.
-func (d *driver) checkWith(tooMany func(live int, pod *corev1.Pod, most int32)) interceptor {
+func (d *Driver) CheckWith(tooMany func(live int, pod *corev1.Pod, most int32)) Interceptor {
 	g := &glance{}
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		switch {
@@ -251,23 +257,23 @@ func (d *driver) checkWith(tooMany func(live int, pod *corev1.Pod, most int32)) 
 			return d.checkCreate(r, next, g, tooMany)
 		case r.Method == http.MethodDelete:
 			d.checkDelete(r, g)
-		case isWrite(r) && !strings.HasSuffix(r.URL.Path, "/imoocpods/foo/status") && !strings.Contains(r.URL.Path, "/pods/foo-"):
-			d.blame("I4: %s %s", r.Method, r.URL.Path)
+		case IsWrite(r) && !strings.HasSuffix(r.URL.Path, "/imoocpods/foo/status") && !strings.Contains(r.URL.Path, "/pods/foo-"):
+			d.Blame("I4: %s %s", r.Method, r.URL.Path)
 		}
 		return next.RoundTrip(r)
 	}
 }
 
-func (d *driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance, tooMany func(live int, pod *corev1.Pod, most int32)) (*http.Response, error) {
+func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance, tooMany func(live int, pod *corev1.Pod, most int32)) (*http.Response, error) {
 	var pod corev1.Pod
 	if err := decode(r, &pod); err != nil {
-		d.blame("%s %s: %v", r.Method, r.URL.Path, err)
+		d.Blame("%s %s: %v", r.Method, r.URL.Path, err)
 		return next.RoundTrip(r)
 	}
 	from := g.writes(d, r, pod.Name)
 	slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
 	if _, most := d.between(from, time.Now()); err != nil || int32(slot) >= most {
-		d.blame("I1: pod %s of slot %q was created while at most %d were wanted", pod.Name, pod.Labels[apis.LabelSlot], most)
+		d.Blame("I1: pod %s of slot %q was created while at most %d were wanted", pod.Name, pod.Labels[apis.LabelSlot], most)
 	}
 	live, err := d.live(r.Context(), from, g)
 	if err != nil {
@@ -283,15 +289,15 @@ func (d *driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 
 // live counts the live pods of foo that there are now, of those that a loop could
 // see when it last looked or has written since.
-func (d *driver) live(ctx context.Context, from time.Time, g *glance) (n int, err error) {
-	pods, err := cluster.core.Pods(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner})
+func (d *Driver) live(ctx context.Context, from time.Time, g *glance) (n int, err error) {
+	pods, err := d.cluster.Core.Pods(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner})
 	if err != nil {
 		return 0, err
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		ref := metav1.GetControllerOf(pod)
-		if ref == nil || ref.UID != d.uid || finished(pod) || bypassable(pod) {
+		if ref == nil || ref.UID != d.UID || finished(pod) || bypassable(pod) {
 			continue
 		}
 		if d.w.labelledBefore(pod.UID, from) || g.wrote(pod.Name) {
@@ -301,24 +307,24 @@ func (d *driver) live(ctx context.Context, from time.Time, g *glance) (n int, er
 	return n, nil
 }
 
-func (d *driver) checkDelete(r *http.Request, g *glance) {
+func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	from, to := g.writes(d, r, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]), time.Now()
 	var options metav1.DeleteOptions
 	if err := decode(r, &options); err != nil || options.Preconditions == nil || options.Preconditions.UID == nil {
-		d.blame("I4: %s %s without the UID as precondition (%v)", r.Method, r.URL.Path, err)
+		d.Blame("I4: %s %s without the UID as precondition (%v)", r.Method, r.URL.Path, err)
 		return
 	}
-	pod := d.w.pod(*options.Preconditions.UID)
+	pod := d.w.Pod(*options.Preconditions.UID)
 	if pod == nil || finished(pod) || pod.DeletionTimestamp != nil {
 		return // the witness is ahead of the loop: this takes nothing from anybody
 	}
-	if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != d.uid {
-		d.blame("I4: pod %s, which is not foo's, was deleted", pod.Name)
+	if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != d.UID {
+		d.Blame("I4: pod %s, which is not foo's, was deleted", pod.Name)
 		return
 	}
 	slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
 	if least, _ := d.between(from, to); err == nil && int32(slot) < least && !d.outdated(pod, from, to) {
-		d.blame("I2: pod %s was deleted while at least %d were wanted", pod.Name, least)
+		d.Blame("I2: pod %s was deleted while at least %d were wanted", pod.Name, least)
 	}
 }
 

@@ -1,4 +1,4 @@
-package e2e
+package harness
 
 import (
 	"io"
@@ -10,15 +10,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// serverProxy hands requests on to the API server with all rights, and watches
+// ServerProxy hands requests on to the API server with all rights, and watches
 // back at once, for tests that stand between it and a program.
-func serverProxy(t *testing.T) *httputil.ReverseProxy {
+func (c *Cluster) ServerProxy(t *testing.T) *httputil.ReverseProxy {
 	t.Helper()
-	target, err := url.Parse(cluster.config.Host)
+	target, err := url.Parse(c.Config.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport, err := rest.TransportFor(cluster.config)
+	transport, err := rest.TransportFor(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package e2e
+package harness
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// writeFile puts content into a file of the test's own and returns its path.
-func writeFile(t *testing.T, content string) string {
+// WriteFile puts content into a file of the test's own and returns its path.
+func WriteFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file.yaml")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -16,7 +16,8 @@ func writeFile(t *testing.T, content string) string {
 	return path
 }
 
-func readFile(t *testing.T, path string) string {
+// ReadFile reads a file.
+func ReadFile(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {

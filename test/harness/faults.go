@@ -1,4 +1,4 @@
-package e2e
+package harness
 
 import (
 	"context"
@@ -12,22 +12,24 @@ import (
 	"time"
 )
 
-// faults is a network and a server that do what they like, by a seed. While
+// Faults is a network and a server that do what they like, by a seed. While
 // calm, they do what they should.
-type faults struct {
+type Faults struct {
 	mu   sync.Mutex
 	rand *rand.Rand
 	calm bool
 	// held is not nil while watches are held back; it is closed to let go.
 	held chan struct{}
 
-	injected atomic.Int64
+	// Injected counts what went wrong.
+	Injected atomic.Int64
 }
 
-func newFaults(seed uint64) *faults { return &faults{rand: rand.New(rand.NewPCG(seed, seed))} }
+// NewFaults makes faults that are the same for the same seed.
+func NewFaults(seed uint64) *Faults { return &Faults{rand: rand.New(rand.NewPCG(seed, seed))} }
 
 // roll returns a number below n, or -1 while calm.
-func (f *faults) roll(n int) int {
+func (f *Faults) roll(n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.calm {
@@ -36,27 +38,28 @@ func (f *faults) roll(n int) int {
 	return f.rand.IntN(n)
 }
 
-// setCalm ends or begins the trouble.
-func (f *faults) setCalm(calm bool) {
+// SetCalm ends or begins the trouble.
+func (f *Faults) SetCalm(calm bool) {
 	f.mu.Lock()
 	f.calm = calm
 	f.mu.Unlock()
 	if calm {
-		f.release()
+		f.Release()
 	}
 }
 
-// hold keeps back what the watches would tell, release lets it come.
-func (f *faults) hold() {
+// Hold keeps back what the watches would tell.
+func (f *Faults) Hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.held == nil && !f.calm {
 		f.held = make(chan struct{})
-		f.injected.Add(1)
+		f.Injected.Add(1)
 	}
 }
 
-func (f *faults) release() {
+// Release lets come what Hold has kept back.
+func (f *Faults) Release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.held != nil {
@@ -65,52 +68,52 @@ func (f *faults) release() {
 	}
 }
 
-func (f *faults) gate() chan struct{} {
+func (f *Faults) gate() chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.held
 }
 
-// intercept lets one request in three or so go wrong.
-func (f *faults) intercept(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if isWatch(r) {
+// Intercept lets one request in three or so go wrong.
+func (f *Faults) Intercept(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if IsWatch(r) {
 		return f.interceptWatch(r, next)
 	}
 	fault := f.roll(36)
 	if fault >= 0 && fault < 12 {
-		f.injected.Add(1)
+		f.Injected.Add(1)
 	}
 	switch fault {
 	case 0, 1:
 		return nil, io.ErrUnexpectedEOF // never sent
 	case 2, 3, 4:
-		return lose(next.RoundTrip(r)) // done, but the answer is lost
+		return LoseReply(next.RoundTrip(r)) // done, but the answer is lost
 	case 5, 6:
-		if err := stall(r.Context(), time.Duration(f.roll(800))*time.Millisecond); err != nil {
+		if err := Sleep(r.Context(), time.Duration(f.roll(800))*time.Millisecond); err != nil {
 			return nil, err
 		}
 	case 7:
-		return answer(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
+		return Refuse(r, http.StatusConflict, "Conflict", "the object has been modified"), nil
 	case 8:
-		resp := answer(r, http.StatusTooManyRequests, "TooManyRequests", "too many requests")
+		resp := Refuse(r, http.StatusTooManyRequests, "TooManyRequests", "too many requests")
 		resp.Header.Set("Retry-After", "1")
 		return resp, nil
 	case 9:
-		return answer(r, http.StatusInternalServerError, "InternalError", "etcd is unwell"), nil
+		return Refuse(r, http.StatusInternalServerError, "InternalError", "etcd is unwell"), nil
 	case 10:
-		return answer(r, http.StatusServiceUnavailable, "ServiceUnavailable", "shutting down"), nil
+		return Refuse(r, http.StatusServiceUnavailable, "ServiceUnavailable", "shutting down"), nil
 	case 11:
-		return answer(r, http.StatusUnauthorized, "Unauthorized", "the credentials have expired"), nil
+		return Refuse(r, http.StatusUnauthorized, "Unauthorized", "the credentials have expired"), nil
 	}
 	return next.RoundTrip(r)
 }
 
 // interceptWatch refuses some watches as too old, ends all of them soon, and
 // holds back what they tell.
-func (f *faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+func (f *Faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if f.roll(10) == 0 {
-		f.injected.Add(1)
-		return answer(r, http.StatusGone, "Expired", "too old resource version"), nil
+		f.Injected.Add(1)
+		return Refuse(r, http.StatusGone, "Expired", "too old resource version"), nil
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	resp, err := next.RoundTrip(r.WithContext(ctx))
@@ -120,19 +123,19 @@ func (f *faults) interceptWatch(r *http.Request, next http.RoundTripper) (*http.
 	}
 	b := &watchBody{ReadCloser: resp.Body, faults: f, cancel: cancel}
 	if life := f.roll(2000); life >= 0 {
-		f.injected.Add(1)
+		f.Injected.Add(1)
 		b.end = time.AfterFunc(time.Duration(200+life)*time.Millisecond, cancel)
 	}
 	resp.Body = b
 	return resp, nil
 }
 
-// holdWatch makes an interceptor through which the watches of a resource can be
+// HoldWatch makes an interceptor through which the watches of a resource can be
 // held back, and nothing else goes wrong.
-func holdWatch(by *faults, resource string) interceptor {
+func HoldWatch(by *Faults, resource string) Interceptor {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
-		if err == nil && isWatch(r) && strings.HasSuffix(r.URL.Path, resource) {
+		if err == nil && IsWatch(r) && strings.HasSuffix(r.URL.Path, resource) {
 			resp.Body = &watchBody{ReadCloser: resp.Body, faults: by, cancel: func() {}}
 		}
 		return resp, err
@@ -142,7 +145,7 @@ func holdWatch(by *faults, resource string) interceptor {
 // watchBody is what a watch tells, held back at times and cut off in the end.
 type watchBody struct {
 	io.ReadCloser
-	faults *faults
+	faults *Faults
 	cancel context.CancelFunc
 	end    *time.Timer
 }
@@ -165,7 +168,8 @@ func (b *watchBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-func stall(ctx context.Context, d time.Duration) error {
+// Sleep waits for a while, or until the context ends.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil

@@ -1,4 +1,4 @@
-package e2e
+package harness
 
 import (
 	"context"
@@ -22,17 +22,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// witness watches the pods and ImoocPods of a namespace from outside: its
+// Witness watches the pods and ImoocPods of a namespace from outside: its
 // watches are not the loop's, and it knows pods by their UIDs.
-type witness struct {
+type Witness struct {
+	// Pods are those that exist, by UID, and ImoocPods are by name. They may be read
+	// where the witness is locked: in a condition of Until.
+	Pods      map[types.UID]*corev1.Pod
+	ImoocPods map[string]*v1alpha1.ImoocPod
+	// Created is how many pods of each owner were ever seen, read as Pods are.
+	Created map[types.UID]int
+
 	mu sync.Mutex
-	// pods are those that exist, by UID; imps the ImoocPods, by name.
-	pods map[types.UID]*corev1.Pod
-	imps map[string]*v1alpha1.ImoocPod
-	// most is the highest number of live pods seen at once, of each owner.
-	most map[types.UID]int
-	// made is how many pods of each owner were ever seen.
-	made map[types.UID]int
+	// mostLive is the highest number of live pods seen at once, of each owner.
+	mostLive map[types.UID]int
 	// labelled is when each pod was first seen with the label that loops see it by.
 	labelled map[types.UID]time.Time
 	// wrong lists what must never be.
@@ -43,22 +45,22 @@ type witness struct {
 	look func()
 }
 
-// watchPods starts a witness. When the test ends, anything wrong that it saw
+// WatchPods starts a witness. When the test ends, anything wrong that it saw
 // fails the test.
-func watchPods(t *testing.T, namespace string) *witness {
+func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 	t.Helper()
-	w := &witness{
-		pods: map[types.UID]*corev1.Pod{}, imps: map[string]*v1alpha1.ImoocPod{},
-		most: map[types.UID]int{}, made: map[types.UID]int{}, labelled: map[types.UID]time.Time{}, changed: make(chan struct{}),
+	w := &Witness{
+		Pods: map[types.UID]*corev1.Pod{}, ImoocPods: map[string]*v1alpha1.ImoocPod{},
+		mostLive: map[types.UID]int{}, Created: map[types.UID]int{}, labelled: map[types.UID]time.Time{}, changed: make(chan struct{}),
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	objects := cluster.dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace)
+	objects := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace)
 	for _, source := range []struct {
 		lw      cache.ListerWatcher
 		example runtime.Object
 	}{
-		{cache.NewListWatchFromClient(cluster.core.RESTClient(), "pods", namespace, fields.Everything()), &corev1.Pod{}},
+		{cache.NewListWatchFromClient(c.Core.RESTClient(), "pods", namespace, fields.Everything()), &corev1.Pod{}},
 		{&cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 				return objects.List(ctx, opts)
@@ -92,7 +94,7 @@ func watchPods(t *testing.T, namespace string) *witness {
 	return w
 }
 
-func (w *witness) saw(obj any, gone bool) {
+func (w *Witness) saw(obj any, gone bool) {
 	if tomb, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tomb.Obj
 	}
@@ -102,12 +104,12 @@ func (w *witness) saw(obj any, gone bool) {
 	case *corev1.Pod:
 		w.sawPod(obj, gone)
 	case *unstructured.Unstructured:
-		delete(w.imps, obj.GetName())
+		delete(w.ImoocPods, obj.GetName())
 		imp := &v1alpha1.ImoocPod{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, imp); err != nil {
 			w.wrong = append(w.wrong, err.Error())
 		} else if !gone {
-			w.imps[imp.Name] = imp
+			w.ImoocPods[imp.Name] = imp
 		}
 	}
 	if w.look != nil {
@@ -117,15 +119,15 @@ func (w *witness) saw(obj any, gone bool) {
 	w.changed = make(chan struct{})
 }
 
-// fewestHealthy counts from now on how many pods are ready and not about to go.
+// FewestHealthy counts from now on how many pods are ready and not about to go.
 // What it returns says how few there were at any moment.
-func (w *witness) fewestHealthy() func() int {
+func (w *Witness) FewestHealthy() func() int {
 	fewest := math.MaxInt
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.look = func() {
 		healthy := 0
-		for _, pod := range w.pods {
+		for _, pod := range w.Pods {
 			if pod.DeletionTimestamp == nil && isReadyPod(pod) {
 				healthy++
 			}
@@ -148,28 +150,28 @@ func isReadyPod(pod *corev1.Pod) bool {
 	return false
 }
 
-func (w *witness) sawPod(pod *corev1.Pod, gone bool) {
+func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 	if ref := metav1.GetControllerOf(pod); ref != nil {
-		if _, known := w.pods[pod.UID]; !known && !gone {
-			w.made[ref.UID]++
+		if _, known := w.Pods[pod.UID]; !known && !gone {
+			w.Created[ref.UID]++
 		}
 	}
 	if _, seen := w.labelled[pod.UID]; !seen && pod.Labels[apis.LabelOwner] != "" {
 		w.labelled[pod.UID] = time.Now()
 	}
 	if gone {
-		delete(w.pods, pod.UID)
+		delete(w.Pods, pod.UID)
 	} else {
-		w.pods[pod.UID] = pod
+		w.Pods[pod.UID] = pod
 	}
 	w.count()
 }
 
-// count brings most up to date and looks for two live pods in one slot (I1).
-func (w *witness) count() {
+// count brings mostLive up to date and looks for two live pods in one slot (I1).
+func (w *Witness) count() {
 	live := map[types.UID]int{}
 	slots := map[string]types.UID{}
-	for uid, pod := range w.pods {
+	for uid, pod := range w.Pods {
 		ref := metav1.GetControllerOf(pod)
 		if ref == nil || finished(pod) || bypassable(pod) {
 			continue
@@ -186,7 +188,7 @@ func (w *witness) count() {
 		slots[slot] = uid
 	}
 	for owner, n := range live {
-		w.most[owner] = max(w.most[owner], n)
+		w.mostLive[owner] = max(w.mostLive[owner], n)
 	}
 }
 
@@ -194,17 +196,17 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// bypassable says whether a pod is so far past its grace period that its slot
+// bypassable reports whether a pod is so far past its grace period that its slot
 // may be filled again, by the clock of the tests that turn it forward.
 func bypassable(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && pod.Annotations["e2e/lost"] != ""
 }
 
-// until waits until the witness has seen a condition come true. It is asked
+// Until waits until the witness has seen a condition come true. It is asked
 // with the witness locked.
-func (w *witness) until(t *testing.T, what string, condition func() bool) {
+func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	for {
 		met, changed := w.ask(condition)
@@ -221,33 +223,33 @@ func (w *witness) until(t *testing.T, what string, condition func() bool) {
 
 // ask asks a condition with the witness locked, and says what to wait for if it
 // is not met.
-func (w *witness) ask(condition func() bool) (met bool, changed chan struct{}) {
+func (w *Witness) ask(condition func() bool) (met bool, changed chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return condition(), w.changed
 }
 
-// imp returns an ImoocPod as it was last seen, an empty one if there is none.
-func (w *witness) imp(name string) *v1alpha1.ImoocPod {
+// ImoocPod returns an ImoocPod as it was last seen, an empty one if there is none.
+func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if imp := w.imps[name]; imp != nil {
+	if imp := w.ImoocPods[name]; imp != nil {
 		return imp
 	}
 	return &v1alpha1.ImoocPod{}
 }
 
-// settles waits until an ImoocPod has exactly n pods, all running and ready,
+// AwaitConverged waits until an ImoocPod has exactly n pods, all running and ready,
 // and its status says so of its newest generation.
-func (w *witness) settles(t *testing.T, name string, n int32) {
+func (w *Witness) AwaitConverged(t *testing.T, name string, n int32) {
 	t.Helper()
-	w.until(t, fmt.Sprintf("%s has %d ready pods and says so", name, n), func() bool {
-		imp := w.imps[name]
+	w.Until(t, fmt.Sprintf("%s has %d ready pods and says so", name, n), func() bool {
+		imp := w.ImoocPods[name]
 		if imp == nil || imp.Spec.Replicas == nil || *imp.Spec.Replicas != n {
 			return false
 		}
 		owned := int32(0)
-		for _, pod := range w.pods {
+		for _, pod := range w.Pods {
 			if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != imp.UID {
 				continue
 			}
@@ -257,22 +259,26 @@ func (w *witness) settles(t *testing.T, name string, n int32) {
 			owned++
 		}
 		s := imp.Status
-		ready, progressing := condition(imp, apis.ConditionReady), condition(imp, apis.ConditionProgressing)
+		ready, progressing := Condition(imp, apis.ConditionReady), Condition(imp, apis.ConditionProgressing)
 		return owned == n && s.ObservedGeneration == imp.Generation && s.Replicas == n && s.ReadyReplicas == n &&
 			ready.Status == metav1.ConditionTrue && progressing.Status == metav1.ConditionFalse
 	})
 }
 
-// quiet waits until nothing at all has changed for a while.
-func (w *witness) quiet(t *testing.T, while time.Duration) {
+// Changed returns a channel that is closed with the next event.
+func (w *Witness) Changed() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.changed
+}
+
+// AwaitQuiet waits until nothing at all has changed for a while.
+func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	t.Helper()
-	end := time.After(deadline)
+	end := time.After(Timeout)
 	for {
-		w.mu.Lock()
-		changed := w.changed
-		w.mu.Unlock()
 		select {
-		case <-changed:
+		case <-w.Changed():
 		case <-time.After(while):
 			return
 		case <-end:
@@ -281,57 +287,57 @@ func (w *witness) quiet(t *testing.T, while time.Duration) {
 	}
 }
 
-// labelledBefore says whether a pod had been seen with the loop's label by a moment.
-func (w *witness) labelledBefore(pod types.UID, moment time.Time) bool {
+// labelledBefore reports whether a pod had been seen with the loop's label by a moment.
+func (w *Witness) labelledBefore(pod types.UID, moment time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at, seen := w.labelled[pod]
 	return seen && at.Before(moment)
 }
 
-// pod returns a pod by its UID, nil if there is none.
-func (w *witness) pod(uid types.UID) *corev1.Pod {
+// Pod returns a pod by its UID, nil if there is none.
+func (w *Witness) Pod(uid types.UID) *corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.pods[uid]
+	return w.Pods[uid]
 }
 
-// owned lists the pods of an ImoocPod.
-func (w *witness) owned(name string) []*corev1.Pod {
+// Owned lists the pods of an ImoocPod.
+func (w *Witness) Owned(name string) []*corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []*corev1.Pod
-	for _, pod := range w.pods {
-		if ref := metav1.GetControllerOf(pod); ref != nil && w.imps[name] != nil && ref.UID == w.imps[name].UID {
+	for _, pod := range w.Pods {
+		if ref := metav1.GetControllerOf(pod); ref != nil && w.ImoocPods[name] != nil && ref.UID == w.ImoocPods[name].UID {
 			list = append(list, pod)
 		}
 	}
 	return list
 }
 
-func (w *witness) summary() string {
+func (w *Witness) summary() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var s string
-	for _, pod := range w.pods {
+	for _, pod := range w.Pods {
 		s += fmt.Sprintf("\n  pod %s %s deleted:%v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp)
 	}
-	for name, imp := range w.imps {
+	for name, imp := range w.ImoocPods {
 		s += fmt.Sprintf("\n  imoocpod %s generation %d replicas %d status %+v", name, imp.Generation, *imp.Spec.Replicas, imp.Status)
 	}
 	return s
 }
 
-// mostLive is the highest number of live pods of an owner seen at once.
-func (w *witness) mostLive(owner types.UID) int {
+// MostLive is the highest number of live pods of an owner seen at once.
+func (w *Witness) MostLive(owner types.UID) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.most[owner]
+	return w.mostLive[owner]
 }
 
-// everMade is how many pods an owner ever had.
-func (w *witness) everMade(owner types.UID) int {
+// EverCreated is how many pods an owner ever had.
+func (w *Witness) EverCreated(owner types.UID) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.made[owner]
+	return w.Created[owner]
 }

@@ -1,0 +1,170 @@
+// Package harness holds what tests drive the plugin with and watch it by: a
+// control plane with clients, kubectl and the plugin as processes, a controller in
+// the process of the test, faults between it and the server, and a witness that
+// watches from outside what becomes of it all. Nothing in it is a fake.
+//
+// A test run has one Cluster, which Start starts, or which Connect connects to a
+// control plane that runs already. Everything else is a method of it, or is given
+// what it needs.
+package harness
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Timeout is how long a test waits for what should take a moment. It is there
+// for machines that are busy; no test says how fast anything is.
+const Timeout = 2 * time.Minute
+
+// Cluster is the control plane of a test run, and the plugin under test. The
+// fields with a name in JSON are what "cluster serve" says.
+type Cluster struct {
+	// Kubeconfig is the file that leads to it, with all rights.
+	Kubeconfig string `json:"kubeconfig"`
+	// Bin holds kubectl; where it is empty, the one on PATH is used.
+	Bin string `json:"bin"`
+	// Dir is for what belongs to this control plane, such as kubectl's cache.
+	Dir string `json:"dir"`
+	// AuditLog is where the API server logs its requests.
+	AuditLog string `json:"auditLog"`
+	// PluginDir holds the plugin under test; it comes first on PATH.
+	PluginDir string `json:"-"`
+
+	// Config, Dynamic and Core are for the test itself, with all rights.
+	Config  *rest.Config               `json:"-"`
+	Dynamic *dynamic.DynamicClient     `json:"-"`
+	Core    *corev1client.CoreV1Client `json:"-"`
+
+	// stdin takes commands such as "stop etcd", stdout answers them.
+	stdin  io.Writer
+	stdout *bufio.Reader
+
+	installing sync.Mutex
+	namespaces atomic.Int32
+}
+
+// Start builds the plugin and the launcher from root, the directory of the
+// repository, and starts a control plane with some more arguments of "cluster
+// serve". What it starts and builds is gone after stop.
+func Start(root string, args ...string) (c *Cluster, stop func() error, err error) {
+	scratch, err := os.MkdirTemp("", "imoocpod-test-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a directory for the test run: %w", err)
+	}
+	remove := func() error { return os.RemoveAll(scratch) }
+	c = &Cluster{}
+	end, err := c.start(root, scratch, args)
+	if err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	stop = func() error { return errors.Join(end(), remove()) }
+	if err := c.Connect(); err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return c, stop, nil
+}
+
+// start builds into a directory and starts what was built.
+func (c *Cluster) start(root, dir string, args []string) (stop func() error, err error) {
+	plugin, launcher := filepath.Join(dir, "plugin"), filepath.Join(dir, "cluster")
+	var flags []string
+	if raceDetector {
+		flags = append(flags, "-race")
+	}
+	if err := goBuild(root, filepath.Join(plugin, "kubectl-imoocpod"), "./cmd/kubectl-imoocpod", flags...); err != nil {
+		return nil, err
+	}
+	if err := goBuild(filepath.Join(root, "test/cluster"), launcher, "."); err != nil {
+		return nil, err
+	}
+	if stop, err = c.serve(launcher, args); err != nil {
+		return nil, err
+	}
+	c.PluginDir = plugin
+	return stop, nil
+}
+
+func goBuild(dir, output, pkg string, flags ...string) error {
+	args := append([]string{"build", "-C", dir, "-o", output}, flags...)
+	out, err := exec.Command("go", append(args, pkg)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	}
+	return nil
+}
+
+// serve starts a control plane that lives as long as the pipe to its standard
+// input, so that it ends with this process, however that ends.
+func (c *Cluster) serve(launcher string, args []string) (stop func() error, err error) {
+	serve := exec.Command(launcher, append([]string{"serve"}, args...)...)
+	serve.Stderr = os.Stderr
+	stdin, err := serve.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a control plane: %w", err)
+	}
+	stdout, err := serve.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a control plane: %w", err)
+	}
+	if err := serve.Start(); err != nil {
+		return nil, fmt.Errorf("start a control plane: %w", err)
+	}
+	stop = func() error {
+		_ = stdin.Close()
+		return serve.Wait()
+	}
+	c.stdin, c.stdout = stdin, bufio.NewReader(stdout)
+	line, err := c.stdout.ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("wait for the control plane: %w", errors.Join(err, stop()))
+	}
+	if err := json.Unmarshal(line, c); err != nil {
+		return nil, fmt.Errorf("read what the control plane said (%q): %w", line, errors.Join(err, stop()))
+	}
+	return stop, nil
+}
+
+// Connect makes the clients of a control plane that runs already, to which
+// Kubeconfig leads.
+func (c *Cluster) Connect() (err error) {
+	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
+		return fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	c.Config.QPS = -1
+	c.Config.UserAgent = "e2e"
+	if c.Dynamic, err = dynamic.NewForConfig(c.Config); err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	if c.Core, err = corev1client.NewForConfig(c.Config); err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	return nil
+}
+
+// Tell gives a control plane that Start started a command, such as "stop etcd".
+func (c *Cluster) Tell(t *testing.T, command string) {
+	t.Helper()
+	if _, err := fmt.Fprintln(c.stdin, command); err != nil {
+		t.Fatal(err)
+	}
+	line, err := c.stdout.ReadString('\n')
+	if err != nil || line != "ok\n" {
+		t.Fatalf("the control plane answered %q to %q: %v", line, command, err)
+	}
+}

@@ -1,0 +1,143 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+	"k8s.io/utils/clock"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// Controller is a controller in the process of the test: it can be cut off from
+// the server between any two requests, which is all that the server can see of
+// a kill -9.
+type Controller struct {
+	*controller.Controller
+	Metrics *controller.Metrics
+	// Kill ends it as kill -9 does, Stop as Ctrl-C does.
+	Kill, Stop func()
+	// Done is closed when it has ended, with Err.
+	Done chan struct{}
+	Err  error
+
+	// output is what it said, clientLog what the libraries under it did.
+	output, clientLog transcript
+
+	mu     sync.Mutex
+	killed bool
+}
+
+// transcript keeps what is written, by several at the same time.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write takes some more.
+func (s *transcript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *transcript) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+var errKilled = errors.New("the loop was killed")
+
+// StartController starts a loop for ImoocPods in this process, with interceptors
+// between it and the server.
+func (c *Cluster) StartController(t *testing.T, namespace string, clk clock.PassiveClock, interceptors ...Interceptor) *Controller {
+	t.Helper()
+	return c.StartControllerFor(t, namespace, []kinds.Kind{kinds.ImoocPod()}, clk, interceptors...)
+}
+
+// StartControllerFor is StartController for any kinds.
+func (c *Cluster) StartControllerFor(t *testing.T, namespace string, kinds []kinds.Kind, clk clock.PassiveClock, interceptors ...Interceptor) *Controller {
+	t.Helper()
+	return c.StartControllerWith(t, controller.Options{Kinds: kinds, Namespace: namespace, Clock: clk}, interceptors...)
+}
+
+// StartControllerWith is StartController with options of which the clients
+// and what is to be seen of it are filled in.
+func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
+	t.Helper()
+	l := &Controller{Done: make(chan struct{}), Metrics: controller.NewMetrics("test")}
+	// A loop that is killed fails at what it had begun, and client-go says so.
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.clientLog)))
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
+	l.Stop = cancel
+	l.Kill = func() {
+		l.mu.Lock()
+		l.killed = true
+		l.mu.Unlock()
+		cancel()
+	}
+	config := rest.CopyConfig(c.Config)
+	config.UserAgent = "kubectl-imoocpod/" + t.Name()
+	config.WrapTransport = func(base http.RoundTripper) http.RoundTripper {
+		return chain(base, append([]Interceptor{l.cutOff}, interceptors...)...)
+	}
+	custom, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = rest.CopyConfig(config)
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, l.Metrics
+	opts.Say = func(line controller.Line) { _, _ = fmt.Fprintf(&l.output, "%s: %s\n", line.Name, line.Text) }
+	l.Controller, err = controller.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(l.Done)
+		l.Err = l.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		l.Kill()
+		<-l.Done
+		if t.Failed() {
+			t.Logf("a loop said:\n%s(it ended with: %v)\n%s", l.Output(), l.Err, l.clientLog.String())
+		}
+	})
+	return l
+}
+
+// cutOff lets no request of a killed loop through.
+func (l *Controller) cutOff(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if l.Killed() {
+		return nil, errKilled
+	}
+	return next.RoundTrip(r)
+}
+
+// Killed reports whether it ended by Kill.
+func (l *Controller) Killed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.killed
+}
+
+// Output is what it has said so far.
+func (l *Controller) Output() string { return l.output.String() }

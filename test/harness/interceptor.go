@@ -1,0 +1,54 @@
+package harness
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Interceptor stands between a loop and the server. next sends the request.
+type Interceptor func(r *http.Request, next http.RoundTripper) (*http.Response, error)
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// chain makes a transport whose requests pass the interceptors, the first one first.
+func chain(base http.RoundTripper, interceptors ...Interceptor) http.RoundTripper {
+	for _, intercept := range slices.Backward(interceptors) {
+		next := base
+		base = roundTripper(func(r *http.Request) (*http.Response, error) { return intercept(r, next) })
+	}
+	return base
+}
+
+// IsWrite reports whether a request changes pods or ImoocPods; events are not
+// what a loop could lose.
+func IsWrite(r *http.Request) bool {
+	return r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events")
+}
+
+// IsWatch reports whether a request is a watch.
+func IsWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
+
+// Refuse makes the response of a server that refuses a request.
+func Refuse(r *http.Request, code int, reason, message string) *http.Response {
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
+	return &http.Response{
+		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// LoseReply throws away the answer to a request that the server has carried out.
+func LoseReply(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	return nil, io.ErrUnexpectedEOF
+}

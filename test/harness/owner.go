@@ -1,0 +1,203 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// Owner is an object of any kind that a loop reconciles: it owns pods, or a
+// Deployment.
+type Owner struct {
+	Kind      kinds.Kind
+	Namespace string
+	Name      string
+
+	t       *testing.T
+	cluster *Cluster
+}
+
+// NewOwner makes an object of a kind with a spec.
+func (c *Cluster) NewOwner(t *testing.T, namespace string, kind kinds.Kind, name string, spec map[string]any) *Owner {
+	t.Helper()
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	obj.SetGroupVersionKind(kind.GroupVersionKind())
+	obj.SetName(name)
+	o := c.Owner(t, namespace, kind, name)
+	if _, err := o.objects().Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Owner returns an object that there is, or will be.
+func (c *Cluster) Owner(t *testing.T, namespace string, kind kinds.Kind, name string) *Owner {
+	return &Owner{t: t, cluster: c, Kind: kind, Namespace: namespace, Name: name}
+}
+
+func (o *Owner) objects() dynamic.ResourceInterface {
+	return o.cluster.Dynamic.Resource(o.Kind.Resource).Namespace(o.Namespace)
+}
+
+// Get reads the object.
+func (o *Owner) Get() *unstructured.Unstructured {
+	o.t.Helper()
+	obj, err := o.objects().Get(o.t.Context(), o.Name, metav1.GetOptions{})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return obj
+}
+
+// Patch merges fields into the object.
+func (o *Owner) Patch(format string, args ...any) {
+	o.t.Helper()
+	if _, err := o.objects().Patch(o.t.Context(), o.Name, types.MergePatchType, fmt.Appendf(nil, format, args...), metav1.PatchOptions{}); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// Scale sets the desired count.
+func (o *Owner) Scale(n int) {
+	o.t.Helper()
+	fields := map[string]any{}
+	if err := unstructured.SetNestedField(fields, int64(n), o.Kind.ReplicasPath...); err != nil {
+		o.t.Fatal(err)
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.Patch("%s", text)
+}
+
+// Count reads a number of the status, -1 where there is none.
+func (o *Owner) Count(path []string) int {
+	n, found, err := unstructured.NestedInt64(o.Get().Object, path...)
+	if err != nil || !found {
+		return -1
+	}
+	return int(n)
+}
+
+func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
+	var holder struct {
+		Status struct {
+			ObservedGeneration int64              `json:"observedGeneration"`
+			Conditions         []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &holder); err != nil {
+		return nil
+	}
+	if holder.Status.ObservedGeneration != obj.GetGeneration() {
+		return nil
+	}
+	return holder.Status.Conditions
+}
+
+// Condition returns a condition of the object's newest generation.
+func (o *Owner) Condition(kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(conditionsOf(o.Get()), kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
+// AwaitReady waits until the object says that all is as wanted, and of its newest
+// generation.
+func (o *Owner) AwaitReady(what string) {
+	o.t.Helper()
+	Eventually(o.t, o.Name+" is ready: "+what, func() bool {
+		conditions := conditionsOf(o.Get())
+		return meta.IsStatusConditionTrue(conditions, "Ready") && meta.IsStatusConditionFalse(conditions, "Progressing")
+	})
+}
+
+// Deployment returns a Deployment of the namespace, nil if there is none.
+func (o *Owner) Deployment(name string) *unstructured.Unstructured {
+	o.t.Helper()
+	obj, err := o.cluster.Deployments(o.Namespace).Get(o.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return obj
+}
+
+// Deployments is the client for the Deployments of a namespace.
+func (c *Cluster) Deployments(namespace string) dynamic.ResourceInterface {
+	return c.Dynamic.Resource(Resource("deployments.apps")).Namespace(namespace)
+}
+
+// Owns reports whether the object controls another.
+func (o *Owner) Owns(obj *unstructured.Unstructured) bool {
+	ref := metav1.GetControllerOf(obj)
+	return ref != nil && ref.UID == o.Get().GetUID()
+}
+
+// LivePods lists the pods of the namespace that are not on their way out.
+func (o *Owner) LivePods() []corev1.Pod {
+	o.t.Helper()
+	list, err := o.cluster.Core.Pods(o.Namespace).List(o.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	var live []corev1.Pod
+	for _, pod := range list.Items {
+		if pod.DeletionTimestamp == nil {
+			live = append(live, pod)
+		}
+	}
+	return live
+}
+
+// InstallKind installs a CRD that only some tests know, from its YAML, and
+// removes it when the test ends.
+func (c *Cluster) InstallKind(t *testing.T, kind kinds.Kind, crd string) {
+	t.Helper()
+	Must(t, c.Kubectl(t, "", "apply", "-f", WriteFile(t, crd)))
+	t.Cleanup(func() {
+		err := c.Dynamic.Resource(Resource("customresourcedefinitions.apiextensions.k8s.io")).
+			Delete(context.Background(), kind.CRD(), metav1.DeleteOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	Must(t, c.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/"+kind.CRD()))
+	Eventually(t, "the kind is served", func() bool {
+		_, err := c.Dynamic.Resource(kind.Resource).List(t.Context(), metav1.ListOptions{Limit: 1})
+		return err == nil
+	})
+}
+
+// AwaitPodsOn waits until an object has one pod of an image on each of some nodes, and
+// says how many nodes should have one.
+func (o *Owner) AwaitPodsOn(desired int, image string, nodes ...string) {
+	o.t.Helper()
+	Eventually(o.t, fmt.Sprintf("%s runs %s on %v, of which %d count", o.Name, image, nodes, desired), func() bool {
+		var on []string
+		for _, pod := range o.LivePods() {
+			if pod.Status.Phase != corev1.PodRunning || pod.Spec.Containers[0].Image != image {
+				return false
+			}
+			on = append(on, pod.Spec.NodeName)
+		}
+		slices.Sort(on)
+		status := o.Kind.Mapping.Status
+		return slices.Equal(on, nodes) && o.Count(status.Desired) == desired && o.Count(status.Current) == desired &&
+			o.Count(status.Updated) == desired && o.Count(status.Available) == desired
+	})
+	o.AwaitReady("as it says")
+}

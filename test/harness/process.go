@@ -1,0 +1,145 @@
+package harness
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is a run-controller of the plugin under test, or another verb of it that
+// goes on until it is stopped.
+type Process struct {
+	// Done is closed when it has ended.
+	Done chan struct{}
+
+	t   *testing.T
+	cmd *exec.Cmd
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// StartRunController starts "kubectl-imoocpod run-controller" in a namespace; it is
+// stopped when the test ends. It is started without kubectl, which would stand
+// between it and the signals of the tests.
+func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...string) *Process {
+	t.Helper()
+	return c.StartPlugin(t, append([]string{"run-controller", "-n", namespace}, args...)...)
+}
+
+// StartPlugin is StartRunController for any verb that goes on until it is stopped.
+func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
+	t.Helper()
+	l := &Process{t: t, cmd: exec.Command(c.PluginDir+"/kubectl-imoocpod", args...), Done: make(chan struct{})}
+	l.cmd.Env = c.Environment()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.cmd.Stdout, l.cmd.Stderr = w, w
+	if err := l.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	go func() {
+		defer close(l.Done)
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			l.mu.Lock()
+			l.lines = append(l.lines, lines.Text())
+			l.mu.Unlock()
+		}
+		_ = l.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		l.Stop()
+		if t.Failed() {
+			t.Logf("%s said:\n%s", args[0], l.Output())
+		}
+		if strings.Contains(l.Output(), "DATA RACE") {
+			t.Errorf("%s has a data race", args[0])
+		}
+	})
+	return l
+}
+
+// PID is the number of the process.
+func (l *Process) PID() int { return l.cmd.Process.Pid }
+
+// Interrupt sends what Ctrl-C sends, and does not wait.
+func (l *Process) Interrupt() { _ = l.cmd.Process.Signal(os.Interrupt) }
+
+// Stop asks the loop to stop, as Ctrl-C does, and returns its exit code.
+func (l *Process) Stop() int { return l.signal(os.Interrupt) }
+
+// Wait waits until the process has ended by itself, and returns its exit code.
+func (l *Process) Wait() int {
+	l.t.Helper()
+	select {
+	case <-l.Done:
+	case <-time.After(Timeout):
+		l.t.Fatalf("waited in vain until it ends; it said:\n%s", l.Output())
+	}
+	return l.cmd.ProcessState.ExitCode()
+}
+
+// Kill ends the loop as kill -9 does.
+func (l *Process) Kill() { l.signal(syscall.SIGKILL) }
+
+func (l *Process) signal(s os.Signal) int {
+	_ = l.cmd.Process.Signal(s) // an error means that it has ended already
+	<-l.Done
+	return l.cmd.ProcessState.ExitCode()
+}
+
+// Lines are the lines that it has printed so far.
+func (l *Process) Lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
+}
+
+// Output is what it has printed so far.
+func (l *Process) Output() string {
+	return strings.Join(l.Lines(), "\n")
+}
+
+// AwaitOutput waits until the loop has printed some words.
+func (l *Process) AwaitOutput(words string) {
+	l.t.Helper()
+	Eventually(l.t, "the loop says "+words, func() bool { return strings.Contains(l.Output(), words) })
+}
+
+// Freeze lets the process do nothing until it is thawed.
+func (l *Process) Freeze(t *testing.T) {
+	t.Helper()
+	if err := l.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.cmd.Process.Signal(syscall.SIGCONT) }) // or it could not be stopped
+}
+
+// Thaw lets it go on.
+func (l *Process) Thaw(t *testing.T) {
+	t.Helper()
+	if err := l.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// AwaitServing waits until a loop says where it serves something.
+func (l *Process) AwaitServing(t *testing.T, what string) string {
+	t.Helper()
+	l.AwaitOutput("Serving " + what + " at ")
+	at := regexp.MustCompile("Serving " + what + " at (https?://127.0.0.1:[0-9]+)").FindStringSubmatch(l.Output())
+	if at == nil {
+		t.Fatalf("the loop does not serve %s on loopback:\n%s", what, l.Output())
+	}
+	return at[1]
+}

@@ -1,0 +1,165 @@
+package harness
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/hinshun/vt10x"
+	"github.com/moby/term"
+)
+
+// Terminal is a terminal with a process in it, and somebody who types.
+type Terminal struct {
+	// TTY is the end at which somebody types and reads.
+	TTY *os.File
+
+	t    *testing.T
+	cmd  *exec.Cmd
+	done chan struct{}
+
+	mu  sync.Mutex
+	now vt10x.Terminal
+	raw strings.Builder
+}
+
+// StartTerminal starts a program in a terminal of its own; it is killed when the
+// test ends.
+func (c *Cluster) StartTerminal(t *testing.T, cols, rows uint16, env []string, program string, args ...string) *Terminal {
+	t.Helper()
+	s := &Terminal{t: t, cmd: exec.Command(program, args...), done: make(chan struct{}), now: vt10x.New(vt10x.WithSize(int(cols), int(rows)))}
+	s.cmd.Env = append(append(c.Environment(), "TERM=xterm-256color"), env...)
+	tty, err := pty.StartWithSize(s.cmd, &pty.Winsize{Cols: cols, Rows: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.TTY = tty
+	go func() {
+		defer close(s.done)
+		buffer := make([]byte, 4096)
+		for {
+			n, err := tty.Read(buffer)
+			s.mu.Lock()
+			_, _ = s.now.Write(buffer[:n])
+			s.raw.Write(buffer[:n])
+			s.mu.Unlock()
+			if err != nil {
+				break // so Linux tells that the last program in it has ended
+			}
+		}
+		_ = s.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill()
+		<-s.done
+		_ = tty.Close()
+		if t.Failed() {
+			t.Logf("the screen of %s:\n%s", program, s.Text())
+		}
+	})
+	return s
+}
+
+// Text is what is on the screen now.
+func (s *Terminal) Text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := strings.Split(s.now.String(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// Written is all that was written to the terminal, control sequences included.
+func (s *Terminal) Written() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.raw.String()
+}
+
+// Press types keys.
+func (s *Terminal) Press(keys string) {
+	s.t.Helper()
+	if _, err := s.TTY.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// AwaitText waits until the screen holds some words.
+func (s *Terminal) AwaitText(words string) {
+	s.t.Helper()
+	s.AwaitScreen("the screen shows "+words, func(text string) bool { return strings.Contains(text, words) })
+}
+
+// AwaitScreen waits until what is on the screen meets a condition.
+func (s *Terminal) AwaitScreen(what string, condition func(text string) bool) {
+	s.t.Helper()
+	Eventually(s.t, what, func() bool { return condition(s.Text()) })
+}
+
+// Stop interrupts the process, and waits until it has ended.
+func (s *Terminal) Stop() {
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	<-s.done
+}
+
+// Wait waits until the process has ended by itself, and returns its exit code.
+func (s *Terminal) Wait() int {
+	s.t.Helper()
+	select {
+	case <-s.done:
+	case <-time.After(Timeout):
+		s.t.Fatal("waited in vain until it ends")
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// Resize makes the terminal another size, as dragging the corner of its window does.
+func (s *Terminal) Resize(cols, rows uint16) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.now.Resize(int(cols), int(rows))
+	s.mu.Unlock()
+	if err := pty.Setsize(s.TTY, &pty.Winsize{Cols: cols, Rows: rows}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// InAlternateScreen reports whether something is drawn on the terminal's second screen.
+func (s *Terminal) InAlternateScreen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now.Mode()&vt10x.ModeAltScreen != 0
+}
+
+// CheckRestored checks that nothing of what a program did to the terminal has stayed.
+func (s *Terminal) CheckRestored(before *term.State) {
+	s.t.Helper()
+	if after, err := term.SaveState(s.TTY.Fd()); err != nil || *after != *before {
+		s.t.Errorf("the terminal's settings have changed (%v)", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now.Mode()&vt10x.ModeAltScreen != 0 || s.now.Mode()&vt10x.ModeWrap == 0 || !s.now.CursorVisible() {
+		s.t.Errorf("the terminal is left in the mode %b", s.now.Mode())
+	}
+}
+
+// AwaitCompletion presses keys until the screen shows some words: the first time, the
+// answer of a busy machine may come too late.
+func (s *Terminal) AwaitCompletion(keys, words string) {
+	s.t.Helper()
+	Eventually(s.t, "the shell completes "+words, func() bool {
+		s.Press(keys)
+		before := s.Written()
+		Eventually(s.t, "the shell has answered", func() bool {
+			return s.Written() != before || strings.Contains(s.Text(), words)
+		})
+		return strings.Contains(s.Text(), words)
+	})
+}

@@ -56,7 +56,7 @@ ARCH = $(shell go env GOARCH)
 image: check-go ## Make the image without a container engine, as an OCI layout in bin/image
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" \
 		-o $(BIN)/linux/kubectl-imoocpod ./cmd/kubectl-imoocpod
-	@go run -C deploy/image . --program $(abspath $(BIN)/linux/kubectl-imoocpod) --arch $(ARCH) \
+	@go run -C hack/image . --program $(abspath $(BIN)/linux/kubectl-imoocpod) --arch $(ARCH) \
 		--version $(VERSION) --output $(abspath $(BIN)/image)
 
 .PHONY: docker-build
@@ -77,14 +77,14 @@ manifests: check-go ## Generate the CRDs from the types
 
 .PHONY: reference
 reference: check-go ## Generate the command reference from the commands
-	go run ./docs/commands
+	go run ./hack/reference
 
 .PHONY: fmt
 fmt: check-go ## Format the code
 	$(GOLANGCI_LINT) fmt ./...
 	cd test/cluster && $(GOLANGCI_LINT) fmt ./...
 	cd test/bench && $(GOLANGCI_LINT) fmt ./...
-	cd deploy/image && $(GOLANGCI_LINT) fmt ./...
+	cd hack/image && $(GOLANGCI_LINT) fmt ./...
 	cd test/krew && $(GOLANGCI_LINT) fmt ./...
 
 .PHONY: tidy
@@ -92,8 +92,8 @@ tidy: check-go ## Bring the module files up to date
 	go mod tidy
 	go -C test/cluster mod tidy
 	go -C test/bench mod tidy
-	go -C deploy/image mod tidy
-	go -C deploy/sbom mod tidy
+	go -C hack/image mod tidy
+	go -C hack/sbom mod tidy
 	go -C test/krew mod tidy
 
 .PHONY: clean
@@ -102,15 +102,15 @@ clean: ## Remove what was built here; the control plane's programs stay in the c
 
 .PHONY: screenshots
 screenshots: build $(CLUSTER) ## Take the screenshots of the README anew
-	@PATH="$(abspath $(BIN)):$$PATH" $(CLUSTER) run -- go run ./docs/screenshots -out docs/screenshots </dev/null
+	@PATH="$(abspath $(BIN)):$$PATH" $(CLUSTER) run -- go run ./hack/screenshots -out docs/screenshots </dev/null
 
 ##@ Check
 
 .PHONY: unit
 unit: check-go ## Run the unit tests
-	go test $(RACE) ./cmd/... ./deploy/... ./docs/... ./pkg/...
+	go test $(RACE) ./cmd/... ./deploy/... ./docs/... ./hack/... ./pkg/...
 	go -C test/cluster test $(RACE) ./...
-	go -C deploy/image test ./...
+	go -C hack/image test ./...
 
 # How many end-to-end tests run at the same time: they wait more than they work.
 TESTS ?= 8
@@ -135,7 +135,7 @@ lint: check-go ## Check format and rules
 	$(GOLANGCI_LINT) run ./...
 	cd test/cluster && $(GOLANGCI_LINT) run ./...
 	cd test/bench && $(GOLANGCI_LINT) run ./...
-	cd deploy/image && $(GOLANGCI_LINT) run ./...
+	cd hack/image && $(GOLANGCI_LINT) run ./...
 	cd test/krew && $(GOLANGCI_LINT) run ./...
 
 # Copies what git would commit to $$copy, as others may be reading the files.
@@ -156,7 +156,7 @@ drift: check-go ## Check that generated files and module files are up to date
 
 .PHONY: documents
 documents: check-go ## Check the documents, and the manifests for krew
-	go test ./docs ./deploy/krew
+	go test ./docs ./hack/krew
 	@# What people install before there is a next release; the archives are tested before it.
 	@[ ! -e plugins/imoocpod.yaml ] || \
 		go tool -modfile=test/krew/go.mod validate-krew-manifest -skip-install -manifest plugins/imoocpod.yaml
@@ -200,17 +200,17 @@ SNAPSHOT = $(shell git describe --tags --long 2>/dev/null || \
 
 .PHONY: cyclonedx
 cyclonedx: check-go
-	@GOFLAGS=-trimpath go tool -modfile=deploy/sbom/go.mod cyclonedx-gomod version >/dev/null
+	@GOFLAGS=-trimpath go tool -modfile=hack/sbom/go.mod cyclonedx-gomod version >/dev/null
 
 .PHONY: release-snapshot
 release-snapshot: cyclonedx ## Make all of a release in dist/, offline, of what is checked out
 	GORELEASER_CURRENT_TAG=$(SNAPSHOT) $(GORELEASER) release --clean --skip=validate,publish
-	go run ./deploy/krew -dist dist
+	go run ./hack/krew -dist dist
 
 .PHONY: release
 release: cyclonedx ## Make all of a release in dist/, of the tag that is checked out
 	$(GORELEASER) release --clean --skip=publish
-	go run ./deploy/krew -dist dist
+	go run ./hack/krew -dist dist
 
 # In another directory and at another time. What was compiled comes from Go's
 # cache if it is there; what is linked, packed and listed is made anew.

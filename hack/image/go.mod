@@ -1,4 +1,4 @@
-module github.com/imoocpod/kubectl-imoocpod/deploy/image
+module github.com/imoocpod/kubectl-imoocpod/hack/image
 
 go 1.26.0
 

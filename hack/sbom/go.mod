@@ -1,4 +1,4 @@
-module github.com/imoocpod/kubectl-imoocpod/deploy/sbom
+module github.com/imoocpod/kubectl-imoocpod/hack/sbom
 
 go 1.26.0
 

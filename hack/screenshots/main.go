@@ -1,5 +1,5 @@
-// Screenshots runs commands in a terminal and writes what is on its screen then to
-// SVG files, for the README. It is run by "make screenshots", with a control
+// Command screenshots runs commands in a terminal and writes what is then on its
+// screen to SVG files, for the README. It is run by "make screenshots", with a control
 // plane to run them on:
 //
 //	screenshots -out DIR

@@ -151,7 +151,7 @@ func TestDockerfileSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for file, patterns := range map[string][]string{
 		"../../Dockerfile":              {`(?m)^FROM scratch$`, `(?m)^USER 65532:65532$`, `(?m)^ENTRYPOINT \["/kubectl-imoocpod"\]$`, `CGO_ENABLED=0`},
-		"../controller/deployment.yaml": {`runAsUser: 65532\n`, `runAsGroup: 65532\n`},
+		"../../deploy/controller/deployment.yaml": {`runAsUser: 65532\n`, `runAsGroup: 65532\n`},
 	} {
 		content, err := os.ReadFile(file)
 		if err != nil {

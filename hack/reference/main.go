@@ -1,4 +1,4 @@
-// Generate writes the command reference beside itself from the commands
+// Command reference writes the command reference, docs/commands, from the commands
 // themselves: "make reference".
 package main
 

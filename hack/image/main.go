@@ -1,6 +1,10 @@
 // Command image makes a container image of a program, as an OCI image layout,
 // without a container engine: one layer with the one file.
 //
+// ko makes a layout without an engine, too, but takes its base from a registry or
+// an engine, also "scratch", so that it does nothing offline; see
+// docs/architecture.md.
+//
 // It is a module of its own so that none of what it takes reaches the go.mod of
 // the plugin.
 package main

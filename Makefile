@@ -74,6 +74,7 @@ generate: check-go ## Generate the deep copies from the types
 .PHONY: manifests
 manifests: check-go ## Generate the CRDs from the types
 	$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:artifacts:config=deploy/crds
+	go run ./hack/crds deploy/crds/*_*.yaml
 
 .PHONY: reference
 reference: check-go ## Generate the command reference from the commands

@@ -150,7 +150,7 @@ func unpack(t *testing.T, image v1.Image) string {
 func TestDockerfileSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for file, patterns := range map[string][]string{
-		"../../Dockerfile":              {`(?m)^FROM scratch$`, `(?m)^USER 65532:65532$`, `(?m)^ENTRYPOINT \["/kubectl-imoocpod"\]$`, `CGO_ENABLED=0`},
+		"../../Dockerfile":                        {`(?m)^FROM scratch$`, `(?m)^USER 65532:65532$`, `(?m)^ENTRYPOINT \["/kubectl-imoocpod"\]$`, `CGO_ENABLED=0`},
 		"../../deploy/controller/deployment.yaml": {`runAsUser: 65532\n`, `runAsGroup: 65532\n`},
 	} {
 		content, err := os.ReadFile(file)

@@ -1,0 +1,87 @@
+package deploy
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// "kubectl apply" keeps the whole of what it applied in an annotation, and all
+// annotations of an object have so much room.
+func TestCRDsFitIntoAnAnnotation(t *testing.T) {
+	t.Parallel()
+	for _, crd := range crds(t) {
+		text, err := json.Marshal(crd.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const others = 4 << 10
+		if len(text) > validation.TotalAnnotationSizeLimitB-others {
+			t.Errorf("%s has %d bytes in JSON, and an object has room for annotations of %d", crd.GetName(), len(text), validation.TotalAnnotationSizeLimitB)
+		}
+	}
+}
+
+// kubectl explain has words for each field of ours. What a pod template holds, it
+// tells of pods.
+func TestFieldsAreDescribed(t *testing.T) {
+	t.Parallel()
+	described := 0
+	var walk func(crd string, path []string, schema map[string]any, template string)
+	walk = func(crd string, path []string, schema map[string]any, template string) {
+		at := ""
+		for _, name := range path {
+			at += "." + name
+		}
+		if description, _ := schema["description"].(string); description == "" && at != ".metadata" {
+			t.Errorf("%s of %s has no description", at, crd)
+		}
+		described++
+		if at != "" && at == template {
+			return
+		}
+		if items, ok := schema["items"].(map[string]any); ok && items["properties"] != nil {
+			schema = items
+		}
+		properties, _ := schema["properties"].(map[string]any)
+		for name, property := range properties {
+			property, ok := property.(map[string]any)
+			if !ok {
+				t.Fatalf("%s.%s of %s is no schema", at, name, crd)
+			}
+			walk(crd, append(slices.Clone(path), name), property, template)
+		}
+	}
+	for _, crd := range crds(t) {
+		versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, version := range versions {
+			version, _ := version.(map[string]any)
+			schema, found, err := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+			if err != nil || !found {
+				t.Fatalf("a version of %s has no schema: %v", crd.GetName(), err)
+			}
+			walk(crd.GetName(), nil, schema, crd.GetAnnotations()["imoocpod.dev/template-path"])
+		}
+	}
+	if described < 50 {
+		t.Errorf("only %d fields were looked at", described)
+	}
+}
+
+func crds(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	all, err := CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 4 {
+		t.Fatalf("there are %d CRDs", len(all))
+	}
+	return all
+}

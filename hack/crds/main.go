@@ -1,0 +1,103 @@
+// Command crds makes the CRDs small that controller-gen has written, so that
+// "kubectl apply" can keep them in an annotation, which holds 256 KB: it takes out
+// the descriptions of the fields of a pod template, which kubectl explain tells of
+// pods. Those of this project's own fields stay. It is run by "make manifests":
+//
+//	crds FILE...
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// templatePath is the annotation of a CRD that says where the pod template is.
+const templatePath = "imoocpod.dev/template-path"
+
+func main() {
+	for _, file := range os.Args[1:] {
+		if err := shrinkFile(file); err != nil {
+			fmt.Fprintf(os.Stderr, "error: %s: %v\n", file, err)
+			os.Exit(1)
+		}
+	}
+}
+
+func shrinkFile(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	small, err := shrink(text)
+	if err != nil || bytes.Equal(small, text) {
+		return err
+	}
+	return os.WriteFile(file, small, 0o600)
+}
+
+// shrink returns a CRD without the descriptions below its pod template. One
+// without a pod template stays as it is, to the letter.
+func shrink(text []byte) ([]byte, error) {
+	var crd unstructured.Unstructured
+	if err := yaml.Unmarshal(text, &crd.Object); err != nil {
+		return nil, err
+	}
+	path := crd.GetAnnotations()[templatePath]
+	if path == "" {
+		return text, nil
+	}
+	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	if err != nil {
+		return nil, err
+	}
+	for _, version := range versions {
+		fields := []string{"schema", "openAPIV3Schema"}
+		for name := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
+			fields = append(fields, "properties", name)
+		}
+		schema, _ := version.(map[string]any)
+		template, found, err := unstructured.NestedFieldNoCopy(schema, fields...)
+		if err != nil || !found {
+			return nil, fmt.Errorf("a version has no schema for %s: %w", path, err)
+		}
+		for _, below := range subschemas(template) {
+			removeDescriptions(below)
+		}
+	}
+	if err := unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions"); err != nil {
+		return nil, err
+	}
+	small, err := yaml.Marshal(crd.Object)
+	return append([]byte("---\n"), small...), err
+}
+
+func removeDescriptions(schema any) {
+	if fields, ok := schema.(map[string]any); ok {
+		delete(fields, "description")
+	}
+	for _, below := range subschemas(schema) {
+		removeDescriptions(below)
+	}
+}
+
+// subschemas are those of the fields and elements of a schema. A field may be
+// called "description" itself.
+func subschemas(schema any) []any {
+	var all []any
+	fields, _ := schema.(map[string]any)
+	properties, _ := fields["properties"].(map[string]any)
+	for _, property := range properties {
+		all = append(all, property)
+	}
+	for _, name := range []string{"items", "additionalProperties"} {
+		if below, ok := fields[name].(map[string]any); ok {
+			all = append(all, below)
+		}
+	}
+	return all
+}

@@ -15,6 +15,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT     := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+DEADCODE       := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # It asks git for a remote, which a clone need not have.
 GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
@@ -129,7 +130,7 @@ krew-test: reproducible $(CLUSTER) ## Have krew install a snapshot of a release
 	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
 
 .PHONY: verify
-verify: lint drift documents configuration ## Check all but what the tests check
+verify: lint dead-code files drift documents configuration ## Check all but what the tests check
 
 .PHONY: lint
 lint: check-go ## Check format and rules
@@ -138,6 +139,22 @@ lint: check-go ## Check format and rules
 	cd test/bench && $(GOLANGCI_LINT) run ./...
 	cd hack/image && $(GOLANGCI_LINT) run ./...
 	cd test/krew && $(GOLANGCI_LINT) run ./...
+
+# deadcode exits with 0 whatever it finds.
+.PHONY: dead-code
+dead-code: check-go ## Check that every function is reached from a program or a test
+	@set -e -o pipefail; for module in . test/cluster test/bench hack/image test/krew; do \
+		(cd $$module && $(DEADCODE) -test ./...) | sed "s|^|$$module/|"; \
+	done | { ! grep .; } || { echo "error: no program and no test reaches these functions" >&2; exit 1; }
+
+# What git would commit. A picture of the documents may be a binary.
+.PHONY: files
+files: ## Check that no file is a binary or larger than 256 KB
+	@binaries=$$(git ls-files --cached --others --exclude-standard --deduplicate --eol | \
+		awk -F '\t' '$$1 ~ / w\/-text / && $$2 !~ /^docs\/.*\.png$$/ {print $$2}'); \
+	large=$$(git ls-files -z --cached --others --exclude-standard --deduplicate | \
+		xargs -0 sh -c 'find "$$@" -type f -size +256k' sh 2>/dev/null); \
+	[ -z "$$binaries$$large" ] || { printf 'error: a binary, or larger than 256 KB: %s\n' $$binaries $$large >&2; exit 1; }
 
 # Copies what git would commit to $$copy, as others may be reading the files.
 copy = git clone -q --no-checkout . "$$copy"; \

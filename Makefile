@@ -175,9 +175,12 @@ drift: check-go ## Check that generated files and module files are up to date
 .PHONY: documents
 documents: check-go ## Check the documents, and the manifests for krew
 	go test ./docs ./hack/krew
-	@# What people install before there is a next release; the archives are tested before it.
-	@[ ! -e plugins/imoocpod.yaml ] || \
-		go tool -modfile=test/krew/go.mod validate-krew-manifest -skip-install -manifest plugins/imoocpod.yaml
+	@# What the next release is made from, and what people install before there is one; the
+	@# archives are tested before it. A manifest has to be called as the plugin is.
+	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; cp krew.yaml "$$scratch/imoocpod.yaml"; \
+	for manifest in "$$scratch/imoocpod.yaml" $(wildcard plugins/imoocpod.yaml); do \
+		go tool -modfile=test/krew/go.mod validate-krew-manifest -skip-install -manifest "$$manifest"; \
+	done
 
 .PHONY: configuration
 configuration: check-go ## Check the workflows, and how a release is made
@@ -242,7 +245,6 @@ reproducible: release-snapshot ## Make a snapshot twice and compare the checksum
 
 .PHONY: krew-manifests
 krew-manifests: ## Give krew the release that is in dist/
-	cp dist/krew/imoocpod.yaml krew.yaml
 	cp dist/krew/imoocpod.yaml plugins/imoocpod.yaml
 	rm -f plugins/.gitkeep
 

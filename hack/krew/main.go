@@ -1,23 +1,23 @@
-// Command krew completes the krew manifest of a release. goreleaser leaves out
-// every archive but those for amd64, arm64 and arm, and krew knows more.
+// Command krew makes the krew manifest of a release from the one of the
+// repository: it fills in the version, where each archive is, and its checksum. It
+// is run by "make release":
+//
+//	krew -manifest krew.yaml -dist dist
 package main
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is all that goreleaser writes into one.
+// manifest is all that the one of the repository holds.
 type manifest struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -50,6 +50,11 @@ type system struct {
 	Arch string `json:"arch"`
 }
 
+// release is what is needed of goreleaser's metadata.json.
+type release struct {
+	Tag string `json:"tag"`
+}
+
 // artifact is what is needed of an entry of goreleaser's artifacts.json.
 type artifact struct {
 	Name   string `json:"name"`
@@ -63,26 +68,34 @@ type artifact struct {
 }
 
 func main() {
+	template := flag.String("manifest", "krew.yaml", "the `file` to fill in")
 	dist := flag.String("dist", "dist", "the `directory` that goreleaser made the release in")
 	flag.Parse()
-	if err := run(*dist); err != nil {
+	if err := run(*template, *dist); err != nil {
 		fmt.Fprintln(os.Stderr, "krew:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dist string) error {
-	file := filepath.Join(dist, "krew", "imoocpod.yaml")
-	text, err := os.ReadFile(file)
+func run(template, dist string) error {
+	text, err := os.ReadFile(template)
 	if err != nil {
 		return fmt.Errorf("read the manifest: %w", err)
 	}
-	artifacts, err := os.ReadFile(filepath.Join(dist, "artifacts.json"))
-	if err != nil {
+	var of release
+	if err := readJSON(filepath.Join(dist, "metadata.json"), &of); err != nil {
+		return fmt.Errorf("read what was released: %w", err)
+	}
+	var made []artifact
+	if err := readJSON(filepath.Join(dist, "artifacts.json"), &made); err != nil {
 		return fmt.Errorf("read what was made: %w", err)
 	}
-	if text, err = complete(text, artifacts); err != nil {
-		return fmt.Errorf("complete %s: %w", file, err)
+	if text, err = fill(text, of.Tag, made); err != nil {
+		return fmt.Errorf("fill in %s: %w", template, err)
+	}
+	file := filepath.Join(dist, "krew", "imoocpod.yaml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
 	}
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
@@ -90,35 +103,48 @@ func run(dist string) error {
 	return nil
 }
 
-// complete returns the manifest with every archive of the release.
-func complete(text, artifacts []byte) ([]byte, error) {
+func readJSON(file string, into any) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// fill returns the manifest of a release. It has an archive for each platform,
+// and the release has no other.
+func fill(text []byte, tag string, made []artifact) ([]byte, error) {
 	var m manifest
-	// Strict, so that nothing is lost that a newer goreleaser writes.
+	// Strict, so that nothing of it is lost.
 	if err := yaml.UnmarshalStrict(text, &m); err != nil {
 		return nil, err
 	}
-	if len(m.Spec.Platforms) == 0 {
-		return nil, errors.New("it names no archive")
-	}
-	address, _ := path.Split(m.Spec.Platforms[0].URI)
-	var made []artifact
-	if err := json.Unmarshal(artifacts, &made); err != nil {
-		return nil, err
-	}
-	m.Spec.Platforms = nil
+	archives := map[system]artifact{}
 	for _, a := range made {
-		if a.Type != "Archive" {
-			continue
+		if a.Type == "Archive" {
+			archives[system{OS: a.Goos, Arch: a.Goarch}] = a
 		}
-		sum, isSHA256 := strings.CutPrefix(a.Extra.Checksum, "sha256:")
-		if !isSHA256 || len(a.Extra.Binaries) != 1 {
-			return nil, fmt.Errorf("%s has the checksum %q and the programs %q", a.Name, a.Extra.Checksum, a.Extra.Binaries)
-		}
-		m.Spec.Platforms = append(m.Spec.Platforms, platform{
-			Selector: selector{MatchLabels: system{OS: a.Goos, Arch: a.Goarch}},
-			URI:      address + a.Name, SHA256: sum, Bin: a.Extra.Binaries[0],
-		})
 	}
-	slices.SortFunc(m.Spec.Platforms, func(a, b platform) int { return cmp.Compare(a.URI, b.URI) })
+	for i := range m.Spec.Platforms {
+		p := &m.Spec.Platforms[i]
+		on := p.Selector.MatchLabels
+		archive, found := archives[on]
+		if !found {
+			return nil, fmt.Errorf("the release has no archive for %s/%s", on.OS, on.Arch)
+		}
+		delete(archives, on)
+		sum, isSHA256 := strings.CutPrefix(archive.Extra.Checksum, "sha256:")
+		if !isSHA256 || len(archive.Extra.Binaries) != 1 || archive.Extra.Binaries[0] != p.Bin {
+			return nil, fmt.Errorf("%s has the checksum %q and the programs %q", archive.Name, archive.Extra.Checksum, archive.Extra.Binaries)
+		}
+		p.SHA256, p.URI = sum, strings.ReplaceAll(p.URI, m.Spec.Version, tag)
+		if path.Base(p.URI) != archive.Name {
+			return nil, fmt.Errorf("%s is the archive for %s/%s, want %s", archive.Name, on.OS, on.Arch, path.Base(p.URI))
+		}
+	}
+	for on := range archives {
+		return nil, fmt.Errorf("the manifest has no platform %s/%s", on.OS, on.Arch)
+	}
+	m.Spec.Version = tag
 	return yaml.Marshal(m)
 }

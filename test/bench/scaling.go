@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -310,30 +311,12 @@ func (b *bench) deletePods(ctx context.Context, s subject, run string) error {
 
 // parallel does n things, so many at a time, and returns the first error.
 func parallel(concurrency, n int, do func(i int) error) error {
-	next := make(chan int)
-	failed := make(chan error, concurrency)
-	for range concurrency {
-		go func() {
-			var first error
-			for i := range next {
-				if err := do(i); err != nil && first == nil {
-					first = err
-				}
-			}
-			failed <- first
-		}()
-	}
+	var group errgroup.Group
+	group.SetLimit(concurrency)
 	for i := range n {
-		next <- i
+		group.Go(func() error { return do(i) })
 	}
-	close(next)
-	var first error
-	for range concurrency {
-		if err := <-failed; err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
+	return group.Wait()
 }
 
 // logOf is where what a process says goes.

@@ -271,7 +271,7 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 		return next.RoundTrip(r)
 	}
 	from := g.writes(d, r, pod.Name)
-	slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
+	slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
 	if _, most := d.between(from, time.Now()); err != nil || int32(slot) >= most {
 		d.Blame("I1: pod %s of slot %q was created while at most %d were wanted", pod.Name, pod.Labels[apis.LabelSlot], most)
 	}
@@ -322,7 +322,7 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 		d.Blame("I4: pod %s, which is not foo's, was deleted", pod.Name)
 		return
 	}
-	slot, err := strconv.Atoi(pod.Labels[apis.LabelSlot])
+	slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
 	if least, _ := d.between(from, to); err == nil && int32(slot) < least && !d.outdated(pod, from, to) {
 		d.Blame("I2: pod %s was deleted while at least %d were wanted", pod.Name, least)
 	}

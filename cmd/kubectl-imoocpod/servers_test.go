@@ -304,6 +304,41 @@ func TestBrokenWatch(t *testing.T) {
 	}
 }
 
+// A list of which every page says that another one follows ends every verb that
+// reads it.
+func TestListWithoutEnd(t *testing.T) {
+	t.Parallel()
+	const list = `{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"1","continue":"more"},"items":[]}`
+	mux := http.NewServeMux()
+	for path, body := range map[string]string{
+		"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":   `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + group("apps", "v1") + `]}`,
+		"/api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[]}`,
+		"/apis/apps/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[
+			{"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["get","list","patch","watch"]},
+			{"name":"deployments/scale","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale","verbs":["get","patch"]}]}`,
+		"GET /apis/apps/v1/namespaces/default/deployments/x/scale": `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default","uid":"1"},"spec":{"replicas":1}}`,
+		"GET /apis/apps/v1/namespaces/default/deployments/x":       `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"x","namespace":"default","uid":"1"},"spec":{"replicas":1}}`,
+		"GET /apis/batch.tutorial.kubebuilder.io/v1alpha1/namespaces/default/imoocpods/foo": `{"kind":"ImoocPod","apiVersion":"batch.tutorial.kubebuilder.io/v1alpha1",
+			"metadata":{"name":"foo","namespace":"default","uid":"1"},"spec":{"replicas":1}}`,
+		"GET /apis/apps/v1/namespaces/default/deployments": fmt.Sprintf(list, "DeploymentList", "apps/v1"),
+		"GET /api/v1/namespaces/default/pods":              fmt.Sprintf(list, "PodList", "v1"),
+	} {
+		mux.HandleFunc(path, always(http.StatusOK, "application/json", body))
+	}
+	server := handle(t, mux.ServeHTTP)
+	for _, verb := range []string{"status foo", "describe foo", "status deployment/x", "describe deployment/x", "status deployments --all", "delete deployments --all", "scale deployments --all --replicas 2"} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			if o := runCommand(ctx, t, server, verb); o.code != exitError || !oneError(o.stderr) || !strings.Contains(o.stderr, "sent a list without end") {
+				t.Errorf("exit code %d, it said %q", o.code, o.stderr)
+			}
+		})
+	}
+}
+
 // serve listens, and hands each connection to a function that may take its time.
 func serve(t *testing.T, talk func(net.Conn)) (url string) {
 	t.Helper()

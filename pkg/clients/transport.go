@@ -27,6 +27,10 @@ const defaultRequestTimeout = 32 * time.Second
 // page of 500 objects or the OpenAPI document of a large cluster is a few megabytes.
 const maxResponseBytes = 256 << 20
 
+// maxPages is how many further pages a list may have: half a million objects, three
+// times the pods that a cluster of Kubernetes is built for.
+const maxPages = 1000
+
 // partBytes is how much of a long response has to arrive within a timeout.
 const partBytes = 1 << 20
 
@@ -83,7 +87,13 @@ type connection struct {
 	// tooLong is the error of a response that was too long, after which no
 	// further request is sent.
 	tooLong error
+	// lists holds the lists that come in pages, by what they ask for.
+	lists map[string]pages
 }
+
+// pages counts what was read of the lists of the same objects, whose pages cannot
+// be told apart: the first page of each, further ones, and the bytes of all.
+type pages struct{ first, further, bytes int }
 
 // setPatient makes every request independent of those before. A watch does so,
 // too: a command that watches goes on when the server comes back.
@@ -129,6 +139,37 @@ func (c *connection) begin(group string, timeout time.Duration) (time.Duration, 
 		return 0, &noResponseError{timeout: timeout}
 	}
 	return left, nil
+}
+
+// addPage notes a page of a list. A server that says of every page that another
+// one follows gets an error in the end.
+func (c *connection) addPage(req *http.Request, bytes int) error {
+	query := req.URL.Query()
+	further := query.Has("continue")
+	if !further && !query.Has("limit") {
+		return nil
+	}
+	for _, changing := range []string{"continue", "limit", "resourceVersion", "resourceVersionMatch"} {
+		query.Del(changing)
+	}
+	list := req.URL.Path + "?" + query.Encode()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	read := c.lists[list]
+	if further {
+		read.further++
+	} else {
+		read.first++
+	}
+	read.bytes += bytes
+	if c.lists == nil {
+		c.lists = map[string]pages{}
+	}
+	c.lists[list] = read
+	if lists := max(1, read.first); read.further > lists*maxPages || read.bytes > lists*maxResponseBytes {
+		return &BadResponseError{Server: req.URL.Host, Problem: "sent a list without end for " + req.URL.Path, tooLong: true}
+	}
+	return nil
 }
 
 // failed notes why a request got no complete response.
@@ -246,6 +287,9 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 		// The error will quote it: one line, not the page.
 		data = []byte("a web page, " + resp.Status)
 		resp.Header.Set("Content-Type", "text/plain")
+	}
+	if err := t.addPage(resp.Request, len(data)); err != nil {
+		return err
 	}
 	body.data = bytes.NewReader(data)
 	return nil

@@ -3,9 +3,11 @@ package clients
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -93,6 +95,44 @@ func TestTimeOfSilence(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A list may have many pages, and several of the same objects as many each, but
+// not pages without end.
+func TestPagesOfLists(t *testing.T) {
+	t.Parallel()
+	const pods = "/api/v1/namespaces/a/pods"
+	for name, test := range map[string]struct {
+		begun   int // lists, at the same time
+		further int // pages of all of them together
+		bytes   int // of each page
+		refused bool
+	}{
+		"as many as there may be":              {begun: 1, further: maxPages},
+		"one more":                             {begun: 1, further: maxPages + 1, refused: true},
+		"of two lists":                         {begun: 2, further: 2 * maxPages},
+		"of two lists, one more":               {begun: 2, further: 2*maxPages + 1, refused: true},
+		"of a list whose beginning had no end": {begun: 0, further: maxPages + 1, refused: true},
+		"long ones":                            {begun: 1, further: 3, bytes: maxResponseBytes / 4},
+		"one long one more":                    {begun: 1, further: 4, bytes: maxResponseBytes / 4, refused: true},
+	} {
+		c := &connection{}
+		var err error
+		for page := range test.begun + test.further {
+			query := "?limit=500&labelSelector=a"
+			if page >= test.begun {
+				query += fmt.Sprintf("&resourceVersion=%d&continue=%d", page, page)
+			}
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://server"+pods+query, nil)
+			if err != nil {
+				t.Fatalf("%s: refused before the last page", name)
+			}
+			err = c.addPage(req, test.bytes)
+		}
+		if bad, is := errors.AsType[*BadResponseError](err); (err != nil) != test.refused || err != nil && (!is || !bad.tooLong) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

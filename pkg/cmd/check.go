@@ -22,6 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -110,10 +111,10 @@ func (o *checkOptions) print(checks []status.Check, passed bool) error {
 func sameCluster(c *clients.Factory) string {
 	var flags string
 	if given := *c.Flags.KubeConfig; given != "" {
-		flags += " --kubeconfig " + quoted(given)
+		flags += " --kubeconfig " + escape.ShellWord(given)
 	}
 	if given := *c.Flags.Context; given != "" {
-		flags += " --context " + quoted(given)
+		flags += " --context " + escape.ShellWord(given)
 	}
 	return flags
 }

@@ -37,11 +37,11 @@ func (e *ChooseFieldError) Error() string {
 			continue // there is nothing yet that a command could change
 		}
 		line("    kubectl imoocpod %s %s/%s%s %s --replicas-path %s",
-			e.verb, e.target.Kind.CRD(), e.target.Name, inNamespaceOf(e.target), e.count, quoted(c.Path))
+			e.verb, e.target.Kind.CRD(), e.target.Name, inNamespaceOf(e.target), e.count, escape.ShellWord(c.Path))
 	}
 	once := "PATH"
 	if first := e.Err.Candidates[0].Path; len(e.Err.Candidates) == 1 && !strings.Contains(first, "[") {
-		once = quoted(first)
+		once = escape.ShellWord(first)
 	}
 	line("")
 	line("To say it once for all: kubectl annotate crd %s %s=%s", e.target.Kind.CRD(), kinds.AnnotationReplicasPath, once)
@@ -50,11 +50,6 @@ func (e *ChooseFieldError) Error() string {
 
 // Unwrap returns the finder's own error.
 func (e *ChooseFieldError) Unwrap() error { return e.Err }
-
-// quoted is a word as a shell takes it whole.
-func quoted(word string) string {
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
 
 // remarks tells what is known of a field: its value and what its schema says.
 func remarks(c replicafield.Candidate) string {

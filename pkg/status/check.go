@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // Check is one thing that must be in place for the program to work on a cluster.
@@ -145,26 +145,15 @@ func CheckRights(verb string, missing []Right, asked bool, user, namespace strin
 	return c
 }
 
-// word is a name as a shell takes it whole.
-func word(name string) string {
-	plain := func(r rune) bool {
-		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("@%+=:,./_-", r))
-	}
-	if strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
-}
-
 // grant gives the commands that give somebody rights: a role for each verb, as
 // kubectl makes one of all verbs with all resources, and a binding to each.
 func grant(what string, missing []Right, user, namespace string) []string {
-	where, role, to := " -n "+namespace, "role", " --user="+word(user)
+	where, role, to := " -n "+namespace, "role", " --user="+escape.ShellWord(user)
 	if namespace == "" || slices.ContainsFunc(missing, func(r Right) bool { return r.Clusterwide }) {
 		where, role = "", "clusterrole"
 	}
 	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
-		to = " --serviceaccount=" + word(account)
+		to = " --serviceaccount=" + escape.ShellWord(account)
 	}
 	verbsOf := map[string][]string{}
 	for _, r := range missing {

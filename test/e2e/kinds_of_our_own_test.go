@@ -116,7 +116,7 @@ func toJSON(t *testing.T, value any) string {
 func commands(t *testing.T, r harness.Result) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^ {4}(kubectl imoocpod .* --replicas-path '(.*)')$`).FindAllStringSubmatch(r.Stderr, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^ {4}(kubectl imoocpod .* --replicas-path '?(.*?)'?)$`).FindAllStringSubmatch(r.Stderr, -1) {
 		found[m[2]] = m[1]
 	}
 	return found

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -63,13 +64,16 @@ var errEnding = errors.New("namespace is being terminated")
 // errRefused stops the creates that have not begun. It is told of in outcome.
 var errRefused = errors.New("create refused")
 
-// written notes a pod as the server answered it.
+// written notes a pod as the server answered it. One without the label is out of
+// the cache's sight: that does not come to know of it.
 func (o *outcome) written(pod *corev1.Pod, created, deleted int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.created += created
 	o.deleted += deleted
-	o.podsWritten = later(o.podsWritten, pod.ResourceVersion)
+	if _, seen := pod.Labels[apis.LabelOwner]; seen {
+		o.podsWritten = later(o.podsWritten, pod.ResourceVersion)
+	}
 }
 
 // fail notes an error that does not stop the others.

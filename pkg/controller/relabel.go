@@ -67,8 +67,9 @@ func unlabelled(pod *corev1.Pod, owner types.UID) bool {
 // having been deleted as far as the loop knows. Those it could not look at stay
 // to be looked for, when the error has brought the object into the queue again;
 // so do those whose labels the server refuses, when that may have changed: of
-// these refused tells.
-func (c *Controller) checkVanished(ctx context.Context, k key) (refused string, err error) {
+// these refused tells. Written is the highest resourceVersion of those that were
+// labelled: until the cache has seen it, it lacks pods that are known to be there.
+func (c *Controller) checkVanished(ctx context.Context, k key) (written, refused string, err error) {
 	var mu sync.Mutex
 	vanished := c.memory.takeVanished(k)
 	begun, err := slide(ctx, vanished, func() bool { return true }, func(ctx context.Context, r *podRecord) error {
@@ -78,11 +79,15 @@ func (c *Controller) checkVanished(ctx context.Context, k key) (refused string, 
 		case c.leftAlone(r.Namespace, r.controller()):
 			c.memory.setVanished(k, r) // until the selector takes the object in again
 		default:
-			_, err = c.relabel(ctx, pod, *r.controller())
+			var labelled *corev1.Pod
+			labelled, err = c.relabel(ctx, pod, *r.controller())
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				written = later(labelled.ResourceVersion, written)
+			}
 			if _, no := refusalReason(err); no && !apierrors.IsNotFound(err) {
 				c.memory.setVanished(k, r)
-				mu.Lock()
-				defer mu.Unlock()
 				refused = err.Error()
 				return nil // the others may well be labelled
 			}
@@ -96,7 +101,7 @@ func (c *Controller) checkVanished(ctx context.Context, k key) (refused string, 
 	for _, r := range vanished[begun:] {
 		c.memory.setVanished(k, r)
 	}
-	return refused, err
+	return written, refused, err
 }
 
 // askSweep calls for a sweep that begins after the call. It may be one that was

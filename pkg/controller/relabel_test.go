@@ -96,3 +96,75 @@ func TestPodIsLabelledOnceTheSelectorTakesItsObjectIn(t *testing.T) {
 		})
 	})
 }
+
+// A pod that was just labelled again counts, although the cache is yet to hear of
+// it: no other is made in its place.
+func TestPodThatWasLabelledAgainCounts(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		w.late = 200 * time.Millisecond
+		kind := replica.ImoocPod()
+		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
+		w.start()
+		w.converges()
+		w.passes(5 * time.Second) // until the last event has come
+		name := func(slot plan.Slot) string { return keyOf("default", plan.PodName("foo", foo.GetUID(), "", slot)) }
+		w.mu.Lock()
+		w.admit = func(is write) *apierrors.StatusError {
+			if podWrite("create")(is) && w.objects[podsResource][name(2)] != nil {
+				t.Errorf("%s while the pod of slot 2 is there, and two are wanted", is)
+			}
+			return nil
+		}
+		// Of this no event tells: the loop looks because of the pods.
+		foo = w.objects[kind.Resource][keyOf("default", "foo")]
+		if err := unstructured.SetNestedField(foo.Object, int64(2), "spec", "replicas"); err != nil {
+			t.Error(err)
+		}
+		foo.SetGeneration(2)
+		third := w.objects[podsResource][name(2)].DeepCopy()
+		third.SetLabels(nil)
+		w.store(podsResource, third)
+		w.remove(podsResource, w.objects[podsResource][name(1)])
+		w.mu.Unlock()
+		w.note(kind, foo)
+		w.until(func() string {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.objects[podsResource][name(2)] != nil || w.objects[podsResource][name(1)] == nil {
+				return "the pod of slot 2 is not moved to slot 1"
+			}
+			return ""
+		})
+	})
+}
+
+// A pod that is deleted when it has lost its labels is not waited for: no event
+// tells of it.
+func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := replica.ImoocPod()
+		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
+		w.start()
+		w.converges()
+		w.mu.Lock()
+		w.admit = func(is write) *apierrors.StatusError {
+			if podWrite("delete")(is) {
+				is.before.SetLabels(nil) // in the store
+			}
+			return nil
+		}
+		w.mu.Unlock()
+		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+		w.passes(5 * time.Second)
+		w.mu.Lock()
+		w.admit = nil
+		w.mu.Unlock()
+		w.set(kind, "default", "foo", int64(4), "spec", "replicas")
+		w.until(func() string {
+			if w.get(podsResource, "default", plan.PodName("foo", foo.GetUID(), "", 3)) == nil {
+				return "the pod of slot 3 is not made"
+			}
+			return ""
+		})
+	})
+}

@@ -68,6 +68,8 @@ type server struct {
 	admit func(write) *apierrors.StatusError
 	// judge, where it is set, is told of each write before it is done.
 	judge func(write)
+	// late is how long watches are behind.
+	late time.Duration
 	// reads is told of each object that is read live.
 	reads func(*unstructured.Unstructured)
 }
@@ -296,7 +298,15 @@ func (s *server) watch(r *http.Request, resource schema.GroupVersionResource, ki
 			select {
 			case <-changed:
 			case <-r.Context().Done():
-				_ = writer.CloseWithError(r.Context().Err())
+			}
+			if s.late > 0 {
+				select {
+				case <-time.After(s.late):
+				case <-r.Context().Done():
+				}
+			}
+			if err := r.Context().Err(); err != nil {
+				_ = writer.CloseWithError(err)
 				return
 			}
 		}

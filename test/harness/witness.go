@@ -35,7 +35,7 @@ type Witness struct {
 	mu sync.Mutex
 	// mostLive is the highest number of live pods seen at once, of each owner.
 	mostLive map[types.UID]int
-	// labelled is when each pod was first seen with the label that loops see it by.
+	// labelled is since when each pod has the label that loops see it by.
 	labelled map[types.UID]time.Time
 	// wrong lists what must never be.
 	wrong []string
@@ -156,7 +156,9 @@ func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
 			w.Created[ref.UID]++
 		}
 	}
-	if _, seen := w.labelled[pod.UID]; !seen && pod.Labels[apis.LabelOwner] != "" {
+	if pod.Labels[apis.LabelOwner] == "" {
+		delete(w.labelled, pod.UID)
+	} else if _, seen := w.labelled[pod.UID]; !seen {
 		w.labelled[pod.UID] = time.Now()
 	}
 	if gone {
@@ -287,7 +289,7 @@ func (w *Witness) AwaitQuiet(t *testing.T, while time.Duration) {
 	}
 }
 
-// labelledBefore reports whether a pod had been seen with the loop's label by a moment.
+// labelledBefore reports whether a pod has had the loop's label since before a moment.
 func (w *Witness) labelledBefore(pod types.UID, moment time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -213,6 +213,13 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
+# The figures of docs/operating.md, of clusters with very many of one thing. They
+# need 12 GiB of memory.
+.PHONY: limits
+limits: build $(CLUSTER) ## Go to the limits, and write what that takes into docs/operating.md
+	@go build -C test/bench -o $(abspath $(BIN)/bench) .
+	@$(CLUSTER) run --nodes 6 -- $(BIN)/bench -limits -plugin $(PLUGIN) -out docs $(ARGS) </dev/null
+
 ##@ Release
 
 # What a snapshot is called: the last tag, the commits since, and the commit.

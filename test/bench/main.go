@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 )
 
@@ -39,6 +40,7 @@ func run(ctx context.Context, args []string) error {
 	source := flags.String("source", ".", "the `directory` of its source")
 	out := flags.String("out", "docs", "the `directory` to write the report to")
 	quick := flags.Bool("quick", false, "small numbers, which say nothing of speed: to see that it works")
+	limits := flags.Bool("limits", false, "go to the limits instead, and write what that takes into operating.md")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -47,6 +49,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.close()
+	if *limits {
+		return b.measureLimits(ctx, *quick, filepath.Join(*out, "operating.md"))
+	}
 	todo := fullAgenda()
 	if *quick {
 		todo = quickAgenda()

@@ -61,14 +61,14 @@ func (b *bench) lifted() subject {
 	return b.replicaSet(nameLifted, "--kube-api-qps=100000", "--kube-api-burst=100000")
 }
 
-// ours is the loop of this project.
-func (b *bench) ours() subject {
+// ours is the loop of this project, with more arguments.
+func (b *bench) ours(args ...string) subject {
 	return subject{
 		name: nameOurs, agent: "kubectl-imoocpod/",
 		resource:   imoocPods(),
 		apiVersion: imoocPods().GroupVersion().String(), kind: "ImoocPod",
 		program: func(ctx context.Context, metrics string) *exec.Cmd {
-			return b.command(ctx, b.plugin, "run-controller", "--metrics-bind-address="+metrics)
+			return b.command(ctx, b.plugin, append([]string{"run-controller", "--metrics-bind-address=" + metrics}, args...)...)
 		},
 	}
 }

@@ -35,6 +35,11 @@ type seen struct{ ready bool }
 
 // watchRun begins to watch the pods with a run's label, and an owner if there is one.
 func (b *bench) watchRun(ctx context.Context, run string, owner *ownerRef) (*witness, error) {
+	return b.watchRunIn(ctx, namespace, run, owner)
+}
+
+// watchRunIn is watchRun for another namespace, or for all of them.
+func (b *bench) watchRunIn(ctx context.Context, namespace, run string, owner *ownerRef) (*witness, error) {
 	w := &witness{changed: make(chan struct{}), pods: map[types.UID]*seen{}}
 	pods := b.witness.core.Pods(namespace)
 	selector := labels.Set{runLabel: run}.String()
@@ -161,8 +166,9 @@ func (w *witness) says(n int) bool {
 		number("status", "replicas") == int64(n) && number("status", "readyReplicas") == int64(n)
 }
 
-// patience is how long a run may take; a ReplicaSet as shipped takes its time.
-const patience = 10 * time.Minute
+// patience is how long a run may take; a ReplicaSet as shipped takes its time, and
+// so do ten thousand pods on a machine that does other things.
+const patience = 30 * time.Minute
 
 // until waits until what was seen fulfils a condition, and says when that was.
 func (w *witness) until(ctx context.Context, what string, condition func() bool) (time.Time, error) {

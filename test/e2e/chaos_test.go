@@ -106,6 +106,11 @@ type chaos struct {
 }
 
 func chaosRun(t *testing.T, seed uint64) {
+	t.Cleanup(func() { // after those of the witness and the driver, which fail the test
+		if t.Failed() {
+			t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
+		}
+	})
 	ns := cluster.NewNamespace(t)
 	if *chaosDuration > 0 { // many, whose pods would fill the nodes
 		t.Cleanup(func() {
@@ -141,9 +146,6 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.mustKeepTheForeignCondition()
 	tally.runs.Add(1)
 	tally.faults.Add(c.stable.Injected.Load() + c.stale.Injected.Load())
-	if t.Failed() {
-		t.Logf("repeat with: go test -race ./test/e2e -run TestChaos -seed %d", seed)
-	}
 }
 
 // begin creates foo and starts the loops.

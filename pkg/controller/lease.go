@@ -127,9 +127,8 @@ func (l *Lease) term(ctx context.Context, first bool, work func(ctx context.Cont
 		return nil
 	}
 	err = <-result
-	if l.drop() {
-		lock.release(ctx)
-	}
+	l.drop()
+	lock.release(ctx) // if it is still held
 	return err
 }
 
@@ -183,14 +182,12 @@ func (l *Lease) renewedAt(sent time.Time) {
 	l.tell(true)
 }
 
-// drop ends the right to write, and says whether there was one.
-func (l *Lease) drop() bool {
+// drop ends the right to write.
+func (l *Lease) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	held := !l.renewed.IsZero()
 	l.renewed = time.Time{}
 	l.tell(false)
-	return held
 }
 
 func (l *Lease) tell(held bool) {

@@ -69,6 +69,9 @@ type memory struct {
 	// that went out of sight and were deleted by nobody as far as it knows.
 	deletions map[types.UID]*deletion
 	vanished  map[key][]*podRecord
+	// labelled holds, by owner, the highest resourceVersion of the pods that were
+	// labelled again, until its next look.
+	labelled map[key]string
 	// refused holds the objects whose last creates were refused; true: what
 	// refused them has given way since.
 	refused map[key]bool
@@ -88,6 +91,7 @@ func newMemory() *memory {
 		timers:    map[key]*time.Timer{},
 		deletions: map[types.UID]*deletion{},
 		vanished:  map[key][]*podRecord{},
+		labelled:  map[key]string{},
 		refused:   map[key]bool{},
 		waiting:   map[key]bool{},
 		turns:     map[key]turn{},
@@ -130,6 +134,7 @@ func (m *memory) forget(k key) {
 	delete(m.refused, k)
 	delete(m.turns, k)
 	delete(m.statuses, k)
+	delete(m.labelled, k)
 }
 
 // mostStatuses is how many statuses of an object are remembered: each is written
@@ -277,6 +282,23 @@ func (m *memory) takeVanished(k key) []*podRecord {
 	list := m.vanished[k]
 	delete(m.vanished, k)
 	return list
+}
+
+// setLabelled notes that a pod of an object was labelled again.
+func (m *memory) setLabelled(k key, resourceVersion string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.labelled[k] = later(resourceVersion, m.labelled[k])
+}
+
+// takeLabelled returns, once, the highest resourceVersion of the pods that were
+// labelled again.
+func (m *memory) takeLabelled(k key) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	version := m.labelled[k]
+	delete(m.labelled, k)
+	return version
 }
 
 // liftRefusals notes that creates which were refused in a namespace may go

@@ -35,11 +35,11 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	if owners != nil {
 		obj = owners.get(k.namespace, k.name)
 	}
-	var written, refused string
+	var refused string
 	var unseen error
 	// Also for an object that is not in the cache: it may be yet to come.
 	if owners != nil && !c.dryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
-		written, refused, unseen = c.checkVanished(ctx, k)
+		refused, unseen = c.checkVanished(ctx, k)
 		if unseen != nil && c.queue.NumRequeues(k) < troubleAfter {
 			return 0, unseen // mostly it goes better the next time, and then all pods are in sight
 		}
@@ -49,9 +49,7 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 		c.standings.forget(k)
 		return 0, unseen
 	}
-	rec := c.memory.of(k, obj.GetUID())
-	rec.podsWritten = later(written, rec.podsWritten)
-	again, err = c.reconcileObject(ctx, k, owners, obj, rec)
+	again, err = c.reconcileObject(ctx, k, owners, obj)
 	if refused != "" {
 		// Its pods are there all the same, and all else goes on.
 		if c.announce(k, "%s; trying again in %s", refused, lastRetry) {
@@ -65,7 +63,7 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 }
 
 // reconcileObject is reconcile for an object that is there.
-func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners, obj *unstructured.Unstructured, rec *notes) (again time.Duration, err error) {
+func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
 	// What is wrong with one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
@@ -73,6 +71,8 @@ func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners,
 			c.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
+	rec := c.memory.of(k, obj.GetUID())
+	rec.podsWritten = later(c.memory.takeLabelled(k), rec.podsWritten)
 	if c.cachesBehind(k, owners, rec) {
 		c.metrics.cacheWaits.WithLabelValues(k.kind).Inc()
 		return cacheTimeout, nil

@@ -33,7 +33,8 @@ import (
 // sweepPage is how many pods the sweep reads at a time.
 const sweepPage = 500
 
-// relabel gives a pod of an owner its identity labels again.
+// relabel gives a pod of an owner its identity labels again. Until the cache has
+// seen that, nothing is planned for the owner: the pod is known to be there.
 func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.OwnerReference) (*corev1.Pod, error) {
 	o := c.kinds.of(&owner)
 	if o == nil {
@@ -54,6 +55,7 @@ func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.
 	if err != nil {
 		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
 	}
+	c.memory.setLabelled(key{kind: o.kind.CRD(), namespace: pod.Namespace, name: owner.Name}, labelled.ResourceVersion)
 	return labelled, nil
 }
 
@@ -67,9 +69,8 @@ func unlabelled(pod *corev1.Pod, owner types.UID) bool {
 // having been deleted as far as the loop knows. Those it could not look at stay
 // to be looked for, when the error has brought the object into the queue again;
 // so do those whose labels the server refuses, when that may have changed: of
-// these refused tells. Written is the highest resourceVersion of those that were
-// labelled: until the cache has seen it, it lacks pods that are known to be there.
-func (c *Controller) checkVanished(ctx context.Context, k key) (written, refused string, err error) {
+// these refused tells.
+func (c *Controller) checkVanished(ctx context.Context, k key) (refused string, err error) {
 	var mu sync.Mutex
 	vanished := c.memory.takeVanished(k)
 	begun, err := slide(ctx, vanished, func() bool { return true }, func(ctx context.Context, r *podRecord) error {
@@ -79,15 +80,15 @@ func (c *Controller) checkVanished(ctx context.Context, k key) (written, refused
 		case c.leftAlone(r.Namespace, r.controller()):
 			c.memory.setVanished(k, r) // until the selector takes the object in again
 		default:
-			var labelled *corev1.Pod
-			labelled, err = c.relabel(ctx, pod, *r.controller())
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				written = later(labelled.ResourceVersion, written)
+			var gone bool
+			if gone, err = c.ownerGone(ctx, r.Namespace, r.controller()); gone || err != nil {
+				break
 			}
+			_, err = c.relabel(ctx, pod, *r.controller())
 			if _, no := refusalReason(err); no && !apierrors.IsNotFound(err) {
 				c.memory.setVanished(k, r)
+				mu.Lock()
+				defer mu.Unlock()
 				refused = err.Error()
 				return nil // the others may well be labelled
 			}
@@ -101,7 +102,7 @@ func (c *Controller) checkVanished(ctx context.Context, k key) (written, refused
 	for _, r := range vanished[begun:] {
 		c.memory.setVanished(k, r)
 	}
-	return written, refused, err
+	return refused, err
 }
 
 // askSweep calls for a sweep that begins after the call. It may be one that was
@@ -149,7 +150,10 @@ func (c *Controller) sweep(ctx context.Context) error {
 			if ref == nil || c.kinds.ofPod(ref) == nil || c.leftAlone(pod.Namespace, ref) {
 				continue
 			}
-			_, err := c.relabel(ctx, pod, *ref)
+			gone, err := c.ownerGone(ctx, pod.Namespace, ref)
+			if !gone && err == nil {
+				_, err = c.relabel(ctx, pod, *ref)
+			}
 			switch _, refused := refusalReason(err); {
 			case err == nil, apierrors.IsNotFound(err):
 			case refused:
@@ -176,6 +180,26 @@ func (c *Controller) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerReference
 	k := key{kind: o.kind.CRD(), namespace: pod.Namespace, name: ref.Name}
 	c.memory.setVanished(k, r)
 	c.wake(k, "pod", pod.Name, "cannot be labelled")
+}
+
+// ownerGone reports whether the object that a reference names is not there any
+// more, also where another has its name. The server knows what the cache does not.
+func (c *Controller) ownerGone(ctx context.Context, namespace string, ref *metav1.OwnerReference) (bool, error) {
+	o := c.kinds.of(ref)
+	if o == nil {
+		return true, nil
+	}
+	if cached := o.get(namespace, ref.Name); cached != nil && cached.GetUID() == ref.UID {
+		return false, nil
+	}
+	now, err := o.client.Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for %s %s, which a pod without labels names: %w", ref.Kind, ref.Name, err)
+	}
+	return now.GetUID() != ref.UID, nil
 }
 
 // leftAlone says that the selector leaves out the object that a reference names,

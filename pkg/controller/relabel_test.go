@@ -168,3 +168,25 @@ func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 		})
 	})
 }
+
+// A pod of an object that is gone is the garbage collector's, also where another
+// object has the name: it is not labelled.
+func TestPodOfAnEarlierObjectIsNotLabelled(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := replica.ImoocPod()
+		foo := w.create(kind, "default", "foo", spec(int64(1), nil))
+		earlier := foo.DeepCopy()
+		earlier.SetUID("00000000-0000-4000-8000-00000000dead")
+		unlabelled := func(pod *unstructured.Unstructured) { pod.SetLabels(nil) }
+		left, own := w.pod(kind, earlier, 0, unlabelled), w.pod(kind, foo, 0, unlabelled)
+		w.start()
+		w.converges()
+		w.passes(time.Minute)
+		for _, pod := range []*unstructured.Unstructured{left, own} {
+			labelled := len(w.get(podsResource, "default", pod.GetName()).GetLabels()) > 0
+			if wanted := pod == own; labelled != wanted {
+				t.Errorf("the pod %s is labelled: %v, want %v", pod.GetName(), labelled, wanted)
+			}
+		}
+	})
+}

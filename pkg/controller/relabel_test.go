@@ -102,7 +102,7 @@ func TestPodIsLabelledOnceTheSelectorTakesItsObjectIn(t *testing.T) {
 func TestPodThatWasLabelledAgainCounts(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.late = 200 * time.Millisecond
-		kind := replica.ImoocPod()
+		kind := kinds.ImoocPod()
 		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
 		w.start()
 		w.converges()
@@ -142,7 +142,7 @@ func TestPodThatWasLabelledAgainCounts(t *testing.T) {
 // tells of it.
 func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		kind := replica.ImoocPod()
+		kind := kinds.ImoocPod()
 		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
 		w.start()
 		w.converges()
@@ -173,7 +173,7 @@ func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 // object has the name: it is not labelled.
 func TestPodOfAnEarlierObjectIsNotLabelled(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
-		kind := replica.ImoocPod()
+		kind := kinds.ImoocPod()
 		foo := w.create(kind, "default", "foo", spec(int64(1), nil))
 		earlier := foo.DeepCopy()
 		earlier.SetUID("00000000-0000-4000-8000-00000000dead")

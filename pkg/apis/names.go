@@ -16,8 +16,8 @@ const (
 	LabelOwner = "imoocpod.dev/owner-uid"
 	// LabelSlot holds the slot that the pod fills.
 	LabelSlot = "imoocpod.dev/slot"
-	// LabelBypasses holds the UID of a lost pod that the pod was made in place of.
-	LabelBypasses = "imoocpod.dev/bypasses"
+	// LabelReplaces holds the UID of a lost pod that the pod was made in place of.
+	LabelReplaces = "imoocpod.dev/bypasses"
 	// LabelTemplateHash tells what the pod was made from.
 	LabelTemplateHash = "imoocpod.dev/template-hash"
 	// LabelApp holds the owner's name, as in the tutorials.

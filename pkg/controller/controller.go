@@ -47,8 +47,8 @@ type Options struct {
 	Namespace string
 	// Workers is how many objects are reconciled at the same time.
 	Workers int
-	// Say takes a line for each thing that is done.
-	Say func(Line)
+	// Log takes a line for each thing that is done.
+	Log func(Line)
 	// Resync is how often every object is looked at without an event; zero: never.
 	Resync time.Duration
 	// DryRun makes the loop look and plan, and write nothing at all.
@@ -79,15 +79,15 @@ type Controller struct {
 	pods  cache.SharedIndexInformer
 	// deployments are those of the namespaces that the loop works in, nodes those of
 	// the cluster.
-	deployments, nodes *supply
+	deployments, nodes *lazyInformer
 	kinds              kindSet
-	memory             *memory
-	standings          *standings
-	sweeps             chan struct{} // holds at most one call for a sweep
+	expectations       *expectations
+	syncStates         *syncStates
+	orphanScans        chan struct{} // holds at most one request for an orphan scan
 	events             record.EventRecorder
-	called             rollCall
+	preflight          preflight
 	declarations       declarations
-	link               link
+	link               watchHealth
 
 	line func(Line)
 
@@ -133,24 +133,24 @@ func New(opts Options) (*Controller, error) {
 			workqueue.TypedRateLimitingQueueConfig[key]{Name: queueName(opts.Namespace), MetricsProvider: metrics}),
 		kinds:        kindSet{all: map[string]*owners{}},
 		declarations: declarations{Declarations: opts.Declared, refused: map[string]error{}},
-		memory:       newMemory(),
-		standings:    newStandings(metrics.converging),
-		sweeps:       make(chan struct{}, 1),
-		line:         opts.Say,
+		expectations: newExpectations(),
+		syncStates:   newSyncStates(metrics.converging),
+		orphanScans:  make(chan struct{}, 1),
+		line:         opts.Log,
 	}
-	c.link.say, c.link.down = c.say, map[string]bool{}
+	c.link.say, c.link.down = c.logf, map[string]bool{}
 	pods, err := c.podInformer()
 	if err != nil {
 		return nil, fmt.Errorf("watch pods: %w", err)
 	}
 	c.pods = pods
-	if err := c.addSupplies(); err != nil {
+	if err := c.addLazyInformers(); err != nil {
 		return nil, fmt.Errorf("watch what plans need: %w", err)
 	}
 	if c.selector == nil {
 		c.selector = labels.Everything()
 	}
-	c.called.kinds = len(opts.Kinds)
+	c.preflight.kinds = len(opts.Kinds)
 	if c.clock == nil {
 		c.clock = clock.RealClock{}
 	}
@@ -215,10 +215,10 @@ func (c *Controller) Run(ctx context.Context) error {
 		running.Go(func() { c.resyncs(ctx) })
 	}
 	if !c.dryRun {
-		running.Go(func() { c.sweepWhenAsked(ctx) })
+		running.Go(func() { c.scanOrphansOnRequest(ctx) })
 	}
-	running.Go(func() { c.keep(ctx, c.deployments) })
-	running.Go(func() { c.keep(ctx, c.nodes) })
+	running.Go(func() { c.keepInformer(ctx, c.deployments) })
+	running.Go(func() { c.keepInformer(ctx, c.nodes) })
 	run := func(o *owners) {
 		ctx, end := context.WithCancel(ctx)
 		o.stop = end
@@ -253,7 +253,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	<-ctx.Done()
 	c.queue.ShutDown()
 	running.Wait()
-	c.memory.stop() // after the last worker that could set a timer
+	c.expectations.stop() // after the last worker that could set a timer
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -293,8 +293,8 @@ func (c *Controller) work(ctx context.Context) {
 
 // handle reconciles one object and says when it is looked at again.
 func (c *Controller) handle(ctx context.Context, k key) {
-	reasons := c.memory.begin(k, c.looks.Add(1), time.Now())
-	logger := klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name, "reconcile", c.memory.look(k))
+	reasons := c.expectations.begin(k, c.looks.Add(1), time.Now())
+	logger := klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name, "reconcile", c.expectations.look(k))
 	ctx = klog.NewContext(ctx, logger)
 	logger.Info("Reconcile", "because", reasons) // for those who ask with -v=2, see Run
 	again, err := c.reconcile(ctx, k)
@@ -306,31 +306,31 @@ func (c *Controller) handle(ctx context.Context, k key) {
 		// A conflict is nothing to speak of, but it must be looked at again: the
 		// change that was missed may be one that wakes nobody.
 		if !errors.Is(err, errConflict) {
-			c.announce(k, "%v; trying again", err)
+			c.logObject(k, "%v; trying again", err)
 		}
-		c.standings.set(k, c.clock.Now(), Standing{Why: err.Error()})
+		c.syncStates.set(k, c.clock.Now(), SyncState{Why: err.Error()})
 		if c.queue.NumRequeues(k) == troubleAfter {
-			c.tellTrouble(k, err)
+			c.logError(k, err)
 		}
 		c.because(k, "it failed before")
 		c.queue.AddRateLimited(k)
 		return
 	}
 	c.queue.Forget(k)
-	c.memory.lookAgain(k, again, func() { c.wake(k, "its time has come") })
+	c.expectations.lookAgain(k, again, func() { c.wake(k, "its time has come") })
 }
 
 // wake puts an object into the queue, with the reason in words: at once, if the
 // last look was long enough ago for the number of its pods.
 func (c *Controller) wake(k key, why ...string) {
 	c.because(k, why...)
-	c.queue.AddAfter(k, c.memory.rest(k, time.Now()))
+	c.queue.AddAfter(k, c.expectations.requeueAfter(k, time.Now()))
 }
 
 // because notes why an object will be looked at, if somebody wants to know.
 func (c *Controller) because(k key, why ...string) {
 	if klog.V(2).Enabled() {
-		c.memory.because(k, strings.Join(why, " "))
+		c.expectations.because(k, strings.Join(why, " "))
 	}
 }
 

@@ -106,7 +106,7 @@ func crdResource() schema.GroupVersionResource {
 // do not any more.
 func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) error {
 	crds := c.dynamic.Resource(crdResource())
-	informer, err := c.informer(source{
+	informer, err := c.informer(informerSource{
 		resource: crdResource().Resource,
 		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return crds.List(ctx, opts)
@@ -118,7 +118,7 @@ func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) 
 	}
 	handle := func(obj any, there bool) {
 		if d, ok := untombed(obj).(*declaration); ok && c.declarations.ask(d.Name) {
-			c.takeUp(d, there, run)
+			c.handleCRDChange(d, there, run)
 		}
 	}
 	handled, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -133,7 +133,7 @@ func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) 
 		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
 			c.missDeclarations(informer.GetStore())
 			c.declarations.setRead()
-			c.standings.poke()
+			c.syncStates.notify()
 		}
 	}()
 	informer.RunWithContext(ctx)
@@ -146,7 +146,7 @@ func (c *Controller) missDeclarations(store cache.Store) {
 		obj, _, _ := store.GetByKey(crd)
 		if d, ok := obj.(*declaration); !ok || (d.err == nil && !d.declared()) {
 			c.declarations.refuse(crd, errNotDeclared)
-			c.say("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
+			c.logf("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
 		}
 	}
 }
@@ -162,9 +162,9 @@ func (c *Controller) mayReadDeclarations(ctx context.Context) error {
 	return err
 }
 
-// takeUp makes the loop reconcile a kind as its CRD declares it now, or not any
+// handleCRDChange makes the loop reconcile a kind as its CRD declares it now, or not any
 // more. It is called for one CRD after the other.
-func (c *Controller) takeUp(d *declaration, there bool, run func(*owners)) {
+func (c *Controller) handleCRDChange(d *declaration, there bool, run func(*owners)) {
 	before := c.kinds.get(d.Name)
 	if before != nil && !before.declared {
 		return // it was named at the start, and is as it was then
@@ -176,15 +176,15 @@ func (c *Controller) takeUp(d *declaration, there bool, run func(*owners)) {
 	after := there && d.declared()
 	switch {
 	case c.declarations.refuse(d.Name, wrong):
-		c.say("%s is not reconciled: %v", d.Name, d.err)
+		c.logf("%s is not reconciled: %v", d.Name, d.err)
 	case before != nil && !after:
-		c.say("%s is not declared any more: its objects stay, and what they have", d.Name)
+		c.logf("%s is not declared any more: its objects stay, and what they have", d.Name)
 	case before == nil && after:
-		c.say("%s is reconciled by the plan %s, as its CRD declares", d.Name, d.kind.Mapping.Strategy)
+		c.logf("%s is reconciled by the plan %s, as its CRD declares", d.Name, d.kind.Mapping.Strategy)
 	case before != nil && before.kind.Mapping.Strategy != d.kind.Mapping.Strategy:
-		c.say("%s is declared with the plan %s instead of %s: what that made stays until the objects are deleted", d.Name, d.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
+		c.logf("%s is declared with the plan %s instead of %s: what that made stays until the objects are deleted", d.Name, d.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
 	case before != nil && !equality.Semantic.DeepEqual(before.kind, d.kind):
-		c.say("%s is declared in another way: it is reconciled by the plan %s now", d.Name, d.kind.Mapping.Strategy)
+		c.logf("%s is declared in another way: it is reconciled by the plan %s now", d.Name, d.kind.Mapping.Strategy)
 	default:
 		return
 	}
@@ -199,12 +199,12 @@ func (c *Controller) takeUp(d *declaration, there bool, run func(*owners)) {
 		o.declared = true
 		c.kinds.put(o)
 		run(o)
-		c.askSweep()
+		c.requestOrphanScan()
 	case before != nil:
 		c.kinds.remove(before)
 		c.forgetAll(before)
 	}
-	c.standings.poke()
+	c.syncStates.notify()
 }
 
 // forgetAll has what is remembered of a kind's objects forgotten.

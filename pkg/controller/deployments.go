@@ -38,7 +38,7 @@ type deploymentRecord struct {
 // name that we want, until it goes away.
 func (c *Controller) deploymentInformer() (cache.SharedIndexInformer, error) {
 	deployments := c.dynamic.Resource(deploymentResource()).Namespace(c.namespace)
-	return c.informer(source{
+	return c.informer(informerSource{
 		resource: "deployments",
 		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return deployments.List(ctx, opts)
@@ -267,7 +267,7 @@ func (c *Controller) deploymentEvents() cache.ResourceEventHandler {
 			return
 		}
 		for _, k := range c.interestedIn(r) {
-			if changed || c.memory.isWaiting(k) {
+			if changed || c.expectations.isWaiting(k) {
 				c.wake(k, "deployment", r.Name, how)
 			}
 		}

@@ -25,11 +25,11 @@ const (
 	// slice is how long creates and deletes go on before the plan is made anew:
 	// what fails meanwhile waits for as long, and so do other objects if all workers
 	// are busy. Each time the cache has to catch up, which takes most of a second
-	// where the server is at its limit, and the window opens from one.
+	// where the server is at its limit, and the batch grows from one.
 	slice = 15 * time.Second
 	// sliceLeast is how many go on all the same: where each takes its time, the
-	// window must have one to open.
-	sliceLeast = 2 * maxWindow
+	// batch must have one to grow.
+	sliceLeast = 2 * maxBatch
 )
 
 // outcome is what executing a plan came to.
@@ -126,7 +126,7 @@ type work struct {
 	owner     metav1.OwnerReference
 	// of is the owner as the plan saw it.
 	of   plan.Owner
-	plan plan.Plan
+	plan plan.Actions
 	// failing is for how many plans in a row the server could say neither yes
 	// nor no to a create.
 	failing int
@@ -146,13 +146,13 @@ func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 			return (begun <= sliceLeast || w.c.clock.Now().Before(end)) && w.current()
 		}
 	}
-	deleted, deleteErr := slide(ctx, w.plan.Delete, proceed(), func(ctx context.Context, d plan.Deletion) error {
+	deleted, deleteErr := slowStart(ctx, w.plan.Delete, proceed(), func(ctx context.Context, d plan.Deletion) error {
 		return w.delete(ctx, d, o)
 	})
-	created, createErr := slide(ctx, w.plan.Create, proceed(), func(ctx context.Context, creation plan.Creation) error {
+	created, createErr := slowStart(ctx, w.plan.Create, proceed(), func(ctx context.Context, creation plan.Creation) error {
 		return w.create(ctx, creation, o)
 	})
-	removed, removeErr := slide(ctx, w.plan.Remove, proceed(), func(ctx context.Context, d plan.Deployment) error {
+	removed, removeErr := slowStart(ctx, w.plan.Remove, proceed(), func(ctx context.Context, d plan.Deployment) error {
 		return w.remove(ctx, d, o)
 	})
 	applyErr := w.apply(ctx, o)
@@ -169,12 +169,12 @@ func (w *work) execute(ctx context.Context) (o *outcome, done bool, err error) {
 func (w *work) delete(ctx context.Context, d plan.Deletion, o *outcome) error {
 	ctx, cancel := finish(ctx)
 	defer cancel()
-	w.c.memory.deleting(d.UID)
+	w.c.expectations.deleting(d.UID)
 	pod := &corev1.Pod{}
 	err := w.c.core.RESTClient().Delete().Namespace(w.namespace).Resource("pods").Name(d.Name).
 		Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.UID))}).
 		Do(ctx).Into(pod)
-	w.c.memory.deleted(d.UID, err == nil)
+	w.c.expectations.deleted(d.UID, err == nil)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil // gone already; the cache will say so

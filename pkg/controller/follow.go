@@ -27,8 +27,8 @@ func (c *Controller) follow(ctx context.Context, o *owners) error {
 		if err := c.awaitInstalled(ctx, o, first); err != nil {
 			return err
 		}
-		if s := c.supplyOf(o.kind); s != nil {
-			s.await(ctx)
+		if s := c.lazyInformerOf(o.kind); s != nil {
+			s.waitForSync(ctx)
 		}
 		if err := c.followInstalled(ctx, o); err != nil {
 			return fmt.Errorf("watch %s: %w", o.kind.CRD(), err)
@@ -42,7 +42,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 	installed, removed := context.WithCancel(ctx)
 	defer removed()
 	objects := o.client.Namespace(c.namespace)
-	informer, err := c.informer(source{
+	informer, err := c.informer(informerSource{
 		resource: o.kind.CRD(),
 		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			opts.LabelSelector = c.selector.String()
@@ -63,7 +63,7 @@ func (c *Controller) followInstalled(ctx context.Context, o *owners) error {
 	o.setStore(informer.GetIndexer(), handled.HasSynced)
 	go func() {
 		if cache.WaitForCacheSync(installed.Done(), handled.HasSynced) {
-			c.standings.poke()
+			c.syncStates.notify()
 		}
 	}()
 	informer.RunWithContext(installed)
@@ -83,7 +83,7 @@ func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) 
 		crd, absent := o.kind.CRD(), apierrors.IsNotFound(err)
 		if absent || forbidden(err) {
 			o.setMissing()
-			c.standings.poke()
+			c.syncStates.notify()
 		}
 		if first {
 			first = false
@@ -91,24 +91,24 @@ func (c *Controller) awaitInstalled(ctx context.Context, o *owners, first bool) 
 			if forbidden(err) && !c.resumed {
 				denied = fmt.Errorf("list %s: %w", crd, err)
 			}
-			notInstalled, err := c.called.answer(crd, absent, denied)
+			notInstalled, err := c.preflight.answer(crd, absent, denied)
 			if err != nil {
 				return false, err
 			}
-			c.sayNotInstalled(notInstalled...)
+			c.logNotInstalled(notInstalled...)
 		} else if absent && !missing && !o.declared {
-			c.sayNotInstalled(crd)
+			c.logNotInstalled(crd)
 		}
 		switch {
 		case err == nil:
 			if missing && !o.declared {
-				c.say("%s is installed now", crd)
+				c.logf("%s is installed now", crd)
 			}
 			return true, nil
 		case absent:
 			missing = true
 		case !troubled && ctx.Err() == nil:
-			c.say("cannot list %s: %v; trying again", crd, err)
+			c.logf("cannot list %s: %v; trying again", crd, err)
 			troubled = true
 		}
 		return false, nil
@@ -131,7 +131,7 @@ func (c *Controller) ownerEvents(o *owners) cache.ResourceEventHandler {
 			return
 		}
 		k := key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}
-		if changed || c.memory.isWaiting(k) {
+		if changed || c.expectations.isWaiting(k) {
 			c.wake(k, "it", how)
 		}
 	}
@@ -167,9 +167,9 @@ func (c *Controller) podEvents() cache.ResourceEventHandler {
 		}
 		k := key{kind: owners.kind.CRD(), namespace: r.Namespace, name: r.controller().Name}
 		if how == deleted {
-			c.memory.gone(k, r)
+			c.expectations.gone(k, r)
 		}
-		if changed || c.memory.isWaiting(k) {
+		if changed || c.expectations.isWaiting(k) {
 			c.wake(k, "pod", r.Name, how)
 		}
 	}

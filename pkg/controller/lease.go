@@ -44,8 +44,8 @@ type Lease struct {
 	Self status.Loop
 	// ExitIfHeld makes Hold return a HeldError where it would wait.
 	ExitIfHeld bool
-	// Say takes a line for the person who watches the loop.
-	Say func(format string, args ...any)
+	// Log takes a line for the person who watches the loop.
+	Log func(format string, args ...any)
 	// Metrics tell whether the lease is held.
 	Metrics *Metrics
 	// Clock tells the time, with jumps; nil means the machine's.
@@ -79,7 +79,7 @@ func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed
 		if ctx.Err() != nil || !errors.Is(err, errLeaseLost) {
 			return err
 		}
-		l.Say("%v: stopped, and waiting for it", err)
+		l.Log("%v: stopped, and waiting for it", err)
 	}
 }
 
@@ -222,7 +222,7 @@ func (l *Lease) tellOverlaps(ctx context.Context) {
 			other := status.LoopOf(&leases.Items[i])
 			same := leases.Items[i].Namespace == own && leases.Items[i].Name == name
 			if !same && other.Live(l.now()) && !l.dead(other) && other.Scope.Overlaps(l.Self.Scope) {
-				l.Say("%s, reconciles %s: of what both reconcile, each does what the other has not yet done", other, other.Scope)
+				l.Log("%s, reconciles %s: of what both reconcile, each does what the other has not yet done", other, other.Scope)
 			}
 		}
 	}

@@ -190,7 +190,7 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
 		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
 	} {
-		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Say: func(string, ...any) {}, Self: status.Loop{Holder: "self"}}}
+		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: status.Loop{Holder: "self"}}}
 		record, raw, err := l.Get(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ func TestHoldResumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got bool
-			l := &Lease{Client: leaseServer(t, test.lease), Say: func(string, ...any) {}, Self: status.Loop{Holder: "self", Scope: status.Scope{Namespace: "a"}}}
+			l := &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: status.Loop{Holder: "self", Scope: status.Scope{Namespace: "a"}}}
 			if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
 				got = resumed
 				return nil
@@ -281,7 +281,7 @@ func leaseIn(t *testing.T, s *leaseStore) *Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Lease{Client: client, Say: func(string, ...any) {}, Self: status.Loop{Holder: "self", Scope: status.Scope{Namespace: "a"}}}
+	return &Lease{Client: client, Log: func(string, ...any) {}, Self: status.Loop{Holder: "self", Scope: status.Scope{Namespace: "a"}}}
 }
 
 // A loop that is stopped renews its lease until its work is done, and gives it up

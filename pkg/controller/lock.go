@@ -179,7 +179,7 @@ func (l *lock) failed(ctx context.Context, err error) error {
 func (l *lock) say(format string, args ...any) {
 	if line := fmt.Sprintf(format, args...); line != l.said {
 		l.said = line
-		l.lease.Say("%s", line)
+		l.lease.Log("%s", line)
 	}
 }
 

@@ -95,7 +95,7 @@ func (m *Metrics) reconciled(kind string, err error) {
 }
 
 // planned counts what a plan wants.
-func (m *Metrics) planned(kind string, p plan.Plan) {
+func (m *Metrics) planned(kind string, p plan.Actions) {
 	nothing := true
 	for action, wanted := range map[string]bool{
 		"create": len(p.Create) > 0, "delete": len(p.Delete) > 0, "deployment": p.Apply != nil || len(p.Remove) > 0, "status": p.WriteStatus, "later": p.Recheck > 0,

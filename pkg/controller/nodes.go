@@ -17,7 +17,7 @@ import (
 // nodeInformer watches the nodes, of which it keeps a small part.
 func (c *Controller) nodeInformer() (cache.SharedIndexInformer, error) {
 	nodes := c.core.Nodes()
-	return c.informer(source{
+	return c.informer(informerSource{
 		resource: "nodes",
 		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return nodes.List(ctx, opts)

@@ -57,7 +57,7 @@ func (w *world) untilFailure(kind kinds.Kind, name string) {
 
 // Labels of the loop's prefix in a template say nothing to the loop.
 func TestLabelsOfOursInATemplateAreNotTaken(t *testing.T) {
-	for _, label := range []string{apis.LabelBypasses, apis.LabelSlot, apis.LabelOwner, apis.LabelTemplateHash, "imoocpod.dev/other"} {
+	for _, label := range []string{apis.LabelReplaces, apis.LabelSlot, apis.LabelOwner, apis.LabelTemplateHash, "imoocpod.dev/other"} {
 		t.Run(label, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
 				mine := map[string]any{label: "7", "tier": "web"}
@@ -80,7 +80,7 @@ func TestLabelsOfOursInATemplateAreNotTaken(t *testing.T) {
 
 // A CRD cannot have the loop write the object's name into a label of the loop's.
 func TestNameLabelOfOursIsRefused(t *testing.T) {
-	for _, label := range []string{apis.LabelBypasses, apis.LabelSlot, apis.LabelOwner, apis.LabelTemplateHash} {
+	for _, label := range []string{apis.LabelReplaces, apis.LabelSlot, apis.LabelOwner, apis.LabelTemplateHash} {
 		crd, _ := declaredKind{plan: kinds.StrategyPods}.worker(t)
 		u := &unstructured.Unstructured{Object: crd}
 		annotations := u.GetAnnotations()
@@ -112,7 +112,7 @@ func TestPodThatIsSaidToBypassDoesNotBlockTheObject(t *testing.T) {
 		for slot := range plan.Slot(2) {
 			w.pod(kinds.ImoocPod(), foo, slot, func(pod *unstructured.Unstructured) {
 				labels := pod.GetLabels()
-				labels[apis.LabelBypasses] = "7"
+				labels[apis.LabelReplaces] = "7"
 				pod.SetLabels(labels)
 			})
 		}

@@ -155,7 +155,7 @@ func ownerView(kind kinds.Kind, obj *unstructured.Unstructured) plan.Owner {
 		Generation: obj.GetGeneration(),
 		Deleting:   obj.GetDeletionTimestamp() != nil,
 		Status:     decodeStatus(kind.Mapping.Status, obj),
-		Shows:      shows(kind.Mapping.Status),
+		StatusMask: shows(kind.Mapping.Status),
 	}
 	var err error
 	if kind.Mapping.Strategy != kinds.StrategyNodes {

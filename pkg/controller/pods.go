@@ -28,7 +28,7 @@ type podRecord struct {
 	ready      bool
 	readySince time.Time
 	slot       plan.Slot
-	bypasses   types.UID
+	replaces   types.UID
 	template   string
 	// label is the UID in the identity label, and deployment the name of the
 	// Deployment that has the pod through a ReplicaSet; "": none has.
@@ -46,7 +46,7 @@ const (
 // podInformer watches the pods that carry the loop's identity label.
 func (c *Controller) podInformer() (cache.SharedIndexInformer, error) {
 	pods := c.core.Pods(c.namespace)
-	return c.informer(source{
+	return c.informer(informerSource{
 		resource: "pods",
 		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			opts.LabelSelector = apis.LabelOwner
@@ -56,7 +56,7 @@ func (c *Controller) podInformer() (cache.SharedIndexInformer, error) {
 			opts.LabelSelector = apis.LabelOwner
 			return pods.Watch(ctx, opts)
 		},
-		listed: c.askSweep,
+		listed: c.requestOrphanScan,
 	}, c.core, &corev1.Pod{}, trimPod, cache.Indexers{byOwner: indexByOwner, byLabel: indexByLabel}, nil)
 }
 
@@ -83,7 +83,7 @@ func trimPod(obj any) (any, error) {
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
-		r.slot, r.bypasses = slotOf(pod, *ref)
+		r.slot, r.replaces = slotOf(pod, *ref)
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
 			r.deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
@@ -97,12 +97,12 @@ func trimPod(obj any) (any, error) {
 }
 
 // slotOf is the slot that a pod's name stands for, and the lost pod that it
-// bypasses. Anybody may write the label that tells of one; the name, which nobody
+// replaces. Anybody may write the label that tells of one; the name, which nobody
 // can change, decides whether it is true.
 func slotOf(pod *corev1.Pod, owner metav1.OwnerReference) (plan.Slot, types.UID) {
-	bypasses := types.UID(pod.Labels[apis.LabelBypasses])
-	if slot := plan.SlotOf(pod.Name, owner.Name, owner.UID, bypasses); slot != plan.NoSlot {
-		return slot, bypasses
+	replaces := types.UID(pod.Labels[apis.LabelReplaces])
+	if slot := plan.SlotOf(pod.Name, owner.Name, owner.UID, replaces); slot != plan.NoSlot {
+		return slot, replaces
 	}
 	return plan.SlotOf(pod.Name, owner.Name, owner.UID, ""), ""
 }
@@ -120,7 +120,7 @@ func (r podRecord) differs(old podRecord) bool {
 	if r.deployment != "" && r.deployment == old.deployment {
 		r.ready, old.ready = false, false // that is the Deployment's to tell
 	}
-	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.bypasses != old.bypasses ||
+	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.replaces != old.replaces ||
 		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.ownerUID() != old.ownerUID()
 }
 
@@ -159,7 +159,7 @@ func (r *podRecord) podView() plan.Pod {
 		Name:       r.Name,
 		UID:        r.UID,
 		Slot:       r.slot,
-		Bypasses:   r.bypasses,
+		Replaces:   r.replaces,
 		Finished:   r.finished,
 		Ready:      r.ready,
 		ReadySince: r.readySince,
@@ -180,7 +180,7 @@ func newPod(kind kinds.Kind, owner metav1.OwnerReference, of plan.Owner, namespa
 	template := of.Template
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            plan.PodName(owner.Name, owner.UID, c.Bypasses, c.Slot),
+			Name:            plan.PodName(owner.Name, owner.UID, c.Replaces, c.Slot),
 			Namespace:       namespace,
 			Labels:          identity(template.Labels, kind, owner, c),
 			Annotations:     template.Annotations,
@@ -209,8 +209,8 @@ func identity(labels map[string]string, kind kinds.Kind, owner metav1.OwnerRefer
 	if c.Slot != plan.NoSlot {
 		all[apis.LabelSlot] = c.Slot.String()
 	}
-	if c.Bypasses != "" {
-		all[apis.LabelBypasses] = string(c.Bypasses)
+	if c.Replaces != "" {
+		all[apis.LabelReplaces] = string(c.Replaces)
 	}
 	return all
 }

@@ -46,7 +46,7 @@ func TestDiffers(t *testing.T) {
 		"not ready":                          {func(p *corev1.Pod) { p.Status.Conditions = nil }, true},
 		"no owner":                           {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
 		"its template":                       {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, true},
-		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelBypasses] = "other" }, false},
+		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, false},
 	} {
 		if got := recorded(t, test.change).differs(*before); got != test.want {
 			t.Errorf("%s: differs %v, want %v", name, got, test.want)
@@ -63,7 +63,7 @@ func TestSlotOfRecord(t *testing.T) {
 		"without an owner":   {func(p *corev1.Pod) { p.OwnerReferences = nil }, plan.NoSlot},
 		"of another owner":   {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, plan.NoSlot},
 		"another name":       {func(p *corev1.Pod) { p.Name = "some-owner-3" }, plan.NoSlot},
-		"said to bypass one": {func(p *corev1.Pod) { p.Labels[apis.LabelBypasses] = "other" }, 3},
+		"said to bypass one": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, 3},
 	} {
 		if got := recorded(t, test.change).podView().Slot; got != test.want {
 			t.Errorf("%s: slot %v, want %v", name, got, test.want)

@@ -21,7 +21,7 @@ func (c *Controller) followQuotas(ctx context.Context) error {
 		klog.FromContext(ctx).V(1).Info("Quotas are not watched", "err", err)
 		return nil
 	}
-	informer, err := c.informer(source{
+	informer, err := c.informer(informerSource{
 		resource: "resourcequotas",
 		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return quotas.List(ctx, opts)
@@ -71,7 +71,7 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 // retryRefused puts the objects of a namespace whose creates were refused into
 // the queue, to be tried at once.
 func (c *Controller) retryRefused(namespace string) {
-	for _, k := range c.memory.liftRefusals(namespace) {
+	for _, k := range c.expectations.liftRefusals(namespace) {
 		c.wake(k, "a quota gave way")
 	}
 }

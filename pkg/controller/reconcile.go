@@ -39,20 +39,20 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	var unseen error
 	// Also for an object that is not in the cache: it may be yet to come.
 	if owners != nil && !c.dryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
-		refused, unseen = c.checkVanished(ctx, k)
+		refused, unseen = c.checkOrphans(ctx, k)
 		if unseen != nil && c.queue.NumRequeues(k) < troubleAfter {
 			return 0, unseen // mostly it goes better the next time, and then all pods are in sight
 		}
 	}
 	if obj == nil {
-		c.memory.forget(k)
-		c.standings.forget(k)
+		c.expectations.forget(k)
+		c.syncStates.forget(k)
 		return 0, unseen
 	}
 	again, err = c.reconcileObject(ctx, k, owners, obj)
 	if refused != "" {
 		// Its pods are there all the same, and all else goes on.
-		if c.announce(k, "%s; trying again in %s", refused, lastRetry) {
+		if c.logObject(k, "%s; trying again in %s", refused, lastRetry) {
 			c.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", "%s", refused)
 		}
 		if again == 0 || lastRetry < again {
@@ -71,13 +71,13 @@ func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners,
 			c.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
-	rec := c.memory.of(k, obj.GetUID())
-	rec.podsWritten = later(c.memory.takeLabelled(k), rec.podsWritten)
+	rec := c.expectations.of(k, obj.GetUID())
+	rec.podsWritten = later(c.expectations.takeLabelled(k), rec.podsWritten)
 	if c.cachesBehind(k, owners, rec) {
 		c.metrics.cacheWaits.WithLabelValues(k.kind).Inc()
 		return cacheTimeout, nil
 	}
-	if c.memory.lifted(k) {
+	if c.expectations.lifted(k) {
 		rec.plan = rec.plan.Accepted()
 	}
 	if obj, err = owners.whole(ctx, obj); obj == nil {
@@ -87,9 +87,9 @@ func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners,
 	if err != nil {
 		return 0, err
 	}
-	decide := planOf(owners.kind)
+	decide := strategyOf(owners.kind)
 	p := decide(view)
-	c.memory.saw(k, len(view.Pods))
+	c.expectations.saw(k, len(view.Pods))
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
 		// only for an owner that is there now, as it is now.
@@ -109,14 +109,14 @@ func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners,
 		p = decide(view)
 	}
 	if c.dryRun {
-		c.stand(k, view, p)
+		c.setSyncState(k, view, p)
 		return 0, nil
 	}
-	return c.carryOut(ctx, k, owners, obj, rec, view, p)
+	return c.execute(ctx, k, owners, obj, rec, view, p)
 }
 
-// planOf is the plan by which a kind is reconciled.
-func planOf(kind kinds.Kind) func(plan.View) plan.Plan {
+// strategyOf is the plan by which a kind is reconciled.
+func strategyOf(kind kinds.Kind) func(plan.View) plan.Actions {
 	switch kind.Mapping.Strategy {
 	case kinds.StrategyDeployment:
 		return plan.Deployments
@@ -128,8 +128,8 @@ func planOf(kind kinds.Kind) func(plan.View) plan.Plan {
 
 // cachesBehind reports whether a cache has yet to see this loop's own writes.
 // While it has, every event of the object wakes it up.
-func (c *Controller) cachesBehind(k key, o *owners, rec *notes) bool {
-	c.memory.setWaiting(k, true) // before the look: no event may come between
+func (c *Controller) cachesBehind(k key, o *owners, rec *objectState) bool {
+	c.expectations.setWaiting(k, true) // before the look: no event may come between
 	if behind(c.pods.GetStore(), rec.podsWritten) {
 		return true
 	}
@@ -139,12 +139,12 @@ func (c *Controller) cachesBehind(k key, o *owners, rec *notes) bool {
 	if store := o.getStore(); store != nil && behind(store, rec.ownerWritten) {
 		return true
 	}
-	c.memory.setWaiting(k, false)
+	c.expectations.setWaiting(k, false)
 	return false
 }
 
 // look collects what the plan may know.
-func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *notes) (plan.View, error) {
+func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *objectState) (plan.View, error) {
 	v := plan.View{Owner: ownerView(o.kind, obj), Memory: rec.plan, Now: c.clock.Now()}
 	var err error
 	index := byOwner
@@ -193,20 +193,20 @@ func (c *Controller) stillWanted(ctx context.Context, o *owners, obj *unstructur
 	}
 }
 
-// carryOut executes a plan. The status, which does not wait for that, is written
+// execute executes a plan. The status, which does not wait for that, is written
 // at the same time.
-func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *notes,
-	view plan.View, p plan.Plan) (time.Duration, error) {
+func (c *Controller) execute(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *objectState,
+	view plan.View, p plan.Actions) (time.Duration, error) {
 	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), of: view.Owner, plan: p,
 		failing: rec.failing}
 	w.current = c.stillWanted(ctx, o, obj, view.Now)
-	c.announcePlan(k, view, p)
+	c.logPlan(k, view, p)
 	rec.plan = p.Memory
 	during, executed := context.WithCancel(ctx)
 	defer executed() // also after a panic
 	told, statusDone := p, make(chan error, 1)
 	go func() {
-		statusDone <- caught(ctx, func() (err error) {
+		statusDone <- recoverPanic(ctx, func() (err error) {
 			told, err = w.keepStatus(during, o, obj, rec, view, p)
 			return err
 		})
@@ -232,8 +232,8 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 			Reason: r.reason, Message: r.message, Generation: view.Owner.Generation, At: c.clock.Now(),
 		})
 	}
-	c.memory.setRefused(k, len(rec.plan.Refusals) > 0)
-	c.tell(k, o.kind, obj, rec, p, out, done)
+	c.expectations.setRefused(k, len(rec.plan.Refusals) > 0)
+	c.logResult(k, o.kind, obj, rec, p, out, done)
 	if err != nil && errors.Is(statusErr, errConflict) {
 		statusErr = nil // the other error is the one to speak of
 	}
@@ -243,7 +243,7 @@ func (c *Controller) carryOut(ctx context.Context, k key, o *owners, obj *unstru
 	if !out.ending && (!done || len(out.refused) > 0) {
 		c.wake(k, "the last plan was not done in full") // plan the rest, or what the refusal means
 	}
-	c.announceState(k, eventReference(o.kind, obj), view, told)
-	c.stand(k, view, p)
+	c.logState(k, eventReference(o.kind, obj), view, told)
+	c.setSyncState(k, view, p)
 	return p.Recheck, nil
 }

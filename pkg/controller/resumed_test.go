@@ -102,8 +102,8 @@ func startAt(t *testing.T, config *rest.Config, opts Options) (loop *Controller,
 		t.Fatal(err)
 	}
 	opts.Kinds, opts.Workers, opts.Namespace = []kinds.Kind{kinds.ImoocPod()}, 1, "a"
-	if opts.Say == nil {
-		opts.Say = func(Line) {}
+	if opts.Log == nil {
+		opts.Log = func(Line) {}
 	}
 	if loop, err = New(opts); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 			var said []string
 			loop, ended := startAt(t, emptyServer(t, fail), Options{
 				Resumed: true, Declared: Declarations{All: true},
-				Say: func(line Line) {
+				Log: func(line Line) {
 					mu.Lock()
 					defer mu.Unlock()
 					said = append(said, line.Text)

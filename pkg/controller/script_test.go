@@ -64,7 +64,7 @@ var (
 	}
 	scriptedTemplates = map[string]any{
 		"a": template("a"), "b": template("b"), "": nil,
-		"bypasses":      template("a", map[string]any{"labels": map[string]any{apis.LabelBypasses: "7"}, "annotations": map[string]any{apis.LabelBypasses: "7"}}),
+		"bypasses":      template("a", map[string]any{"labels": map[string]any{apis.LabelReplaces: "7"}, "annotations": map[string]any{apis.LabelReplaces: "7"}}),
 		"slot":          template("a", map[string]any{"labels": map[string]any{apis.LabelSlot: "7"}, "annotations": map[string]any{apis.LabelSlot: "7"}}),
 		"owner":         template("a", map[string]any{"labels": map[string]any{apis.LabelOwner: "7"}, "annotations": map[string]any{apis.LabelOwner: "7"}}),
 		"hash":          template("a", map[string]any{"labels": map[string]any{apis.LabelTemplateHash: "7"}, "annotations": map[string]any{apis.LabelTemplateHash: "7"}}),
@@ -327,7 +327,7 @@ func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstruc
 		"label of another": relabelled(apis.LabelOwner, "another"),
 		"empty label":      relabelled(apis.LabelOwner, ""),
 		"other slot":       relabelled(apis.LabelSlot, "77"),
-		"bypasses":         relabelled(apis.LabelBypasses, "7"),
+		"bypasses":         relabelled(apis.LabelReplaces, "7"),
 		"finished":         func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") },
 		"ending":           ending(time.Second),
 		"ending slowly":    ending(time.Hour),

@@ -23,8 +23,8 @@ import (
 )
 
 // shows says for which parts of a plan's status a kind has a place.
-func shows(at kinds.StatusPaths) plan.Fields {
-	return plan.Fields{
+func shows(at kinds.StatusPaths) plan.StatusMask {
+	return plan.StatusMask{
 		Selector: len(at.Selector) > 0,
 		Desired:  len(at.Desired) > 0, Current: len(at.Current) > 0, Updated: len(at.Updated) > 0,
 		Ready: len(at.Ready) > 0, Available: len(at.Available) > 0,
@@ -174,8 +174,8 @@ var errConflict = errors.New("the object has changed")
 // keepStatus writes the status that a plan found and, until the context ends, how
 // far its execution has come. It returns the plan whose status was written last,
 // and it alone writes notes meanwhile: what it wrote.
-func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unstructured, rec *notes,
-	view plan.View, found plan.Plan) (told plan.Plan, err error) {
+func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unstructured, rec *objectState,
+	view plan.View, found plan.Actions) (told plan.Actions, err error) {
 	told = found
 	for {
 		if found.WriteStatus && !o.withdrawn.Load() {
@@ -199,7 +199,7 @@ func (w *work) keepStatus(ctx context.Context, o *owners, obj *unstructured.Unst
 		if view, err = w.c.look(o, obj, rec); err != nil {
 			return told, err
 		}
-		found = planOf(o.kind)(view)
+		found = strategyOf(o.kind)(view)
 	}
 }
 
@@ -223,7 +223,7 @@ func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Un
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
 	k := key{kind: w.kind.CRD(), namespace: w.namespace, name: w.owner.Name}
-	w.c.memory.expectStatus(k, status.Shown(shows(w.kind.Mapping.Status))) // its event may come before the answer
+	w.c.expectations.expectStatus(k, status.Masked(shows(w.kind.Mapping.Status))) // its event may come before the answer
 	// A CRD may have no place for a part of it, which is then dropped: that is no
 	// reason to warn the person who runs the loop.
 	obj, err := o.client.Namespace(w.namespace).Patch(ctx, w.owner.Name, types.JSONPatchType, patch,
@@ -236,7 +236,7 @@ func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Un
 	case err != nil:
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.c.memory.expectStatus(k, decodeStatus(w.kind.Mapping.Status, obj))
+	w.c.expectations.expectStatus(k, decodeStatus(w.kind.Mapping.Status, obj))
 	return obj, nil
 }
 
@@ -244,5 +244,5 @@ func (w *work) writeStatus(ctx context.Context, o *owners, seen *unstructured.Un
 // an object's status.
 func (c *Controller) statusChanged(k key, kind kinds.Kind, before, after *unstructured.Unstructured) bool {
 	now := decodeStatus(kind.Mapping.Status, after)
-	return !equality.Semantic.DeepEqual(now, decodeStatus(kind.Mapping.Status, before)) && !c.memory.statusExpected(k, now)
+	return !equality.Semantic.DeepEqual(now, decodeStatus(kind.Mapping.Status, before)) && !c.expectations.statusExpected(k, now)
 }

@@ -114,7 +114,7 @@ func (w *world) start(change ...func(*Options)) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	opts := Options{Dynamic: objects, Core: core, Workers: 2, Say: w.say}
+	opts := Options{Dynamic: objects, Core: core, Workers: 2, Log: w.say}
 	for _, kind := range w.kinds {
 		if kind.Shipped() {
 			opts.Kinds = append(opts.Kinds, kind)
@@ -444,7 +444,7 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 	if active >= least || kind.Mapping.Strategy == kinds.StrategyNodes {
 		return
 	}
-	slot := plan.SlotOf(gone.GetName(), owner.GetName(), owner.GetUID(), types.UID(gone.GetLabels()[apis.LabelBypasses]))
+	slot := plan.SlotOf(gone.GetName(), owner.GetName(), owner.GetUID(), types.UID(gone.GetLabels()[apis.LabelReplaces]))
 	hash := gone.GetLabels()[apis.LabelTemplateHash]
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && slot >= 0 && int64(slot) < least:
@@ -594,7 +594,7 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 		count++
 		hash := pod.GetLabels()[apis.LabelTemplateHash]
 		// Anybody may write the labels; the name tells the slot.
-		bypasses := types.UID(pod.GetLabels()[apis.LabelBypasses])
+		bypasses := types.UID(pod.GetLabels()[apis.LabelReplaces])
 		slot := plan.SlotOf(pod.GetName(), obj.GetName(), obj.GetUID(), bypasses).String()
 		if slot == plan.NoSlot.String() {
 			slot = plan.SlotOf(pod.GetName(), obj.GetName(), obj.GetUID(), "").String()

@@ -50,7 +50,7 @@ func (h *failureTracker) allFailed(ctx context.Context) bool {
 		case <-ticker.C:
 		}
 		left, judged := 0, 0
-		all, _ := h.loop.Standings()
+		all, _ := h.loop.SyncStates()
 		for _, s := range all {
 			name := objectName{s.Kind, s.Namespace, s.Name}
 			if s.Converged {
@@ -72,7 +72,7 @@ func (h *failureTracker) allFailed(ctx context.Context) bool {
 }
 
 // hasFailed reports whether patience with an object is over.
-func (h *failureTracker) hasFailed(ctx context.Context, s controller.Standing) bool {
+func (h *failureTracker) hasFailed(ctx context.Context, s controller.SyncState) bool {
 	name := objectName{s.Kind, s.Namespace, s.Name}
 	patience := h.patience[name]
 	if patience == nil {
@@ -88,7 +88,7 @@ func (h *failureTracker) hasFailed(ctx context.Context, s controller.Standing) b
 }
 
 // evaluate gives the verdict on an object as it is now.
-func (o *Options) evaluate(ctx context.Context, s controller.Standing) (status.Report, time.Time, error) {
+func (o *Options) evaluate(ctx context.Context, s controller.SyncState) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
 	evidence, _, err := observe.Read(ctx, o.clients, t)
 	if err != nil {
@@ -99,7 +99,7 @@ func (o *Options) evaluate(ctx context.Context, s controller.Standing) (status.R
 
 // explainMissing says of an object that is not converged why, when the time is up or
 // when it was given up.
-func (o *Options) explainMissing(ctx context.Context, s controller.Standing, cause error) error {
+func (o *Options) explainMissing(ctx context.Context, s controller.SyncState, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
 	seen := escape.Line(s.Why)

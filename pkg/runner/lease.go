@@ -32,7 +32,7 @@ func (o *Lease) hold(ctx context.Context, config *rest.Config, self status.Loop,
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	lease := &controller.Lease{Client: client, Self: self, ExitIfHeld: o.IfHeld == "exit", Say: say, Metrics: metrics}
+	lease := &controller.Lease{Client: client, Self: self, ExitIfHeld: o.IfHeld == "exit", Log: say, Metrics: metrics}
 	fenced := rest.CopyConfig(config)
 	fenced.Wrap(lease.Fence)
 	err = lease.Hold(ctx, func(ctx context.Context, resumed bool) error { return work(ctx, fenced, resumed) })

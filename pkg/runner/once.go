@@ -31,16 +31,16 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		ended <- loop.Run(running)
 		stop(nil)
 	}()
-	hopeless := failureTracker{of: o, loop: loop, patience: map[objectName]*status.Patience{}}
+	failures := failureTracker{of: o, loop: loop, patience: map[objectName]*status.Patience{}}
 	if o.Once {
 		go func() {
-			if hopeless.allFailed(running) {
+			if failures.allFailed(running) {
 				stop(errGivenUp)
 			}
 		}()
 	}
-	err := loop.Settle(running)
-	all, _ := loop.Standings()
+	err := loop.WaitForConvergence(running)
+	all, _ := loop.SyncStates()
 	leftOut := loop.Refused()
 	stop(nil)
 	switch failure := <-ended; {
@@ -98,7 +98,7 @@ func objectCount(n int) string {
 }
 
 // nameOf is an object's type and name, with the namespace where there are several.
-func (o *Options) nameOf(s controller.Standing) string {
+func (o *Options) nameOf(s controller.SyncState) string {
 	kind := s.Of.String()
 	if o.several || o.AllNamespaces {
 		return kind + "/" + s.Name + " in namespace " + s.Namespace
@@ -109,10 +109,10 @@ func (o *Options) nameOf(s controller.Standing) string {
 // dryRuns are those of a dry run, of all namespaces.
 type dryRuns struct {
 	mu  sync.Mutex
-	all []controller.Standing
+	all []controller.SyncState
 }
 
-func (p *dryRuns) add(some []controller.Standing) {
+func (p *dryRuns) add(some []controller.SyncState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, some...)
@@ -126,10 +126,10 @@ type planReport struct {
 
 type planItem struct {
 	// Kind is plural.group.
-	Kind      string              `json:"kind"`
-	Namespace string              `json:"namespace"`
-	Name      string              `json:"name"`
-	Plan      *controller.Planned `json:"plan,omitempty"`
+	Kind      string                   `json:"kind"`
+	Namespace string                   `json:"namespace"`
+	Name      string                   `json:"name"`
+	Plan      *controller.DryRunResult `json:"plan,omitempty"`
 	// Error is why there is no plan.
 	Error string `json:"error,omitempty"`
 }
@@ -138,15 +138,15 @@ type planItem struct {
 func (o *Options) printPlans() error {
 	report := planReport{TypeMeta: metav1.TypeMeta{APIVersion: status.ReportVersion, Kind: "PlanReport"}, Items: []planItem{}}
 	for _, s := range o.plans.all {
-		item := planItem{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Plan: s.Planned}
-		if s.Planned == nil {
+		item := planItem{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Plan: s.DryRun}
+		if s.DryRun == nil {
 			item.Error = s.Why
 		}
 		report.Items = append(report.Items, item)
 		if o.Output == "" {
 			what := item.Error
-			if s.Planned != nil {
-				what = s.Planned.String()
+			if s.DryRun != nil {
+				what = s.DryRun.String()
 			}
 			if err := escape.PrintLine(o.Streams.Out, "%s (dry run): %s", o.nameOf(s), what); err != nil {
 				return err

@@ -163,7 +163,7 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 		Resumed:   resumed,
 		Metrics:   o.metrics,
 		Resync:    o.Resync,
-		Say:       o.Log.line,
+		Log:       o.Log.line,
 	})
 	if err != nil {
 		return err

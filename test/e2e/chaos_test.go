@@ -163,7 +163,7 @@ func (c *chaos) begin() {
 		c.t.Cleanup(c.letGo)
 	}
 	if c.rand.IntN(4) == 0 {
-		metadata["labels"] = map[string]any{apis.LabelBypasses: "7", apis.LabelSlot: "7", apis.LabelOwner: "7", apis.LabelTemplateHash: "7"}
+		metadata["labels"] = map[string]any{apis.LabelReplaces: "7", apis.LabelSlot: "7", apis.LabelOwner: "7", apis.LabelTemplateHash: "7"}
 	}
 	c.Create(n, template)
 	if c.rand.IntN(2) == 0 {

@@ -105,7 +105,7 @@ func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, int
 		t.Fatal(err)
 	}
 	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, l.Metrics
-	opts.Say = func(line controller.Line) { _, _ = fmt.Fprintf(&l.output, "%s: %s\n", line.Name, line.Text) }
+	opts.Log = func(line controller.Line) { _, _ = fmt.Fprintf(&l.output, "%s: %s\n", line.Name, line.Text) }
 	l.Controller, err = controller.New(opts)
 	if err != nil {
 		t.Fatal(err)

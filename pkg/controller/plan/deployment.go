@@ -113,14 +113,14 @@ func nameOf(element any) string {
 //   - Those that the owner has under other names go when the one that it wants
 //     is available.
 //   - An owner that is being deleted gets nothing.
-func Deployments(v View) Plan {
+func Deployments(v View) Actions {
 	if v.Owner.Deleting {
-		return Plan{Memory: v.Memory}
+		return Actions{Memory: v.Memory}
 	}
 	if v.Owner.Invalid != "" {
 		return invalid(v, deploymentStatus(v, ownDeployment(v)))
 	}
-	p := Plan{Memory: v.Memory}
+	p := Actions{Memory: v.Memory}
 	wanted := v.Owner.Wanted
 	var live *Deployment
 	var others []Deployment
@@ -236,7 +236,7 @@ func deploymentStatus(v View, live *Deployment) Status {
 	return found
 }
 
-func (p *Plan) deploymentProgress(v View, live *Deployment, s Status, others int) metav1.Condition {
+func (p *Actions) deploymentProgress(v View, live *Deployment, s Status, others int) metav1.Condition {
 	c := metav1.Condition{Type: apis.ConditionProgressing, Status: metav1.ConditionTrue}
 	stopped := func(reason, message string) {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, reason, message
@@ -270,7 +270,7 @@ func (p *Plan) deploymentProgress(v View, live *Deployment, s Status, others int
 	return c
 }
 
-func (p *Plan) deploymentFailure(v View, live *Deployment) metav1.Condition {
+func (p *Actions) deploymentFailure(v View, live *Deployment) metav1.Condition {
 	c := failureCondition(p.Memory, v.Owner.Problem)
 	switch {
 	case p.NameTaken != "":

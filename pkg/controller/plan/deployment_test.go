@@ -57,13 +57,13 @@ func with(d Deployment, change func(*Deployment)) Deployment {
 func deploymentView(desired int32, deployments ...Deployment) View {
 	v := view(desired, "")
 	v.Owner.Wanted = Wanted{Name: "web", Fields: wantedFields(int64(desired), "nginx")}
-	v.Owner.Shows = Fields{Current: true, Available: true, PodNames: true, ObservedGeneration: true, Conditions: true}
+	v.Owner.StatusMask = StatusMask{Current: true, Available: true, PodNames: true, ObservedGeneration: true, Conditions: true}
 	v.Deployments = deployments
 	return v
 }
 
 // deploymentDeeds is a plan in words: "apply:d remove:old".
-func deploymentDeeds(p Plan) string {
+func deploymentDeeds(p Actions) string {
 	var words []string
 	if p.Apply != nil {
 		words = append(words, "apply:"+string(p.Apply.UID)+p.Apply.ResourceVersion)

@@ -15,7 +15,7 @@ import (
 //   - A pod of a node that is gone, or may not run it any more, goes.
 //   - A pod of a node with a new taint NoSchedule stays, and is not replaced.
 //   - The pods of another template are replaced as those of replicas are.
-func Nodes(v View) Plan { return fill(v, perNode(v)) }
+func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
 // perNode are the slots of the nodes that may run the owner's pods.
 func perNode(v View) slots {

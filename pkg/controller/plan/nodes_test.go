@@ -51,7 +51,7 @@ func nodesView(template corev1.PodSpec, nodes, pods string) View {
 }
 
 // nodeDeeds is a plan in words, with the names of nodes for slots.
-func nodeDeeds(p Plan) string {
+func nodeDeeds(p Actions) string {
 	name := func(s Slot) string {
 		for _, n := range []string{"a", "b", "c", "d", "e", "gone"} {
 			if NodeSlot(n) == s {

@@ -25,12 +25,12 @@ const maxCreates = 10_000
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
 //   - Of an owner that is invalid only the status is written.
-func Pods(v View) Plan { return fill(v, numbered(v.Owner.Desired)) }
+func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired)) }
 
 // fill plans an owner for the slots that it wants pods in.
-func fill(v View, s slots) Plan {
+func fill(v View, s slots) Actions {
 	if v.Owner.Deleting {
-		return Plan{Memory: v.Memory}
+		return Actions{Memory: v.Memory}
 	}
 	if v.Owner.Invalid != "" {
 		return invalid(v, countPods(v, slots{}))
@@ -40,7 +40,7 @@ func fill(v View, s slots) Plan {
 	}
 	pods := present(v)
 	missing := missing(v, pods, s)
-	p := Plan{Memory: remember(v, pods, missing, s)}
+	p := Actions{Memory: remember(v, pods, missing, s)}
 	p.Delete, p.Recheck = deletions(v, pods, p.Memory, s)
 	for _, creation := range missing {
 		if wait := p.Memory.wait(creation.Slot, v); wait > 0 {
@@ -58,7 +58,7 @@ func fill(v View, s slots) Plan {
 // present leaves out the pods that are lost: they neither fill a slot nor take
 // room, and nothing more can be done about them.
 func present(v View) []Pod {
-	return slices.DeleteFunc(slices.Clone(v.Pods), v.lost)
+	return slices.DeleteFunc(slices.Clone(v.Pods), v.stuckTerminating)
 }
 
 // ending brings up to date since when the pods that are ending do.
@@ -66,7 +66,7 @@ func ending(v View) map[types.UID]time.Time {
 	since := map[types.UID]time.Time{}
 	for _, pod := range v.Pods {
 		if pod.Terminating {
-			since[pod.UID] = v.lostBy(pod).Add(-pod.Grace - lostAfter)
+			since[pod.UID] = v.stuckTerminatingFrom(pod).Add(-pod.Grace - stuckTerminatingAfter)
 		}
 	}
 	return since
@@ -83,7 +83,7 @@ func missing(v View, pods []Pod, s slots) []Creation {
 		}
 		taken[pod.Slot] = true
 	}
-	lost := lostPods(v)
+	lost := stuckPods(v)
 	room := maxCreates
 	if s.nodes == nil {
 		room = int(min(s.count-live, maxCreates))
@@ -94,22 +94,22 @@ func missing(v View, pods []Pod, s slots) []Creation {
 			break
 		}
 		if !taken[slot] {
-			list = append(list, Creation{Slot: slot, Bypasses: lost[slot], Node: s.nodes[slot]})
+			list = append(list, Creation{Slot: slot, Replaces: lost[slot], Node: s.nodes[slot]})
 		}
 	}
 	return list
 }
 
-// lostPods gives for each slot with lost pods the one that is to be bypassed:
-// that which no other pod has bypassed before.
-func lostPods(v View) map[Slot]types.UID {
-	bypassed := map[types.UID]bool{}
+// stuckPods gives for each slot with stuck pods the one that is to be replaced:
+// that which no other pod replaces yet.
+func stuckPods(v View) map[Slot]types.UID {
+	replaced := map[types.UID]bool{}
 	for _, pod := range v.Pods {
-		bypassed[pod.Bypasses] = true
+		replaced[pod.Replaces] = true
 	}
 	lost := map[Slot]types.UID{}
 	for _, pod := range v.Pods {
-		if v.lost(pod) && !bypassed[pod.UID] {
+		if v.stuckTerminating(pod) && !replaced[pod.UID] {
 			lost[pod.Slot] = pod.UID
 		}
 	}
@@ -165,7 +165,7 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 			held++
 		}
 		if pod.Terminating && s.nodes == nil {
-			recheck = sooner(recheck, v.lostBy(pod).Sub(v.Now))
+			recheck = sooner(recheck, v.stuckTerminatingFrom(pod).Sub(v.Now))
 		}
 		switch wanted := s.wants(pod.Slot); {
 		case pod.Finished && pod.Terminating:
@@ -213,7 +213,7 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 }
 
 // fillers gives for each wanted slot with live pods the one that fills it. Two
-// can be there after a bypass; then it is the one with the slot's ordinary name.
+// can be there after such a replacement; then it is the one with the slot's ordinary name.
 func fillers(pods []Pod, s slots) map[Slot]types.UID {
 	filled := map[Slot]types.UID{}
 	active := map[Slot]bool{}
@@ -222,7 +222,7 @@ func fillers(pods []Pod, s slots) map[Slot]types.UID {
 			continue
 		}
 		_, taken := filled[pod.Slot]
-		if !taken || (pod.active() && (!active[pod.Slot] || pod.Bypasses == "")) {
+		if !taken || (pod.active() && (!active[pod.Slot] || pod.Replaces == "")) {
 			filled[pod.Slot] = pod.UID
 		}
 		active[pod.Slot] = active[pod.Slot] || pod.active()

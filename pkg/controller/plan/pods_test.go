@@ -39,24 +39,24 @@ func pods(words string) []Pod {
 
 func view(desired int32, words string) View {
 	v := View{
-		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired, Shows: Fields{Current: true, Ready: true, ObservedGeneration: true, Conditions: true}},
+		Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: desired, StatusMask: StatusMask{Current: true, Ready: true, ObservedGeneration: true, Conditions: true}},
 		Pods:  pods(words),
 		Now:   noon,
 	}
 	v.Memory.Ending = map[types.UID]time.Time{}
 	for i, word := range strings.Fields(words) {
 		if strings.Contains(word, "l") {
-			v.Memory.Ending[v.Pods[i].UID] = noon.Add(-lostAfter)
+			v.Memory.Ending[v.Pods[i].UID] = noon.Add(-stuckTerminatingAfter)
 		}
 	}
 	return v
 }
 
 // deeds is a plan in words: "+0 +1 -2:surplus".
-func deeds(p Plan) string {
+func deeds(p Actions) string {
 	var words []string
 	for _, c := range p.Create {
-		words = append(words, fmt.Sprintf("+%d%s", c.Slot, c.Bypasses))
+		words = append(words, fmt.Sprintf("+%d%s", c.Slot, c.Replaces))
 	}
 	for _, d := range p.Delete {
 		words = append(words, fmt.Sprintf("-%d:%s", d.Slot, d.Why))
@@ -136,7 +136,7 @@ func TestLostBypassIsBypassed(t *testing.T) {
 		v := view(1, "0l 0l 0l")
 		chain := v.Pods
 		for i := 1; i < len(chain); i++ {
-			chain[i].Bypasses = chain[i-1].UID
+			chain[i].Replaces = chain[i-1].UID
 			chain[i].Name = PodName("foo", uid, chain[i-1].UID, 0)
 		}
 		v.Pods = []Pod{chain[order[0]], chain[order[1]], chain[order[2]]}
@@ -145,7 +145,7 @@ func TestLostBypassIsBypassed(t *testing.T) {
 			t.Errorf("order %v: planned %q, want slot 0 to be filled past pod-2", order, deeds(p))
 			continue
 		}
-		name := PodName("foo", uid, p.Create[0].Bypasses, 0)
+		name := PodName("foo", uid, p.Create[0].Replaces, 0)
 		if slices.ContainsFunc(chain, func(lost Pod) bool { return lost.Name == name }) {
 			t.Errorf("order %v: the new pod's name %s is that of a lost one", order, name)
 		}
@@ -171,8 +171,8 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 		v := view(1, test.ordinary+" "+test.bypass+" x")
 		ordinary, bypass, stray := v.Pods[0], v.Pods[1], v.Pods[2]
 		ordinary.UID, bypass.UID, stray.UID = "ordinary", "bypass", "stray"
-		bypass.Bypasses = "lost"
-		bypass.Name = PodName("foo", uid, bypass.Bypasses, 0)
+		bypass.Replaces = "lost"
+		bypass.Name = PodName("foo", uid, bypass.Replaces, 0)
 		for _, list := range [][]Pod{{ordinary, bypass, stray}, {bypass, ordinary, stray}} {
 			v.Pods = list
 			var deleted []string
@@ -189,8 +189,8 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 
 // A pod that is ending is looked at again when it would be lost.
 func TestEndingPodIsRechecked(t *testing.T) {
-	if p := Pods(view(2, "0 1t")); p.Recheck != lostAfter {
-		t.Errorf("looks again after %v, want %v", p.Recheck, lostAfter)
+	if p := Pods(view(2, "0 1t")); p.Recheck != stuckTerminatingAfter {
+		t.Errorf("looks again after %v, want %v", p.Recheck, stuckTerminatingAfter)
 	}
 }
 

@@ -50,8 +50,8 @@ const maxName = 63
 // and the slot, so that a create that is repeated after a crash, a lost reply,
 // on a stale cache or by a second loop meets AlreadyExists instead of making a
 // second pod, and an owner recreated under its old name never meets old pods.
-// The name of a pod that bypasses a lost one is hashed over that one's UID too.
-func PodName(owner string, uid, bypasses types.UID, slot Slot) string {
+// The name of a pod that replaces a stuck one is hashed over that one's UID too.
+func PodName(owner string, uid, replaces types.UID, slot Slot) string {
 	// Of the owner's name as much as a dash, eight hexadecimal digits, another
 	// dash and the longest slot leave.
 	if longest := maxName - 1 - 8 - 1 - slot.room(); len(owner) > longest {
@@ -59,20 +59,20 @@ func PodName(owner string, uid, bypasses types.UID, slot Slot) string {
 	}
 	h := fnv.New32a()
 	h.Write([]byte(uid)) // a hash never returns an error
-	h.Write([]byte(bypasses))
+	h.Write([]byte(replaces))
 	return fmt.Sprintf("%s-%08x-%s", owner, h.Sum32(), slot)
 }
 
 // SlotOf returns the slot that a pod's name stands for, or NoSlot for a name
 // that PodName does not give for this owner.
-func SlotOf(pod, owner string, uid, bypasses types.UID) Slot {
+func SlotOf(pod, owner string, uid, replaces types.UID) Slot {
 	text := pod[strings.LastIndexByte(pod, '-')+1:]
 	number, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
 		number, err = strconv.ParseInt(text, 16, 64)
 	}
 	slot := Slot(number)
-	if err != nil || slot < 0 || PodName(owner, uid, bypasses, slot) != pod {
+	if err != nil || slot < 0 || PodName(owner, uid, replaces, slot) != pod {
 		return NoSlot
 	}
 	return slot

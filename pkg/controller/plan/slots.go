@@ -13,7 +13,7 @@ type slots struct {
 	all iter.Seq[Slot]
 	// nodes are the names of the nodes that they stand for; nil: they are numbered.
 	// Numbered slots share the room of as many pods as there are slots, and a lost
-	// pod of one is bypassed. A node waits for nothing but its own last pod, and
+	// pod of one is replaced while it is stuck. A node waits for nothing but its own last pod, and
 	// while it is lost, no other pod could run there.
 	nodes map[Slot]string
 }

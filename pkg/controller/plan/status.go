@@ -30,15 +30,15 @@ type Status struct {
 	Conditions []metav1.Condition
 }
 
-// Fields says for which parts of a Status a kind has a place.
-type Fields struct {
+// StatusMask says for which parts of a Status a kind has a place.
+type StatusMask struct {
 	Selector, Desired, Current, Updated, Ready, Available, PodNames bool
 
 	ObservedGeneration, Conditions bool
 }
 
-// Shown is the part of a status that a kind has a place for.
-func (s Status) Shown(f Fields) Status {
+// Masked is the part of a status that a kind has a place for.
+func (s Status) Masked(f StatusMask) Status {
 	if !f.Selector {
 		s.Selector = ""
 	}
@@ -66,9 +66,9 @@ func (s Status) Shown(f Fields) Status {
 // generation nor the last of a convergence is written at the most.
 const StatusInterval = time.Second
 
-// said is what the owner's status says. Of what its CRD has no field for, it is
+// lastWrittenStatus is what the owner's status says. Of what its CRD has no field for, it is
 // what was written last: the same is not written again because it is dropped.
-func (v View) said() Status {
+func (v View) lastWrittenStatus() Status {
 	if w := v.Memory.Written; w != nil && equality.Semantic.DeepEqual(w.Stored, v.Owner.Status) {
 		return w.Status
 	}
@@ -77,8 +77,8 @@ func (v View) said() Status {
 
 // decideStatus completes the status that a plan found and decides whether it is
 // written now.
-func (p *Plan) decideStatus(v View, found Status, conditions ...metav1.Condition) {
-	said := v.said()
+func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condition) {
+	said := v.lastWrittenStatus()
 	found.ObservedGeneration = v.Owner.Generation
 	found.Selector = apis.LabelOwner + "=" + string(v.Owner.UID)
 	found.Conditions = slices.Clone(said.Conditions)
@@ -88,7 +88,7 @@ func (p *Plan) decideStatus(v View, found Status, conditions ...metav1.Condition
 		meta.SetStatusCondition(&found.Conditions, storable(c))
 	}
 	p.Status = found
-	if equality.Semantic.DeepEqual(found.Shown(v.Owner.Shows), said.Shown(v.Owner.Shows)) {
+	if equality.Semantic.DeepEqual(found.Masked(v.Owner.StatusMask), said.Masked(v.Owner.StatusMask)) {
 		return
 	}
 	urgent := said.ObservedGeneration != v.Owner.Generation || meta.IsStatusConditionFalse(found.Conditions, apis.ConditionProgressing)
@@ -141,9 +141,9 @@ func storable(c metav1.Condition) metav1.Condition {
 }
 
 // invalid is the plan for an owner that nothing can be planned for.
-func invalid(v View, found Status) Plan {
-	p := Plan{Memory: v.Memory}
-	found.Desired = v.said().Desired
+func invalid(v View, found Status) Actions {
+	p := Actions{Memory: v.Memory}
+	found.Desired = v.lastWrittenStatus().Desired
 	because := func(name string, status metav1.ConditionStatus) metav1.Condition {
 		return metav1.Condition{Type: name, Status: status, Reason: "InvalidSpec", Message: v.Owner.Invalid}
 	}
@@ -153,11 +153,11 @@ func invalid(v View, found Status) Plan {
 }
 
 // podsStatus is what is true of an owner that has its pods directly.
-func (p *Plan) podsStatus(v View, s slots) {
+func (p *Actions) podsStatus(v View, s slots) {
 	found := countPods(v, s)
 	ending := 0
 	for _, pod := range v.Pods {
-		if pod.Terminating && !v.lost(pod) {
+		if pod.Terminating && !v.stuckTerminating(pod) {
 			ending++
 		}
 	}
@@ -169,7 +169,7 @@ func (p *Plan) podsStatus(v View, s slots) {
 func countPods(v View, s slots) Status {
 	found := Status{Desired: s.count}
 	for _, pod := range v.Pods {
-		if !pod.active() || v.lost(pod) || (s.nodes != nil && !s.wants(pod.Slot)) {
+		if !pod.active() || v.stuckTerminating(pod) || (s.nodes != nil && !s.wants(pod.Slot)) {
 			continue
 		}
 		found.Current++
@@ -203,7 +203,7 @@ func readyCondition(s Status) metav1.Condition {
 	return c
 }
 
-func progressingCondition(v View, s Status, p Plan, ending int) metav1.Condition {
+func progressingCondition(v View, s Status, p Actions, ending int) metav1.Condition {
 	c := metav1.Condition{Type: apis.ConditionProgressing, Status: metav1.ConditionTrue}
 	switch {
 	case s.Updated < s.Current:

@@ -125,7 +125,7 @@ func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {
 // Of an owner that nothing can be planned for, the status says why, and nothing
 // else is done, whatever there is.
 func TestInvalidOwner(t *testing.T) {
-	for name, decide := range map[string]func(View) Plan{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
+	for name, decide := range map[string]func(View) Actions{"pods": Pods, "nodes": Nodes, "deployment": Deployments} {
 		v := view(0, "0 1 2 5 x 3f 4t")
 		v.Nodes = append(v.Nodes, node("a"))
 		v.Owner.Wanted = Wanted{Name: "web", Fields: wantedFields(0, "nginx")}
@@ -186,7 +186,7 @@ func TestGraceIsHeldAgainstLost(t *testing.T) {
 		if deeds(p) != want {
 			t.Errorf("after %v: planned %q, want %q", after, deeds(p), want)
 		}
-		if left := time.Hour + lostAfter - after; want == "" && p.Recheck != left {
+		if left := time.Hour + stuckTerminatingAfter - after; want == "" && p.Recheck != left {
 			t.Errorf("after %v: looks again in %v, want %v", after, p.Recheck, left)
 		}
 	}

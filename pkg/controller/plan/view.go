@@ -47,8 +47,8 @@ type Owner struct {
 	Wanted Wanted
 	// Status is what the server has stored of what a plan writes, and Shows what it
 	// has a place for.
-	Status Status
-	Shows  Fields
+	Status     Status
+	StatusMask StatusMask
 }
 
 // Pod is one pod of an owner.
@@ -57,9 +57,9 @@ type Pod struct {
 	UID  types.UID
 	// Slot is the slot whose name the pod bears, or NoSlot.
 	Slot Slot
-	// Bypasses is the UID of the lost pod in whose place this one was made; "" for
+	// Replaces is the UID of the lost pod in whose place this one was made; "" for
 	// the ordinary pod of a slot.
-	Bypasses types.UID
+	Replaces types.UID
 	// Finished says that the phase is Succeeded or Failed: such a pod does not
 	// run again, but it keeps its name until it is deleted.
 	Finished bool
@@ -79,25 +79,25 @@ type Pod struct {
 	Deployment string
 }
 
-// lostAfter is how long past its grace period a pod must be for it to be given
+// stuckTerminatingAfter is how long past its grace period a pod must be for it to be given
 // up. Its node does not answer: nobody can say whether it still runs.
-const lostAfter = 5 * time.Minute
+const stuckTerminatingAfter = 5 * time.Minute
 
-// lost says that the pod should have been gone long ago. It is the one
+// stuckTerminating says that the pod should have been gone long ago. It is the one
 // exception to "a name is never reused while taken": its slot is filled under
 // another name, so that a node that never comes back does not hold up its
 // owner for ever. The time runs from when this loop first saw the pod ending,
 // by its own clock: the server's may be another.
-func (v View) lost(p Pod) bool {
-	return p.Terminating && !v.Now.Before(v.lostBy(p))
+func (v View) stuckTerminating(p Pod) bool {
+	return p.Terminating && !v.Now.Before(v.stuckTerminatingFrom(p))
 }
 
-func (v View) lostBy(p Pod) time.Time {
+func (v View) stuckTerminatingFrom(p Pod) time.Time {
 	since, seen := v.Memory.Ending[p.UID]
 	if !seen {
 		since = v.Now
 	}
-	return since.Add(p.Grace + lostAfter)
+	return since.Add(p.Grace + stuckTerminatingAfter)
 }
 
 // live says that the pod takes a slot: it exists and has not finished. A
@@ -146,8 +146,8 @@ type Refusal struct {
 	Count int
 }
 
-// Plan is what a reconcile wants done, computed and not yet done.
-type Plan struct {
+// Actions is what a reconcile wants done, computed and not yet done.
+type Actions struct {
 	// Create lists the pods to make, lowest slot first.
 	Create []Creation
 	// Delete lists the pods to delete, by UID.
@@ -169,35 +169,35 @@ type Plan struct {
 }
 
 // Creation is one pod to make: the slot that it fills, the lost pod that it
-// bypasses, if it does, and the node that it is for, if it is for one.
+// replaces, if it does, and the node that it is for, if it is for one.
 type Creation struct {
 	Slot     Slot
-	Bypasses types.UID
+	Replaces types.UID
 	Node     string
 }
 
 // Deletion is one pod to delete and why.
 type Deletion struct {
 	Pod
-	Why Why
+	Why Reason
 }
 
-// Why is the reason of a deletion, in a word.
-type Why string
+// Reason is the reason of a deletion, in a word.
+type Reason string
 
 // The reasons of deletions.
 const (
 	// Surplus pods are more than are wanted.
-	Surplus Why = "surplus"
+	Surplus Reason = "surplus"
 	// Finished pods have ended and make room for a new one.
-	Finished Why = "finished"
+	Finished Reason = "finished"
 	// Outdated pods are made from an older template, or bear the name of no wanted
 	// slot, and are replaced.
-	Outdated Why = "outdated"
+	Outdated Reason = "outdated"
 )
 
 // Writes reports whether executing the plan writes anything but the status.
-func (p Plan) Writes() bool {
+func (p Actions) Writes() bool {
 	return len(p.Create)+len(p.Delete)+len(p.Remove) > 0 || p.Apply != nil
 }
 

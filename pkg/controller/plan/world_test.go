@@ -38,7 +38,7 @@ func (w *world) view() View {
 func (w *world) wanted(p Pod) bool { return numbered(w.owner.Desired).wants(p.Slot) }
 
 // writeStatus stores a status, of which the server keeps what it likes.
-func (w *world) writeStatus(p Plan) {
+func (w *world) writeStatus(p Actions) {
 	if !p.WriteStatus {
 		return
 	}
@@ -54,7 +54,7 @@ func (w *world) writeStatus(p Plan) {
 func (w *world) live() (n int32) {
 	v := w.view()
 	for _, p := range w.pods {
-		if p.live() && !v.lost(p) {
+		if p.live() && !v.stuckTerminating(p) {
 			n++
 		}
 	}
@@ -89,7 +89,7 @@ func (w *world) any(match func(Pod) bool) string {
 
 // execute does what a plan wants, in a random order and perhaps not to its end,
 // and checks the invariants at every step.
-func (w *world) execute(p Plan, upTo int) {
+func (w *world) execute(p Actions, upTo int) {
 	for i, d := range p.Delete {
 		if i >= upTo {
 			return
@@ -128,12 +128,12 @@ func (w *world) execute(p Plan, upTo int) {
 		if i+len(p.Delete) >= upTo {
 			return
 		}
-		name := PodName(w.owner.Name, w.owner.UID, c.Bypasses, slot)
+		name := PodName(w.owner.Name, w.owner.UID, c.Replaces, slot)
 		if _, taken := w.pods[name]; taken {
 			w.t.Fatalf("created %s, whose name is taken", name)
 		}
 		w.made++
-		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Bypasses: c.Bypasses, Template: w.owner.TemplateHash}
+		w.pods[name] = Pod{Name: name, UID: types.UID(fmt.Sprint(w.made)), Slot: slot, Replaces: c.Replaces, Template: w.owner.TemplateHash}
 		if w.live() > w.owner.Desired {
 			w.t.Fatalf("I1: %d live pods for %d slots", w.live(), w.owner.Desired)
 		}
@@ -167,7 +167,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			now:   noon,
 			lost:  map[types.UID]bool{},
 		}
-		w.owner.Shows = Fields{Current: true, Updated: true, Ready: true, ObservedGeneration: true, Conditions: true}
+		w.owner.StatusMask = StatusMask{Current: true, Updated: true, Ready: true, ObservedGeneration: true, Conditions: true}
 		w.prunes = rapid.Bool().Draw(t, "prunes")
 		for i := range rapid.IntRange(0, 10).Draw(t, "pods") {
 			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: Slot(rapid.Int32Range(-1, 11).Draw(t, "slot"))}
@@ -264,7 +264,7 @@ func (w *world) mustConverge() {
 	if len(filled) != int(w.owner.Desired) {
 		w.t.Fatalf("ends with %d of %d slots filled", len(filled), w.owner.Desired)
 	}
-	if c := w.view().said().Conditions; len(c) == 0 || c[0].Type != apis.ConditionReady || c[0].Status != "True" {
+	if c := w.view().lastWrittenStatus().Conditions; len(c) == 0 || c[0].Type != apis.ConditionReady || c[0].Status != "True" {
 		w.t.Fatalf("ends with conditions %v", c)
 	}
 }

@@ -17,100 +17,100 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// Standing is how far the loop is with an object: what its last look came to.
-type Standing struct {
+// SyncState is how far the loop is with an object: what its last look came to.
+type SyncState struct {
 	// Kind is plural.group, and Of what is known of that.
 	Kind, Namespace, Name string
 	Of                    kinds.Kind
 	// Converged says that the object has what it asks for, Why what is missing.
 	Converged bool
 	Why       string
-	// Planned is what the loop would do, in a dry run only.
-	Planned *Planned
+	// DryRun is what the loop would do, in a dry run only.
+	DryRun *DryRunResult
 
 	began time.Time // not Converged
 }
 
-// standings are those of all objects.
-type standings struct {
+// syncStates are those of all objects.
+type syncStates struct {
 	mu      sync.Mutex
-	of      map[key]Standing
+	of      map[key]SyncState
 	changed chan struct{} // holds one at the most: there is something new
 	took    *prometheus.HistogramVec
 }
 
-func newStandings(took *prometheus.HistogramVec) *standings {
-	return &standings{of: map[key]Standing{}, changed: make(chan struct{}, 1), took: took}
+func newSyncStates(took *prometheus.HistogramVec) *syncStates {
+	return &syncStates{of: map[key]SyncState{}, changed: make(chan struct{}, 1), took: took}
 }
 
-// poke says that something is new.
-func (s *standings) poke() {
+// notify says that something is new.
+func (s *syncStates) notify() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
 	}
 }
 
-func (s *standings) set(k key, now time.Time, standing Standing) {
+func (s *syncStates) set(k key, now time.Time, state SyncState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	standing.Kind, standing.Namespace, standing.Name = k.kind, k.namespace, k.name
+	state.Kind, state.Namespace, state.Name = k.kind, k.namespace, k.name
 	switch before := s.of[k]; {
-	case standing.Converged && !before.began.IsZero():
+	case state.Converged && !before.began.IsZero():
 		s.took.WithLabelValues(k.kind).Observe(now.Sub(before.began).Seconds())
-	case !standing.Converged && before.began.IsZero():
-		standing.began = now
-	case !standing.Converged:
-		standing.began = before.began
+	case !state.Converged && before.began.IsZero():
+		state.began = now
+	case !state.Converged:
+		state.began = before.began
 	}
-	s.of[k] = standing
-	s.poke()
+	s.of[k] = state
+	s.notify()
 }
 
-func (s *standings) get(k key) (Standing, bool) {
+func (s *syncStates) get(k key) (SyncState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	standing, known := s.of[k]
-	return standing, known
+	state, known := s.of[k]
+	return state, known
 }
 
-func (s *standings) forget(k key) {
+func (s *syncStates) forget(k key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.of, k)
-	s.poke()
+	s.notify()
 }
 
-// stand notes how far the loop is with an object, after a plan for it. An
+// setSyncState notes how far the loop is with an object, after a plan for it. An
 // object that is being deleted has all that it will get.
-func (c *Controller) stand(k key, v plan.View, p plan.Plan) {
-	standing := Standing{Converged: v.Owner.Deleting}
+func (c *Controller) setSyncState(k key, v plan.View, p plan.Actions) {
+	state := SyncState{Converged: v.Owner.Deleting}
 	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
 	if ready != nil {
-		standing.Converged = ready.Status == metav1.ConditionTrue && !p.Writes()
-		standing.Why = ready.Message
+		state.Converged = ready.Status == metav1.ConditionTrue && !p.Writes()
+		state.Why = ready.Message
 	}
 	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {
-		standing.Why = failure.Reason + ": " + failure.Message
+		state.Why = failure.Reason + ": " + failure.Message
 	}
 	if c.dryRun {
-		standing.Planned = planned(v, p)
+		state.DryRun = planned(v, p)
 	}
-	c.standings.set(k, c.clock.Now(), standing)
+	c.syncStates.set(k, c.clock.Now(), state)
 }
 
-// Settle waits until every object that there is has been looked at and has what
+// WaitForConvergence waits until every object that there is has been looked at and has what
 // it asks for; in a dry run, until all have been looked at. Where the context
 // ends before, it returns the cause of that.
-func (c *Controller) Settle(ctx context.Context) error {
+func (c *Controller) WaitForConvergence(ctx context.Context) error {
 	for {
-		if _, settled := c.Standings(); settled {
+		if _, settled := c.SyncStates(); settled {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-c.standings.changed:
+		case <-c.syncStates.changed:
 		}
 	}
 }
@@ -127,9 +127,9 @@ func (c *Controller) Refused() map[string]error {
 	return refused
 }
 
-// Standings lists those of all objects in the order of their names, and says
+// SyncStates lists those of all objects in the order of their names, and says
 // whether there is nothing to wait for.
-func (c *Controller) Standings() (all []Standing, settled bool) {
+func (c *Controller) SyncStates() (all []SyncState, settled bool) {
 	settled = c.declarations.known()
 	for _, o := range c.kinds.list() {
 		store, synced := o.cached()
@@ -143,16 +143,16 @@ func (c *Controller) Standings() (all []Standing, settled bool) {
 				continue
 			}
 			k := key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}
-			s, known := c.standings.get(k)
+			s, known := c.syncStates.get(k)
 			if !known {
-				s = Standing{Kind: k.kind, Namespace: k.namespace, Name: k.name, Why: "not yet looked at"}
+				s = SyncState{Kind: k.kind, Namespace: k.namespace, Name: k.name, Why: "not yet looked at"}
 			}
 			s.Of = o.kind
 			all = append(all, s)
 			settled = settled && known && (c.dryRun || s.Converged)
 		}
 	}
-	slices.SortFunc(all, func(a, b Standing) int {
+	slices.SortFunc(all, func(a, b SyncState) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return all, settled

@@ -24,14 +24,14 @@ import (
 //   - when its slot is to be filled and its name turns out to be taken (create),
 //   - when it goes out of sight without having been deleted (checkVanished),
 //   - when the pods have been listed anew, for what came and went out of sight
-//     while nobody watched (sweep).
+//     while nobody watched (orphan scan).
 //
 // A wrong value of the label hides nothing: the cache selects by its presence
 // and finds pods by their reference. A pod of an owner that is gone is the
 // garbage collector's, with the label or without.
 
-// sweepPage is how many pods the sweep reads at a time.
-const sweepPage = 500
+// orphanScanPage is how many pods an orphan scan reads at a time.
+const orphanScanPage = 500
 
 // relabel gives a pod of an owner its identity labels again. Until the cache has
 // seen that, nothing is planned for the owner: the pod is known to be there.
@@ -40,8 +40,8 @@ func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.
 	if o == nil {
 		return nil, fmt.Errorf("label pod %s again: %s is not reconciled any more", pod.Name, owner.Kind)
 	}
-	slot, bypasses := slotOf(pod, owner)
-	creation := plan.Creation{Slot: slot, Bypasses: bypasses}
+	slot, replaces := slotOf(pod, owner)
+	creation := plan.Creation{Slot: slot, Replaces: replaces}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":    pod.UID, // a precondition: not another pod of the name
 		"labels": identity(nil, o.kind, owner, creation),
@@ -55,7 +55,7 @@ func (c *Controller) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.
 	if err != nil {
 		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
 	}
-	c.memory.setLabelled(key{kind: o.kind.CRD(), namespace: pod.Namespace, name: owner.Name}, labelled.ResourceVersion)
+	c.expectations.setLabelled(key{kind: o.kind.CRD(), namespace: pod.Namespace, name: owner.Name}, labelled.ResourceVersion)
 	return labelled, nil
 }
 
@@ -65,20 +65,20 @@ func unlabelled(pod *corev1.Pod, owner types.UID) bool {
 	return ref != nil && ref.UID == owner && pod.Labels[apis.LabelOwner] != string(owner)
 }
 
-// checkVanished looks at the pods of an object that went out of sight without
+// checkOrphans looks at the pods of an object that went out of sight without
 // having been deleted as far as the loop knows. Those it could not look at stay
 // to be looked for, when the error has brought the object into the queue again;
 // so do those whose labels the server refuses, when that may have changed: of
 // these refused tells.
-func (c *Controller) checkVanished(ctx context.Context, k key) (refused string, err error) {
+func (c *Controller) checkOrphans(ctx context.Context, k key) (refused string, err error) {
 	var mu sync.Mutex
-	vanished := c.memory.takeVanished(k)
-	begun, err := slide(ctx, vanished, func() bool { return true }, func(ctx context.Context, r *podRecord) error {
+	orphans := c.expectations.takeOrphans(k)
+	begun, err := slowStart(ctx, orphans, func() bool { return true }, func(ctx context.Context, r *podRecord) error {
 		pod, err := c.core.Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		switch {
 		case err != nil || pod.UID != r.UID || !unlabelled(pod, r.ownerUID()):
 		case c.leftAlone(r.Namespace, r.controller()):
-			c.memory.setVanished(k, r) // until the selector takes the object in again
+			c.expectations.addOrphan(k, r) // until the selector takes the object in again
 		default:
 			var gone bool
 			if gone, err = c.ownerGone(ctx, r.Namespace, r.controller()); gone || err != nil {
@@ -86,7 +86,7 @@ func (c *Controller) checkVanished(ctx context.Context, k key) (refused string, 
 			}
 			_, err = c.relabel(ctx, pod, *r.controller())
 			if _, no := refusalReason(err); no && !apierrors.IsNotFound(err) {
-				c.memory.setVanished(k, r)
+				c.expectations.addOrphan(k, r)
 				mu.Lock()
 				defer mu.Unlock()
 				refused = err.Error()
@@ -94,51 +94,51 @@ func (c *Controller) checkVanished(ctx context.Context, k key) (refused string, 
 			}
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
-			c.memory.setVanished(k, r)
+			c.expectations.addOrphan(k, r)
 			return fmt.Errorf("look for pod %s: %w", r.Name, err)
 		}
 		return nil
 	})
-	for _, r := range vanished[begun:] {
-		c.memory.setVanished(k, r)
+	for _, r := range orphans[begun:] {
+		c.expectations.addOrphan(k, r)
 	}
 	return refused, err
 }
 
-// askSweep calls for a sweep that begins after the call. It may be one that was
+// requestOrphanScan asks for an orphan scan that begins after the call. It may be one that was
 // called for before and has not begun.
-func (c *Controller) askSweep() {
+func (c *Controller) requestOrphanScan() {
 	select {
-	case c.sweeps <- struct{}{}:
+	case c.orphanScans <- struct{}{}:
 	default:
 	}
 }
 
-// sweepWhenAsked sweeps, one sweep at a time, until the context ends.
-func (c *Controller) sweepWhenAsked(ctx context.Context) {
+// scanOrphansOnRequest scans for orphans, one scan at a time, until the context ends.
+func (c *Controller) scanOrphansOnRequest(ctx context.Context) {
 	var again <-chan time.Time
 	for {
 		select {
-		case <-c.sweeps:
+		case <-c.orphanScans:
 		case <-again:
 		case <-ctx.Done():
 			return
 		}
 		again = nil
-		if err := c.sweep(ctx); err != nil && ctx.Err() == nil {
-			c.say("%v; trying again in %s", strings.ReplaceAll(err.Error(), "\n", "; "), lastRetry)
+		if err := c.scanOrphans(ctx); err != nil && ctx.Err() == nil {
+			c.logf("%v; trying again in %s", strings.ReplaceAll(err.Error(), "\n", "; "), lastRetry)
 			again = time.After(lastRetry)
 		}
 	}
 }
 
-// sweep labels the pods that lost their labels where the cache could not see
+// scanOrphans labels the pods that lost their labels where the cache could not see
 // it. It begins after the cache's list: what loses its label after that list,
-// the watch tells of; what lost it before, the sweep finds. One that cannot be
+// the watch tells of; what lost it before, the orphan scan finds. One that cannot be
 // labelled does not keep the others from it.
-func (c *Controller) sweep(ctx context.Context) error {
+func (c *Controller) scanOrphans(ctx context.Context) error {
 	var errs []error
-	opts := metav1.ListOptions{LabelSelector: "!" + apis.LabelOwner, Limit: sweepPage}
+	opts := metav1.ListOptions{LabelSelector: "!" + apis.LabelOwner, Limit: orphanScanPage}
 	for {
 		page, err := c.core.Pods(c.namespace).List(ctx, opts)
 		if err != nil {
@@ -178,7 +178,7 @@ func (c *Controller) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerReference
 		return
 	}
 	k := key{kind: o.kind.CRD(), namespace: pod.Namespace, name: ref.Name}
-	c.memory.setVanished(k, r)
+	c.expectations.addOrphan(k, r)
 	c.wake(k, "pod", pod.Name, "cannot be labelled")
 }
 

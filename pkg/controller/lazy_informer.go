@@ -12,11 +12,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// supply is the cache of something other than pods that the plans of some kinds
+// lazyInformer is the cache of something other than pods that the plans of some kinds
 // look at. It is filled when such a kind is there to be reconciled, and no object
 // of it is planned for before: of a cache that is still empty a plan would
 // believe that there is nothing.
-type supply struct {
+type lazyInformer struct {
 	resource string
 	plan     kinds.Strategy
 	// may asks the server whether it may be listed.
@@ -28,15 +28,15 @@ type supply struct {
 	filled chan struct{}
 }
 
-func newSupply(resource string, plan kinds.Strategy, informer cache.SharedIndexInformer, may func(context.Context) error) *supply {
-	return &supply{
+func newLazyInformer(resource string, plan kinds.Strategy, informer cache.SharedIndexInformer, may func(context.Context) error) *lazyInformer {
+	return &lazyInformer{
 		resource: resource, plan: plan, informer: informer, may: may,
 		needed: make(chan struct{}), filled: make(chan struct{}),
 	}
 }
 
-// await returns when the supply is there, or the context ends.
-func (s *supply) await(ctx context.Context) {
+// waitForSync returns when its cache is filled, or the context ends.
+func (s *lazyInformer) waitForSync(ctx context.Context) {
 	s.once.Do(func() { close(s.needed) })
 	select {
 	case <-s.filled:
@@ -44,9 +44,9 @@ func (s *supply) await(ctx context.Context) {
 	}
 }
 
-// keep fills a supply from when it is first needed until the context ends.
-// Missing rights are waited out; the kinds that need no such supply go on.
-func (c *Controller) keep(ctx context.Context, s *supply) {
+// keepInformer fills a cache from when it is first needed until the context ends.
+// Missing rights are waited out; the kinds that do not need it go on.
+func (c *Controller) keepInformer(ctx context.Context, s *lazyInformer) {
 	select {
 	case <-s.needed:
 	case <-ctx.Done():
@@ -57,16 +57,16 @@ func (c *Controller) keep(ctx context.Context, s *supply) {
 		err := s.may(ctx)
 		switch {
 		case err == nil && said:
-			c.say("%s can be listed now", s.resource)
+			c.logf("%s can be listed now", s.resource)
 		case err != nil && ctx.Err() == nil && !said:
-			c.say("cannot list %s: %v; not reconciled until that is possible: %s", s.resource, err, strings.Join(c.kindsBy(s.plan), ", "))
+			c.logf("cannot list %s: %v; not reconciled until that is possible: %s", s.resource, err, strings.Join(c.kindsBy(s.plan), ", "))
 			said = true
 		}
 		if err != nil && ctx.Err() == nil {
 			for _, o := range c.kinds.by(s.plan) {
 				o.setRefused(err) // also of a kind that was declared since
 			}
-			c.standings.poke()
+			c.syncStates.notify()
 		}
 		return err == nil, nil
 	})
@@ -90,8 +90,8 @@ func (c *Controller) kindsBy(plan kinds.Strategy) []string {
 	return names
 }
 
-// addSupplies makes the caches that the plans of the kinds need.
-func (c *Controller) addSupplies() error {
+// addLazyInformers makes the caches that the plans of the kinds need.
+func (c *Controller) addLazyInformers() error {
 	deployments, err := c.deploymentInformer()
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (c *Controller) addSupplies() error {
 	if _, err := deployments.AddEventHandler(c.deploymentEvents()); err != nil {
 		return err
 	}
-	c.deployments = newSupply("deployments", kinds.StrategyDeployment, deployments, func(ctx context.Context) error {
+	c.deployments = newLazyInformer("deployments", kinds.StrategyDeployment, deployments, func(ctx context.Context) error {
 		_, err := c.dynamic.Resource(deploymentResource()).Namespace(c.namespace).List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
@@ -110,15 +110,15 @@ func (c *Controller) addSupplies() error {
 	if _, err := nodes.AddEventHandler(c.nodeEvents()); err != nil {
 		return err
 	}
-	c.nodes = newSupply("nodes", kinds.StrategyNodes, nodes, func(ctx context.Context) error {
+	c.nodes = newLazyInformer("nodes", kinds.StrategyNodes, nodes, func(ctx context.Context) error {
 		_, err := c.core.Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
 	return nil
 }
 
-// supplyOf is what the plan of a kind needs beside pods, nil if nothing.
-func (c *Controller) supplyOf(kind kinds.Kind) *supply {
+// lazyInformerOf is what the plan of a kind needs beside pods, nil if nothing.
+func (c *Controller) lazyInformerOf(kind kinds.Kind) *lazyInformer {
 	switch kind.Mapping.Strategy {
 	case kinds.StrategyDeployment:
 		return c.deployments

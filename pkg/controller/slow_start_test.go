@@ -19,7 +19,7 @@ func TestSlideDoublesWhileItSucceeds(t *testing.T) {
 	done, running, most := 0, 0, 0
 	next := make(chan struct{}, 1)
 	next <- struct{}{}
-	begun, err := slide(t.Context(), items, always, func(context.Context, int) error {
+	begun, err := slowStart(t.Context(), items, always, func(context.Context, int) error {
 		mu.Lock()
 		running++
 		most = max(most, running)
@@ -38,8 +38,8 @@ func TestSlideDoublesWhileItSucceeds(t *testing.T) {
 	if begun != len(items) || err != nil {
 		t.Errorf("began %d of %d: %v", begun, len(items), err)
 	}
-	if most > maxWindow {
-		t.Errorf("%d calls at once, at most %d are allowed", most, maxWindow)
+	if most > maxBatch {
+		t.Errorf("%d calls at once, at most %d are allowed", most, maxBatch)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestSlideStopsAtTheFirstFailure(t *testing.T) {
 		var mu sync.Mutex
 		done, failed := 0, 0
 		refused := errors.New("refused")
-		begun, err := slide(context.Background(), items, always, func(context.Context, int) error {
+		begun, err := slowStart(context.Background(), items, always, func(context.Context, int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if done == allowed {
@@ -75,7 +75,7 @@ func TestSlideStopsAtTheFirstFailure(t *testing.T) {
 		if begun != done+failed {
 			t.Fatalf("began %d and waited for %d", begun, done+failed)
 		}
-		if failed > done+1 || failed > maxWindow {
+		if failed > done+1 || failed > maxBatch {
 			t.Fatalf("%d calls were wasted after %d that succeeded", failed, done)
 		}
 	})
@@ -83,14 +83,14 @@ func TestSlideStopsAtTheFirstFailure(t *testing.T) {
 
 func TestSlideAsksBeforeEachCall(t *testing.T) {
 	asked := 0
-	begun, err := slide(t.Context(), make([]int, 10), func() bool { asked++; return asked <= 3 },
+	begun, err := slowStart(t.Context(), make([]int, 10), func() bool { asked++; return asked <= 3 },
 		func(context.Context, int) error { return nil })
 	if begun != 3 || err != nil {
 		t.Errorf("began %d calls, want 3 (%v)", begun, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if begun, _ := slide(ctx, make([]int, 10), always, func(context.Context, int) error { return nil }); begun != 0 {
+	if begun, _ := slowStart(ctx, make([]int, 10), always, func(context.Context, int) error { return nil }); begun != 0 {
 		t.Errorf("began %d calls for a loop that stops", begun)
 	}
 }

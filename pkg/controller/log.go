@@ -26,25 +26,25 @@ type Line struct {
 	Reconcile int64
 }
 
-// say says something of the loop itself. The words of others in it are escaped,
+// logf says something of the loop itself. The words of others in it are escaped,
 // as in all that the loop says.
-func (c *Controller) say(format string, args ...any) {
+func (c *Controller) logf(format string, args ...any) {
 	c.line(Line{Text: escape.Line(fmt.Sprintf(format, args...)), Namespace: c.namespace})
 }
 
-// announce writes a line about one object, unless it was the last one already,
+// logObject writes a line about one object, unless it was the last one already,
 // and reports whether it did.
-func (c *Controller) announce(k key, format string, args ...any) bool {
+func (c *Controller) logObject(k key, format string, args ...any) bool {
 	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // errors may be joined
-	if c.memory.repeated(k, line) {
+	if c.expectations.repeated(k, line) {
 		return false
 	}
-	c.line(Line{Text: line, Kind: k.kind, Namespace: k.namespace, Name: k.name, Reconcile: c.memory.look(k)})
+	c.line(Line{Text: line, Kind: k.kind, Namespace: k.namespace, Name: k.name, Reconcile: c.expectations.look(k)})
 	return true
 }
 
-// announcePlan says what is about to be done: "1 → 3 pods: creating 2".
-func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
+// logPlan says what is about to be done: "1 → 3 pods: creating 2".
+func (c *Controller) logPlan(k key, v plan.View, p plan.Actions) {
 	if !p.Writes() {
 		return
 	}
@@ -60,7 +60,7 @@ func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
 	for _, d := range p.Remove {
 		deeds = append(deeds, "deleting deployment "+d.Name)
 	}
-	why := map[plan.Why]int{}
+	why := map[plan.Reason]int{}
 	for _, d := range p.Delete {
 		why[d.Why]++
 	}
@@ -72,15 +72,15 @@ func (c *Controller) announcePlan(k key, v plan.View, p plan.Plan) {
 	deed(why[plan.Surplus], "deleting %d")
 	deed(why[plan.Outdated], "replacing %d")
 	deed(why[plan.Finished], "removing %d that ended")
-	c.announce(k, "%d → %d pods: %s", before, p.Status.Desired, strings.Join(deeds, ", "))
+	c.logObject(k, "%d → %d pods: %s", before, p.Status.Desired, strings.Join(deeds, ", "))
 }
 
-// announceState says that an object has what it asks for, or that what it asks for
+// logState says that an object has what it asks for, or that what it asks for
 // cannot be.
-func (c *Controller) announceState(k key, on *corev1.ObjectReference, v plan.View, p plan.Plan) {
+func (c *Controller) logState(k key, on *corev1.ObjectReference, v plan.View, p plan.Actions) {
 	// Its kind may have no conditions to say it in.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
-		if c.announce(k, "%s", why) {
+		if c.logObject(k, "%s", why) {
 			c.event(on, corev1.EventTypeWarning, "InvalidSpec", "%s", why)
 		}
 		return
@@ -90,13 +90,13 @@ func (c *Controller) announceState(k key, on *corev1.ObjectReference, v plan.Vie
 	}
 	if meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {
 		if ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady); ready.Status == metav1.ConditionTrue {
-			c.announce(k, "%s", ready.Message)
+			c.logObject(k, "%s", ready.Message)
 		}
 	}
 }
 
-// tellTrouble records on the object that it could not be reconciled for a while.
-func (c *Controller) tellTrouble(k key, err error) {
+// logError records on the object that it could not be reconciled for a while.
+func (c *Controller) logError(k key, err error) {
 	o := c.kinds.get(k.kind)
 	if o == nil {
 		return
@@ -106,13 +106,13 @@ func (c *Controller) tellTrouble(k key, err error) {
 	}
 }
 
-// tell records events on the object: creations and deletions in aggregate once
+// logResult records events on the object: creations and deletions in aggregate once
 // a plan has been done in full, refusals with the server's own words.
-func (c *Controller) tell(k key, kind kinds.Kind, obj *unstructured.Unstructured, rec *notes, p plan.Plan, out *outcome, done bool) {
+func (c *Controller) logResult(k key, kind kinds.Kind, obj *unstructured.Unstructured, rec *objectState, p plan.Actions, out *outcome, done bool) {
 	on := eventReference(kind, obj)
 	if p.NameTaken != "" && p.NameTaken != rec.nameTaken {
 		c.event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
-		c.announce(k, "%s", p.NameTaken)
+		c.logObject(k, "%s", p.NameTaken)
 	}
 	rec.nameTaken = p.NameTaken
 	if out.applied != nil {
@@ -129,7 +129,7 @@ func (c *Controller) tell(k key, kind kinds.Kind, obj *unstructured.Unstructured
 	rec.deleted += out.deleted
 	if message := out.refusals(); message != "" {
 		c.event(on, corev1.EventTypeWarning, "FailedCreate", "%s", message)
-		c.announce(k, "%s", message)
+		c.logObject(k, "%s", message)
 	}
 	if !done || len(out.refused) > 0 {
 		return

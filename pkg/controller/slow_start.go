@@ -8,28 +8,28 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxWindow is how many writes are under way at once at the most. Where a server
+// maxBatch is how many writes are under way at once at the most. Where a server
 // is at its limit, the share of it that creates have is that of the requests under
 // way, beside those of the scheduler and the kubelets; a ReplicaSet has up to 250.
 // HTTP/2 allows 100 on a connection, so this takes two: with more, the loop and the
 // server only do more for the same.
-const maxWindow = 128
+const maxBatch = 128
 
-// slide does the work for each item in a window of parallel calls that starts
+// slowStart does the work for each item in a batch of parallel calls that starts
 // at one and grows by one with every success, so it doubles in the time of one
 // call. After the first failure nothing new is begun: the waste is what was
 // under way. It returns when every call it began has, with how many items were
 // begun and the first error.
 //
 // proceed is asked before each call; once it says no, nothing new is begun.
-func slide[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
+func slowStart[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
 	results := make(chan error)
 	size, running := 1, 0
 	for {
 		for begun < len(items) && running < size && err == nil && ctx.Err() == nil && proceed() {
 			item := items[begun]
 			begun, running = begun+1, running+1
-			go func() { results <- caught(ctx, func() error { return do(ctx, item) }) }()
+			go func() { results <- recoverPanic(ctx, func() error { return do(ctx, item) }) }()
 		}
 		if running == 0 {
 			return begun, err
@@ -38,16 +38,16 @@ func slide[T any](ctx context.Context, items []T, proceed func() bool, do func(c
 		running--
 		switch {
 		case failure == nil:
-			size = min(size+1, maxWindow)
+			size = min(size+1, maxBatch)
 		case err == nil:
 			err = failure
 		}
 	}
 }
 
-// caught makes an error of a panic: what is wrong with one object must not stop
+// recoverPanic makes an error of a panic: what is wrong with one object must not stop
 // the loop for the others.
-func caught(ctx context.Context, do func() error) (err error) {
+func recoverPanic(ctx context.Context, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = panicked(ctx, p)

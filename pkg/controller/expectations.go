@@ -20,9 +20,9 @@ type key struct {
 	namespace, name string
 }
 
-// notes are what the loop remembers of one object between reconciles. Only
+// objectState are what the loop remembers of one object between reconciles. Only
 // the worker that holds the object's key touches it.
-type notes struct {
+type objectState struct {
 	uid  types.UID
 	plan plan.Memory
 	// podsWritten, deploymentWritten and ownerWritten are the highest
@@ -34,12 +34,12 @@ type notes struct {
 	failing int
 	// nameTaken is the last word on who has the name of the Deployment.
 	nameTaken string
-	// said is the last line that was announced.
-	said string
+	// lastLine is the last line that was logged of it.
+	lastLine string
 }
 
-// turn is how an object came to be looked at.
-type turn struct {
+// lookState is how an object came to be looked at.
+type lookState struct {
 	look    int64    // its number
 	reasons []string // for the next look
 	// began is when the last look did, pods how many there were to look at.
@@ -47,28 +47,28 @@ type turn struct {
 	pods  int
 }
 
-// pace is how long after a look there is none, for each pod of the object: of
+// requeueIntervalPerPod is how long after a look there is none, for each pod of the object: of
 // thousands that become ready one by one, not each is worth a look at all of them.
 // To look at a pod and to plan for it takes a microsecond or two.
-const pace = 25 * time.Microsecond
+const requeueIntervalPerPod = 25 * time.Microsecond
 
 // mostReasons bounds what is noted: of a thousand pods of one object the first
 // few tell enough.
 const mostReasons = 5
 
-// memory is what the loop remembers of all objects. All of it can be lost: a
+// expectations is what the loop remembers of all objects. All of it can be lost: a
 // new loop starts with none.
-type memory struct {
-	mu    sync.Mutex
-	notes map[key]*notes
+type expectations struct {
+	mu      sync.Mutex
+	objects map[key]*objectState
 	// timers are the next looks without an event. They are not the queue's own,
 	// which cannot be taken back: one that an event has overtaken would be a
 	// reconcile for nothing.
 	timers map[key]*time.Timer
-	// deletions holds the pods that this loop deletes; vanished, by owner, those
+	// deletions holds the pods that this loop deletes; orphans, by owner, those
 	// that went out of sight and were deleted by nobody as far as it knows.
 	deletions map[types.UID]*deletion
-	vanished  map[key][]*podRecord
+	orphans   map[key][]*podRecord
 	// labelled holds, by owner, the highest resourceVersion of the pods that were
 	// labelled again, until its next look.
 	labelled map[key]string
@@ -78,61 +78,61 @@ type memory struct {
 	// waiting holds the objects whose caches are behind the loop's own writes:
 	// for these every event counts, also one that changes nothing a plan reads.
 	waiting map[key]bool
-	// turns holds how objects came to be looked at.
-	turns map[key]turn
+	// looks holds how objects came to be looked at.
+	looks map[key]lookState
 	// statuses holds the last statuses that this loop wrote, and what came of them:
 	// an event that tells of another is somebody else's doing.
 	statuses map[key][]statusHash
 }
 
-func newMemory() *memory {
-	return &memory{
-		notes:     map[key]*notes{},
+func newExpectations() *expectations {
+	return &expectations{
+		objects:   map[key]*objectState{},
 		timers:    map[key]*time.Timer{},
 		deletions: map[types.UID]*deletion{},
-		vanished:  map[key][]*podRecord{},
+		orphans:   map[key][]*podRecord{},
 		labelled:  map[key]string{},
 		refused:   map[key]bool{},
 		waiting:   map[key]bool{},
-		turns:     map[key]turn{},
+		looks:     map[key]lookState{},
 		statuses:  map[key][]statusHash{},
 	}
 }
 
 // of returns the notes on an object, a fresh one if another object had its name.
-func (m *memory) of(k key, uid types.UID) *notes {
+func (m *expectations) of(k key, uid types.UID) *objectState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.notes[k]
+	r := m.objects[k]
 	if r == nil || r.uid != uid {
-		r = &notes{uid: uid}
-		m.notes[k] = r
+		r = &objectState{uid: uid}
+		m.objects[k] = r
 	}
 	return r
 }
 
 // repeated reports whether a line was the last one said of an object, and notes it.
-func (m *memory) repeated(k key, line string) bool {
+func (m *expectations) repeated(k key, line string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.notes[k]
+	r := m.objects[k]
 	if r == nil {
 		return false
 	}
-	before := r.said
-	r.said = line
+	before := r.lastLine
+	r.lastLine = line
 	return before == line
 }
 
 // forget drops what is known of an object that is gone, or not yet seen: its
-// vanished pods stay to be looked for, and each of them puts it into the queue.
-func (m *memory) forget(k key) {
+// orphans stay to be looked for, and each of them puts it into the queue.
+func (m *expectations) forget(k key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.notes, k)
+	delete(m.objects, k)
 	delete(m.waiting, k)
 	delete(m.refused, k)
-	delete(m.turns, k)
+	delete(m.looks, k)
 	delete(m.statuses, k)
 	delete(m.labelled, k)
 }
@@ -142,7 +142,7 @@ func (m *memory) forget(k key) {
 const mostStatuses = 4
 
 // expectStatus remembers a status of which an event will tell.
-func (m *memory) expectStatus(k key, status plan.Status) {
+func (m *expectations) expectStatus(k key, status plan.Status) {
 	hash := hashStatus(status)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,7 +151,7 @@ func (m *memory) expectStatus(k key, status plan.Status) {
 }
 
 // statusExpected reports whether a status is one that this loop wrote.
-func (m *memory) statusExpected(k key, status plan.Status) bool {
+func (m *expectations) statusExpected(k key, status plan.Status) bool {
 	hash := hashStatus(status)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,47 +173,47 @@ func hashStatus(s plan.Status) statusHash {
 }
 
 // because notes why an object is to be looked at.
-func (m *memory) because(k key, why string) {
+func (m *expectations) because(k key, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.turns[k]
+	t := m.looks[k]
 	if len(t.reasons) < mostReasons {
 		t.reasons = append(t.reasons, why)
 	}
-	m.turns[k] = t
+	m.looks[k] = t
 }
 
 // begin notes a look by its number, and returns the reasons for it.
-func (m *memory) begin(k key, look int64, now time.Time) []string {
+func (m *expectations) begin(k key, look int64, now time.Time) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.turns[k]
-	m.turns[k] = turn{look: look, began: now, pods: t.pods}
+	t := m.looks[k]
+	m.looks[k] = lookState{look: look, began: now, pods: t.pods}
 	return t.reasons
 }
 
 // saw notes how many pods of an object were looked at.
-func (m *memory) saw(k key, pods int) {
+func (m *expectations) saw(k key, pods int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.turns[k]
+	t := m.looks[k]
 	t.pods = pods
-	m.turns[k] = t
+	m.looks[k] = t
 }
 
-// rest is how long an object is not to be looked at again; less than nothing: it may be.
-func (m *memory) rest(k key, now time.Time) time.Duration {
+// requeueAfter is how long an object is not to be looked at again; less than nothing: it may be.
+func (m *expectations) requeueAfter(k key, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.turns[k]
-	return t.began.Add(pace * time.Duration(t.pods)).Sub(now)
+	t := m.looks[k]
+	return t.began.Add(requeueIntervalPerPod * time.Duration(t.pods)).Sub(now)
 }
 
 // look is the number of the last look at an object, zero for none.
-func (m *memory) look(k key) int64 {
+func (m *expectations) look(k key) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.turns[k].look
+	return m.looks[k].look
 }
 
 // deletion is a pod that this loop deletes.
@@ -226,7 +226,7 @@ type deletion struct {
 }
 
 // deleting notes that this loop is about to delete a pod.
-func (m *memory) deleting(pod types.UID) {
+func (m *expectations) deleting(pod types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.deletions[pod] = &deletion{}
@@ -235,7 +235,7 @@ func (m *memory) deleting(pod types.UID) {
 // deleted notes the answer to a deletion. Without a good one it is not known
 // what became of the pod: if it went out of sight, it is to be looked for; the
 // event of that has put its object into the queue again.
-func (m *memory) deleted(pod types.UID, done bool) {
+func (m *expectations) deleted(pod types.UID, done bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d := m.deletions[pod]
@@ -246,7 +246,7 @@ func (m *memory) deleted(pod types.UID, done bool) {
 	default:
 		delete(m.deletions, pod)
 		if !done && d.seen != nil {
-			m.vanished[d.owner] = append(m.vanished[d.owner], d.seen)
+			m.orphans[d.owner] = append(m.orphans[d.owner], d.seen)
 		}
 	}
 }
@@ -254,14 +254,14 @@ func (m *memory) deleted(pod types.UID, done bool) {
 // gone notes that a pod of an object went out of sight. If it was not deleted
 // as far as the loop knows, it is to be looked for. One that is ending goes by
 // itself, in sight or not, and its name stays taken until then.
-func (m *memory) gone(k key, r *podRecord) {
+func (m *expectations) gone(k key, r *podRecord) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch d := m.deletions[r.UID]; {
 	case r.DeletionTimestamp != nil:
 		delete(m.deletions, r.UID)
 	case d == nil:
-		m.vanished[k] = append(m.vanished[k], r)
+		m.orphans[k] = append(m.orphans[k], r)
 	case d.answered: // deleted, or ending
 		delete(m.deletions, r.UID)
 	default:
@@ -269,23 +269,23 @@ func (m *memory) gone(k key, r *podRecord) {
 	}
 }
 
-func (m *memory) setVanished(k key, r *podRecord) {
+func (m *expectations) addOrphan(k key, r *podRecord) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.vanished[k] = append(m.vanished[k], r)
+	m.orphans[k] = append(m.orphans[k], r)
 }
 
-// takeVanished returns the pods that are to be looked for, once.
-func (m *memory) takeVanished(k key) []*podRecord {
+// takeOrphans returns the pods that are to be looked for, once.
+func (m *expectations) takeOrphans(k key) []*podRecord {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := m.vanished[k]
-	delete(m.vanished, k)
+	list := m.orphans[k]
+	delete(m.orphans, k)
 	return list
 }
 
 // setLabelled notes that a pod of an object was labelled again.
-func (m *memory) setLabelled(k key, resourceVersion string) {
+func (m *expectations) setLabelled(k key, resourceVersion string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.labelled[k] = later(resourceVersion, m.labelled[k])
@@ -293,7 +293,7 @@ func (m *memory) setLabelled(k key, resourceVersion string) {
 
 // takeLabelled returns, once, the highest resourceVersion of the pods that were
 // labelled again.
-func (m *memory) takeLabelled(k key) string {
+func (m *expectations) takeLabelled(k key) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	version := m.labelled[k]
@@ -303,7 +303,7 @@ func (m *memory) takeLabelled(k key) string {
 
 // liftRefusals notes that creates which were refused in a namespace may go
 // through now, and returns the objects that they were for.
-func (m *memory) liftRefusals(namespace string) []key {
+func (m *expectations) liftRefusals(namespace string) []key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var keys []key
@@ -317,7 +317,7 @@ func (m *memory) liftRefusals(namespace string) []key {
 }
 
 // setRefused notes whether an object's last creates were refused.
-func (m *memory) setRefused(k key, refused bool) {
+func (m *expectations) setRefused(k key, refused bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !refused {
@@ -330,7 +330,7 @@ func (m *memory) setRefused(k key, refused bool) {
 }
 
 // lifted says, once, whether what refused an object's creates has given way.
-func (m *memory) lifted(k key) bool {
+func (m *expectations) lifted(k key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.refused[k] {
@@ -342,7 +342,7 @@ func (m *memory) lifted(k key) bool {
 
 // lookAgain calls look after a delay, in place of an earlier call that is not
 // yet due. No delay: only that.
-func (m *memory) lookAgain(k key, delay time.Duration, look func()) {
+func (m *expectations) lookAgain(k key, delay time.Duration, look func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t := m.timers[k]; t != nil {
@@ -355,7 +355,7 @@ func (m *memory) lookAgain(k key, delay time.Duration, look func()) {
 }
 
 // stop ends all timers.
-func (m *memory) stop() {
+func (m *expectations) stop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range m.timers {
@@ -363,7 +363,7 @@ func (m *memory) stop() {
 	}
 }
 
-func (m *memory) setWaiting(k key, waiting bool) {
+func (m *expectations) setWaiting(k key, waiting bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if waiting {
@@ -373,7 +373,7 @@ func (m *memory) setWaiting(k key, waiting bool) {
 	delete(m.waiting, k)
 }
 
-func (m *memory) isWaiting(k key) bool {
+func (m *expectations) isWaiting(k key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.waiting[k]

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// rollCall collects what the first look for each kind found, so that a start
+// preflight collects what the first look for each kind found, so that a start
 // says in one line what is not installed, and not in one for each.
-type rollCall struct {
+type preflight struct {
 	mu      sync.Mutex
 	kinds   int // how many there are
 	answers int // of how many it is known
@@ -20,7 +20,7 @@ type rollCall struct {
 // answer takes what was found of one kind: whether its CRD is not installed, and
 // the error where rights are missing. When that was the last kind, it returns
 // those that are not installed; where no kind may be read, that is an error.
-func (r *rollCall) answer(crd string, missing bool, denied error) (notInstalled []string, err error) {
+func (r *preflight) answer(crd string, missing bool, denied error) (notInstalled []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if missing {
@@ -40,13 +40,13 @@ func (r *rollCall) answer(crd string, missing bool, denied error) (notInstalled 
 	return r.missing, nil
 }
 
-// sayNotInstalled says which CRDs are not, and what helps.
-func (c *Controller) sayNotInstalled(crds ...string) {
+// logNotInstalled says which CRDs are not, and what helps.
+func (c *Controller) logNotInstalled(crds ...string) {
 	switch len(crds) {
 	case 0:
 	case 1:
-		c.say("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", crds[0])
+		c.logf("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", crds[0])
 	default:
-		c.say("%s are not installed: run \"kubectl imoocpod install\"; waiting for them", strings.Join(crds, ", "))
+		c.logf("%s are not installed: run \"kubectl imoocpod install\"; waiting for them", strings.Join(crds, ", "))
 	}
 }

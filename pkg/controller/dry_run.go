@@ -7,8 +7,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
-// Planned is what the loop would do for an object, as a dry run tells it.
-type Planned struct {
+// DryRunResult is what the loop would do for an object, as a dry run tells it.
+type DryRunResult struct {
 	// Pods is how many there are, without those that are ending or have ended;
 	// Desired how many are wanted.
 	Pods    int   `json:"pods"`
@@ -25,13 +25,13 @@ type Planned struct {
 
 // PlannedPodGone is a pod to be deleted, and why in a word.
 type PlannedPodGone struct {
-	Name string   `json:"name"`
-	Why  plan.Why `json:"why"`
+	Name string      `json:"name"`
+	Why  plan.Reason `json:"why"`
 }
 
 // planned makes the names of what a plan is about.
-func planned(v plan.View, p plan.Plan) *Planned {
-	told := &Planned{Pods: plan.Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
+func planned(v plan.View, p plan.Actions) *DryRunResult {
+	told := &DryRunResult{Pods: plan.Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
 		Create: []string{}, Delete: []PlannedPodGone{}}
 	if p.Apply != nil {
 		told.Apply = p.Apply.Name
@@ -40,7 +40,7 @@ func planned(v plan.View, p plan.Plan) *Planned {
 		told.Remove = append(told.Remove, d.Name)
 	}
 	for _, c := range p.Create {
-		told.Create = append(told.Create, plan.PodName(v.Owner.Name, v.Owner.UID, c.Bypasses, c.Slot))
+		told.Create = append(told.Create, plan.PodName(v.Owner.Name, v.Owner.UID, c.Replaces, c.Slot))
 	}
 	for _, d := range p.Delete {
 		told.Delete = append(told.Delete, PlannedPodGone{d.Name, d.Why})
@@ -49,7 +49,7 @@ func planned(v plan.View, p plan.Plan) *Planned {
 }
 
 // String tells it in a line, such as "1 → 2 pods: create a-1; write the status".
-func (p Planned) String() string {
+func (p DryRunResult) String() string {
 	var deeds []string
 	if len(p.Create) > 0 {
 		deeds = append(deeds, "create "+strings.Join(p.Create, ", "))

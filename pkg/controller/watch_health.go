@@ -14,16 +14,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// link knows whether the server answers, and says so once when that changes.
+// watchHealth knows whether the server answers, and says so once when that changes.
 // Informers retry for ever and are silent where a connection is refused.
-type link struct {
+type watchHealth struct {
 	mu   sync.Mutex
 	down map[string]bool // by resource
 	say  func(format string, args ...any)
 }
 
-// heard takes the outcome of a list or of the start of a watch.
-func (l *link) heard(ctx context.Context, resource string, err error) {
+// observe takes the outcome of a list or of the start of a watch.
+func (l *watchHealth) observe(ctx context.Context, resource string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -40,8 +40,8 @@ func (l *link) heard(ctx context.Context, resource string, err error) {
 	}
 }
 
-// source is what an informer of client-go lists and watches with.
-type source struct {
+// informerSource is what an informer of client-go lists and watches with.
+type informerSource struct {
 	resource string
 	list     func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -52,9 +52,9 @@ type source struct {
 
 // informer makes an informer over a source. missing, if given, is called when
 // the server does not serve the resource.
-func (c *Controller) informer(s source, client any, example runtime.Object, trim cache.TransformFunc, indexers cache.Indexers, missing func()) (cache.SharedIndexInformer, error) {
+func (c *Controller) informer(s informerSource, client any, example runtime.Object, trim cache.TransformFunc, indexers cache.Indexers, missing func()) (cache.SharedIndexInformer, error) {
 	heard := func(ctx context.Context, err error) {
-		c.link.heard(ctx, s.resource, err)
+		c.link.observe(ctx, s.resource, err)
 		if apierrors.IsNotFound(err) && missing != nil {
 			missing()
 		}
@@ -72,7 +72,7 @@ func (c *Controller) informer(s source, client any, example runtime.Object, trim
 			w, err := s.watch(ctx, opts)
 			heard(ctx, err)
 			if err == nil && s.listed != nil && ptr.Deref(opts.SendInitialEvents, false) {
-				w = tellListed(w, s.listed)
+				w = notifyListed(w, s.listed)
 			}
 			return w, err
 		},
@@ -88,9 +88,9 @@ func (c *Controller) informer(s source, client any, example runtime.Object, trim
 	return informer, err
 }
 
-// tellListed tells when a watch that begins with all there is has come to the
+// notifyListed tells when a watch that begins with all there is has come to the
 // end of that, which is a bookmark.
-func tellListed(w watch.Interface, listed func()) watch.Interface {
+func notifyListed(w watch.Interface, listed func()) watch.Interface {
 	return drained{watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
 		if event.Type == watch.Bookmark {
 			if obj, err := meta.Accessor(event.Object); err == nil && obj.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {

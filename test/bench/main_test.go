@@ -34,6 +34,36 @@ func TestQuick(t *testing.T) {
 	}
 }
 
+// TestQuickLimits goes to small limits, and looks at the table that is written.
+func TestQuickLimits(t *testing.T) {
+	bin, out := t.TempDir(), t.TempDir()
+	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
+	build(t, "../cluster", ".", filepath.Join(bin, "cluster"))
+	build(t, ".", ".", filepath.Join(bin, "bench"))
+	document := filepath.Join(out, "operating.md")
+	if err := os.WriteFile(document, []byte("before\n"+limitsBegin+"old\n"+limitsEnd+"after\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(bin, "cluster"), "run", "--", filepath.Join(bin, "bench"), "-limits", "-quick",
+		"-plugin", filepath.Join(bin, "kubectl-imoocpod"), "-out", out)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	content, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(content)
+	if !strings.HasPrefix(text, "before\n"+limitsBegin) || !strings.HasSuffix(text, limitsEnd+"after\n") || strings.Contains(text, "old") {
+		t.Errorf("the table is not in the place of the old one:\n%s", text)
+	}
+	for _, row := range []string{"| 3 namespaces, an object of 1 pod in each | `run-controller -A` |", "| 3 declared kinds,", "| 20 objects of 1 pod |", "| one object of 30 pods |"} {
+		if !strings.Contains(text, row) {
+			t.Errorf("the table lacks %q:\n%s", row, text)
+		}
+	}
+}
+
 // build builds a program as it is shipped.
 func build(t *testing.T, dir, pkg, output string) {
 	t.Helper()

@@ -24,7 +24,7 @@ import (
 const usage = `Runs a Kubernetes control plane on loopback, without a container runtime.
 
 Usage:
-  cluster build                       build the programs that are missing and print their directory
+  cluster build [--module DIR]        build the programs that are missing and print their directory
   cluster serve [flags]               run a control plane until stdin ends or a signal comes
   cluster run [flags] -- COMMAND ...  run a control plane for as long as COMMAND runs
   cluster up [flags]                  run a control plane in the background

@@ -8,11 +8,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,11 +54,49 @@ func programs() []program {
 	}
 }
 
+// build is what a set of programs is built from.
+type build struct {
+	// what says to people which programs these are.
+	what string
+	// goMod and goSum are the module files, sources the Go files beside them, by
+	// their names.
+	goMod, goSum string
+	sources      map[string]string
+	programs     []program
+	args         []string
+}
+
+// controlPlane is the build of the programs that a control plane is made of.
+func controlPlane() (build, error) {
+	args, err := buildArgs()
+	return build{
+		what: "the control plane, once for this machine (about 6 minutes on 2 cores)", goMod: goMod, goSum: goSum, programs: programs(), args: args,
+	}, err
+}
+
+// key returns the name of what is built.
+func (b build) key() string {
+	key := []string{b.goMod, b.goSum}
+	for _, name := range slices.Sorted(maps.Keys(b.sources)) {
+		key = append(key, name, b.sources[name])
+	}
+	return cacheKey(append(key, strings.Join(b.args, " "), runtime.GOOS+"/"+runtime.GOARCH+" "+runtime.Version())...)
+}
+
 func buildCommand(ctx context.Context, args []string) error {
-	if err := parseAll(newFlagSet("build"), args); err != nil {
+	flags := newFlagSet("build")
+	module := flags.String("module", "", "`directory` of a module whose tools are to be built, in the place of the control plane")
+	if err := parseAll(flags, args); err != nil {
 		return err
 	}
-	bin, err := ensurePrograms(ctx)
+	from, err := controlPlane()
+	if *module != "" {
+		from, err = readModule(*module)
+	}
+	if err != nil {
+		return err
+	}
+	bin, err := ensure(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -83,11 +123,12 @@ func cacheDir() (string, error) {
 // keyPattern tells the directories of built programs from others in the cache.
 var keyPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// cacheKey returns the name of what is built from the given module files: it
-// changes with everything that the programs depend on.
-func cacheKey(goMod, goSum string, buildArgs []string, toolchain string) string {
+// cacheKey returns the name of what is built from the given module files, with
+// given arguments and a toolchain: it changes with everything that the programs
+// depend on.
+func cacheKey(parts ...string) string {
 	hash := sha256.New()
-	for _, part := range []string{goMod, goSum, strings.Join(buildArgs, " "), toolchain} {
+	for _, part := range parts {
 		_, _ = fmt.Fprintf(hash, "%d %s\n", len(part), part) // a hash never fails
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16]
@@ -135,18 +176,23 @@ func requiredVersion(goMod, module string) (string, error) {
 	return "", fmt.Errorf("no version of %s in go.mod", module)
 }
 
-// ensurePrograms builds the programs unless they have been built before and
-// returns their directory.
+// ensurePrograms builds the programs of a control plane unless they have been
+// built before and returns their directory.
 func ensurePrograms(ctx context.Context) (string, error) {
+	b, err := controlPlane()
+	if err != nil {
+		return "", err
+	}
+	return ensure(ctx, b)
+}
+
+// ensure is ensurePrograms for any programs.
+func ensure(ctx context.Context, b build) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return "", err
 	}
-	args, err := buildArgs()
-	if err != nil {
-		return "", err
-	}
-	key := cacheKey(goMod, goSum, args, runtime.GOOS+"/"+runtime.GOARCH+" "+runtime.Version())
+	key := b.key()
 	bin := filepath.Join(cache, key, "bin")
 	// The directory appears under its name only when it is complete.
 	if _, err := os.Stat(bin); err == nil {
@@ -183,7 +229,7 @@ func ensurePrograms(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("remove the rest of an unfinished build: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }() // the next build does it otherwise
-	if err := buildPrograms(ctx, work, args); err != nil {
+	if err := b.build(ctx, work); err != nil {
 		return "", err
 	}
 	if err := os.Rename(filepath.Join(work, "result"), filepath.Join(cache, key)); err != nil {
@@ -192,8 +238,8 @@ func ensurePrograms(ctx context.Context) (string, error) {
 	return bin, removeUnused(cache, key)
 }
 
-// buildPrograms builds all programs into the directory result/bin of work.
-func buildPrograms(ctx context.Context, work string, args []string) error {
+// build builds all programs into the directory result/bin of work.
+func (b build) build(ctx context.Context, work string) error {
 	module := filepath.Join(work, "module")
 	temp := filepath.Join(work, "tmp")
 	for _, dir := range []string{module, temp} {
@@ -201,19 +247,20 @@ func buildPrograms(ctx context.Context, work string, args []string) error {
 			return fmt.Errorf("create a directory to build in: %w", err)
 		}
 	}
-	for name, content := range map[string]string{"go.mod": goMod, "go.sum": goSum} {
+	files := map[string]string{"go.mod": b.goMod, "go.sum": b.goSum}
+	maps.Copy(files, b.sources)
+	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(module, name), []byte(content), 0o644); err != nil {
 			return fmt.Errorf("write the module to build from: %w", err)
 		}
 	}
 
 	begin := time.Now()
-	all := programs()
-	progress("building the control plane, once for this machine (about 6 minutes on 2 cores)")
-	for i, p := range all {
-		progress("building %s (%d of %d, about %s on 2 cores)", p.name, i+1, len(all), p.duration)
+	progress("building %s", b.what)
+	for i, p := range b.programs {
+		progress("building %s (%d of %d, about %s on 2 cores)", p.name, i+1, len(b.programs), p.duration)
 		programBegin := time.Now()
-		args := append([]string{"build"}, args...)
+		args := append([]string{"build"}, b.args...)
 		args = append(args, "-o", filepath.Join(work, "result", "bin", p.name), p.importPath)
 		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir = module
@@ -236,7 +283,7 @@ func buildPrograms(ctx context.Context, work string, args []string) error {
 		}
 		progress("built %s in %s", p.name, time.Since(programBegin).Round(time.Second))
 	}
-	progress("built the control plane in %s", time.Since(begin).Round(time.Second))
+	progress("built all in %s", time.Since(begin).Round(time.Second))
 	return nil
 }
 

@@ -9,16 +9,16 @@ import (
 )
 
 func TestCacheKeyChangesWithWhateverTheProgramsDependOn(t *testing.T) {
-	base := cacheKey("mod", "sum", []string{"-a"}, "go1")
+	base := cacheKey("mod", "sum", "-a", "go1")
 	if !keyPattern.MatchString(base) {
 		t.Errorf("key %q does not look like one, so it would never be removed", base)
 	}
 	for name, other := range map[string]string{
-		"go.mod":    cacheKey("mod2", "sum", []string{"-a"}, "go1"),
-		"go.sum":    cacheKey("mod", "sum2", []string{"-a"}, "go1"),
-		"arguments": cacheKey("mod", "sum", []string{"-b"}, "go1"),
-		"toolchain": cacheKey("mod", "sum", []string{"-a"}, "go2"),
-		"borders":   cacheKey("mods", "um", []string{"-a"}, "go1"),
+		"go.mod":    cacheKey("mod2", "sum", "-a", "go1"),
+		"go.sum":    cacheKey("mod", "sum2", "-a", "go1"),
+		"arguments": cacheKey("mod", "sum", "-b", "go1"),
+		"toolchain": cacheKey("mod", "sum", "-a", "go2"),
+		"borders":   cacheKey("mods", "um", "-a", "go1"),
 	} {
 		if other == base {
 			t.Errorf("the key does not depend on the %s", name)
@@ -63,6 +63,35 @@ func TestLinkerFlags(t *testing.T) {
 		if !strings.Contains(flags, want) {
 			t.Errorf("linker flags %q lack %q", flags, want)
 		}
+	}
+}
+
+func TestToolsOfAModule(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"go.mod": "module example.com/m\n\ntool (\n\texample.com/a/cmd/one\n\texample.com/m\n)\n", "go.sum": "", "main.go": "package main\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := readModule(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.programs) != 2 || b.programs[0].name != "one" || b.programs[1].importPath != "example.com/m" {
+		t.Errorf("the programs are %v", b.programs)
+	}
+	before := b.key()
+	b.sources["main.go"] += "// changed\n"
+	if b.key() == before {
+		t.Error("the key does not depend on the sources")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readModule(dir); err == nil {
+		t.Error("a module without tools is read")
 	}
 }
 

@@ -1,0 +1,411 @@
+package operators
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The bounds of what a wait may be wrong by. What the test's own watch is told may
+// be behind by a moment; a pod becomes ready in more than that.
+const (
+	behind = 150 * time.Millisecond
+	late   = 2 * time.Second
+)
+
+// patient are the flags of a wait that is to end well.
+func patient() []string { return []string{"--timeout", "150s"} }
+
+// stories are what is done with each kind while its operator runs.
+func stories() map[string]func(*testing.T, kind) {
+	return map[string]func(*testing.T, kind){
+		"life": life, "paused": paused, "bad image": imageThatIsNotThere, "quota": quota, "reverted": reverted,
+	}
+}
+
+// holdToTheTruth runs all stories of the kinds of an operator.
+func holdToTheTruth(t *testing.T, o *operator, kinds ...kind) {
+	o.install(t)
+	t.Run("running", func(t *testing.T) {
+		for _, k := range kinds {
+			for what, story := range stories() {
+				t.Run(k.row+"/"+what, func(t *testing.T) {
+					t.Parallel()
+					story(t, k)
+				})
+			}
+		}
+	})
+	t.Run("stopped", func(t *testing.T) { stopped(t, o, kinds) })
+}
+
+// verdictOn notes that a cell of the table is right, unless the test has failed.
+func verdictOn(t *testing.T, k kind, column string) {
+	t.Helper()
+	if !t.Failed() {
+		cell(k.row, column, "right")
+	}
+}
+
+// applies reports whether a column applies to a kind, and else notes why not.
+func applies(k kind, column string) bool {
+	reason, is := k.not[column]
+	if is {
+		cell(k.row, column, reason)
+	}
+	return !is
+}
+
+// ended holds the end of a wait against the truth.
+func (s *subject) ended(t *testing.T, r result) {
+	t.Helper()
+	if r.code != 0 {
+		t.Fatalf("%s", r)
+	}
+	// What the command knows may not have reached the test's watch yet.
+	slow := time.After(behind)
+	select {
+	case <-s.caughtUp():
+	case <-slow:
+	}
+	so, is := s.w.so(r.ended, r.ended.Add(behind))
+	if !is {
+		s.w.mu.Lock()
+		why := s.w.why
+		s.w.mu.Unlock()
+		t.Fatalf("%s\nended too early: %v", r, why)
+	}
+	if took := r.ended.Sub(so.from); took > late && so.from.After(r.begun) {
+		t.Errorf("%s\nended %s after the truth", r, took)
+	} else if so.from.After(r.begun) {
+		t.Logf("%s: %s after the truth", strings.Join(strings.Fields(r.line)[2:3], " "), took.Round(time.Millisecond))
+	}
+}
+
+// caughtUp is closed when all is as wanted.
+func (s *subject) caughtUp() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range int(behind / (10 * time.Millisecond)) {
+			s.w.mu.Lock()
+			why, changed := s.w.why, s.w.changed
+			s.w.mu.Unlock()
+			if why == nil {
+				return
+			}
+			select {
+			case <-changed:
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}()
+	return done
+}
+
+// watched asks for the status again and again until all is as wanted, and holds
+// each answer against the truth.
+func (s *subject) watched(t *testing.T) {
+	t.Helper()
+	for over := time.Now().Add(deadline); ; {
+		wasSo, _ := s.w.so(time.Now(), time.Now())
+		report, r := statusOf(t, s)
+		_, is := s.w.so(r.begun, r.ended.Add(behind))
+		switch {
+		case report.Verdict == "ready" && !is:
+			s.w.mu.Lock()
+			defer s.w.mu.Unlock()
+			t.Fatalf("%s\nnot true: %v", r, s.w.why)
+		case report.Verdict == "failed", report.Verdict == "paused":
+			t.Fatalf("%s\nnothing has failed", r)
+		case report.Verdict == "ready":
+			return
+		case !wasSo.from.IsZero() && r.begun.Sub(wasSo.from) > late:
+			t.Fatalf("%s\nit is ready since %s", r, r.begun.Sub(wasSo.from))
+		case time.Now().After(over):
+			t.Fatalf("%s\nit does not become so: %v", r, s.w.why)
+		}
+	}
+}
+
+// life creates an object, scales it, changes and restarts its pods.
+func life(t *testing.T, k kind) {
+	s := newSubject(t, k, k.few)
+	file := filepath.Join(t.TempDir(), "object.yaml")
+	if err := os.WriteFile(file, []byte(k.manifest(k.few, firstImage)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t, imoocpod(t, s.namespace, append([]string{"create", "-f", file, "--wait"}, patient()...)...))
+	verdictOn(t, k, "create")
+
+	if applies(k, "scale") {
+		s.scaleOnly(t, k.many)
+		s.watched(t)
+		s.scaleOnly(t, k.few)
+		s.watched(t)
+		verdictOn(t, k, "scale")
+	}
+	s.ask(t, secondImage)
+	s.watched(t)
+	verdictOn(t, k, "status")
+
+	if applies(k, "scale --timeout") {
+		for i := range *rounds {
+			n := k.many
+			if i%2 == 1 {
+				n = k.few
+			}
+			s.aim(n)
+			s.ended(t, imoocpod(t, s.namespace, append([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, patient()...)...))
+		}
+		verdictOn(t, k, "scale --timeout")
+	}
+	for i := range *rounds {
+		s.ask(t, []string{firstImage, secondImage}[i%2])
+		s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
+	}
+	verdictOn(t, k, "wait")
+	s.restart(t)
+	if k.unrestarted == "" {
+		verdictOn(t, k, "restart")
+	}
+}
+
+// scaleOnly scales, and checks that nothing but the count was changed.
+func (s *subject) scaleOnly(t *testing.T, n int) {
+	t.Helper()
+	spec := func() map[string]any {
+		obj, err := s.objects().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, _, _ := unstructured.NestedMap(obj.Object, "spec")
+		return spec
+	}
+	before := spec()
+	s.aim(n)
+	if r := imoocpod(t, s.namespace, "scale", s.ref(), fmt.Sprintf("--replicas=%d", n)); r.code != 0 {
+		t.Fatal(r)
+	}
+	if err := unstructured.SetNestedField(before, int64(n), s.count[1:]...); err != nil {
+		t.Fatal(err)
+	}
+	if after := spec(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("scaling made this of the spec:\n%v\nnot\n%v", after, before)
+	}
+}
+
+// restart replaces the pods, or is refused with what to do in its place.
+func (s *subject) restart(t *testing.T) {
+	t.Helper()
+	s.w.mu.Lock()
+	before := map[types.UID]bool{}
+	for _, pod := range s.w.own() {
+		before[pod.UID] = true
+	}
+	generation := s.w.object.GetGeneration()
+	s.w.mu.Unlock()
+	if s.unrestarted != "" {
+		r := imoocpod(t, s.namespace, "restart", s.ref())
+		obj, err := s.objects().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || obj.GetGeneration() != generation {
+			t.Errorf("%s\nchanged the object (%v)", r, err)
+		}
+		if r.code == 0 || !strings.Contains(r.stderr, s.unrestarted) {
+			t.Errorf("%s\ndoes not say %q", r, s.unrestarted)
+		}
+		if !t.Failed() {
+			cell(s.row, "restart", "refused, as it should be: "+s.unrestarted)
+		}
+		return
+	}
+	s.w.mu.Lock()
+	s.before = before
+	s.w.mu.Unlock()
+	s.want()
+	s.ended(t, imoocpod(t, s.namespace, append([]string{"restart", s.ref(), "--wait"}, patient()...)...))
+}
+
+// paused lets a roll-out come to where somebody must act, and then go on.
+func paused(t *testing.T, k kind) {
+	if !applies(k, "paused") {
+		return
+	}
+	manifest := k.hold.manifest
+	if manifest == nil {
+		manifest = k.manifest
+	}
+	s := ready(t, k, manifest, k.many)
+	s.w.mu.Lock()
+	s.desired, s.asked = k.hold.desired, k.hold.image
+	s.w.mu.Unlock()
+	s.want()
+	s.patch(t, k.hold.begin)
+	r := imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...)
+	s.w.mu.Lock()
+	err := k.hold.held(s.w.object, s.w.own())
+	s.w.mu.Unlock()
+	if err != nil {
+		s.w.until(t, "it is held", func() error { return k.hold.held(s.w.object, s.w.own()) })
+		t.Logf("the wait ended before that: %v", err)
+	}
+	if r.code != 3 || !strings.Contains(r.stderr, "paused") || !strings.Contains(r.stderr, k.hold.hint) {
+		t.Fatalf("%s\nwant exit code 3, the word paused, and %q", r, k.hold.hint)
+	}
+	if report, r := statusOf(t, s); report.Verdict != "paused" || !strings.Contains(report.Hint, k.hold.hint) {
+		t.Fatalf("%s\nwant it paused", r)
+	}
+	if k.hold.ofStatus {
+		s.patch(t, k.hold.end, "status")
+	} else {
+		s.patch(t, k.hold.end)
+	}
+	s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
+	verdictOn(t, k, "paused")
+}
+
+// imageThatIsNotThere gives pods an image that cannot be pulled.
+func imageThatIsNotThere(t *testing.T, k kind) {
+	if !applies(k, "bad image") {
+		return
+	}
+	s := ready(t, k, k.manifest, k.few)
+	s.ask(t, badImage)
+	r := imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "90s", "--fail-after", "2s")
+	if r.code != 3 || !strings.Contains(r.stderr, badImage) && !strings.Contains(r.stderr, "ImagePull") {
+		t.Fatalf("%s\nwant exit code 3, and the image", r)
+	}
+	if report, r := statusOf(t, s); report.Verdict != "failed" || report.ReasonCode != "ImagePullFailed" {
+		t.Fatalf("%s\nwant it failed with ImagePullFailed", r)
+	}
+	verdictOn(t, k, "bad image")
+}
+
+// quota refuses the pods that are asked for.
+func quota(t *testing.T, k kind) {
+	if !applies(k, "quota") {
+		return
+	}
+	s := ready(t, k, k.manifest, k.few)
+	s.w.mu.Lock()
+	pods := int64(len(s.w.own()))
+	s.w.mu.Unlock()
+	full := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "full"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}},
+	}
+	if _, err := plane.core.ResourceQuotas(s.namespace).Create(t.Context(), full, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the quota is counted", func() error {
+		got, err := plane.core.ResourceQuotas(s.namespace).Get(t.Context(), "full", metav1.GetOptions{})
+		if err == nil && got.Status.Used.Pods().Value() != pods {
+			return fmt.Errorf("%s pods are counted", got.Status.Used.Pods())
+		}
+		return err
+	})
+	s.aim(k.many)
+	r := imoocpod(t, s.namespace, "scale", s.ref(), fmt.Sprintf("--replicas=%d", k.many), "--timeout", "90s", "--fail-after", "2s")
+	if r.code != 3 || !strings.Contains(r.stderr, "quota") {
+		t.Fatalf("%s\nwant exit code 3, and the quota", r)
+	}
+	if report, r := statusOf(t, s); report.Verdict != "failed" || report.ReasonCode != "QuotaExceeded" {
+		t.Fatalf("%s\nwant it failed with QuotaExceeded", r)
+	}
+	verdictOn(t, k, "quota")
+}
+
+// reverted has somebody else set the count back.
+func reverted(t *testing.T, k kind) {
+	if !applies(k, "reverted") {
+		return
+	}
+	s := ready(t, k, k.manifest, k.few)
+	s.aim(k.many)
+	done := make(chan result, 1)
+	go func() {
+		done <- imoocpod(t, s.namespace, append([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", k.many)}, patient()...)...)
+	}()
+	s.w.until(t, "it is scaled", func() error {
+		if n, _, _ := unstructured.NestedInt64(s.w.object.Object, k.count...); int(n) != k.many {
+			return fmt.Errorf("the count is %d", n)
+		}
+		return nil
+	})
+	var patch any = k.few
+	for i := len(k.count) - 1; i >= 0; i-- {
+		patch = map[string]any{k.count[i]: patch}
+	}
+	s.patch(t, encoded(t, patch))
+	if r := <-done; r.code != 5 || !strings.Contains(r.stderr, "somebody") {
+		t.Fatalf("%s\nwant exit code 5, and who did it", r)
+	}
+	s.aim(k.few)
+	s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
+	verdictOn(t, k, "reverted")
+}
+
+// stopped changes objects of all kinds while nobody reconciles them.
+func stopped(t *testing.T, o *operator, kinds []kind) {
+	subjects := make([]*subject, len(kinds))
+	for i, k := range kinds {
+		subjects[i] = ready(t, k, k.manifest, k.few)
+	}
+	o.stop(t)
+	if o.release != nil {
+		o.release(t)
+	}
+	t.Run("without", func(t *testing.T) {
+		for _, s := range subjects {
+			t.Run(s.row, func(t *testing.T) {
+				t.Parallel()
+				s.unattended(t)
+			})
+		}
+	})
+	o.start(t)
+	t.Run("again", func(t *testing.T) {
+		for _, s := range subjects {
+			t.Run(s.row, func(t *testing.T) {
+				t.Parallel()
+				s.ended(t, imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...))
+				if s.well {
+					verdictOn(t, s.kind, "operator stopped")
+				}
+			})
+		}
+	})
+}
+
+// unattended changes an object whose operator does not run.
+func (s *subject) unattended(t *testing.T) {
+	never := func(r result) {
+		t.Helper()
+		t.Log(r)
+		if r.code != 3 && r.code != 4 {
+			t.Errorf("%s\nwant exit code 4 or 3: nobody has done anything", r)
+		}
+		report, r := statusOf(t, s)
+		t.Log(report)
+		if report.Verdict != "not reconciled" && report.Verdict != "progressing" {
+			t.Errorf("%s\nnobody has done anything", r)
+		}
+	}
+	if len(s.count) > 0 {
+		s.aim(s.many)
+		never(imoocpod(t, s.namespace, "scale", s.ref(), fmt.Sprintf("--replicas=%d", s.many), "--timeout", "15s"))
+		never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "5s"))
+	}
+	s.ask(t, secondImage)
+	never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "15s"))
+	s.well = !t.Failed()
+}

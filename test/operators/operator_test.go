@@ -1,0 +1,256 @@
+package operators
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// operator is a program of others, built from the module in a directory here.
+type operator struct {
+	// dir is where its module files are, module what it comes from, crds the
+	// manifests there that hold its CRDs, as a pattern.
+	dir, module, program, crds string
+	args                       func() []string
+	env                        func() []string
+	// prepare completes what its manifests leave to an installer.
+	prepare func(t *testing.T, source string)
+	// crd changes a CRD as an installer does.
+	crd func(crd *unstructured.Unstructured)
+	// release takes away what refuses changes while the operator is stopped.
+	release func(t *testing.T)
+
+	bin     string
+	process *exec.Cmd
+	log     *os.File
+}
+
+// install builds an operator, installs its CRDs and starts it.
+func (o *operator) install(t *testing.T) {
+	t.Helper()
+	build := exec.Command(plane.launcher, "build", "--module", o.dir)
+	build.Stderr = os.Stderr
+	out, err := build.Output()
+	if err != nil {
+		t.Fatalf("build %s: %v", o.dir, err)
+	}
+	o.bin = filepath.Join(strings.TrimSpace(string(out)), o.program)
+	source := sourceOf(t, o.dir, o.module)
+	files, err := filepath.Glob(filepath.Join(source, o.crds))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the module %s has no CRDs at %s: %v", o.module, o.crds, err)
+	}
+	for _, file := range files {
+		for _, obj := range manifests(t, file) {
+			if obj.GetKind() != "CustomResourceDefinition" {
+				continue
+			}
+			if o.crd != nil {
+				o.crd(obj)
+			}
+			create(t, "", obj)
+		}
+	}
+	until(t, "the CRDs are served", func() error {
+		list, err := plane.dynamic.Resource(crds()).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, crd := range list.Items {
+			if !established(&crd) {
+				return fmt.Errorf("%s is not yet", crd.GetName())
+			}
+		}
+		return nil
+	})
+	if o.prepare != nil {
+		o.prepare(t, source)
+	}
+	o.start(t)
+	t.Cleanup(func() { o.stop(t) })
+}
+
+func crds() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+}
+
+func established(crd *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, _ := c.(map[string]any); c["type"] == "Established" && c["status"] == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+// sourceOf is where the files of a module are.
+func sourceOf(t *testing.T, dir, module string) string {
+	t.Helper()
+	version, err := exec.Command("go", "list", "-C", dir, "-m", "-f", "{{.Version}}", module).Output()
+	if err != nil {
+		t.Fatalf("find the version of %s: %v", module, err)
+	}
+	// What was built long ago may have been removed from Go's cache since.
+	out, err := exec.Command("go", "mod", "download", "-C", dir, "-json", module+"@"+strings.TrimSpace(string(version))).Output()
+	var found struct{ Dir string }
+	if err := errors.Join(err, json.Unmarshal(out, &found)); err != nil || found.Dir == "" {
+		t.Fatalf("find the files of %s: %v\n%s", module, err, out)
+	}
+	return found.Dir
+}
+
+// manifests reads the objects of a file.
+func manifests(t *testing.T, file string) []*unstructured.Unstructured {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, data)
+}
+
+func decode(t *testing.T, data []byte) []*unstructured.Unstructured {
+	t.Helper()
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
+	var all []*unstructured.Unstructured
+	for {
+		obj := &unstructured.Unstructured{}
+		err := decoder.Decode(&obj.Object)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(obj.Object) > 0 {
+			all = append(all, obj)
+		}
+	}
+}
+
+// create makes an object, of a kind whose plural is regular.
+func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	gvk := obj.GroupVersionKind()
+	gvr := gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
+	var made *unstructured.Unstructured
+	var err error
+	if namespace == "" {
+		made, err = plane.dynamic.Resource(gvr).Create(t.Context(), obj, metav1.CreateOptions{})
+	} else {
+		made, err = plane.dynamic.Resource(gvr).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// start starts the operator, whose log is shown if the test fails.
+func (o *operator) start(t *testing.T) {
+	t.Helper()
+	var err error
+	if o.log == nil {
+		if o.log, err = os.Create(filepath.Join(plane.scratch, o.program+".log")); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { o.showLog(t) })
+	}
+	o.process = exec.Command(o.bin, o.args()...)
+	o.process.Env = environment()
+	if o.env != nil {
+		o.process.Env = append(o.process.Env, o.env()...)
+	}
+	o.process.Stdout, o.process.Stderr = o.log, o.log
+	if err := o.process.Start(); err != nil {
+		t.Fatalf("start %s: %v", o.program, err)
+	}
+}
+
+// stop ends the operator, unless it has been.
+func (o *operator) stop(t *testing.T) {
+	t.Helper()
+	if o.process == nil {
+		return
+	}
+	if err := o.process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Errorf("stop %s: %v", o.program, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- o.process.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		_ = o.process.Process.Kill()
+		<-ended
+	}
+	o.process = nil
+}
+
+func (o *operator) showLog(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	text, err := os.ReadFile(o.log.Name())
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	if keep := os.Getenv("OPERATORS_LOGS"); keep != "" {
+		_ = os.WriteFile(filepath.Join(keep, filepath.Base(o.log.Name())), text, 0o600)
+	}
+	if len(text) > 8000 {
+		text = text[len(text)-8000:]
+	}
+	t.Logf("the end of the log of %s:\n%s", o.program, text)
+}
+
+// until waits until something holds, by asking again and again.
+func until(t *testing.T, what string, holds func() error) {
+	t.Helper()
+	late := time.After(deadline)
+	for {
+		err := holds()
+		if err == nil {
+			return
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-late:
+			t.Fatalf("%s: not within %s: %v", what, deadline, err)
+		case <-t.Context().Done():
+			t.Fatalf("%s: the test is over", what)
+		}
+	}
+}
+
+// freePort is a port on loopback that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}

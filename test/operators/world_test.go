@@ -1,0 +1,237 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// world is a namespace as a watch of the test's own sees it. At every event it is
+// worked out anew whether what is wanted is so, and since when.
+type world struct {
+	mu sync.Mutex
+	// object is the one under test; above are the owners of what has one.
+	object *unstructured.Unstructured
+	pods   map[types.UID]*corev1.Pod
+	above  map[types.UID]types.UID
+	// is says why the world is not as wanted, why is what it said last. spans are
+	// the times in which it was so; the last one may still last.
+	is    func() error
+	why   error
+	spans []span
+	// changed is closed, and made anew, with every event.
+	changed chan struct{}
+}
+
+// between are the kinds of objects that stand between an object and its pods.
+func between() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{
+		{Group: "apps", Version: "v1", Resource: "replicasets"},
+		{Group: "apps", Version: "v1", Resource: "statefulsets"},
+		{Group: "apps", Version: "v1", Resource: "deployments"},
+	}
+}
+
+// watchWorld watches one object of a namespace, and all that may belong to it.
+func watchWorld(t *testing.T, namespace string, resource schema.GroupVersionResource, more ...schema.GroupVersionResource) *world {
+	t.Helper()
+	w := &world{pods: map[types.UID]*corev1.Pod{}, above: map[types.UID]types.UID{}, changed: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	for _, gvr := range append(append(between(), resource, pods), more...) {
+		objects := plane.dynamic.Resource(gvr).Namespace(namespace)
+		saw := func(obj any, gone bool) {
+			if tomb, is := obj.(cache.DeletedFinalStateUnknown); is {
+				obj = tomb.Obj
+			}
+			w.saw(t, obj.(*unstructured.Unstructured), gone, gvr == resource, gvr == pods)
+		}
+		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+			ListerWatcher: &cache.ListWatch{
+				ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+					return objects.List(ctx, opts)
+				},
+				WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+					return objects.Watch(ctx, opts)
+				},
+			},
+			ObjectType: &unstructured.Unstructured{},
+			Handler: cache.ResourceEventHandlerFuncs{
+				AddFunc:    func(obj any) { saw(obj, false) },
+				UpdateFunc: func(_, obj any) { saw(obj, false) },
+				DeleteFunc: func(obj any) { saw(obj, true) },
+			},
+		})
+		running.Go(func() { informer.RunWithContext(ctx) })
+		if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
+			t.Fatal("the watch did not start")
+		}
+	}
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return w
+}
+
+func (w *world) saw(t *testing.T, obj *unstructured.Unstructured, gone, subject, isPod bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		w.above[obj.GetUID()] = ref.UID
+	}
+	switch {
+	case subject && metav1.GetControllerOfNoCopy(obj) == nil:
+		if w.object = obj; gone {
+			w.object = nil
+		}
+	case isPod && gone:
+		delete(w.pods, obj.GetUID())
+	case isPod:
+		pod := &corev1.Pod{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, pod); err != nil {
+			t.Errorf("read a pod: %v", err)
+			return
+		}
+		w.pods[pod.UID] = pod
+	}
+	w.judge()
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// judge works out whether all is as wanted. The world is locked.
+func (w *world) judge() {
+	if w.is == nil {
+		return
+	}
+	last := len(w.spans) - 1
+	lasts := last >= 0 && w.spans[last].to.IsZero()
+	switch w.why = w.is(); {
+	case w.why == nil && !lasts:
+		w.spans = append(w.spans, span{from: time.Now()})
+	case w.why != nil && lasts:
+		w.spans[last].to = time.Now()
+	}
+}
+
+// span is a time in which something was so: to is zero while it lasts.
+type span struct{ from, to time.Time }
+
+// want says what is wanted from now on.
+func (w *world) want(is func() error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.is, w.spans = is, nil
+	w.judge()
+}
+
+// so is the span in which all was as wanted at some moment of a stretch of time.
+func (w *world) so(from, to time.Time) (span, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.spans {
+		if !s.from.After(to) && (s.to.IsZero() || !s.to.Before(from)) {
+			return s, true
+		}
+	}
+	return span{}, false
+}
+
+// until waits until something holds of the world, or for long.
+func (w *world) until(t *testing.T, what string, holds func() error) {
+	t.Helper()
+	late := time.After(deadline)
+	for {
+		w.mu.Lock()
+		err, changed := holds(), w.changed
+		w.mu.Unlock()
+		if err == nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatalf("%s: not within %s: %v", what, deadline, err)
+		case <-t.Context().Done():
+			t.Fatalf("%s: the test is over", what)
+		}
+	}
+}
+
+// untilTrue waits until all is as wanted.
+func (w *world) untilTrue(t *testing.T, what string) {
+	t.Helper()
+	w.until(t, what, func() error { return w.why })
+}
+
+// own are the pods that controller references lead to from the object, but those
+// that are on their way out. The world is locked.
+func (w *world) own() []*corev1.Pod {
+	var own []*corev1.Pod
+	if w.object == nil {
+		return nil
+	}
+	for _, pod := range w.pods {
+		if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
+		for at := w.above[pod.UID]; at != ""; at = w.above[at] {
+			if at == w.object.GetUID() {
+				own = append(own, pod)
+				break
+			}
+		}
+	}
+	return own
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// exactly says that so many pods are there, all of them ready and with a container
+// of an image, and none of those that were there before.
+func exactly(own []*corev1.Pod, n int, image string, before map[types.UID]bool) error {
+	if len(own) != n {
+		return fmt.Errorf("%d pods are there, not %d", len(own), n)
+	}
+	for _, pod := range own {
+		if !isReady(pod) {
+			return fmt.Errorf("pod %s is not ready", pod.Name)
+		}
+		if !runs(pod, image) {
+			return fmt.Errorf("pod %s has another image than %s", pod.Name, image)
+		}
+		if before[pod.UID] {
+			return fmt.Errorf("pod %s was there before", pod.Name)
+		}
+	}
+	return nil
+}
+
+func runs(pod *corev1.Pod, image string) bool {
+	for _, c := range pod.Spec.Containers {
+		if c.Image == image {
+			return true
+		}
+	}
+	return false
+}

@@ -102,7 +102,7 @@ func (s *history) add(e *status.Evidence) {
 		s.first, s.acted = &first, false
 	}
 	s.acted = s.acted || status.Acted(*s.first, *e)
-	e.Acted = s.acted
+	e.Acted, e.Since = s.acted, s.first.Now
 }
 
 // look makes the model of a target whose object has been seen.

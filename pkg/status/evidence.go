@@ -38,6 +38,9 @@ type Evidence struct {
 	// Acted says that whoever waits for the object has watched its controller
 	// write since the last change of the spec.
 	Acted bool
+	// Since is when whoever waits for the object first saw it as it is wanted now;
+	// zero for who looks once.
+	Since time.Time
 	// Unread names what this user may not read, such as "events".
 	Unread []string
 	// Now is when all this was read.

@@ -3,6 +3,7 @@ package status
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +47,18 @@ func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	return spec, status
 }
 
+// undated reports whether the spec was written at a time that managedFields do
+// not tell: of what was written through the /scale of a custom resource they tell
+// none. Nothing but the count can have been changed by that.
+func undated(managers []metav1.ManagedFieldsEntry) bool {
+	return slices.ContainsFunc(managers, func(m metav1.ManagedFieldsEntry) bool {
+		ofSpec, _ := writes(m)
+		return ofSpec && m.Time == nil
+	})
+}
+
 // lastWrites are the last write of the spec and that of the status; nil where
-// managedFields record none.
+// managedFields record none. What is undated is left out.
 func lastWrites(managers []metav1.ManagedFieldsEntry) (spec, status *Write) {
 	later := func(last *Write, m metav1.ManagedFieldsEntry) *Write {
 		if last != nil && !last.Time.Time.Before(m.Time.Time) {
@@ -82,7 +93,13 @@ func answered(spec, status *Write) bool {
 func changeSeen(e Evidence, r Report, children []Child) bool {
 	o := e.Object
 	spec, status := r.Reconciler.Spec, r.Reconciler.Status
-	if e.Acted || answered(spec, status) {
+	if e.Acted {
+		return true
+	}
+	if undated(o.Managers) && !countShows(o, r, children) {
+		return false
+	}
+	if answered(spec, status) {
 		return true
 	}
 	if o.Generation <= 1 {
@@ -183,7 +200,8 @@ func judgeUnseen(e Evidence, r Report) (ruling, bool) {
 		}
 		return v, true
 	}
-	wrote := e.Acted || answered(by.Spec, by.Status) || v.code == CodeNeverSeen && by.Status != nil
+	unknown := undated(o.Managers)
+	wrote := e.Acted || !unknown && answered(by.Spec, by.Status) || v.code == CodeNeverSeen && by.Status != nil
 	if len(r.Problems) > 0 && r.Problems[0].Fatal && (wrote || v.code == CodeNeverSeen) {
 		p := r.Problems[0]
 		return ruling{Failed, p.Code, p.String(), p.Hint}, true
@@ -195,10 +213,16 @@ func judgeUnseen(e Evidence, r Report) (ruling, bool) {
 	if by.Spec != nil && by.Spec.Time.After(changed) {
 		changed = by.Spec.Time.Time
 	}
+	if unknown {
+		changed = e.Since
+	}
 	since := e.Now.Sub(changed)
 	switch {
 	case wrote:
 		v.verdict, v.hint = Progressing, ""
+	case unknown && changed.IsZero():
+		v.verdict, v.hint = Progressing, ""
+		v.reason += "; nothing tells when it was changed"
 	case since < attendance:
 		v.verdict, v.hint = Progressing, ""
 		v.reason += fmt.Sprintf("; it was changed %s ago", duration.HumanDuration(max(since, 0)))

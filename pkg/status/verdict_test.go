@@ -137,6 +137,12 @@ func wrote(subresource string, spec, status int) []metav1.ManagedFieldsEntry {
 	return all
 }
 
+// scaled is wrote, and after that a write through the /scale of a custom resource,
+// of which no time is recorded.
+func scaled(spec, status int) []metav1.ManagedFieldsEntry {
+	return append(wrote("", spec, status), metav1.ManagedFieldsEntry{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"})
+}
+
 // Where a kind does not tell which generation its controller saw, something else
 // must show that it saw the last change.
 func TestChangeSeen(t *testing.T) {
@@ -178,6 +184,9 @@ func TestChangeSeen(t *testing.T) {
 		"only the count was changed, and is right":        {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true}), nil, false, true},
 		"only the count was changed, of one group":        {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true, Several: true}), nil, false, false},
 		"only the count was changed, and /scale tells it": {three(Object{Managers: wrote("scale", 10, 0), OnlyCounted: true, Several: true, Told: new(int32(3))}), nil, false, true},
+		"scaled at some time, and the count is right":     {three(Object{Managers: scaled(10, 9)}), nil, false, true},
+		"scaled at some time, one group":                  {three(Object{Managers: scaled(10, 9), Several: true}), nil, false, false},
+		"scaled at some time, one group, as a wait saw":   {three(Object{Managers: scaled(10, 9), Several: true}), nil, true, true},
 	} {
 		r := NewReport(Evidence{Object: test.object, Children: test.children, Acted: test.acted, Now: lookedAt()})
 		if (r.Verdict == Ready) != test.seen || !test.seen && r.ReasonCode != CodeChangeNotSeen {
@@ -191,22 +200,28 @@ func TestChangeSeen(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failure := []metav1.Condition{{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "NoDisk", Message: "the disk is full"}}
+	at := func(ago int) time.Time { return lookedAt().Add(-time.Duration(ago) * time.Second) }
 	for name, test := range map[string]struct {
 		object  Object
+		since   time.Time
 		verdict Verdict
 		code    Code
 	}{
-		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 90)}, NotReconciled, CodeGenerationNotSeen},
-		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, 90)}, Progressing, CodeGenerationNotSeen},
-		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 50)}, Progressing, CodeGenerationNotSeen},
-		"made just now":             {Object{Generation: 1, Created: lookedAt().Add(-3 * time.Second)}, Progressing, CodeNeverSeen},
-		"made long ago":             {Object{Generation: 1, Created: lookedAt().Add(-time.Minute)}, NotReconciled, CodeNeverSeen},
-		"never seen, and it failed": {Object{Generation: 1, Conditions: failure}, Failed, CodeReportedFailure},
-		"failed before the change":  {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 90)}, NotReconciled, CodeGenerationNotSeen},
-		"failed after the change":   {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 50)}, Failed, CodeReportedFailure},
+		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, CodeGenerationNotSeen},
+		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, 90)}, time.Time{}, Progressing, CodeGenerationNotSeen},
+		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 50)}, time.Time{}, Progressing, CodeGenerationNotSeen},
+		"made just now":                             {Object{Generation: 1, Created: lookedAt().Add(-3 * time.Second)}, time.Time{}, Progressing, CodeNeverSeen},
+		"made long ago":                             {Object{Generation: 1, Created: lookedAt().Add(-time.Minute)}, time.Time{}, NotReconciled, CodeNeverSeen},
+		"never seen, and it failed":                 {Object{Generation: 1, Conditions: failure}, time.Time{}, Failed, CodeReportedFailure},
+		"failed before the change":                  {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, CodeGenerationNotSeen},
+		"failed after the change":                   {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 50)}, time.Time{}, Failed, CodeReportedFailure},
+		"scaled at some time":                       {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, time.Time{}, Progressing, CodeGenerationNotSeen},
+		"scaled at some time, seen just now":        {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, at(9), Progressing, CodeGenerationNotSeen},
+		"scaled at some time, seen long ago":        {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, at(11), NotReconciled, CodeGenerationNotSeen},
+		"failed, and was scaled at some time since": {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: scaled(90, 60)}, at(11), NotReconciled, CodeGenerationNotSeen},
 	} {
 		test.object.Foreign, test.object.Desired = true, 3
-		r := NewReport(Evidence{Object: test.object, Now: lookedAt()})
+		r := NewReport(Evidence{Object: test.object, Since: test.since, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}

@@ -140,7 +140,8 @@ func (s *subject) watched(t *testing.T) {
 // life creates an object, scales it, changes and restarts its pods.
 func life(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
-	file := filepath.Join(t.TempDir(), "object.yaml")
+	// Not a directory named after the test: a comma parts the names of files.
+	file := filepath.Join(plane.scratch, s.namespace+".yaml")
 	if err := os.WriteFile(file, []byte(k.manifest(k.few, firstImage)), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 		if holdsOf(e, obj) && !timedPause(obj) {
 			o.Pause = &status.Pause{Code: status.CodePaused, Why: "it is paused: " + e.String(), Hint: pausedBy(f, *o, e)}
 			// Whoever has a pod template goes on scaling when it is paused.
-			o.Pause.Told = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".status.")
+			o.Pause.Told = ofStatus(e)
 			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && len(f.Updated) > 0 && hasContainers(obj)
 			if o.Word.Message != "" {
 				o.Pause.Why = "it is paused: " + o.Word.Message
@@ -170,6 +170,9 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 		}
 	}
 	for _, c := range o.Conditions {
+		if f.pauseTold() {
+			break // where the kind says it elsewhere, a condition may be behind
+		}
 		if slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue && !o.BuiltIn && !timedPause(obj) {
 			o.Pause = &status.Pause{Code: status.CodePaused, Why: "it is paused: " + strings.TrimSuffix(c.Reason+": "+c.Message, ": "), Hint: "see who paused " + o.Type + "/" + o.Name, Told: true}
 			return
@@ -183,6 +186,16 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 		return
 	}
 	f.partition(o, obj)
+}
+
+// pauseTold reports whether the kind declares where its status tells of a pause.
+func (f StatusFacts) pauseTold() bool {
+	return slices.ContainsFunc(f.pausedIf, ofStatus)
+}
+
+// ofStatus reports whether an expression is about what the controller writes.
+func ofStatus(e fieldpath.Expression) bool {
+	return strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".status.")
 }
 
 // partition finds how many pods are to keep the older template.
@@ -245,8 +258,13 @@ func promotes(message string) bool {
 	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
 }
 
-// timedPause reports whether a canary is at a step that ends by itself.
+// timedPause reports whether a canary is at a step that ends by itself, or a new
+// version is promoted by itself after a time.
 func timedPause(obj map[string]any) bool {
+	if seconds, _ := wholeAt(obj, ".spec.strategy.blueGreen.autoPromotionSeconds"); seconds > 0 {
+		paused, _ := valueAt(obj, ".spec.paused").(bool)
+		return !paused
+	}
 	index, found := wholeAt(obj, ".status.currentStepIndex")
 	steps, _ := valueAt(obj, ".spec.strategy.canary.steps").([]any)
 	if !found || index < 0 || int(index) >= len(steps) {

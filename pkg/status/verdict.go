@@ -66,10 +66,12 @@ func judge(e Evidence, r Report, children []Child) ruling {
 	return o.Word.added(verdict)
 }
 
-// held makes a verdict "paused" where the pause is why an object is not ready.
+// held makes a verdict "paused" where the pause is why an object is not ready, or
+// may be why nobody sees that it is not: a controller that is paused does nothing
+// about a change, and its counts are right.
 func held(o Object, v ruling) ruling {
 	p := o.Pause
-	if v.verdict == Ready || v.verdict == Failed {
+	if v.verdict == Failed || v.verdict == Ready && p.Template {
 		return v
 	}
 	if p.Template && !slices.Contains([]Code{CodePodsOutdated, CodePodsSurplus, CodeConditionFalse}, v.code) {

@@ -297,6 +297,7 @@ func TestPaused(t *testing.T) {
 		"a new count":                       {Object{ObservedGeneration: 2, Current: 2, Ready: 2, Updated: new(int32(2))}, template, Progressing, false},
 		"nothing to do":                     {Object{ObservedGeneration: 2, Current: 3, Ready: 3, Updated: new(int32(3))}, template, Ready, false},
 		"nobody looks at it":                {Object{ObservedGeneration: 1, Current: 2, Ready: 2}, whole, Paused, false},
+		"its counts are those of before":    {Object{ObservedGeneration: 2, Current: 3, Ready: 3}, whole, Paused, false},
 		"too many, as its controller wants": {Object{ObservedGeneration: 2, Current: 6, Ready: 6}, told, Paused, true},
 		"told before the change":            {Object{ObservedGeneration: 1, Current: 6, Ready: 6}, told, NotReconciled, false},
 	} {

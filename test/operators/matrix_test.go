@@ -166,7 +166,7 @@ func life(t *testing.T, k kind) {
 				n = k.few
 			}
 			s.aim(n)
-			s.ended(t, imoocpod(t, s.namespace, append([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, patient()...)...))
+			s.ended(t, imoocpod(t, s.namespace, s.scale(n, patient()...)...))
 		}
 		verdictOn(t, k, "scale --timeout")
 	}
@@ -194,7 +194,7 @@ func (s *subject) scaleOnly(t *testing.T, n int) {
 	}
 	before := spec()
 	s.aim(n)
-	if r := imoocpod(t, s.namespace, "scale", s.ref(), fmt.Sprintf("--replicas=%d", n)); r.code != 0 {
+	if r := imoocpod(t, s.namespace, s.scale(n)...); r.code != 0 {
 		t.Fatal(r)
 	}
 	if err := unstructured.SetNestedField(before, int64(n), s.count[1:]...); err != nil {
@@ -315,7 +315,7 @@ func quota(t *testing.T, k kind) {
 		return err
 	})
 	s.aim(k.many)
-	r := imoocpod(t, s.namespace, "scale", s.ref(), fmt.Sprintf("--replicas=%d", k.many), "--timeout", "90s", "--fail-after", "2s")
+	r := imoocpod(t, s.namespace, s.scale(k.many, "--timeout", "90s", "--fail-after", "2s")...)
 	if r.code != 3 || !strings.Contains(r.stderr, "quota") {
 		t.Fatalf("%s\nwant exit code 3, and the quota", r)
 	}
@@ -334,7 +334,7 @@ func reverted(t *testing.T, k kind) {
 	s.aim(k.many)
 	done := make(chan result, 1)
 	go func() {
-		done <- imoocpod(t, s.namespace, append([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", k.many)}, patient()...)...)
+		done <- imoocpod(t, s.namespace, s.scale(k.many, patient()...)...)
 	}()
 	s.w.until(t, "it is scaled", func() error {
 		if n, _, _ := unstructured.NestedInt64(s.w.object.Object, k.count...); int(n) != k.many {
@@ -373,6 +373,9 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 			})
 		}
 	})
+	if o.prepare != nil {
+		o.prepare(t, o.source)
+	}
 	o.start(t)
 	t.Run("again", func(t *testing.T) {
 		for _, s := range subjects {
@@ -403,7 +406,7 @@ func (s *subject) unattended(t *testing.T) {
 	}
 	if len(s.count) > 0 {
 		s.aim(s.many)
-		never(imoocpod(t, s.namespace, "scale", s.ref(), fmt.Sprintf("--replicas=%d", s.many), "--timeout", "15s"))
+		never(imoocpod(t, s.namespace, s.scale(s.many, "--timeout", "15s")...))
 		never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "5s"))
 	}
 	s.ask(t, secondImage)

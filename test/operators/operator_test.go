@@ -23,8 +23,8 @@ import (
 
 // operator is a program of others, built from the module in a directory here.
 type operator struct {
-	// dir is where its module files are, module what it comes from, crds the
-	// manifests there that hold its CRDs, as a pattern.
+	// dir is where its module files are, module what it comes from, source the
+	// files of that, and crds the manifests there that hold its CRDs, as a pattern.
 	dir, module, program, crds string
 	args                       func() []string
 	env                        func() []string
@@ -36,6 +36,7 @@ type operator struct {
 	release func(t *testing.T)
 
 	bin     string
+	source  string
 	process *exec.Cmd
 	log     *os.File
 }
@@ -50,8 +51,8 @@ func (o *operator) install(t *testing.T) {
 		t.Fatalf("build %s: %v", o.dir, err)
 	}
 	o.bin = filepath.Join(strings.TrimSpace(string(out)), o.program)
-	source := sourceOf(t, o.dir, o.module)
-	files, err := filepath.Glob(filepath.Join(source, o.crds))
+	o.source = sourceOf(t, o.dir, o.module)
+	files, err := filepath.Glob(filepath.Join(o.source, o.crds))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("the module %s has no CRDs at %s: %v", o.module, o.crds, err)
 	}
@@ -79,7 +80,7 @@ func (o *operator) install(t *testing.T) {
 		return nil
 	})
 	if o.prepare != nil {
-		o.prepare(t, source)
+		o.prepare(t, o.source)
 	}
 	o.start(t)
 	t.Cleanup(func() { o.stop(t) })

@@ -3,6 +3,7 @@ package operators
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -40,6 +41,8 @@ type kind struct {
 	// count is the field that is scaled; few and many are two counts.
 	count     []string
 	few, many int
+	// scaling are further flags of scale.
+	scaling []string
 	// pods is how many pods a count comes to, where that is another number.
 	pods func(desired int) int
 	// settled says why the operator is not done, by its own documentation.
@@ -133,6 +136,11 @@ func ready(t *testing.T, k kind, manifest func(int, string) string, desired int)
 }
 
 func (s *subject) ref() string { return s.resource.GroupResource().String() + "/" + name }
+
+// scale are the words of a command that scales it.
+func (s *subject) scale(n int, flags ...string) []string {
+	return slices.Concat([]string{"scale", s.ref(), fmt.Sprintf("--replicas=%d", n)}, s.scaling, flags)
+}
 
 // want makes the truth anew of what is asked for.
 func (s *subject) want() {

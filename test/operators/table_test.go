@@ -28,7 +28,7 @@ var table struct {
 // rows are the kinds in the order of the operators.
 func rows() []string {
 	var all []string
-	for _, k := range []kind{canary(), blueGreen()} {
+	for _, k := range []kind{canary(), blueGreen(), prometheus(), prometheusAgent(), alertmanager(), thanosRuler(), cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment()} {
 		all = append(all, k.row)
 	}
 	return all

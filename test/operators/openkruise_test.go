@@ -1,0 +1,209 @@
+package operators
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// What OpenKruise is told by its environment: the API server reaches its webhooks
+// at an address on loopback.
+const webhookHost = "localhost"
+
+func TestOpenKruise(t *testing.T) {
+	port := freePort(t)
+	holdToTheTruth(t, &operator{
+		dir: "kruise", module: "github.com/openkruise/kruise", program: "kruise", crds: "config/crd/bases/*.yaml",
+		// Its daemon on the nodes is not run, and pods are not its webhooks' matter here.
+		args: func() []string { return []string{"--feature-gates=KruiseDaemon=false,PodWebhook=false"} },
+		env: func() []string {
+			return []string{"WEBHOOK_HOST=" + webhookHost, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + filepath.Join(plane.scratch, "kruise-certificates")}
+		},
+		crd: func(crd *unstructured.Unstructured) {
+			if crd.GetName() == "statefulsets.apps.kruise.io" {
+				// The two versions are converted; the manager adds its certificate.
+				conversion := map[string]any{"strategy": "Webhook", "webhook": map[string]any{
+					"conversionReviewVersions": []any{"v1", "v1beta1"},
+					"clientConfig":             map[string]any{"url": "https://" + webhookHost + ":" + port + "/convert"},
+				}}
+				_ = unstructured.SetNestedMap(crd.Object, conversion, "spec", "conversion")
+			}
+		},
+		prepare: installWebhooks,
+		release: removeWebhooks,
+	}, cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment())
+}
+
+// installWebhooks installs what refuses and completes OpenKruise's own objects. The
+// manager turns the services into addresses on loopback.
+func installWebhooks(t *testing.T, source string) {
+	t.Helper()
+	for _, obj := range manifests(t, filepath.Join(source, "config/webhook/manifests.yaml")) {
+		obj.SetName("kruise-" + obj.GetName())
+		webhooks, _, err := unstructured.NestedSlice(obj.Object, "webhooks")
+		if err != nil {
+			t.Fatal(err)
+		}
+		webhooks = slices.DeleteFunc(webhooks, func(w any) bool { return !strings.Contains(fmt.Sprint(w), "kruise.io]") })
+		if err := unstructured.SetNestedSlice(obj.Object, webhooks, "webhooks"); err != nil {
+			t.Fatal(err)
+		}
+		create(t, "", obj)
+	}
+}
+
+// removeWebhooks has the server take objects of OpenKruise though nobody checks
+// them.
+func removeWebhooks(t *testing.T) {
+	t.Helper()
+	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
+		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
+		if err := plane.dynamic.Resource(gvr).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// kruise is a kind with a pod template where Deployments have it.
+func kruise(row, version, kindName, plural, rest string) kind {
+	return kind{
+		row:      row,
+		resource: schema.GroupVersionResource{Group: "apps.kruise.io", Version: version, Resource: plural},
+		manifest: func(desired int, image string) string {
+			return fmt.Sprintf(`
+apiVersion: apps.kruise.io/%s
+kind: %s
+metadata: {name: %s}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: "%s"}]}
+  %s
+`, version, kindName, name, image, strings.ReplaceAll(rest, "COUNT", fmt.Sprint(desired)))
+		},
+		count: []string{"spec", "replicas"}, few: 2, many: 4,
+		image: templateImage,
+	}
+}
+
+func cloneSet() kind {
+	k := kruise("CloneSet", "v1alpha1", "CloneSet", "clonesets", "replicas: COUNT")
+	k.settled = counted("replicas", "readyReplicas", "updatedReplicas", "updatedReadyReplicas", "availableReplicas")
+	k.hold = hold{
+		begin: partition(`{"partition":"50%"}`), held: keeps(2, "updatedReplicas"),
+		hint: "lower .spec.updateStrategy.partition", end: `{"spec":{"updateStrategy":{"partition":0}}}`, desired: 4, image: secondImage,
+	}
+	return k
+}
+
+func advancedStatefulSet() kind {
+	k := kruise("Advanced StatefulSet", "v1beta1", "StatefulSet", "statefulsets", "replicas: COUNT\n  serviceName: web")
+	k.settled = counted("replicas", "readyReplicas", "updatedReplicas")
+	k.hold = hold{
+		begin: partition(`{"rollingUpdate":{"partition":2}}`), held: keeps(2, "updatedReplicas"),
+		hint: "lower .spec.updateStrategy.rollingUpdate.partition", end: `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`, desired: 4, image: secondImage,
+	}
+	return k
+}
+
+func advancedDaemonSet() kind {
+	k := kruise("Advanced DaemonSet", "v1alpha1", "DaemonSet", "daemonsets", "updateStrategy: {type: RollingUpdate}")
+	k.count, k.few, k.many = nil, 3, 3
+	k.settled = counted("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable")
+	k.hold = hold{
+		begin: partition(`{"rollingUpdate":{"partition":2}}`), held: keeps(2, "updatedNumberScheduled"),
+		hint: "lower .spec.updateStrategy.rollingUpdate.partition", end: `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`, desired: 3, image: secondImage,
+	}
+	const none = "It has no count: there is a pod for each node."
+	k.not = map[string]string{"scale": none, "scale --timeout": none, "quota": none, "reverted": none}
+	return k
+}
+
+func unitedDeployment() kind {
+	k := kind{
+		row:      "UnitedDeployment",
+		resource: schema.GroupVersionResource{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "uniteddeployments"},
+		between:  []schema.GroupVersionResource{{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "clonesets"}},
+		manifest: func(desired int, image string) string {
+			return fmt.Sprintf(`
+apiVersion: apps.kruise.io/v1alpha1
+kind: UnitedDeployment
+metadata: {name: %s}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: web}}
+  template:
+    cloneSetTemplate:
+      metadata: {labels: {app: web}}
+      spec:
+        template:
+          metadata: {labels: {app: web}}
+          spec: {containers: [{name: main, image: "%s"}]}
+  topology:
+    subsets:
+    - {name: a, replicas: 50%%, nodeSelectorTerm: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [node-0]}]}}
+    - {name: b, nodeSelectorTerm: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [node-1]}]}}
+`, name, desired, image)
+		},
+		count: []string{"spec", "replicas"}, few: 2, many: 4,
+		settled: counted("replicas", "readyReplicas", "updatedReplicas", "updatedReadyReplicas"),
+		image: func(image string) string {
+			return fmt.Sprintf(`{"spec":{"template":{"cloneSetTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}}}}`, image)
+		},
+		unrestarted: "it has no pod template at .spec.template",
+	}
+	k.hold = hold{
+		begin: fmt.Sprintf(`{"spec":{"updateStrategy":{"type":"Manual","manualUpdate":{"partitions":{"a":1,"b":1}}},"template":{"cloneSetTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}}}}`, secondImage),
+		held:  keeps(2, "updatedReplicas"), hint: ".spec.updateStrategy.manualUpdate.partitions",
+		end: `{"spec":{"updateStrategy":{"manualUpdate":{"partitions":{"a":0,"b":0}}}}}`, desired: 4, image: secondImage,
+	}
+	return k
+}
+
+// partition asks for a new image, for a part of the pods.
+func partition(strategy string) string {
+	return fmt.Sprintf(`{"spec":{"updateStrategy":%s,"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}`, strategy, secondImage)
+}
+
+// counted says that the controller has seen the object, and that all of some counts
+// of the status are the desired one.
+func counted(fields ...string) func(*unstructured.Unstructured, int) error {
+	return func(obj *unstructured.Unstructured, desired int) error {
+		if seen, _, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); seen != obj.GetGeneration() {
+			return fmt.Errorf("generation %d, observed %d", obj.GetGeneration(), seen)
+		}
+		for _, field := range fields {
+			if n, _, _ := unstructured.NestedInt64(obj.Object, "status", field); int(n) != desired {
+				return fmt.Errorf("%s is %d, not %d", field, n, desired)
+			}
+		}
+		return nil
+	}
+}
+
+// keeps says that so many pods of the older image are kept, and all pods are ready.
+func keeps(n int, updated string) func(*unstructured.Unstructured, []*corev1.Pod) error {
+	return func(obj *unstructured.Unstructured, own []*corev1.Pod) error {
+		kept := 0
+		for _, pod := range own {
+			if !isReady(pod) {
+				return fmt.Errorf("pod %s is not ready", pod.Name)
+			}
+			if runs(pod, firstImage) {
+				kept++
+			}
+		}
+		if told, _, _ := unstructured.NestedInt64(obj.Object, "status", updated); kept != n || int(told) != len(own)-n {
+			return fmt.Errorf("%d are kept, not %d, and %d are told to be updated", kept, n, told)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,94 @@
+package operators
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestPrometheusOperator(t *testing.T) {
+	holdToTheTruth(t, &operator{
+		dir: "prometheus-operator", module: "github.com/prometheus-operator/prometheus-operator", program: "operator",
+		crds: "example/prometheus-operator-crd/*.yaml",
+		args: func() []string { return []string{"--web.listen-address=127.0.0.1:0", "--log-level=warn"} },
+	}, prometheus(), prometheusAgent(), alertmanager(), thanosRuler())
+}
+
+// monitoring is a kind of the operator, whose pods run an image that it names.
+func monitoring(row, version, kindName, plural, spec string) kind {
+	image := func(image string) string { return fmt.Sprintf(`{"spec":{"image":%q}}`, image) }
+	return kind{
+		row:      row,
+		resource: schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: version, Resource: plural},
+		manifest: func(desired int, image string) string {
+			return fmt.Sprintf("apiVersion: monitoring.coreos.com/%s\nkind: %s\nmetadata: {name: %s}\nspec:\n  image: %q\n%s\n",
+				version, kindName, name, image, strings.ReplaceAll(spec, "COUNT", fmt.Sprint(desired)))
+		},
+		count: []string{"spec", "replicas"}, few: 1, many: 3,
+		settled: reconciled,
+		image:   image,
+		// The operator sets the template of the StatefulSets, and nobody may write to it.
+		unrestarted: "statefulset.apps/",
+		hold: hold{
+			begin: fmt.Sprintf(`{"spec":{"paused":true,"image":%q}}`, secondImage),
+			held:  pausedByItself, hint: "whoever set .spec.paused",
+			end: `{"spec":{"paused":false}}`, desired: 3, image: secondImage,
+		},
+	}
+}
+
+func prometheus() kind {
+	k := monitoring("Prometheus", "v1", "Prometheus", "prometheuses", "  shards: COUNT\n  replicas: 2\n  podMetadata: {labels: {app: web}}")
+	k.count, k.few, k.many = []string{"spec", "shards"}, 1, 2
+	k.pods = func(shards int) int { return 2 * shards }
+	k.hold.desired = 2
+	return k
+}
+
+func prometheusAgent() kind {
+	k := monitoring("PrometheusAgent", "v1alpha1", "PrometheusAgent", "prometheusagents", "  shards: COUNT\n  replicas: 1")
+	k.count, k.few, k.many = []string{"spec", "shards"}, 1, 3
+	return k
+}
+
+func alertmanager() kind {
+	return monitoring("Alertmanager", "v1", "Alertmanager", "alertmanagers", "  replicas: COUNT")
+}
+
+func thanosRuler() kind {
+	k := monitoring("ThanosRuler", "v1", "ThanosRuler", "thanosrulers", "  replicas: COUNT\n  queryEndpoints: [dnssrv+_http._tcp.query]\n  ruleSelector: {}")
+	k.scaling = []string{"--replicas-path=.spec.replicas"} // it has no /scale
+	return k
+}
+
+// reconciled is what its documentation says of the conditions Available and
+// Reconciled.
+func reconciled(obj *unstructured.Unstructured, _ int) error {
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	good := 0
+	for _, c := range conditions {
+		c, _ := c.(map[string]any)
+		if c["type"] != "Available" && c["type"] != "Reconciled" {
+			continue
+		}
+		if c["status"] != "True" || c["observedGeneration"] != obj.GetGeneration() {
+			return fmt.Errorf("generation %d, condition %v", obj.GetGeneration(), c)
+		}
+		good++
+	}
+	if good != 2 {
+		return fmt.Errorf("conditions %v", conditions)
+	}
+	return nil
+}
+
+func pausedByItself(obj *unstructured.Unstructured, _ []*corev1.Pod) error {
+	if paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused"); !paused {
+		return fmt.Errorf("it is not paused")
+	}
+	return nil
+}

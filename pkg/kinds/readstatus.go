@@ -441,7 +441,7 @@ func someConditions(told map[string]any) []metav1.Condition {
 // report needs of it.
 func Child(obj *unstructured.Unstructured) status.Child {
 	child := status.Child{
-		Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
+		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
 		Managers: obj.GetManagedFields(), Generation: obj.GetGeneration(),
 	}
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,8 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -47,6 +50,7 @@ func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(
 	var again <-chan time.Time
 	var since history
 	looked := false
+	between := map[schema.GroupVersionKind]bool{}
 	for below := g.Tree; ; {
 		select {
 		case <-ctx.Done():
@@ -61,6 +65,12 @@ func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(
 		}
 		begun := time.Now()
 		s, err := a.look(ctx, w, g, obj, &since)
+		for _, gvk := range s.between {
+			if !between[gvk] {
+				between[gvk] = true
+				running.Go(func() { changes.watchKind(ctx, a.Clients, client, gvk, w.Target.Namespace) })
+			}
+		}
 		var done bool
 		next := pause
 		if err == nil {
@@ -91,18 +101,19 @@ func causeOf(ctx context.Context, err error) error {
 // history are what a wait remembers of its looks at a target since the last
 // change of the spec.
 type history struct {
-	first *status.Evidence
-	acted bool
+	first        *status.Evidence
+	acted, below bool
 }
 
 // add notes on a look whether the controller has written since the first one.
 func (s *history) add(e *status.Evidence) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
-		s.first, s.acted = &first, false
+		*s = history{first: &first}
 	}
 	s.acted = s.acted || status.Acted(*s.first, *e)
-	e.Acted, e.Since = s.acted, s.first.Now
+	s.below = s.below || status.ActedBelow(*s.first, *e)
+	e.Acted, e.ActedBelow, e.Since = s.acted, s.below, s.first.Now
 }
 
 // look makes the model of a target whose object has been seen.
@@ -122,7 +133,7 @@ func (a *Waiter) look(ctx context.Context, w WaitTarget, g Condition, obj *unstr
 		}
 		if err == nil {
 			since.add(&e)
-			s.Report = status.NewReport(e)
+			s.Report, s.between = status.NewReport(e), kindsOf(e)
 		}
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break
@@ -205,17 +216,35 @@ func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInter
 // them waits without.
 func (c *watcher) watchPods(ctx context.Context, client dynamic.Interface, t Target, obj *unstructured.Unstructured) {
 	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
-	selected := metav1.ListOptions{LabelSelector: podSelector(t.Kind, obj.GetUID())}
+	c.watchAll(ctx, pods, metav1.ListOptions{LabelSelector: podSelector(t.Kind, obj.GetUID())})
+}
+
+// watchKind watches the objects of a kind that was met between an object and its
+// pods: what they want and have may change when nothing else does.
+func (c *watcher) watchKind(ctx context.Context, factory *clients.Factory, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string) {
+	mapper, err := factory.Flags.ToRESTMapper()
+	if err != nil {
+		return
+	}
+	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return
+	}
+	c.watchAll(ctx, client.Resource(mapping.Resource).Namespace(namespace), metav1.ListOptions{})
+}
+
+// watchAll watches all objects that are selected, as long as that may be done.
+func (c *watcher) watchAll(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions) {
 	for ctx.Err() == nil {
 		// One is enough to know from which version on to watch.
 		first := selected
 		first.Limit = 1
-		list, err := pods.List(ctx, first)
+		list, err := objects.List(ctx, first)
 		if err != nil {
 			return
 		}
 		c.notify()
-		err = followChanges(ctx, pods, selected, list.GetResourceVersion(), Handler{
+		err = followChanges(ctx, objects, selected, list.GetResourceVersion(), Handler{
 			Changed: func(*unstructured.Unstructured, bool) (bool, error) {
 				c.notify()
 				return false, nil
@@ -225,6 +254,21 @@ func (c *watcher) watchPods(ctx context.Context, client dynamic.Interface, t Tar
 			return
 		}
 	}
+}
+
+// kindsOf are the kinds of what stands between an object of another program and
+// its pods.
+func kindsOf(e status.Evidence) []schema.GroupVersionKind {
+	if !e.Object.Foreign || e.Object.BuiltIn {
+		return nil
+	}
+	var all []schema.GroupVersionKind
+	for _, c := range e.Own() {
+		if gvk := schema.FromAPIVersionAndKind(c.APIVersion, c.Kind); !slices.Contains(all, gvk) {
+			all = append(all, gvk)
+		}
+	}
+	return all
 }
 
 // reportAbsent is the report of what is not there.

@@ -37,7 +37,7 @@ const (
 	// owns is not ready.
 	CodeChildNotReady Code = "ChildNotReady"
 	// CodeChangeNotSeen: nothing shows whether the controller has seen the last
-	// change.
+	// change, or has done anything about it.
 	CodeChangeNotSeen Code = "ChangeNotSeen"
 	// CodeCannotTell: nothing counts what is ready.
 	CodeCannotTell Code = "CannotTell"

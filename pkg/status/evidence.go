@@ -38,6 +38,8 @@ type Evidence struct {
 	// Acted says that whoever waits for the object has watched its controller
 	// write since the last change of the spec.
 	Acted bool
+	// ActedBelow says the same of what stands right below the object.
+	ActedBelow bool
 	// Since is when whoever waits for the object first saw it as it is wanted now;
 	// zero for who looks once.
 	Since time.Time
@@ -49,7 +51,7 @@ type Evidence struct {
 
 // Child is an object that has a controller and controls others.
 type Child struct {
-	Kind, Name string
+	APIVersion, Kind, Name string
 	// UID is its own, Controller that of what controls it.
 	UID, Controller types.UID
 	Created         time.Time
@@ -66,6 +68,9 @@ type Child struct {
 	UpdatedWanted *int32
 	Conditions    []metav1.Condition
 }
+
+// Own are those of the children that belong to the object.
+func (e Evidence) Own() []Child { return newFamily(e).own(e.Children) }
 
 // workloads are the children that have a count of pods.
 func workloads(children []Child) []Child {

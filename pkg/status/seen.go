@@ -112,8 +112,8 @@ func changeSeen(e Evidence, r Report, children []Child) bool {
 	if spec == nil {
 		return false
 	}
-	if status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl") {
-		return true // the controller itself changed the spec
+	if byItself(spec, status) {
+		return true
 	}
 	for _, c := range children {
 		made, _ := lastWrites(c.Managers)
@@ -153,6 +153,38 @@ func countShows(o Object, r Report, children []Child) bool {
 	return o.Several && o.Total != nil && len(r.Pods) == int(*o.Total)
 }
 
+// idle reports whether nothing right below an object was made or changed since the
+// last change of its spec, which is so young that it may yet be: some controllers
+// write that they saw a generation before they do anything about it. The times are
+// whole seconds; what was done within the same one may have been done after. Of a
+// count, what is there tells.
+func idle(e Evidence, r Report, children []Child) bool {
+	o, by := e.Object, r.Reconciler
+	if !o.Foreign || o.BuiltIn || o.Generation <= 1 || by.Spec == nil || e.ActedBelow || o.OnlyCounted && countShows(o, r, children) {
+		return false
+	}
+	if e.Now.Sub(by.Spec.Time.Time) >= attendance || byItself(by.Spec, by.Status) {
+		return false
+	}
+	below := false
+	for _, c := range children {
+		if c.Controller != o.UID || c.Desired == nil {
+			continue
+		}
+		below = true
+		made, _ := lastWrites(c.Managers)
+		if !c.Created.Before(by.Spec.Time.Time) || made != nil && !made.Time.Before(&by.Spec.Time) {
+			return false
+		}
+	}
+	return below
+}
+
+// byItself reports whether the controller itself changed the spec.
+func byItself(spec, status *Write) bool {
+	return status != nil && status.Manager == spec.Manager && !strings.HasPrefix(spec.Manager, "kubectl")
+}
+
 // Acted reports whether the controller of an object has written something
 // between two looks at it, neither of which is older than the last change of the
 // spec.
@@ -168,6 +200,16 @@ func Acted(before, now Evidence) bool {
 	}
 	if o.Current != p.Current || o.Ready != p.Ready || o.Word.Phase != p.Word.Phase || o.Word.Message != p.Word.Message || len(o.Conditions) != len(p.Conditions) {
 		return true
+	}
+	return ActedBelow(before, now)
+}
+
+// ActedBelow reports whether something that stands right below an object was made
+// or changed between two looks at it, as Acted does.
+func ActedBelow(before, now Evidence) bool {
+	o, p := now.Object, before.Object
+	if o.UID != p.UID || o.Generation != p.Generation {
+		return false
 	}
 	known := map[types.UID]int64{}
 	for _, c := range before.Children {

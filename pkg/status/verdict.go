@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // Verdict is how an object is doing, in a word.
@@ -185,6 +186,10 @@ func judgeSettled(e Evidence, r Report, children []Child, counts string) ruling 
 	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
 	if against, found := contradiction(o); found {
 		v.code, v.reason = CodeConditionFalse, fmt.Sprintf("%s, but its condition %s is %s: %s", counts, against.Type, against.Status, conditionWords(against))
+		return v
+	}
+	if idle(e, r, children) {
+		v.code, v.reason = CodeChangeNotSeen, fmt.Sprintf("%s, but nothing that it owns has changed since it was changed %s ago", counts, duration.HumanDuration(e.Now.Sub(r.Reconciler.Spec.Time.Time)))
 		return v
 	}
 	visible := len(r.Pods) + len(workloads(children))

@@ -195,6 +195,46 @@ func TestChangeSeen(t *testing.T) {
 	}
 }
 
+// A controller may write that it saw a generation before it does anything about it:
+// for a while something that it owns must have changed, too.
+func TestSeenAndNothingDone(t *testing.T) {
+	t.Parallel()
+	at := func(ago int) time.Time { return lookedAt().Add(-time.Duration(ago) * time.Second) }
+	child := func(made, changed int) []Child {
+		return []Child{{Kind: "StatefulSet", Name: "s", UID: "s", Controller: "it", Created: at(made), Managers: wrote("", changed, 1), Desired: new(int32(3)), Ready: new(int32(3))}}
+	}
+	deeper := append(child(100, 50), Child{Kind: "ReplicaSet", Name: "r", UID: "r", Controller: "s", Created: at(1), Desired: new(int32(3)), Ready: new(int32(3))})
+	itself := wrote("", 5, 4)
+	itself[0].Manager = "operator"
+	for name, test := range map[string]struct {
+		object   Object
+		children []Child
+		below    bool
+		ready    bool
+	}{
+		"nothing has changed":                      {Object{Managers: wrote("", 5, 4)}, child(100, 50), false, false},
+		"only what is further below":               {Object{Managers: wrote("", 5, 4)}, deeper, false, false},
+		"a child, in the same second":              {Object{Managers: wrote("", 5, 4)}, child(100, 5), false, true},
+		"a child was made":                         {Object{Managers: wrote("", 5, 4)}, child(4, 50), false, true},
+		"a wait saw a child change":                {Object{Managers: wrote("", 5, 4)}, child(100, 50), true, true},
+		"it has had its time":                      {Object{Managers: wrote("", 10, 4)}, child(100, 50), false, true},
+		"only the count was changed, and is right": {Object{Managers: wrote("scale", 5, 4), OnlyCounted: true}, child(100, 50), false, true},
+		"its controller has changed the spec":      {Object{Managers: itself}, child(100, 50), false, true},
+		"it was made":                              {Object{Generation: 1, ObservedGeneration: 1, Managers: wrote("", 5, 4)}, child(100, 50), false, true},
+		"it has pods and nothing between":          {Object{Managers: wrote("", 5, 4)}, nil, false, true},
+	} {
+		o := test.object
+		o.Foreign, o.UID, o.Desired, o.Current, o.Ready = true, "it", 3, 3, 3
+		if o.Generation == 0 {
+			o.Generation, o.ObservedGeneration = 2, 2
+		}
+		r := NewReport(Evidence{Object: o, Children: test.children, ActedBelow: test.below, Now: lookedAt()})
+		if (r.Verdict == Ready) != test.ready || !test.ready && r.ReasonCode != CodeChangeNotSeen {
+			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
+		}
+	}
+}
+
 // Of a change that has not been seen, nobody is called absent before a time has
 // passed, nor while somebody writes.
 func TestUnseen(t *testing.T) {

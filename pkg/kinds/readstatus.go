@@ -178,8 +178,8 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 			return
 		}
 	}
-	if o.Updated == nil || *o.Updated >= o.Desired {
-		return
+	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.Uncounted && o.Ready < o.Desired {
+		return // what is new has yet to become ready
 	}
 	if strategy, _ := textAt(obj, f.OnDelete); strategy == "OnDelete" {
 		o.Pause = &status.Pause{Code: status.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the older template", Template: true}

@@ -212,6 +212,8 @@ func TestStatusesOfOperators(t *testing.T) {
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 5, availableReplicas: 5}", status.Ready, status.CodeReady, "5 of 5 pods are ready"},
 		"clone set, 60% kept": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, status.CodePartitioned, ".spec.updateStrategy.partition keeps 3 pods"},
+		"clone set, 60% kept, and one of the rest is not ready": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 4, updatedReplicas: 2, availableReplicas: 4}", status.Progressing, status.CodePodsOutdated, "4 of 5 pods are ready"},
 		"clone set, 60% kept, in its newer version": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, status.CodePartitioned, ".spec.updateStrategy.rollingUpdate.partition keeps 3 pods"},
 		"clone set, 60% not reached": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",

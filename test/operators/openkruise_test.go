@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,7 @@ func TestOpenKruise(t *testing.T) {
 			}
 		},
 		prepare: installWebhooks,
+		awake:   webhooksAreServed,
 		release: removeWebhooks,
 	}, cloneSet(), advancedStatefulSet(), advancedDaemonSet(), unitedDeployment())
 }
@@ -57,6 +59,25 @@ func installWebhooks(t *testing.T, source string) {
 		}
 		create(t, "", obj)
 	}
+}
+
+// webhooksAreServed says why the server does not reach the webhooks yet: the manager
+// writes where they are when they are served.
+func webhooksAreServed(ctx context.Context) error {
+	for _, name := range []string{"mutating", "validating"} {
+		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: name + "webhookconfigurations"}
+		obj, err := plane.dynamic.Resource(gvr).Get(ctx, "kruise-"+name+"-webhook-configuration", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		webhooks, _, _ := unstructured.NestedSlice(obj.Object, "webhooks")
+		for _, w := range webhooks {
+			if client, _, _ := unstructured.NestedMap(w.(map[string]any), "clientConfig"); client["url"] == nil || client["caBundle"] == nil {
+				return fmt.Errorf("%s has no address of %v", obj.GetName(), w)
+			}
+		}
+	}
+	return nil
 }
 
 // removeWebhooks has the server take objects of OpenKruise though nobody checks
@@ -144,6 +165,7 @@ spec:
     cloneSetTemplate:
       metadata: {labels: {app: web}}
       spec:
+        selector: {matchLabels: {app: web}}
         template:
           metadata: {labels: {app: web}}
           spec: {containers: [{name: main, image: "%s"}]}

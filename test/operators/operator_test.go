@@ -2,6 +2,7 @@ package operators
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type operator struct {
 	prepare func(t *testing.T, source string)
 	// crd changes a CRD as an installer does.
 	crd func(crd *unstructured.Unstructured)
+	// awake says why it does not work yet; nil where that does not matter.
+	awake func(context.Context) error
 	// release takes away what refuses changes while the operator is stopped.
 	release func(t *testing.T)
 
@@ -181,6 +184,9 @@ func (o *operator) start(t *testing.T) {
 	o.process.Stdout, o.process.Stderr = o.log, o.log
 	if err := o.process.Start(); err != nil {
 		t.Fatalf("start %s: %v", o.program, err)
+	}
+	if o.awake != nil {
+		until(t, o.program+" works", func() error { return o.awake(t.Context()) })
 	}
 }
 

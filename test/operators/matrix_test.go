@@ -84,17 +84,18 @@ func (s *subject) ended(t *testing.T, r result) {
 		s.w.mu.Unlock()
 		t.Fatalf("%s\nended too early: %v", r, why)
 	}
-	took := r.ended.Sub(so.from)
-	if took > late && so.from.After(r.begun) {
-		// How long does a look take on this machine, as busy as it is?
-		_, look := statusOf(t, s)
-		if slow := look.ended.Sub(look.begun); took > late+2*slow {
-			t.Errorf("%s\nended %s after the truth; to look takes %s", r, took, slow)
-			return
-		}
+	if !so.from.After(r.begun) {
+		return // it was so all the time
 	}
-	if if so.from.After(r.begun) {
-		t.Logf("%s: %s after the truth", strings.Join(strings.Fields(r.line)[2:3], " "), took.Round(time.Millisecond))
+	took := r.ended.Sub(so.from)
+	t.Logf("%s: %s after the truth", strings.Fields(r.line)[2], took.Round(time.Millisecond))
+	if took <= late {
+		return
+	}
+	// How long does a look take on this machine, as busy as it is?
+	_, look := statusOf(t, s)
+	if slow := look.ended.Sub(look.begun); took > late+2*slow {
+		t.Errorf("%s\nended %s after the truth; to look takes %s", r, took, slow)
 	}
 }
 

@@ -211,7 +211,7 @@ func (f StatusFacts) partition(o *status.Object, obj map[string]any) {
 			break
 		}
 	}
-	kept, is := keeps(value, o.Desired)
+	kept, is := keptBy(value, o.Desired)
 	if !is || kept == 0 {
 		return
 	}
@@ -227,6 +227,23 @@ func (f StatusFacts) partition(o *status.Object, obj map[string]any) {
 			Hint: "lower " + path + " to go on",
 		}
 	}
+}
+
+// keptBy is how many pods a partition keeps, or several of them, one for each group.
+func keptBy(value any, desired int32) (int32, bool) {
+	groups, several := value.(map[string]any)
+	if !several {
+		return keeps(value, desired)
+	}
+	sum := int32(0)
+	for _, partition := range groups {
+		n, is := keeps(partition, desired)
+		if !is {
+			return 0, false
+		}
+		sum = min(desired, sum+n)
+	}
+	return sum, true
 }
 
 // keeps is how many of some pods a partition keeps. A percentage is rounded up,

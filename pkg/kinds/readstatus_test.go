@@ -153,6 +153,7 @@ func TestStatusesOfOperators(t *testing.T) {
 	rollout := kindNamed("rollouts.argoproj.io", "Rollout")
 	prometheus := kindNamed("prometheuses.monitoring.coreos.com", "Prometheus")
 	cloneSet := kindNamed("clonesets.apps.kruise.io", "CloneSet")
+	united := kindNamed("uniteddeployments.apps.kruise.io", "UnitedDeployment")
 	const template = "template: {spec: {containers: [{name: main}]}}"
 	const shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}, paused: {type: boolean}}}, status: {type: object, properties: {" +
 		"shards: {type: integer}, replicas: {type: integer}, updatedReplicas: {type: integer}, availableReplicas: {type: integer}, selector: {type: string}, " +
@@ -214,6 +215,10 @@ func TestStatusesOfOperators(t *testing.T) {
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, status.CodePartitioned, ".spec.updateStrategy.partition keeps 3 pods"},
 		"clone set, 60% kept, and one of the rest is not ready": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 4, updatedReplicas: 2, availableReplicas: 4}", status.Progressing, status.CodePodsOutdated, "4 of 5 pods are ready"},
+		"united deployment, one kept in each subset": {united, KindSource{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
+			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 2}", status.Paused, status.CodePartitioned, ".spec.updateStrategy.manualUpdate.partitions keeps 2 pods"},
+		"united deployment, one of them not yet": {united, KindSource{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
+			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 1}", status.Progressing, status.CodePodsOutdated, "3 not yet replaced"},
 		"clone set, 60% kept, in its newer version": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, status.CodePartitioned, ".spec.updateStrategy.rollingUpdate.partition keeps 3 pods"},
 		"clone set, 60% not reached": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",

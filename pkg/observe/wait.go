@@ -148,8 +148,12 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		if over {
 			return false, 0, failed(s)
 		}
-		if again == 0 && g.Tree && doubtful(s.Report.ReasonCode) {
+		switch {
+		case again != 0 || !g.Tree:
+		case doubtful(s.Report.ReasonCode):
 			again = pause
+		default:
+			again = s.Report.Recheck
 		}
 		return false, again, nil
 	})

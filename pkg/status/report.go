@@ -46,6 +46,9 @@ type Report struct {
 	Events []Event `json:"events,omitempty"`
 	// Counts says that a pause leaves the count to have its effect.
 	Counts bool `json:"-"`
+	// Recheck is after which time the verdict may be another one though nothing
+	// changes; zero: that depends on changes alone.
+	Recheck time.Duration `json:"-"`
 	// Unread names what may say more and may not be read by this user.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -138,6 +141,7 @@ func NewReport(e Evidence) Report {
 	r.Unread = e.Unread
 	verdict := judge(e, r, between)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
+	r.Recheck = verdict.recheck
 	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
 	return r
 }

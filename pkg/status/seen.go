@@ -246,7 +246,7 @@ func judgeUnseen(e Evidence, r Report) (ruling, bool) {
 	wrote := e.Acted || !unknown && answered(by.Spec, by.Status) || v.code == CodeNeverSeen && by.Status != nil
 	if len(r.Problems) > 0 && r.Problems[0].Fatal && (wrote || v.code == CodeNeverSeen) {
 		p := r.Problems[0]
-		return ruling{Failed, p.Code, p.String(), p.Hint}, true
+		return ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}, true
 	}
 	if by.Status != nil {
 		v.reason += "; " + by.story(e)
@@ -266,7 +266,7 @@ func judgeUnseen(e Evidence, r Report) (ruling, bool) {
 		v.verdict, v.hint = Progressing, ""
 		v.reason += "; nothing tells when it was changed"
 	case since < attendance:
-		v.verdict, v.hint = Progressing, ""
+		v.verdict, v.hint, v.recheck = Progressing, "", attendance-since
 		v.reason += fmt.Sprintf("; it was changed %s ago", duration.HumanDuration(max(since, 0)))
 	}
 	return v, true

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -41,6 +42,9 @@ type ruling struct {
 	code    Code
 	reason  string
 	hint    string
+	// recheck is after which time it may be another one though nothing changes;
+	// zero: that depends on changes alone.
+	recheck time.Duration
 }
 
 // judge gives the verdict on an object. All else of its report is there.
@@ -78,7 +82,7 @@ func held(o Object, v ruling) ruling {
 	if p.Template && !slices.Contains([]Code{CodePodsOutdated, CodePodsSurplus, CodeConditionFalse}, v.code) {
 		return v
 	}
-	return ruling{Paused, p.Code, v.reason + "; " + p.Why, p.Hint}
+	return ruling{verdict: Paused, code: p.Code, reason: v.reason + "; " + p.Why, hint: p.Hint}
 }
 
 // String is the word and the sentence.
@@ -113,7 +117,7 @@ func judgeCounts(e Evidence, r Report, children []Child) ruling {
 	// What ails a pod does not matter where enough others are ready; what the
 	// object itself reports does.
 	if len(problems) > 0 && problems[0].Fatal && (!settled || len(problems[0].Pods) == 0) {
-		return ruling{Failed, problems[0].Code, problems[0].String(), problems[0].Hint}
+		return ruling{verdict: Failed, code: problems[0].Code, reason: problems[0].String(), hint: problems[0].Hint}
 	}
 	v := ruling{verdict: Progressing, code: CodePodsStarting, reason: counts}
 	switch {
@@ -189,7 +193,9 @@ func judgeSettled(e Evidence, r Report, children []Child, counts string) ruling 
 		return v
 	}
 	if idle(e, r, children) {
-		v.code, v.reason = CodeChangeNotSeen, fmt.Sprintf("%s, but nothing that it owns has changed since it was changed %s ago", counts, duration.HumanDuration(e.Now.Sub(r.Reconciler.Spec.Time.Time)))
+		since := e.Now.Sub(r.Reconciler.Spec.Time.Time)
+		v.code, v.recheck = CodeChangeNotSeen, attendance-since
+		v.reason = fmt.Sprintf("%s, but nothing that it owns has changed since it was changed %s ago", counts, duration.HumanDuration(max(since, 0)))
 		return v
 	}
 	visible := len(r.Pods) + len(workloads(children))
@@ -289,7 +295,7 @@ func judgeDeleting(problems []Problem) ruling {
 		return ruling{verdict: Progressing, code: CodeDeleting, reason: deleting}
 	}
 	p := problems[held]
-	r := ruling{Progressing, p.Code, deleting + "; " + p.String(), p.Hint}
+	r := ruling{verdict: Progressing, code: p.Code, reason: deleting + "; " + p.String(), hint: p.Hint}
 	if p.Fatal {
 		r.verdict = Failed
 	}

@@ -265,6 +265,10 @@ func TestUnseen(t *testing.T) {
 		if r.Verdict != test.verdict || r.ReasonCode != test.code {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
+		// It is looked at again when the time is over.
+		if waits := strings.Contains(r.Reason, "; it was changed"); waits != (r.Recheck > 0 && r.Recheck <= attendance) {
+			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
+		}
 	}
 }
 

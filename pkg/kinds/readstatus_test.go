@@ -312,6 +312,26 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// What is paused by an annotation is, whatever value that has where any will do.
+func TestPausedByAnnotation(t *testing.T) {
+	t.Parallel()
+	for annotation, want := range map[string]bool{
+		"autoscaling.keda.sh/paused=true": true, "autoscaling.keda.sh/paused=false": false, "autoscaling.keda.sh/paused-replicas=0": true, "other=true": false,
+	} {
+		facts, err := NewStatusFacts(kindNamed("scaledobjects.keda.sh", "ScaledObject"), KindSource{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, value, _ := strings.Cut(annotation, "=")
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		obj.SetAnnotations(map[string]string{key: value})
+		var o status.Object
+		if facts.Settle(&o, obj, nil); (o.Pause != nil) != want {
+			t.Errorf("%s: paused is %v, want %t", annotation, o.Pause, want)
+		}
+	}
+}
+
 // Only who owns the count and nothing else of the spec has changed the count alone.
 func TestOnlyCounted(t *testing.T) {
 	t.Parallel()

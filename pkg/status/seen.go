@@ -263,7 +263,7 @@ func judgeUnseen(e Evidence, r Report) (ruling, bool) {
 	case wrote:
 		v.verdict, v.hint = Progressing, ""
 	case unknown && changed.IsZero():
-		v.verdict, v.hint = Progressing, ""
+		v.verdict = Progressing
 		v.reason += "; nothing tells when it was changed"
 	case since < attendance:
 		v.verdict, v.hint, v.recheck = Progressing, "", attendance-since

@@ -97,6 +97,7 @@ tidy: check-go ## Bring the module files up to date
 	go -C hack/image mod tidy
 	go -C hack/sbom mod tidy
 	go -C test/krew mod tidy
+	for module in $(OPERATORS); do go -C test/operators/$$module mod tidy || exit; done
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's programs stay in the cache
@@ -122,7 +123,7 @@ e2e: check-go $(CLUSTER) ## Run the end-to-end tests
 	@# go test shows nothing until a package is done, so what takes minutes for
 	@# the first time is built here, where it can be seen.
 	@$(CLUSTER) build >/dev/null
-	go test $(RACE) -count=1 -timeout 30m -parallel $(TESTS) ./test/...
+	go test $(RACE) -count=1 -timeout 30m -parallel $(TESTS) ./test/e2e/...
 	go -C test/bench test -count=1 ./...
 
 .PHONY: krew-test
@@ -204,6 +205,17 @@ chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (
 	@# Verbose, for the summary at the end; of what went well nothing else is shown.
 	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -parallel $(TESTS) -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
 		grep --line-buffered -vE '^ *(=== |--- PASS)'
+
+# Operators of others, each in a module of its own below test/operators.
+OPERATORS = argo-rollouts prometheus-operator kruise
+
+# About twenty minutes, and as many more to build the operators for the first time.
+# Fewer at a time than of the other tests: how late a wait ends is measured.
+.PHONY: test-operators
+test-operators: check-go $(CLUSTER) ## Hold what is said of others' objects against their real operators
+	@$(CLUSTER) build >/dev/null
+	@for module in $(OPERATORS); do $(CLUSTER) build --module test/operators/$$module >/dev/null || exit; done
+	go test -count=1 -timeout 90m -parallel 4 ./test/operators -write
 
 # The figures of docs/benchmarks.md: about twenty minutes, on a machine that does
 # nothing else. ARGS="-quick" only shows that it works.

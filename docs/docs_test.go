@@ -4,6 +4,8 @@
 package docs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -423,4 +425,23 @@ func split(line string) []string {
 	}
 	end()
 	return words
+}
+
+var made = regexp.MustCompile(`(?s)<!-- operators: made by "make test-operators", sha256 ([0-9a-f]+) -->\n(.*)<!-- operators: end -->`)
+
+// The table of operators is what a test found, and nobody's own words.
+func TestTableOfOperators(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("any-resource.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := made.FindSubmatch(text)
+	if found == nil {
+		t.Fatal("there is no table")
+	}
+	sum := sha256.Sum256(found[2])
+	if want := hex.EncodeToString(sum[:8]); want != string(found[1]) {
+		t.Errorf("the table was edited: run \"make test-operators\" (its checksum is %s, not %s)", want, found[1])
+	}
 }

@@ -154,6 +154,15 @@ func life(t *testing.T, k kind) {
 		t.Fatal(err)
 	}
 	s.ended(t, imoocpod(t, s.namespace, append([]string{"create", "-f", file, "--wait"}, patient()...)...))
+	if k.twoCounts != nil {
+		// Which of them is meant is asked, and nothing is made.
+		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
+		for _, path := range k.twoCounts {
+			if r.code == 0 || !strings.Contains(r.stderr, "--replicas-path") || !strings.Contains(r.stderr, path) {
+				t.Errorf("%s\ndoes not ask for one of %v", r, k.twoCounts)
+			}
+		}
+	}
 	verdictOn(t, k, "create")
 
 	if applies(k, "scale") {
@@ -233,7 +242,7 @@ func (s *subject) restart(t *testing.T) {
 			t.Errorf("%s\ndoes not say %q", r, s.unrestarted)
 		}
 		if !t.Failed() {
-			cell(s.row, "restart", "refused, as it should be: "+s.unrestarted)
+			cell(s.row, "restart", "Refused, and nothing changed: "+s.instead)
 		}
 		return
 	}
@@ -400,24 +409,22 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 
 // unattended changes an object whose operator does not run.
 func (s *subject) unattended(t *testing.T) {
-	never := func(r result) {
+	never := func(r result, says string) {
 		t.Helper()
-		t.Log(r)
-		if r.code != 3 && r.code != 4 {
-			t.Errorf("%s\nwant exit code 4 or 3: nobody has done anything", r)
+		if r.code != 4 || !strings.Contains(r.stderr, says) {
+			t.Errorf("%s\nwant exit code 4, and %q: nobody has done anything", r, says)
 		}
 		report, r := statusOf(t, s)
-		t.Log(report)
 		if report.Verdict != "not reconciled" && report.Verdict != "progressing" {
 			t.Errorf("%s\nnobody has done anything", r)
 		}
 	}
 	if len(s.count) > 0 {
 		s.aim(s.many)
-		never(imoocpod(t, s.namespace, s.scale(s.many, "--timeout", "15s")...))
-		never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "5s"))
+		never(imoocpod(t, s.namespace, s.scale(s.many, "--timeout", "15s")...), "not reconciled")
+		never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "5s"), "controller saw")
 	}
 	s.ask(t, secondImage)
-	never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "15s"))
+	never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "15s"), "not reconciled")
 	s.well = !t.Failed()
 }

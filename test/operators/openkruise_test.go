@@ -181,6 +181,7 @@ spec:
 			return fmt.Sprintf(`{"spec":{"template":{"cloneSetTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}}}}`, image)
 		},
 		unrestarted: "it has no pod template at .spec.template",
+		instead:     "its pod template is that of its subsets, which it would set back.",
 	}
 	k.hold = hold{
 		begin: fmt.Sprintf(`{"spec":{"updateStrategy":{"type":"Manual","manualUpdate":{"partitions":{"a":1,"b":1}}},"template":{"cloneSetTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"%s"}]}}}}}}}`, secondImage),

@@ -33,6 +33,7 @@ func monitoring(row, version, kindName, plural, spec string) kind {
 		image:   image,
 		// The operator sets the template of the StatefulSets, and nobody may write to it.
 		unrestarted: "statefulset.apps/",
+		instead:     "it has no pod template; the answer names the StatefulSets that can be restarted.",
 		hold: hold{
 			begin: fmt.Sprintf(`{"spec":{"paused":true,"image":%q}}`, secondImage),
 			held:  pausedByItself, hint: "whoever set .spec.paused",
@@ -46,6 +47,7 @@ func prometheus() kind {
 	k.count, k.few, k.many = []string{"spec", "shards"}, 1, 2
 	k.pods = func(shards int) int { return 2 * shards }
 	k.hold.desired = 2
+	k.twoCounts = []string{".spec.shards", ".spec.replicas"}
 	return k
 }
 

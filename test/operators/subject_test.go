@@ -52,7 +52,10 @@ type kind struct {
 	// image is a merge patch that asks for an image.
 	image func(image string) string
 	// unrestarted is what a refused restart says; "" is that it is not refused.
-	unrestarted string
+	// instead says to readers of the table why that is right.
+	unrestarted, instead string
+	// twoCounts are the fields that a count of a new object may mean.
+	twoCounts []string
 	// hold is how its roll-out is paused.
 	hold hold
 	// not says of a column why it does not apply.

@@ -151,11 +151,11 @@ func (o *checkOptions) checks(ctx context.Context, c *clients.Factory) ([]status
 		}
 		checks = append(checks, check)
 	}
-	declared, err := checkDeclarations(ctx, client)
+	declarations, inUse, err := checkDeclarations(ctx, client, namespace)
 	if err != nil {
 		return nil, err
 	}
-	checks = append(checks, declared...)
+	checks = append(checks, declarations...)
 	var shipped []string
 	for _, kind := range kinds.Shipped() {
 		shipped = append(shipped, kind.CRD())
@@ -165,7 +165,7 @@ func (o *checkOptions) checks(ctx context.Context, c *clients.Factory) ([]status
 		return nil, err
 	}
 	checks = append(checks, rights...)
-	loops, err := o.checkLoops(ctx, client, shipped, namespace)
+	loops, err := o.checkLoops(ctx, client, shipped, inUse, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -195,16 +195,16 @@ func checkCRD(ctx context.Context, client dynamic.Interface, crd *unstructured.U
 }
 
 // checkDeclarations looks at the kinds that CRDs declare beside those that are
-// shipped. Who may not list CRDs has none to look at.
-func checkDeclarations(ctx context.Context, client dynamic.Interface) ([]status.Check, error) {
+// shipped, and returns those of which there are objects. Who may not list CRDs has
+// none to look at.
+func checkDeclarations(ctx context.Context, client dynamic.Interface, namespace string) (checks []status.Check, inUse []string, err error) {
 	crds, err := client.Resource(crdResource()).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var checks []status.Check
 	for i := range crds.Items {
 		crd := &crds.Items[i]
 		kind, err := kinds.Declared(crd)
@@ -214,10 +214,19 @@ func checkDeclarations(ctx context.Context, client dynamic.Interface) ([]status.
 			continue
 		case err != nil:
 			check.State, check.Message, check.Fix = status.CheckFailed, err.Error(), []string{"kubectl edit crd " + crd.GetName()}
+		default:
+			in := namespace
+			if kind.Clusterwide {
+				in = metav1.NamespaceAll
+			}
+			// Who may not list them has none, either.
+			if list, err := client.Resource(kind.Resource).Namespace(in).List(ctx, metav1.ListOptions{Limit: 1}); err == nil && len(list.Items) > 0 {
+				inUse = append(inUse, kind.CRD())
+			}
 		}
 		checks = append(checks, check)
 	}
-	return checks, nil
+	return checks, inUse, nil
 }
 
 // verbRights are the rights that a verb needs.
@@ -365,7 +374,7 @@ func whoAmI(ctx context.Context, client dynamic.Interface) string {
 }
 
 // checkLoops finds the loops by their leases: all that this user may list.
-func (o *checkOptions) checkLoops(ctx context.Context, client dynamic.Interface, crds []string, namespace string) ([]status.Check, error) {
+func (o *checkOptions) checkLoops(ctx context.Context, client dynamic.Interface, shipped, declared []string, namespace string) ([]status.Check, error) {
 	leases := client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases"))
 	selected := metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController}
 	list, err := leases.List(ctx, selected)
@@ -386,7 +395,8 @@ func (o *checkOptions) checkLoops(ctx context.Context, client dynamic.Interface,
 		}
 		loops = append(loops, status.LoopOf(&lease))
 	}
-	return status.CheckLoops(loops, crds, namespace, o.version, time.Now()), nil
+	now := time.Now()
+	return append(status.CheckLoops(loops, shipped, namespace, o.version, now), status.CheckDeclared(loops, declared, namespace, now)...), nil
 }
 
 // checkHeldUp looks at the objects of the kinds that the program ships.

@@ -188,6 +188,24 @@ func sortedKeys(m map[string][]string) []string {
 	return keys
 }
 
+// CheckDeclared says of kinds (plural.group) that CRDs declare, and of which there
+// are objects in a namespace or, if that is empty, anywhere, whether a loop
+// reconciles them.
+func CheckDeclared(loops []Loop, kinds []string, namespace string, now time.Time) []Check {
+	orphans := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
+		return slices.ContainsFunc(loops, func(l Loop) bool {
+			return l.Live(now) && l.Scope.Overlaps(Scope{Namespace: namespace, Kinds: []string{kind}}) && (namespace != "" || l.Scope.Namespace == "")
+		})
+	})
+	if len(orphans) == 0 {
+		return nil
+	}
+	return []Check{{
+		Name: "loop", State: CheckFailed, Message: "none reconciles the objects of " + strings.Join(orphans, ", ") + " in " + where(namespace),
+		Fix: []string{runLoop(namespace) + " --kinds " + strings.Join(orphans, ",")},
+	}}
+}
+
 // CheckLoops says which loops run, of those whose leases could be read, and
 // whether they reconcile the kinds (plural.group) in a namespace or, if that is
 // empty, in all. version is this program's own.

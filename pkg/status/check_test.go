@@ -142,6 +142,39 @@ func TestCheckLoops(t *testing.T) {
 	}
 }
 
+func TestCheckDeclared(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	loop := func(scope Scope, ago time.Duration) []Loop {
+		return []Loop{{Holder: "h", Scope: scope, Renewed: now.Add(-ago), For: 15 * time.Second}}
+	}
+	const missing = "failed none reconciles the objects of lamps.example.com in namespace a [kubectl imoocpod run-controller -n a --kinds lamps.example.com]"
+	lamps := []string{"lamps.example.com"}
+	for name, test := range map[string]struct {
+		loops     []Loop
+		kinds     []string
+		namespace string
+		want      string
+	}{
+		"no loop":                     {nil, lamps, "a", missing},
+		"no objects":                  {nil, nil, "a", ""},
+		"one for all that is shipped": {loop(Scope{Namespace: "a"}, 0), lamps, "a", missing},
+		"one for what is declared":    {loop(Scope{Namespace: "a", Declared: true}, 0), lamps, "a", ""},
+		"one for the kind":            {loop(Scope{Namespace: "a", Kinds: lamps}, 0), lamps, "a", ""},
+		"a dead one for the kind":     {loop(Scope{Namespace: "a", Kinds: lamps}, time.Minute), lamps, "a", missing},
+		"one elsewhere":               {loop(Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "a", missing},
+		"one of a namespace, for all": {loop(Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed none reconciles the objects of lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
+	} {
+		var lines []string
+		for _, c := range CheckDeclared(test.loops, test.kinds, test.namespace, now) {
+			lines = append(lines, string(c.State)+" "+c.Message+" ["+strings.Join(c.Fix, "; ")+"]")
+		}
+		if got := strings.Join(lines, "\n"); got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
+		}
+	}
+}
+
 func TestCheckDeployed(t *testing.T) {
 	t.Parallel()
 	for has, want := range map[string]CheckState{"v1": CheckPassed, "v0": CheckFailed, "": CheckUnknown} {

@@ -15,12 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The bounds of what a wait may be wrong by. What the test's own watch is told may
-// be behind by a moment; a pod becomes ready in more than that.
-const (
-	behind = 150 * time.Millisecond
-	late   = 2 * time.Second
-)
+// late is how long after the truth a wait may end.
+const late = 2 * time.Second
 
 // patient are the flags of a wait that is to end well.
 func patient() []string { return []string{"--timeout", "150s"} }
@@ -71,18 +67,9 @@ func (s *subject) ended(t *testing.T, r result) {
 	if r.code != 0 {
 		t.Fatalf("%s", r)
 	}
-	// What the command knows may not have reached the test's watch yet.
-	slow := time.After(behind)
-	select {
-	case <-s.caughtUp():
-	case <-slow:
-	}
-	so, is := s.w.so(r.ended, r.ended.Add(behind))
+	so, is := s.w.soon(r.ended)
 	if !is {
-		s.w.mu.Lock()
-		why := s.w.why
-		s.w.mu.Unlock()
-		t.Fatalf("%s\nended too early: %v", r, why)
+		t.Fatalf("%s\nended too early: %v", r, s.w.reason())
 	}
 	if !so.from.After(r.begun) {
 		return // it was so all the time
@@ -99,27 +86,6 @@ func (s *subject) ended(t *testing.T, r result) {
 	}
 }
 
-// caughtUp is closed when all is as wanted.
-func (s *subject) caughtUp() <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range int(behind / (10 * time.Millisecond)) {
-			s.w.mu.Lock()
-			why, changed := s.w.why, s.w.changed
-			s.w.mu.Unlock()
-			if why == nil {
-				return
-			}
-			select {
-			case <-changed:
-			case <-time.After(10 * time.Millisecond):
-			}
-		}
-	}()
-	return done
-}
-
 // watched asks for the status again and again until all is as wanted, and holds
 // each answer against the truth.
 func (s *subject) watched(t *testing.T) {
@@ -130,9 +96,7 @@ func (s *subject) watched(t *testing.T) {
 		_, is := s.w.so(r.begun, r.ended.Add(behind))
 		switch {
 		case report.Verdict == "ready" && !is:
-			s.w.mu.Lock()
-			defer s.w.mu.Unlock()
-			t.Fatalf("%s\nnot true: %v", r, s.w.why)
+			t.Fatalf("%s\nnot true: %v", r, s.w.reason())
 		case report.Verdict == "failed", report.Verdict == "paused":
 			t.Fatalf("%s\nnothing has failed", r)
 		case report.Verdict == "ready":
@@ -140,7 +104,7 @@ func (s *subject) watched(t *testing.T) {
 		case !wasSo.from.IsZero() && r.begun.Sub(wasSo.from) > late:
 			t.Fatalf("%s\nit is ready since %s", r, r.begun.Sub(wasSo.from))
 		case time.Now().After(over):
-			t.Fatalf("%s\nit does not become so: %v", r, s.w.why)
+			t.Fatalf("%s\nit does not become so: %v", r, s.w.reason())
 		}
 	}
 }
@@ -269,12 +233,8 @@ func paused(t *testing.T, k kind) {
 	s.want()
 	s.patch(t, k.hold.begin)
 	r := imoocpod(t, s.namespace, append([]string{"wait", s.ref()}, patient()...)...)
-	s.w.mu.Lock()
-	err := k.hold.held(s.w.object, s.w.own())
-	s.w.mu.Unlock()
-	if err != nil {
-		s.w.until(t, "it is held", func() error { return k.hold.held(s.w.object, s.w.own()) })
-		t.Logf("the wait ended before that: %v", err)
+	if err := s.w.within(behind, func() error { return k.hold.held(s.w.object, s.w.own()) }); err != nil {
+		t.Fatalf("%s\nended too early: %v", r, err)
 	}
 	if r.code != 3 || !strings.Contains(r.stderr, "paused") || !strings.Contains(r.stderr, k.hold.hint) {
 		t.Fatalf("%s\nwant exit code 3, the word paused, and %q", r, k.hold.hint)

@@ -150,23 +150,56 @@ func (w *world) so(from, to time.Time) (span, bool) {
 	return span{}, false
 }
 
-// until waits until something holds of the world, or for long.
-func (w *world) until(t *testing.T, what string, holds func() error) {
-	t.Helper()
-	late := time.After(deadline)
-	for {
+// behind is by how much the test's own watch may hear of something later than the
+// command that it tests. To become ready takes a pod several times as long.
+const behind = 150 * time.Millisecond
+
+// soon is so for a moment of which the watch may not have heard yet.
+func (w *world) soon(at time.Time) (span, bool) {
+	for late := time.After(behind); ; {
 		w.mu.Lock()
-		err, changed := holds(), w.changed
+		changed := w.changed
 		w.mu.Unlock()
-		if err == nil {
-			return
+		if s, is := w.so(at, at.Add(behind)); is {
+			return s, true
 		}
 		select {
 		case <-changed:
 		case <-late:
-			t.Fatalf("%s: not within %s: %v", what, deadline, err)
-		case <-t.Context().Done():
-			t.Fatalf("%s: the test is over", what)
+			return w.so(at, at.Add(behind))
+		}
+	}
+}
+
+// reason says why it is not as wanted; nil where it is.
+func (w *world) reason() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.why
+}
+
+// until waits until something holds of the world, or for long.
+func (w *world) until(t *testing.T, what string, holds func() error) {
+	t.Helper()
+	if err := w.within(deadline, holds); err != nil {
+		t.Fatalf("%s: not within %s: %v", what, deadline, err)
+	}
+}
+
+// within waits for a time until something holds of the world, which is locked when
+// it is asked, and says why it does not.
+func (w *world) within(d time.Duration, holds func() error) error {
+	for late := time.After(d); ; {
+		w.mu.Lock()
+		err, changed := holds(), w.changed
+		w.mu.Unlock()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-late:
+			return err
 		}
 	}
 }

@@ -62,7 +62,7 @@ func blueGreen() kind {
 	k.manifest = rollout("{blueGreen: {activeService: active, scaleDownDelaySeconds: 3}}")
 	k.hold.manifest = rollout("{blueGreen: {activeService: active, autoPromotionEnabled: false, scaleDownDelaySeconds: 3}}")
 	// The pods of the last version stay for a while, in case that somebody goes back.
-	k.own = func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod {
+	k.mattering = func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod {
 		hash, _, _ := unstructured.NestedString(obj.Object, "status", "currentPodHash")
 		var current []*corev1.Pod
 		for _, pod := range own {

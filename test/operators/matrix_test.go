@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -320,8 +321,8 @@ func reverted(t *testing.T, k kind) {
 		return nil
 	})
 	var patch any = k.few
-	for i := len(k.count) - 1; i >= 0; i-- {
-		patch = map[string]any{k.count[i]: patch}
+	for _, field := range slices.Backward(k.count) {
+		patch = map[string]any{field: patch}
 	}
 	s.patch(t, encoded(t, patch))
 	if r := <-done; r.code != 5 || !strings.Contains(r.stderr, "somebody") {

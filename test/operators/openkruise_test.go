@@ -72,7 +72,8 @@ func webhooksAreServed(ctx context.Context) error {
 		}
 		webhooks, _, _ := unstructured.NestedSlice(obj.Object, "webhooks")
 		for _, w := range webhooks {
-			if client, _, _ := unstructured.NestedMap(w.(map[string]any), "clientConfig"); client["url"] == nil || client["caBundle"] == nil {
+			webhook, _ := w.(map[string]any)
+			if client, _, _ := unstructured.NestedMap(webhook, "clientConfig"); client["url"] == nil || client["caBundle"] == nil {
 				return fmt.Errorf("%s has no address of %v", obj.GetName(), w)
 			}
 		}

@@ -199,14 +199,9 @@ func (o *operator) stop(t *testing.T) {
 	if err := o.process.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Errorf("stop %s: %v", o.program, err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- o.process.Wait() }()
-	select {
-	case <-ended:
-	case <-time.After(20 * time.Second):
-		_ = o.process.Process.Kill()
-		<-ended
-	}
+	kill := time.AfterFunc(20*time.Second, func() { _ = o.process.Process.Kill() })
+	_ = o.process.Wait() // however it ends
+	kill.Stop()
 	o.process = nil
 }
 

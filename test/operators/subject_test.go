@@ -47,8 +47,8 @@ type kind struct {
 	pods func(desired int) int
 	// settled says why the operator is not done, by its own documentation.
 	settled func(obj *unstructured.Unstructured, desired int) error
-	// own picks, of the pods of an object, those that matter; nil is all.
-	own func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod
+	// mattering picks, of the pods of an object, those that matter; nil is all.
+	mattering func(own []*corev1.Pod, obj *unstructured.Unstructured) []*corev1.Pod
 	// image is a merge patch that asks for an image.
 	image func(image string) string
 	// unrestarted is what a refused restart says; "" is that it is not refused.
@@ -160,8 +160,8 @@ func (s *subject) isSo() error {
 	if s.pods != nil {
 		wanted = s.pods(s.desired)
 	}
-	if s.own != nil {
-		own = s.kind.own(own, obj)
+	if s.mattering != nil {
+		own = s.mattering(own, obj)
 	}
 	if n, found, err := unstructured.NestedInt64(obj.Object, s.count...); len(s.count) > 0 && (err != nil || !found || int(n) != s.desired) {
 		return fmt.Errorf("its count is %d", n)

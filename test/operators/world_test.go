@@ -56,7 +56,9 @@ func watchWorld(t *testing.T, namespace string, resource schema.GroupVersionReso
 			if tomb, is := obj.(cache.DeletedFinalStateUnknown); is {
 				obj = tomb.Obj
 			}
-			w.saw(t, obj.(*unstructured.Unstructured), gone, gvr == resource, gvr == pods)
+			if seen, is := obj.(*unstructured.Unstructured); is {
+				w.saw(t, seen, gone, gvr == resource, gvr == pods)
+			}
 		}
 		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 			ListerWatcher: &cache.ListWatch{

@@ -142,11 +142,12 @@ func life(t *testing.T, k kind) {
 	verdictOn(t, k, "status")
 
 	if applies(k, "scale --timeout") {
-		for i := range *rounds {
-			n := k.many
-			if i%2 == 1 {
-				n = k.few
-			}
+		counts := []int{k.many, k.few}
+		if !k.never0 {
+			counts = append(counts, 0, k.few)
+		}
+		for i := range max(*rounds, len(counts)) {
+			n := counts[i%len(counts)]
 			s.aim(n)
 			s.ended(t, imoocpod(t, s.namespace, s.scale(n, patient()...)...))
 		}

@@ -46,6 +46,7 @@ func prometheus() kind {
 	k := monitoring("Prometheus", "v1", "Prometheus", "prometheuses", "  shards: COUNT\n  replicas: 2\n  podMetadata: {labels: {app: web}}")
 	k.count, k.few, k.many = []string{"spec", "shards"}, 1, 2
 	k.pods = func(shards int) int { return 2 * shards }
+	k.never0 = true
 	k.hold.desired = 2
 	k.twoCounts = []string{".spec.shards", ".spec.replicas"}
 	return k
@@ -54,6 +55,7 @@ func prometheus() kind {
 func prometheusAgent() kind {
 	k := monitoring("PrometheusAgent", "v1alpha1", "PrometheusAgent", "prometheusagents", "  shards: COUNT\n  replicas: 1")
 	k.count, k.few, k.many = []string{"spec", "shards"}, 1, 3
+	k.never0 = true
 	return k
 }
 

@@ -41,6 +41,8 @@ type kind struct {
 	// count is the field that is scaled; few and many are two counts.
 	count     []string
 	few, many int
+	// never0 says that a count of zero is taken for another one.
+	never0 bool
 	// scaling are further flags of scale.
 	scaling []string
 	// pods is how many pods a count comes to, where that is another number.

@@ -45,6 +45,8 @@ type Cluster struct {
 	AuditLog string `json:"auditLog"`
 	// PluginDir holds the plugin under test; it comes first on PATH.
 	PluginDir string `json:"-"`
+	// Launcher is the program that runs a control plane that Start started.
+	Launcher string `json:"-"`
 
 	// Config, Dynamic and Core are for the test itself, with all rights.
 	Config  *rest.Config               `json:"-"`
@@ -96,7 +98,7 @@ func (c *Cluster) start(root, dir string, args []string) (stop func() error, err
 	if stop, err = c.serve(launcher, args); err != nil {
 		return nil, err
 	}
-	c.PluginDir = plugin
+	c.PluginDir, c.Launcher = plugin, launcher
 	return stop, nil
 }
 

@@ -5,23 +5,13 @@
 package operators
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
-	"k8s.io/client-go/dynamic"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 var (
@@ -30,22 +20,7 @@ var (
 )
 
 // plane is the control plane of this test run, set once before the tests.
-var plane struct {
-	Kubeconfig string `json:"kubeconfig"`
-	Bin        string `json:"bin"`
-	Dir        string `json:"dir"`
-
-	// scratch belongs to this test run; launcher is test/cluster, plugin the
-	// directory of the plugin under test.
-	scratch, launcher, plugin string
-
-	config  *rest.Config
-	dynamic *dynamic.DynamicClient
-	core    *corev1client.CoreV1Client
-}
-
-// deadline is how long a test waits for what should take a moment.
-const deadline = 3 * time.Minute
+var plane *harness.Cluster
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -58,79 +33,13 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	scratch, err := os.MkdirTemp("", "imoocpod-operators-")
-	if err != nil {
-		return 1, fmt.Errorf("make a directory for the test run: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	plane.scratch, plane.launcher, plane.plugin = scratch, filepath.Join(scratch, "cluster"), filepath.Join(scratch, "plugin")
-	for _, build := range []struct{ dir, output, pkg string }{
-		{"../..", filepath.Join(plane.plugin, "kubectl-imoocpod"), "./cmd/kubectl-imoocpod"},
-		{"../cluster", plane.launcher, "."},
-	} {
-		if out, err := exec.Command("go", "build", "-C", build.dir, "-o", build.output, build.pkg).CombinedOutput(); err != nil {
-			return 1, fmt.Errorf("build %s: %w\n%s", build.pkg, err, out)
-		}
-	}
-	stop, err := startControlPlane()
-	if err != nil {
+	var stop func() error
+	if plane, stop, err = harness.Start("../..", "--kwok-config=testdata/slow-pods.yaml"); err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if err := connect(); err != nil {
-		return 1, err
-	}
-	code = m.Run()
-	if code != 0 {
+	if code = m.Run(); code != 0 {
 		return code, nil
 	}
 	return 0, finishTable()
-}
-
-// startControlPlane starts one that lives as long as the pipe to its standard
-// input, so that it ends with this process, however that ends.
-func startControlPlane() (stop func() error, err error) {
-	serve := exec.Command(plane.launcher, "serve", "--kwok-config=testdata/slow-pods.yaml")
-	serve.Stderr = os.Stderr
-	stdin, err := serve.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start a control plane: %w", err)
-	}
-	stdout, err := serve.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start a control plane: %w", err)
-	}
-	if err := serve.Start(); err != nil {
-		return nil, fmt.Errorf("start a control plane: %w", err)
-	}
-	stop = func() error { return errors.Join(stdin.Close(), serve.Wait()) }
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("wait for the control plane: %w", errors.Join(stop(), err))
-	}
-	if err := json.Unmarshal(line, &plane); err != nil {
-		return nil, fmt.Errorf("read what the control plane said (%q): %w", line, errors.Join(stop(), err))
-	}
-	return stop, nil
-}
-
-func connect() (err error) {
-	if plane.config, err = clientcmd.BuildConfigFromFlags("", plane.Kubeconfig); err != nil {
-		return fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	plane.config.QPS = -1
-	if plane.dynamic, err = dynamic.NewForConfig(plane.config); err != nil {
-		return fmt.Errorf("make a client: %w", err)
-	}
-	if plane.core, err = corev1client.NewForConfig(plane.config); err != nil {
-		return fmt.Errorf("make a client: %w", err)
-	}
-	return nil
-}
-
-func environment() []string {
-	return append(os.Environ(),
-		"KUBECONFIG="+plane.Kubeconfig,
-		"KUBECACHEDIR="+plane.Dir+"/cache",
-		"PATH="+strings.Join([]string{plane.plugin, plane.Bin, os.Getenv("PATH")}, string(os.PathListSeparator)))
 }

@@ -14,13 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // late is how long after the truth a wait may end.
 const late = 2 * time.Second
 
 // patient are the flags of a wait that is to end well.
-func patient() []string { return []string{"--timeout", "150s"} }
+func patient() []string { return []string{"--timeout", "110s"} }
 
 // stories are what is done with each kind while its operator runs.
 func stories() map[string]func(*testing.T, kind) {
@@ -65,7 +67,7 @@ func applies(k kind, column string) bool {
 // ended holds the end of a wait against the truth.
 func (s *subject) ended(t *testing.T, r result) {
 	t.Helper()
-	if r.code != 0 {
+	if r.Code != 0 {
 		t.Fatalf("%s", r)
 	}
 	so, is := s.w.soon(r.ended)
@@ -76,7 +78,7 @@ func (s *subject) ended(t *testing.T, r result) {
 		return // it was so all the time
 	}
 	took := r.ended.Sub(so.from)
-	t.Logf("%s: %s after the truth", strings.Fields(r.line)[2], took.Round(time.Millisecond))
+	t.Logf("%s: %s after the truth", strings.Fields(r.Line)[2], took.Round(time.Millisecond))
 	if took <= late {
 		return
 	}
@@ -91,7 +93,7 @@ func (s *subject) ended(t *testing.T, r result) {
 // each answer against the truth.
 func (s *subject) watched(t *testing.T) {
 	t.Helper()
-	for over := time.Now().Add(deadline); ; {
+	for over := time.Now().Add(harness.Timeout); ; {
 		wasSo, _ := s.w.so(time.Now(), time.Now())
 		report, r := statusOf(t, s)
 		_, is := s.w.so(r.begun, r.ended.Add(behind))
@@ -114,7 +116,7 @@ func (s *subject) watched(t *testing.T) {
 func life(t *testing.T, k kind) {
 	s := newSubject(t, k, k.few)
 	// Not a directory named after the test: a comma parts the names of files.
-	file := filepath.Join(plane.scratch, s.namespace+".yaml")
+	file := filepath.Join(plane.Dir, s.namespace+".yaml")
 	if err := os.WriteFile(file, []byte(k.manifest(k.few, firstImage)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +125,7 @@ func life(t *testing.T, k kind) {
 		// Which of them is meant is asked, and nothing is made.
 		r := imoocpod(t, s.namespace, "create", s.resource.GroupResource().String()+"/other", "--replicas=2")
 		for _, path := range k.twoCounts {
-			if r.code == 0 || !strings.Contains(r.stderr, "--replicas-path") || !strings.Contains(r.stderr, path) {
+			if r.Code == 0 || !strings.Contains(r.Stderr, "--replicas-path") || !strings.Contains(r.Stderr, path) {
 				t.Errorf("%s\ndoes not ask for one of %v", r, k.twoCounts)
 			}
 		}
@@ -177,7 +179,7 @@ func (s *subject) scaleOnly(t *testing.T, n int) {
 	}
 	before := spec()
 	s.aim(n)
-	if r := imoocpod(t, s.namespace, s.scale(n)...); r.code != 0 {
+	if r := imoocpod(t, s.namespace, s.scale(n)...); r.Code != 0 {
 		t.Fatal(r)
 	}
 	if err := unstructured.SetNestedField(before, int64(n), s.count[1:]...); err != nil {
@@ -204,7 +206,7 @@ func (s *subject) restart(t *testing.T) {
 		if err != nil || obj.GetGeneration() != generation {
 			t.Errorf("%s\nchanged the object (%v)", r, err)
 		}
-		if r.code == 0 || !strings.Contains(r.stderr, s.unrestarted) {
+		if r.Code == 0 || !strings.Contains(r.Stderr, s.unrestarted) {
 			t.Errorf("%s\ndoes not say %q", r, s.unrestarted)
 		}
 		if !t.Failed() {
@@ -238,7 +240,7 @@ func paused(t *testing.T, k kind) {
 	if err := s.w.within(behind, func() error { return k.hold.held(s.w.object, s.w.own()) }); err != nil {
 		t.Fatalf("%s\nended too early: %v", r, err)
 	}
-	if r.code != 3 || !strings.Contains(r.stderr, "paused") || !strings.Contains(r.stderr, k.hold.hint) {
+	if r.Code != 3 || !strings.Contains(r.Stderr, "paused") || !strings.Contains(r.Stderr, k.hold.hint) {
 		t.Fatalf("%s\nwant exit code 3, the word paused, and %q", r, k.hold.hint)
 	}
 	if report, r := statusOf(t, s); report.Verdict != "paused" || !strings.Contains(report.Hint, k.hold.hint) {
@@ -261,7 +263,7 @@ func imageThatIsNotThere(t *testing.T, k kind) {
 	s := ready(t, k, k.manifest, k.few)
 	s.ask(t, badImage)
 	r := imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "90s", "--fail-after", "2s")
-	if r.code != 3 || !strings.Contains(r.stderr, badImage) && !strings.Contains(r.stderr, "ImagePull") {
+	if r.Code != 3 || !strings.Contains(r.Stderr, badImage) && !strings.Contains(r.Stderr, "ImagePull") {
 		t.Fatalf("%s\nwant exit code 3, and the image", r)
 	}
 	if report, r := statusOf(t, s); report.Verdict != "failed" || report.ReasonCode != "ImagePullFailed" {
@@ -283,11 +285,11 @@ func quota(t *testing.T, k kind) {
 		ObjectMeta: metav1.ObjectMeta{Name: "full"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}},
 	}
-	if _, err := plane.core.ResourceQuotas(s.namespace).Create(t.Context(), full, metav1.CreateOptions{}); err != nil {
+	if _, err := plane.Core.ResourceQuotas(s.namespace).Create(t.Context(), full, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the quota is counted", func() error {
-		got, err := plane.core.ResourceQuotas(s.namespace).Get(t.Context(), "full", metav1.GetOptions{})
+		got, err := plane.Core.ResourceQuotas(s.namespace).Get(t.Context(), "full", metav1.GetOptions{})
 		if err == nil && got.Status.Used.Pods().Value() != pods {
 			return fmt.Errorf("%s pods are counted", got.Status.Used.Pods())
 		}
@@ -295,7 +297,7 @@ func quota(t *testing.T, k kind) {
 	})
 	s.aim(k.many)
 	r := imoocpod(t, s.namespace, s.scale(k.many, "--timeout", "90s", "--fail-after", "2s")...)
-	if r.code != 3 || !strings.Contains(r.stderr, "quota") {
+	if r.Code != 3 || !strings.Contains(r.Stderr, "quota") {
 		t.Fatalf("%s\nwant exit code 3, and the quota", r)
 	}
 	if report, r := statusOf(t, s); report.Verdict != "failed" || report.ReasonCode != "QuotaExceeded" {
@@ -326,7 +328,7 @@ func reverted(t *testing.T, k kind) {
 		patch = map[string]any{field: patch}
 	}
 	s.patch(t, encoded(t, patch))
-	if r := <-done; r.code != 5 || !strings.Contains(r.stderr, "somebody") {
+	if r := <-done; r.Code != 5 || !strings.Contains(r.Stderr, "somebody") {
 		t.Fatalf("%s\nwant exit code 5, and who did it", r)
 	}
 	s.aim(k.few)
@@ -373,7 +375,7 @@ func stopped(t *testing.T, o *operator, kinds []kind) {
 func (s *subject) unattended(t *testing.T) {
 	never := func(r result, says string) {
 		t.Helper()
-		if r.code != 4 || !strings.Contains(r.stderr, says) {
+		if r.Code != 4 || !strings.Contains(r.Stderr, says) {
 			t.Errorf("%s\nwant exit code 4, and %q: nobody has done anything", r, says)
 		}
 		report, r := statusOf(t, s)

@@ -25,7 +25,7 @@ func TestOpenKruise(t *testing.T) {
 		// Its daemon on the nodes is not run, and pods are not its webhooks' matter here.
 		args: func() []string { return []string{"--feature-gates=KruiseDaemon=false,PodWebhook=false"} },
 		env: func() []string {
-			return []string{"WEBHOOK_HOST=" + webhookHost, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + filepath.Join(plane.scratch, "kruise-certificates")}
+			return []string{"WEBHOOK_HOST=" + webhookHost, "WEBHOOK_PORT=" + port, "WEBHOOK_CERT_DIR=" + filepath.Join(plane.Dir, "kruise-certificates")}
 		},
 		crd: func(crd *unstructured.Unstructured) {
 			if crd.GetName() == "statefulsets.apps.kruise.io" {
@@ -66,7 +66,7 @@ func installWebhooks(t *testing.T, source string) {
 func webhooksAreServed(ctx context.Context) error {
 	for _, name := range []string{"mutating", "validating"} {
 		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: name + "webhookconfigurations"}
-		obj, err := plane.dynamic.Resource(gvr).Get(ctx, "kruise-"+name+"-webhook-configuration", metav1.GetOptions{})
+		obj, err := plane.Dynamic.Resource(gvr).Get(ctx, "kruise-"+name+"-webhook-configuration", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func removeWebhooks(t *testing.T) {
 	t.Helper()
 	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
 		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
-		if err := plane.dynamic.Resource(gvr).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		if err := plane.Dynamic.Resource(gvr).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // operator is a program of others, built from the module in a directory here.
@@ -47,7 +49,7 @@ type operator struct {
 // install builds an operator, installs its CRDs and starts it.
 func (o *operator) install(t *testing.T) {
 	t.Helper()
-	build := exec.Command(plane.launcher, "build", "--module", o.dir)
+	build := exec.Command(plane.Launcher, "build", "--module", o.dir)
 	build.Stderr = os.Stderr
 	out, err := build.Output()
 	if err != nil {
@@ -71,7 +73,7 @@ func (o *operator) install(t *testing.T) {
 		}
 	}
 	until(t, "the CRDs are served", func() error {
-		list, err := plane.dynamic.Resource(crds()).List(t.Context(), metav1.ListOptions{})
+		list, err := plane.Dynamic.Resource(crds()).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -156,9 +158,9 @@ func create(t *testing.T, namespace string, obj *unstructured.Unstructured) *uns
 	var made *unstructured.Unstructured
 	var err error
 	if namespace == "" {
-		made, err = plane.dynamic.Resource(gvr).Create(t.Context(), obj, metav1.CreateOptions{})
+		made, err = plane.Dynamic.Resource(gvr).Create(t.Context(), obj, metav1.CreateOptions{})
 	} else {
-		made, err = plane.dynamic.Resource(gvr).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
+		made, err = plane.Dynamic.Resource(gvr).Namespace(namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -171,13 +173,13 @@ func (o *operator) start(t *testing.T) {
 	t.Helper()
 	var err error
 	if o.log == nil {
-		if o.log, err = os.Create(filepath.Join(plane.scratch, o.program+".log")); err != nil {
+		if o.log, err = os.Create(filepath.Join(plane.Dir, o.program+".log")); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { o.showLog(t) })
 	}
 	o.process = exec.Command(o.bin, o.args()...)
-	o.process.Env = environment()
+	o.process.Env = plane.Environment()
 	if o.env != nil {
 		o.process.Env = append(o.process.Env, o.env()...)
 	}
@@ -226,7 +228,7 @@ func (o *operator) showLog(t *testing.T) {
 // until waits until something holds, by asking again and again.
 func until(t *testing.T, what string, holds func() error) {
 	t.Helper()
-	late := time.After(deadline)
+	late := time.After(harness.Timeout)
 	for {
 		err := holds()
 		if err == nil {
@@ -235,7 +237,7 @@ func until(t *testing.T, what string, holds func() error) {
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-late:
-			t.Fatalf("%s: not within %s: %v", what, deadline, err)
+			t.Fatalf("%s: not within %s: %v", what, harness.Timeout, err)
 		case <-t.Context().Done():
 			t.Fatalf("%s: the test is over", what)
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -97,22 +96,13 @@ type subject struct {
 }
 
 func (s *subject) objects() dynamic.ResourceInterface {
-	return plane.dynamic.Resource(s.resource).Namespace(s.namespace)
+	return plane.Dynamic.Resource(s.resource).Namespace(s.namespace)
 }
-
-var namespaces atomic.Int64
 
 // newSubject makes a namespace for an object, and watches it.
 func newSubject(t *testing.T, k kind, desired int) *subject {
 	t.Helper()
-	s := &subject{kind: k, namespace: fmt.Sprintf("operators-%d", namespaces.Add(1)), desired: desired, asked: firstImage}
-	if _, err := plane.core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the default service account exists", func() error {
-		_, err := plane.core.ServiceAccounts(s.namespace).Get(t.Context(), "default", metav1.GetOptions{})
-		return err
-	})
+	s := &subject{kind: k, namespace: plane.NewNamespace(t), desired: desired, asked: firstImage}
 	for _, obj := range decode(t, []byte(k.beside)) {
 		create(t, s.namespace, obj)
 	}
@@ -122,7 +112,7 @@ func newSubject(t *testing.T, k kind, desired int) *subject {
 		if t.Failed() {
 			s.describe(t)
 		}
-		_ = plane.dynamic.Resource(k.resource).Namespace(s.namespace).Delete(t.Context(), name, metav1.DeleteOptions{})
+		_ = plane.Dynamic.Resource(k.resource).Namespace(s.namespace).Delete(t.Context(), name, metav1.DeleteOptions{})
 	})
 	return s
 }

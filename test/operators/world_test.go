@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // world is a namespace as a watch of the test's own sees it. At every event it is
@@ -51,7 +53,7 @@ func watchWorld(t *testing.T, namespace string, resource schema.GroupVersionReso
 	var running sync.WaitGroup
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	for _, gvr := range append(append(between(), resource, pods), more...) {
-		objects := plane.dynamic.Resource(gvr).Namespace(namespace)
+		objects := plane.Dynamic.Resource(gvr).Namespace(namespace)
 		saw := func(obj any, gone bool) {
 			if tomb, is := obj.(cache.DeletedFinalStateUnknown); is {
 				obj = tomb.Obj
@@ -183,8 +185,8 @@ func (w *world) reason() error {
 // until waits until something holds of the world, or for long.
 func (w *world) until(t *testing.T, what string, holds func() error) {
 	t.Helper()
-	if err := w.within(deadline, holds); err != nil {
-		t.Fatalf("%s: not within %s: %v", what, deadline, err)
+	if err := w.within(harness.Timeout, holds); err != nil {
+		t.Fatalf("%s: not within %s: %v", what, harness.Timeout, err)
 	}
 }
 

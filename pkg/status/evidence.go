@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -47,6 +48,15 @@ type Evidence struct {
 	Unread []string
 	// Now is when all this was read.
 	Now time.Time
+}
+
+// Probed reports whether a pod that is ready has a container that a probe may have
+// ended at any time. Then events may tell what the pod does not.
+func (e Evidence) Probed() bool {
+	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
+	return slices.ContainsFunc(newFamily(e).pods(e.Pods), func(pod *corev1.Pod) bool {
+		return newPod(pod).Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
+	})
 }
 
 // Child is an object that has a controller and controls others.
@@ -167,15 +177,25 @@ type happened map[types.UID][]corev1.Event
 
 func byObject(events []corev1.Event) happened {
 	of := happened{}
-	for _, e := range sorted(events) {
+	for _, e := range events {
 		of[e.InvolvedObject.UID] = append(of[e.InvolvedObject.UID], e)
 	}
 	return of
 }
 
-// sorted puts events in the order in which they last happened.
-func sorted(events []corev1.Event) []corev1.Event {
-	return slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
+// combined begins the message of an event that stands for several with different
+// words, of which it has the last (k8s.io/client-go/tools/record). That is about
+// how events are stored, and not about what happened.
+const combined = "(combined from similar events): "
+
+// told puts events in the order in which they last happened, each with the words
+// of whoever told it.
+func told(events []corev1.Event) []corev1.Event {
+	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
+	for i := range all {
+		all[i].Message = strings.TrimPrefix(all[i].Message, combined)
+	}
+	return all
 }
 
 // lastSeen is when an event last happened, whichever of its times is set.

@@ -1,12 +1,15 @@
 package status
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // Object is what a verdict reads of a replica resource.
@@ -110,14 +113,14 @@ func (o Object) unit() string {
 
 // counted takes the counts that the object's status does not tell from the pods
 // themselves, or from what its /scale reports where no pods are to be seen.
-func (o Object) counted(pods []*corev1.Pod, children []Child) Object {
+func (o Object) counted(pods []Pod, children []Child) Object {
 	current, ready := int32(0), int32(0)
 	for _, pod := range pods {
-		if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		if pod.Ending || pod.Phase == corev1.PodSucceeded || pod.Phase == corev1.PodFailed {
 			continue
 		}
 		current++
-		if newPod(pod).Ready {
+		if pod.Ready {
 			ready++
 		}
 	}
@@ -135,6 +138,36 @@ func (o Object) counted(pods []*corev1.Pod, children []Child) Object {
 	if o.NoCount {
 		// Where nothing says how many are wanted, it is those that are there.
 		o.Desired = o.Current
+	}
+	return o
+}
+
+// doubted counts only pods as ready that are believed to be, and says so where the
+// object says otherwise. Whoever counted them has the word of their kubelets, and
+// does not look back.
+func (o Object) doubted(pods []Pod) Object {
+	if o.indirect() {
+		return o
+	}
+	ready := int32(0)
+	for _, pod := range pods {
+		if pod.Ready {
+			ready++
+		}
+	}
+	if o.Ready <= ready {
+		return o
+	}
+	note := fmt.Sprintf("%d of them not for long enough, or not any more", o.Ready-ready)
+	o.Ready = ready
+	if o.Available != nil {
+		o.Available = ptr.To(min(*o.Available, ready))
+	}
+	o.Conditions = slices.Clone(o.Conditions)
+	for i, c := range o.Conditions {
+		if c.Status == metav1.ConditionTrue && (c.Type == readyCondition || c.Type == availableCondition) {
+			o.Conditions[i].Message = strings.TrimSuffix(c.Message, ".") + "; " + note
+		}
 	}
 	return o
 }

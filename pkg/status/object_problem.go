@@ -17,6 +17,8 @@ const (
 	// (sigs.k8s.io/cli-utils/pkg/kstatus).
 	stalledCondition  = "Stalled"
 	degradedCondition = "Degraded"
+	// availableCondition of a Deployment says that enough pods are ready.
+	availableCondition = "Available"
 	// progressingCondition of a Deployment is false when its deadline has passed.
 	progressingCondition = apis.ConditionProgressing
 	deadlineExceeded     = "ProgressDeadlineExceeded"

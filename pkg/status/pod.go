@@ -20,11 +20,13 @@ func newPod(pod *corev1.Pod) Pod {
 		Node:       pod.Spec.NodeName,
 		Created:    pod.CreationTimestamp.Time,
 	}
-	if pod.Status.Reason != "" {
-		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
-	}
 	if initializing := p.addInit(pod); !initializing {
 		p.addMain(pod.Status.ContainerStatuses)
+	}
+	// Why a pod was ended, such as Evicted, says more than how its containers took
+	// it, which kubectl shows.
+	if pod.Status.Reason != "" {
+		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
 	}
 	for _, c := range pod.Status.Conditions {
 		switch {

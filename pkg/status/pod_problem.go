@@ -17,7 +17,11 @@ const (
 	podInitializing   = "PodInitializing"
 	errImagePull      = "ErrImagePull"
 	imagePullBackOff  = "ImagePullBackOff"
+	pullLimit         = "pull QPS exceeded"
 	crashLoopBackOff  = "CrashLoopBackOff"
+	startError        = "StartError"
+	endUnseen         = "Unknown"
+	endUnknown        = "ContainerStatusUnknown"
 	oomKilled         = "OOMKilled"
 	nodeLost          = "NodeLost"
 	eventFailed       = "Failed"
@@ -28,6 +32,9 @@ const (
 	eventCreated      = "SuccessfulCreate"
 )
 
+// EventKilling is the reason of the event that a kubelet ends a container.
+const EventKilling = "Killing"
+
 const (
 	// slack is how long after its grace period a pod is not yet called late: the
 	// kubelet and the server need a moment, too.
@@ -37,6 +44,10 @@ const (
 	// calm is how long a container runs until it is forgotten that it crashed, as
 	// the kubelet forgets it.
 	calm = 10 * time.Minute
+	// trial is how long a container runs, after it was started again, until it is
+	// believed to be ready; longTrial if that was not the first time. A kubelet that
+	// is busy tells of an end many seconds late.
+	trial, longTrial = 10 * time.Second, time.Minute
 )
 
 // podFinding says what keeps a pod from being ready, as far as the pod, its
@@ -55,6 +66,8 @@ func podFinding(pod *corev1.Pod, e Evidence, events happened) (finding, bool) {
 		}
 		found = true
 	case model.Ready:
+		// Its kubelet says so of the moment, and forgets at once what was before.
+		found = f.crashedLately(pod, e.Now) || f.stopping(pod)
 	default:
 		found = f.unscheduled(pod) || f.lost(pod, e) || f.badContainer(pod, e.Now) || f.unmounted(pod) ||
 			f.unhealthy(pod) || f.incomplete(pod)
@@ -214,7 +227,8 @@ func (f *finding) waiting(pod *corev1.Pod, c container) bool {
 	describe := fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
 	switch w.Reason {
 	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
-		f.code, f.fatal = CodeImagePullFailed, true
+		// The kubelet pulls only so many images in a second, and does it a moment later.
+		f.code, f.fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
 		f.message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
 		if words := f.pullWords(w.Message); words != "" {
 			f.message += ": " + words
@@ -272,10 +286,19 @@ func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case backingOff:
 	case last == nil, c.init && !c.sidecar && last.ExitCode == 0:
 		return false
-	case c.State.Running != nil && (c.Ready || c.RestartCount == 0 || now.Sub(c.State.Running.StartedAt.Time) > calm):
+	case last.Reason == endUnseen || last.Reason == endUnknown:
+		return false // its node was started again, and took it along
+	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
 		return false
 	}
 	f.code, f.fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
+	if last != nil && last.Reason == startError {
+		// It never ran, and says why as it did when it was first to be started.
+		f.code = CodeStartFailed
+		f.message = fmt.Sprintf("%s cannot be started: %s", c.title(), cmp.Or(last.Message, last.Reason))
+		f.hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
+		return true
+	}
 	f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s --previous", pod.Name, pod.Namespace, c.Name)
 	if c.RestartCount == 0 {
 		f.hint = strings.TrimSuffix(f.hint, " --previous")
@@ -297,6 +320,78 @@ func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 		f.message += ": " + last.Message
 	}
 	return true
+}
+
+// recovered reports whether a container that runs again has left behind what ended
+// its last run. One that is ready is believed to have when it has run for twice as
+// long as that, if it ended more than once, and otherwise soon.
+func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Time) bool {
+	runs := now.Sub(c.State.Running.StartedAt.Time)
+	if !c.Ready {
+		return runs > calm
+	}
+	ran := last.FinishedAt.Sub(last.StartedAt.Time)
+	switch {
+	case ran >= calm:
+		return true
+	case c.RestartCount < 2:
+		return runs >= trial
+	}
+	return runs >= min(max(2*ran, longTrial), calm)
+}
+
+// crashedLately says of a pod that is ready that one of its containers has just
+// been started again.
+func (f *finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
+	for _, c := range containersOf(pod) {
+		if c.State.Running != nil && f.crashing(pod, c, now) {
+			f.container = c.Name
+			return true
+		}
+	}
+	return false
+}
+
+// about reports whether an event of a pod may be about a container.
+func about(e corev1.Event, c container) bool {
+	of := e.InvolvedObject.FieldPath
+	return of == "" || strings.Contains(of, "{"+c.Name+"}")
+}
+
+// probeKills reports whether an event says that a container is ended because of a
+// probe.
+func probeKills(e corev1.Event) bool {
+	return e.Reason == EventKilling && strings.Contains(e.Message, " probe, ")
+}
+
+// probeWords is what the kubelet says of a probe: "failed liveness probe".
+func probeWords(message string) string {
+	_, words, found := strings.Cut(message, " failed ")
+	if !found {
+		return message
+	}
+	probe, _, _ := strings.Cut(words, ",")
+	return "it failed its " + probe
+}
+
+// stopping says of a pod that is ready that the kubelet is ending one of its
+// containers because of a probe, which takes as long as its grace period.
+func (f *finding) stopping(pod *corev1.Pod) bool {
+	for _, c := range containersOf(pod) {
+		if c.State.Running == nil {
+			continue
+		}
+		for _, e := range slices.Backward(f.events) {
+			if !probeKills(e) || !about(e, c) || !lastSeen(e).After(c.State.Running.StartedAt.Time) {
+				continue
+			}
+			f.code, f.container, f.since = CodeProbeFailed, c.Name, lastSeen(e)
+			f.message = fmt.Sprintf("%s is being stopped to be started again: %s", c.title(), probeWords(e.Message))
+			f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, c.Name)
+			return true
+		}
+	}
+	return false
 }
 
 func restarts(n int32) string {
@@ -341,9 +436,7 @@ func (f *finding) unhealthy(pod *corev1.Pod) bool {
 			continue
 		}
 		for _, e := range slices.Backward(f.events) {
-			of := e.InvolvedObject.FieldPath
-			if e.Reason != eventUnhealthy || lastSeen(e).Before(c.State.Running.StartedAt.Time) ||
-				of != "" && !strings.Contains(of, "{"+c.Name+"}") {
+			if e.Reason != eventUnhealthy || lastSeen(e).Before(c.State.Running.StartedAt.Time) || !about(e, c) {
 				continue
 			}
 			f.code, f.container = CodeProbeFailed, c.Name

@@ -27,7 +27,8 @@ type Report struct {
 	// Problems are what keeps it from being ready, the gravest first. What ails
 	// pods of an object that is ready all the same is listed, too.
 	Problems []Problem `json:"problems"`
-	// Replicas are the counts of the object's status.
+	// Replicas are the counts of the object's status. Pods that are ready, but have
+	// just crashed or are being ended by a probe, are not among the ready ones.
 	Replicas Replicas `json:"replicas"`
 	// Conditions are those of the object.
 	Conditions []metav1.Condition `json:"conditions"`
@@ -101,7 +102,13 @@ func NewReport(e Evidence) Report {
 	family := newFamily(e)
 	owned := family.pods(e.Pods)
 	between := family.own(e.Children)
-	e.Object = e.Object.counted(owned, between)
+	e.Events = told(e.Events)
+	events := byObject(e.Events)
+	pods, ofPods, doubted := judgePods(e, owned, events)
+	e.Object = e.Object.counted(pods, between)
+	if doubted {
+		e.Object = e.Object.doubted(pods)
+	}
 	o := e.Object
 	r := Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
@@ -112,25 +119,15 @@ func NewReport(e Evidence) Report {
 		},
 		Replicas:   Replicas{Desired: o.Desired, Current: o.Current, Ready: o.Ready, Updated: o.Updated},
 		Conditions: o.Conditions,
-		Pods:       []Pod{},
+		Pods:       pods,
 	}
 	if r.Conditions == nil {
 		r.Conditions = []metav1.Condition{}
 	}
-	events := byObject(e.Events)
-	findings := objectFindings(e, between, events)
+	findings := append(objectFindings(e, between, events), ofPods...)
 	controllers := map[types.UID]types.UID{}
 	for _, pod := range owned {
-		model := newPod(pod)
 		controllers[pod.UID] = metav1.GetControllerOfNoCopy(pod).UID
-		if f, found := podFinding(pod, e, events); found {
-			model.Code = f.code
-			if f.code != CodePodEnded { // the word for its status says as much
-				model.Reason = oneLine(f.message)
-			}
-			findings = append(findings, f)
-		}
-		r.Pods = append(r.Pods, model)
 	}
 	slices.SortFunc(r.Pods, func(a, b Pod) int { return compareNames(a.Name, b.Name) })
 	r.Tree = family.tree(o, between, r.Pods, controllers)
@@ -144,6 +141,28 @@ func NewReport(e Evidence) Report {
 	r.Recheck = verdict.recheck
 	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
 	return r
+}
+
+// judgePods makes the models of pods and finds what keeps them from being ready.
+// The count of ready pods that an object tells is doubted if one of them is not
+// believed to be what its kubelet says, or will not become ready without help: then
+// whoever counted it may not have seen that yet.
+func judgePods(e Evidence, owned []*corev1.Pod, events happened) (pods []Pod, findings []finding, doubted bool) {
+	pods = []Pod{}
+	for _, pod := range owned {
+		model := newPod(pod)
+		if f, found := podFinding(pod, e, events); found {
+			doubted = doubted || model.Ready || f.fatal
+			model.Ready = false
+			model.Code = f.code
+			if f.code != CodePodEnded { // the word for its status says as much
+				model.Reason = oneLine(f.message)
+			}
+			findings = append(findings, f)
+		}
+		pods = append(pods, model)
+	}
+	return pods, findings, doubted
 }
 
 // unreadyShown is of how many pods that are not ready the events are shown: what
@@ -160,7 +179,7 @@ func relevant(events []corev1.Event, pods []Pod) []Event {
 		}
 	}
 	var all []Event
-	for _, e := range sorted(events) {
+	for _, e := range events {
 		if !hidden[e.InvolvedObject.UID] {
 			all = append(all, newEvent(e))
 		}

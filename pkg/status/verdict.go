@@ -241,7 +241,7 @@ func contradiction(o Object) (metav1.Condition, bool) {
 			if c.Status != metav1.ConditionTrue {
 				return c, true
 			}
-		case "Available":
+		case availableCondition:
 			if c.Status != metav1.ConditionTrue && o.Desired > 0 {
 				return c, true
 			}

@@ -39,10 +39,30 @@ func Read(ctx context.Context, c *clients.Factory, t Target) (status.Evidence, T
 	if err != nil {
 		return e, t, err
 	}
-	if r := status.NewReport(e); r.Verdict != status.Ready {
+	if status.NewReport(e).Verdict == status.Ready && e.Probed() {
+		err = readKills(ctx, c, &e)
+	}
+	if err == nil && status.NewReport(e).Verdict != status.Ready {
 		err = readReasons(ctx, c, &e)
 	}
 	return e, t, err
+}
+
+// readKills reads whether probes have containers ended, which takes as long as
+// their grace period, and which only events tell.
+func readKills(ctx context.Context, c *clients.Factory, e *status.Evidence) error {
+	core, err := c.Core()
+	if err != nil {
+		return err
+	}
+	kills, err := core.Events(e.Object.Namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: "involvedObject.kind=Pod,reason=" + status.EventKilling,
+		Limit:         page,
+	})
+	if err == nil {
+		e.Events = kills.Items
+	}
+	return unlessForbidden("events", e, err)
 }
 
 // ReadTree reads a target, unless that was done, and what stands below it.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
 // background is where the control plane lies that up starts and down ends.
@@ -90,7 +92,7 @@ func (b background) up(ctx context.Context, o options) (endpoint, error) {
 	}
 
 	// Here people see what is going on, later it would only be in the log.
-	if _, err := ensurePrograms(ctx); err != nil {
+	if _, _, err := ensureAll(ctx, o); err != nil {
 		return endpoint{}, err
 	}
 	return b.start(ctx, o)
@@ -138,6 +140,12 @@ func (b background) start(ctx context.Context, o options) (endpoint, error) {
 // serveArgs returns the arguments of the launcher that runs the control plane.
 func (b background) serveArgs(o options) []string {
 	args := []string{"serve", "--detached", "--dir=" + b.stateDir(), "--nodes=" + strconv.Itoa(o.nodes)}
+	if o.realNodes > 0 {
+		args = append(args, "--real-nodes="+strconv.Itoa(o.realNodes))
+	}
+	for _, image := range o.images {
+		args = append(args, "--image="+image.name+"="+image.layout)
+	}
 	for _, config := range o.kwokConfigs {
 		args = append(args, "--kwok-config="+config)
 	}
@@ -162,7 +170,7 @@ func (b background) awaitReady(ctx context.Context, ended func() (bool, error)) 
 		}
 		gone, err := ended()
 		if gone {
-			err = fmt.Errorf("its launcher has ended:\n%s", logTail(b.logPath()))
+			err = fmt.Errorf("its launcher has ended:\n%s", node.LogTail(b.logPath()))
 		}
 		return false, err
 	})

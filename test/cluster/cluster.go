@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
 // readyTimeout is how long a component may take to become ready. It is generous,
@@ -33,7 +35,7 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 		return err
 	}
 	defer func() { err = errors.Join(err, state.release(o.keep)) }()
-	bin, err := ensurePrograms(ctx)
+	bin, nodeBin, err := ensureAll(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 	}
 
 	starter := newStarter()
-	c, err := startCluster(ctx, o, state.path, bin, ca, starter)
+	c, err := startCluster(ctx, o, state.path, bin, nodeBin, ca, starter)
 	if err != nil {
 		return err
 	}
@@ -54,11 +56,26 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 	return use(ctx, c)
 }
 
+// ensureAll builds what is missing of the programs, and checks that real nodes can
+// run before that takes minutes.
+func ensureAll(ctx context.Context, o options) (bin, nodeBin string, err error) {
+	if o.realNodes > 0 {
+		if err := node.Check(); err != nil {
+			return "", "", err
+		}
+	}
+	if bin, err = ensureControlPlane(ctx); err != nil || o.realNodes == 0 {
+		return bin, "", err
+	}
+	nodeBin, err = ensureNodePrograms(ctx)
+	return bin, nodeBin, err
+}
+
 // startCluster starts a control plane. It tries again if another process was
 // faster to listen on one of the ports that were free when they were chosen.
-func startCluster(ctx context.Context, o options, dir, bin string, ca *authority, starter *starter) (*cluster, error) {
+func startCluster(ctx context.Context, o options, dir, bin, nodeBin string, ca *authority, starter *starter) (*cluster, error) {
 	for attempt := 1; ; attempt++ {
-		c, err := newCluster(o, dir, bin, ca, starter)
+		c, err := newCluster(o, dir, bin, nodeBin, ca, starter)
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +100,8 @@ func portClash(log string) bool {
 	return strings.Contains(log, "address already in use")
 }
 
-func newCluster(o options, dir, bin string, ca *authority, starter *starter) (*cluster, error) {
-	ports, err := freePorts()
+func newCluster(o options, dir, bin, nodeBin string, ca *authority, starter *starter) (*cluster, error) {
+	ports, err := freePorts(o.realNodes)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +109,23 @@ func newCluster(o options, dir, bin string, ca *authority, starter *starter) (*c
 	if err := l.writeFiles(ca); err != nil {
 		return nil, err
 	}
+	if err := l.writeRealNodes(ca, nodeBin, o); err != nil {
+		return nil, err
+	}
+	components := l.components(o)
+	for _, n := range l.realNodes() {
+		var err error
+		if components[n.name], err = n.component(); err != nil {
+			return nil, err
+		}
+	}
 	api, err := newAPIClient(l.apiServerURL(), ca)
 	if err != nil {
 		return nil, err
 	}
 	return &cluster{
 		layout:     l,
-		components: l.components(o),
+		components: components,
 		supervisor: newSupervisor(dir, starter),
 		starter:    starter,
 		api:        api,
@@ -129,6 +156,14 @@ func (c *cluster) start(ctx context.Context, nodes int) error {
 	}
 	if err := createNodes(ctx, c.api, nodes); err != nil {
 		return err
+	}
+	if err := createRealNodes(ctx, c.api, c.layout.realNodes()); err != nil {
+		return err
+	}
+	for _, n := range c.layout.realNodes() {
+		if err := c.startComponent(ctx, n.name); err != nil {
+			return err
+		}
 	}
 	if err := c.await(ctx, controllerManager, func(ctx context.Context) error {
 		return c.api.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
@@ -189,7 +224,7 @@ func (c *cluster) await(ctx context.Context, component string, check func(contex
 	})
 	if errors.Is(err, errTimeout) {
 		return fmt.Errorf("%s is not ready after %s (%w), the end of its log is:\n%s",
-			component, readyTimeout, last, logTail(c.layout.file(component+".log")))
+			component, readyTimeout, last, node.LogTail(c.layout.file(component+".log")))
 	}
 	var died *diedError
 	if err != nil && !errors.As(err, &died) {
@@ -205,7 +240,11 @@ func (c *cluster) removeData() error {
 	if err != nil {
 		return fmt.Errorf("look for logs: %w", err)
 	}
-	for _, path := range append(logs, c.layout.file("etcd-data")) {
+	written := append(logs, c.layout.file("etcd-data"), c.layout.imageDir())
+	for _, n := range c.layout.realNodes() {
+		written = append(written, n.dir)
+	}
+	for _, path := range written {
 		if err := os.RemoveAll(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove the data of a failed start: %w", err)
 		}

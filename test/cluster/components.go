@@ -25,6 +25,7 @@ const (
 	serviceRange   = "10.0.0.0/24"
 	firstServiceIP = "10.0.0.1"
 	podRange       = "10.64.0.0/12"
+	// Those of pods on real nodes begin with 10.200.
 )
 
 func isComponent(name string) bool {
@@ -34,12 +35,14 @@ func isComponent(name string) bool {
 // ports are the ports that a control plane listens on.
 type ports struct {
 	etcdClient, etcdPeer, apiServer int
+	// kubelets are those of the real nodes.
+	kubelets []int
 }
 
-// freePorts returns ports that nobody listens on. They are not taken from those
+// freePorts returns ports that nobody listens on, for so many real nodes. They are not taken from those
 // that the kernel gives to outgoing connections, or else one of these could have
 // the port of the API server when it is to be started again.
-func freePorts() (ports, error) {
+func freePorts(realNodes int) (ports, error) {
 	const first, last, attempts = 12000, 31999, 100
 	var found []int
 	for range attempts {
@@ -53,8 +56,8 @@ func freePorts() (ports, error) {
 		}
 		listener.Close()
 		found = append(found, port)
-		if len(found) == 3 {
-			return ports{etcdClient: found[0], etcdPeer: found[1], apiServer: found[2]}, nil
+		if len(found) == 3+realNodes {
+			return ports{etcdClient: found[0], etcdPeer: found[1], apiServer: found[2], kubelets: found[3:]}, nil
 		}
 	}
 	return ports{}, fmt.Errorf("no free ports on %s", loopback)
@@ -83,7 +86,7 @@ func (l layout) components(o options) map[string]component {
 	all := map[string]component{}
 	for name, args := range map[string][]string{
 		etcd:              l.etcdArgs(),
-		apiServer:         l.apiServerArgs(),
+		apiServer:         append(l.apiServerArgs(), l.realNodeArgs()...),
 		controllerManager: l.controllerManagerArgs(),
 		scheduler:         l.schedulerArgs(),
 		kwok:              l.kwokArgs(o.kwokConfigs),
@@ -183,11 +186,30 @@ func (l layout) schedulerArgs() []string {
 	}
 }
 
+// realNodeArgs are further arguments of the API server, for real nodes: it lets a
+// kubelet do what a node has to, and is a client of it for logs and the like. What
+// is a list is added to what is there.
+func (l layout) realNodeArgs() []string {
+	if len(l.ports.kubelets) == 0 {
+		return nil
+	}
+	return []string{
+		"--authorization-mode=Node",
+		"--enable-admission-plugins=NodeRestriction",
+		"--kubelet-client-certificate=" + l.file("kubelet-client.crt"),
+		"--kubelet-client-key=" + l.file("kubelet-client.key"),
+	}
+}
+
 func (l layout) kwokArgs(configs []string) []string {
 	args := []string{
 		"--kubeconfig=" + l.file("kwok.kubeconfig"),
-		"--manage-all-nodes=true",
 		"--config=" + l.file("kwok.json"),
+	}
+	if len(l.ports.kubelets) == 0 {
+		args = append(args, "--manage-all-nodes=true")
+	} else {
+		args = append(args, "--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+kwokNode+"=fake")
 	}
 	for _, stage := range kwokStages() {
 		args = append(args, "--config="+l.file(stage.file))

@@ -43,11 +43,13 @@ func TestArgForUnknownComponentIsAnError(t *testing.T) {
 }
 
 func TestFreePortsDiffer(t *testing.T) {
-	p, err := freePorts()
+	p, err := freePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.etcdClient == p.etcdPeer || p.etcdPeer == p.apiServer || p.apiServer == p.etcdClient {
-		t.Errorf("ports %+v are not three", p)
+	all := append([]int{p.etcdClient, p.etcdPeer, p.apiServer}, p.kubelets...)
+	slices.Sort(all)
+	if len(slices.Compact(all)) != 4 {
+		t.Errorf("ports %+v are not four", p)
 	}
 }

@@ -47,7 +47,11 @@ func (l layout) writeCredentials(ca *authority) error {
 	if err != nil {
 		return err
 	}
-	for name, pair := range map[string]keyPair{"ca": ca.keyPair, "apiserver": server} {
+	kubeletClient, err := ca.client("kube-apiserver-kubelet-client", superusers)
+	if err != nil {
+		return err
+	}
+	for name, pair := range map[string]keyPair{"ca": ca.keyPair, "apiserver": server, "kubelet-client": kubeletClient} {
 		if err := pair.write(l.file(name)); err != nil {
 			return fmt.Errorf("write the certificate of %s: %w", name, err)
 		}

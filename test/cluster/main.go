@@ -1,6 +1,7 @@
 // Command cluster runs a real Kubernetes control plane on loopback: etcd,
 // kube-apiserver, kube-controller-manager, kube-scheduler and kwok, which plays
-// the part of the kubelets. All of them are built from Go modules, so neither a
+// the part of the kubelets. With --real-nodes there are nodes with a kubelet and
+// containers that run, too. All of them are built from Go modules, so neither a
 // container runtime nor a cluster is needed to test against the real thing.
 //
 // It is a module of its own so that none of this reaches the go.mod of the
@@ -24,7 +25,8 @@ import (
 const usage = `Runs a Kubernetes control plane on loopback, without a container runtime.
 
 Usage:
-  cluster build [--module DIR]        build the programs that are missing and print their directory
+  cluster build [--real-nodes]        build the programs that are missing and print their directories
+  cluster build --module DIR          build the tools of a module instead
   cluster serve [flags]               run a control plane until stdin ends or a signal comes
   cluster run [flags] -- COMMAND ...  run a control plane for as long as COMMAND runs
   cluster up [flags]                  run a control plane in the background
@@ -47,7 +49,8 @@ one line on stdout, "ok" or "error: ...":
   start COMPONENT   start it again with the same data and on the same port;
                     for etcd and kube-apiserver, wait until it is ready
 
-COMPONENT is etcd, kube-apiserver, kube-controller-manager, kube-scheduler or kwok.
+COMPONENT is etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok or
+a real node, which is real-0, real-1 and so on.
 
 up prints what a shell needs to use the control plane:
 
@@ -99,6 +102,8 @@ func dispatch(ctx context.Context, args []string) error {
 		return upCommand(ctx, args)
 	case "down":
 		return downCommand(ctx, args)
+	case "node", "node-inside", "node-clean-up":
+		return nodeCommand(ctx, name, args)
 	case "help", "-h", "-help", "--help":
 		fmt.Print(usage)
 		return nil
@@ -112,6 +117,8 @@ type options struct {
 	dir         string
 	keep        bool
 	nodes       int
+	realNodes   int
+	images      []image
 	kwokConfigs []string
 	// extraArgs holds, by component, arguments that are added after its own and
 	// so override them.
@@ -121,7 +128,17 @@ type options struct {
 // flagSet returns the flags of every command that starts a control plane.
 func (o *options) flagSet(name string) *flag.FlagSet {
 	flags := newFlagSet(name)
-	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes")
+	flags.IntVar(&o.nodes, "nodes", 3, "`number` of nodes that kwok plays")
+	flags.IntVar(&o.realNodes, "real-nodes", 0, "`number` of nodes with containers that run, which needs Linux and root")
+	flags.Func("image", "further image `NAME=DIRECTORY` for real nodes, of an OCI image layout (repeatable)", func(value string) error {
+		name, dir, found := strings.Cut(value, "=")
+		if !found || name == "" || dir == "" {
+			return errors.New("must be NAME=DIRECTORY")
+		}
+		dir, err := filepath.Abs(dir)
+		o.images = append(o.images, image{name, dir})
+		return err
+	})
 	flags.Func("kwok-config", "further `file` of kwok configuration such as stages (repeatable)", func(value string) error {
 		path, err := filepath.Abs(value)
 		if err != nil {
@@ -133,12 +150,12 @@ func (o *options) flagSet(name string) *flag.FlagSet {
 		o.kwokConfigs = append(o.kwokConfigs, path)
 		return nil
 	})
-	flags.Func("arg", "further `COMPONENT:--flag=value` for a component (repeatable)", func(value string) error {
+	flags.Func("arg", "further `COMPONENT:--flag=value` for a component, or for the kubelet of real-0 and so on (repeatable)", func(value string) error {
 		component, arg, found := strings.Cut(value, ":")
 		if !found || arg == "" {
 			return errors.New("must be COMPONENT:--flag=value")
 		}
-		if !isComponent(component) {
+		if !isComponent(component) && !isRealNode(component) {
 			return fmt.Errorf("unknown component %q", component)
 		}
 		if o.extraArgs == nil {

@@ -6,18 +6,21 @@ import (
 	"runtime"
 )
 
+// kwokNode is the annotation of the nodes that kwok plays.
+const kwokNode = "kwok.x-k8s.io/node"
+
 // createNodes creates the nodes of which kwok is the kubelet. They are large
 // enough for tests with thousands of pods.
 func createNodes(ctx context.Context, api *apiClient, count int) error {
 	for i := range count {
-		if err := api.create(ctx, "/api/v1/nodes", node(fmt.Sprintf("node-%d", i))); err != nil {
+		if err := api.create(ctx, "/api/v1/nodes", playedNode(fmt.Sprintf("node-%d", i))); err != nil {
 			return fmt.Errorf("create a node: %w", err)
 		}
 	}
 	return nil
 }
 
-func node(name string) object {
+func playedNode(name string) object {
 	resources := object{"cpu": "1000", "memory": "4Ti", "pods": "5000"}
 	return object{
 		"apiVersion": "v1",
@@ -29,7 +32,7 @@ func node(name string) object {
 				"kubernetes.io/hostname": name,
 				"kubernetes.io/os":       "linux",
 			},
-			"annotations": object{"kwok.x-k8s.io/node": "fake"},
+			"annotations": object{kwokNode: "fake"},
 		},
 		"status": object{
 			"allocatable": resources,

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
 // cacheVariable names the environment variable that overrides where the programs
@@ -33,75 +35,122 @@ var (
 	goSum string
 )
 
-// program is one of the programs that a control plane is made of.
-type program struct {
-	name       string
-	importPath string
-	// duration says about how long a first build takes on a machine with two
-	// cores, in the order of the list of programs, as each profits from those
-	// before it.
-	duration string
+// programSet is what is built together, once per machine.
+type programSet struct {
+	// what names it to people, and duration says about how long a first build takes
+	// on a machine with two cores.
+	what, duration string
+	modules        []module
 }
 
-func programs() []program {
-	return []program{
-		{"etcd", "go.etcd.io/etcd/server/v3", "1 minute"},
-		{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "3 minutes"},
-		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", "1 minute"},
-		{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", "5 seconds"},
-		{"kubectl", "k8s.io/kubernetes/cmd/kubectl", "20 seconds"},
-		{"kwok", "sigs.k8s.io/kwok/cmd/kwok", "10 seconds"},
-	}
-}
-
-// build is what a set of programs is built from.
-type build struct {
-	// what says to people which programs these are.
-	what string
-	// goMod and goSum are the module files, sources the Go files beside them, by
-	// their names.
+// module is a Go module with programs that are built from it.
+type module struct {
 	goMod, goSum string
-	sources      map[string]string
-	programs     []program
-	args         []string
+	// sources are further files, by their path.
+	sources  map[string][]byte
+	args     []string
+	programs []node.Program
 }
 
-// controlPlane is the build of the programs that a control plane is made of.
-func controlPlane() (build, error) {
+// controlPlanePrograms are those of a control plane. How long each takes profits
+// from those before it.
+func controlPlanePrograms() (programSet, error) {
 	args, err := buildArgs()
-	return build{
-		what: "the control plane, once for this machine (about 6 minutes on 2 cores)", goMod: goMod, goSum: goSum, programs: programs(), args: args,
-	}, err
+	return programSet{"the control plane", "6 minutes", []module{{
+		goMod: goMod, goSum: goSum, args: args,
+		programs: []node.Program{
+			{Name: "etcd", ImportPath: "go.etcd.io/etcd/server/v3", Duration: "1 minute"},
+			{Name: "kube-apiserver", ImportPath: "k8s.io/kubernetes/cmd/kube-apiserver", Duration: "3 minutes"},
+			{Name: "kube-controller-manager", ImportPath: "k8s.io/kubernetes/cmd/kube-controller-manager", Duration: "1 minute"},
+			{Name: "kube-scheduler", ImportPath: "k8s.io/kubernetes/cmd/kube-scheduler", Duration: "5 seconds"},
+			{Name: "kubectl", ImportPath: "k8s.io/kubernetes/cmd/kubectl", Duration: "20 seconds"},
+			{Name: "kwok", ImportPath: "sigs.k8s.io/kwok/cmd/kwok", Duration: "10 seconds"},
+		},
+	}}}, err
+}
+
+// nodePrograms are those of a real node. The kubelet is of the same module as the
+// control plane, and so of the same version.
+func nodePrograms() (programSet, error) {
+	args, err := buildArgs()
+	if err != nil {
+		return programSet{}, err
+	}
+	m, err := node.Programs()
+	return programSet{"the programs of a real node", "4 minutes", []module{
+		{goMod: goMod, goSum: goSum, args: args, programs: []node.Program{
+			{Name: "kubelet", ImportPath: "k8s.io/kubernetes/cmd/kubelet", Duration: "1 minute"},
+		}},
+		{
+			goMod: m.GoMod, goSum: m.GoSum, sources: m.Sources, programs: m.Programs,
+			args: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-tags", m.Tags},
+		},
+	}}, err
 }
 
 // key returns the name of what is built.
-func (b build) key() string {
-	key := []string{b.goMod, b.goSum}
-	for _, name := range slices.Sorted(maps.Keys(b.sources)) {
-		key = append(key, name, b.sources[name])
+func (s programSet) key() string {
+	parts := []string{}
+	for _, m := range s.modules {
+		parts = append(parts, m.goMod, m.goSum, strings.Join(m.args, " "))
+		for _, path := range slices.Sorted(maps.Keys(m.sources)) {
+			parts = append(parts, path, string(m.sources[path]))
+		}
 	}
-	return cacheKey(append(key, strings.Join(b.args, " "), runtime.GOOS+"/"+runtime.GOARCH+" "+runtime.Version())...)
+	return cacheKey(append(parts, runtime.GOOS+"/"+runtime.GOARCH+" "+runtime.Version())...)
 }
 
 func buildCommand(ctx context.Context, args []string) error {
 	flags := newFlagSet("build")
-	module := flags.String("module", "", "`directory` of a module whose tools are to be built, in the place of the control plane")
+	nodes := flags.Bool("real-nodes", false, "build the programs of real nodes, too")
+	dir := flags.String("module", "", "`directory` of a module whose tools are to be built, in the place of the control plane")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
-	from, err := controlPlane()
-	if *module != "" {
-		from, err = readModule(*module)
+	if *dir != "" {
+		set, err := readModule(*dir)
+		if err != nil {
+			return err
+		}
+		bin, err := ensurePrograms(ctx, set)
+		if err != nil {
+			return err
+		}
+		fmt.Println(bin)
+		return nil
 	}
-	if err != nil {
-		return err
+	o := options{}
+	if *nodes {
+		o.realNodes = 1
 	}
-	bin, err := ensure(ctx, from)
+	bin, nodeBin, err := ensureAll(ctx, o)
 	if err != nil {
 		return err
 	}
 	fmt.Println(bin)
+	if nodeBin != "" {
+		fmt.Println(nodeBin)
+	}
 	return nil
+}
+
+// ensureControlPlane builds the programs of a control plane unless they have been
+// built before and returns their directory.
+func ensureControlPlane(ctx context.Context) (string, error) {
+	set, err := controlPlanePrograms()
+	if err != nil {
+		return "", err
+	}
+	return ensurePrograms(ctx, set)
+}
+
+// ensureNodePrograms is ensureControlPlane for real nodes.
+func ensureNodePrograms(ctx context.Context) (string, error) {
+	set, err := nodePrograms()
+	if err != nil {
+		return "", err
+	}
+	return ensurePrograms(ctx, set)
 }
 
 // cacheDir returns the directory that belongs to the launcher on this machine.
@@ -123,9 +172,8 @@ func cacheDir() (string, error) {
 // keyPattern tells the directories of built programs from others in the cache.
 var keyPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// cacheKey returns the name of what is built from the given module files, with
-// given arguments and a toolchain: it changes with everything that the programs
-// depend on.
+// cacheKey returns the name of what is built from the given parts: it changes with
+// everything that the programs depend on.
 func cacheKey(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {
@@ -176,23 +224,14 @@ func requiredVersion(goMod, module string) (string, error) {
 	return "", fmt.Errorf("no version of %s in go.mod", module)
 }
 
-// ensurePrograms builds the programs of a control plane unless they have been
-// built before and returns their directory.
-func ensurePrograms(ctx context.Context) (string, error) {
-	b, err := controlPlane()
-	if err != nil {
-		return "", err
-	}
-	return ensure(ctx, b)
-}
-
-// ensure is ensurePrograms for any programs.
-func ensure(ctx context.Context, b build) (string, error) {
+// ensurePrograms builds programs unless they have been built before and returns
+// their directory.
+func ensurePrograms(ctx context.Context, set programSet) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return "", err
 	}
-	key := b.key()
+	key := set.key()
 	bin := filepath.Join(cache, key, "bin")
 	// The directory appears under its name only when it is complete.
 	if _, err := os.Stat(bin); err == nil {
@@ -229,7 +268,7 @@ func ensure(ctx context.Context, b build) (string, error) {
 		return "", fmt.Errorf("remove the rest of an unfinished build: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }() // the next build does it otherwise
-	if err := b.build(ctx, work); err != nil {
+	if err := set.build(ctx, work); err != nil {
 		return "", err
 	}
 	if err := os.Rename(filepath.Join(work, "result"), filepath.Join(cache, key)); err != nil {
@@ -238,53 +277,93 @@ func ensure(ctx context.Context, b build) (string, error) {
 	return bin, removeUnused(cache, key)
 }
 
-// build builds all programs into the directory result/bin of work.
-func (b build) build(ctx context.Context, work string) error {
-	module := filepath.Join(work, "module")
-	temp := filepath.Join(work, "tmp")
-	for _, dir := range []string{module, temp} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("create a directory to build in: %w", err)
+// build builds all programs of the set into the directory result/bin of work.
+func (s programSet) build(ctx context.Context, work string) error {
+	all := 0
+	for _, m := range s.modules {
+		all += len(m.programs)
+		for _, p := range m.programs {
+			if p.Cgo && !hasCompiler() {
+				return fmt.Errorf("%s needs a C compiler to be built: install gcc", p.Name)
+			}
 		}
 	}
-	files := map[string]string{"go.mod": b.goMod, "go.sum": b.goSum}
-	maps.Copy(files, b.sources)
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(module, name), []byte(content), 0o644); err != nil {
+	begin, n := time.Now(), 0
+	progress("building %s, once for this machine (about %s on 2 cores)", s.what, s.duration)
+	for i, m := range s.modules {
+		dir := filepath.Join(work, fmt.Sprintf("module-%d", i))
+		if err := m.write(dir); err != nil {
 			return fmt.Errorf("write the module to build from: %w", err)
 		}
-	}
-
-	begin := time.Now()
-	progress("building %s", b.what)
-	for i, p := range b.programs {
-		progress("building %s (%d of %d, about %s on 2 cores)", p.name, i+1, len(b.programs), p.duration)
-		programBegin := time.Now()
-		args := append([]string{"build"}, b.args...)
-		args = append(args, "-o", filepath.Join(work, "result", "bin", p.name), p.importPath)
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir = module
-		// What the user has set for other builds must not change this one.
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+temp, "PWD="+module)
-		// The compilers that go starts are ended with it.
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
-		cmd.WaitDelay = 10 * time.Second
-		output, err := cmd.CombinedOutput()
-		if ctx.Err() != nil {
-			return fmt.Errorf("build %s: %w", p.name, context.Cause(ctx))
-		}
-		if err != nil {
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
-				return fmt.Errorf("build %s: %w\n%s", p.name, err, output)
+		for _, p := range m.programs {
+			n++
+			progress("building %s (%d of %d, about %s on 2 cores)", p.Name, n, all, p.Duration)
+			programBegin := time.Now()
+			if err := m.build(ctx, dir, work, p); err != nil {
+				return fmt.Errorf("build %s: %w", p.Name, err)
 			}
-			return fmt.Errorf("build %s: %w", p.name, err)
+			progress("built %s in %s", p.Name, time.Since(programBegin).Round(time.Second))
 		}
-		progress("built %s in %s", p.name, time.Since(programBegin).Round(time.Second))
 	}
-	progress("built all in %s", time.Since(begin).Round(time.Second))
+	progress("built %s in %s", s.what, time.Since(begin).Round(time.Second))
 	return nil
+}
+
+// hasCompiler reports whether there is the C compiler that go would call.
+func hasCompiler() bool {
+	output, err := exec.Command("go", "env", "CC").Output()
+	if err != nil || len(strings.Fields(string(output))) == 0 {
+		return false
+	}
+	_, err = exec.LookPath(strings.Fields(string(output))[0])
+	return err == nil
+}
+
+// write writes the files of the module into a directory.
+func (m module) write(dir string) error {
+	files := map[string][]byte{"go.mod": []byte(m.goMod), "go.sum": []byte(m.goSum)}
+	maps.Copy(files, m.sources)
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build builds one program of the module that was written into dir.
+func (m module) build(ctx context.Context, dir, work string, p node.Program) error {
+	temp := filepath.Join(work, "tmp")
+	if err := os.MkdirAll(temp, 0o755); err != nil {
+		return err
+	}
+	args := append([]string{"build"}, m.args...)
+	args = append(args, "-o", filepath.Join(work, "result", "bin", p.Name), p.ImportPath)
+	cgo := "CGO_ENABLED=0"
+	if p.Cgo {
+		cgo = "CGO_ENABLED=1"
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	// What the user has set for other builds must not change this one.
+	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+temp, "PWD="+dir)
+	// The compilers that go starts are ended with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = 10 * time.Second
+	output, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("%w\n%s", err, output)
+	}
+	return err
 }
 
 // unusedTimeout is how long programs are kept that nobody uses. Those that were

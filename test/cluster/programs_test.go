@@ -75,16 +75,17 @@ func TestToolsOfAModule(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := readModule(dir)
+	set, err := readModule(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b.programs) != 2 || b.programs[0].name != "one" || b.programs[1].importPath != "example.com/m" {
-		t.Errorf("the programs are %v", b.programs)
+	programs := set.modules[0].programs
+	if len(programs) != 2 || programs[0].Name != "one" || programs[1].ImportPath != "example.com/m" {
+		t.Errorf("the programs are %v", programs)
 	}
-	before := b.key()
-	b.sources["main.go"] += "// changed\n"
-	if b.key() == before {
+	before := set.key()
+	set.modules[0].sources["main.go"] = []byte("// changed\n")
+	if set.key() == before {
 		t.Error("the key does not depend on the sources")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
@@ -95,12 +96,45 @@ func TestToolsOfAModule(t *testing.T) {
 	}
 }
 
-// The list of programs and the tools of go.mod must not drift apart.
+// The lists of programs and the tools of the module files must not drift apart.
 func TestProgramsAreTools(t *testing.T) {
-	for _, p := range programs() {
-		if !strings.Contains(goMod, "\t"+p.importPath+"\n") {
-			t.Errorf("%s is not a tool in go.mod", p.importPath)
+	for _, programs := range []func() (programSet, error){controlPlanePrograms, nodePrograms} {
+		set, err := programs()
+		if err != nil {
+			t.Fatal(err)
 		}
+		for _, m := range set.modules {
+			for _, p := range m.programs {
+				// The kubelet is of the module of the control plane, as it is.
+				tool := p.Name == "kubelet" || strings.HasPrefix(p.ImportPath, "./") || strings.Contains(m.goMod, "\t"+p.ImportPath+"\n")
+				if !tool {
+					t.Errorf("%s is not a tool in the module file of %s", p.ImportPath, set.what)
+				}
+			}
+		}
+	}
+}
+
+// Each set is kept under a key of its own, and that of the nodes changes with the
+// sources that are built with them.
+func TestKeysOfProgramSetsDiffer(t *testing.T) {
+	controlPlane, err := controlPlanePrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := nodePrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := nodes.key()
+	if before == controlPlane.key() {
+		t.Error("both sets have the same key")
+	}
+	for path := range nodes.modules[1].sources {
+		nodes.modules[1].sources[path] = nil
+	}
+	if nodes.key() == before {
+		t.Error("the key does not depend on the sources")
 	}
 }
 

@@ -90,7 +90,7 @@ func (c *cluster) execute(ctx context.Context, line string) error {
 		return fmt.Errorf("command %q is not of the form VERB COMPONENT", line)
 	}
 	verb, name := words[0], words[1]
-	if !isComponent(name) {
+	if _, known := c.components[name]; !known {
 		return fmt.Errorf("unknown component %q", name)
 	}
 	switch verb {

@@ -215,6 +215,9 @@ func removeStale(ctx context.Context, path string) error {
 			return err
 		}
 	}
+	if err := removeCgroupsOfStale(path); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("remove the state directory of a dead launcher: %w", err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
 // stopTimeout is how long a component may take to end after SIGTERM. The API
@@ -24,6 +25,8 @@ type component struct {
 	name string
 	path string
 	args []string
+	// tidies says that it has something to take down when it is ended.
+	tidies bool
 }
 
 // starter starts processes. All come from one thread that lives as long as the
@@ -63,6 +66,7 @@ type process struct {
 	name    string
 	cmd     *exec.Cmd
 	logPath string
+	tidies  bool
 	// stopped is closed when the process is about to be ended on purpose.
 	stopped  chan struct{}
 	stopOnce sync.Once
@@ -142,6 +146,7 @@ func (s *supervisor) start(c component) error {
 		name:    c.name,
 		cmd:     cmd,
 		logPath: logPath,
+		tidies:  c.tidies,
 		stopped: make(chan struct{}),
 		done:    make(chan struct{}),
 	}
@@ -164,7 +169,7 @@ func (s *supervisor) watch(p *process) {
 	}
 	// The first one is the cause, others may follow from it.
 	s.diedOnce.Do(func() {
-		s.death = &diedError{component: p.name, err: p.err, log: logTail(p.logPath)}
+		s.death = &diedError{component: p.name, err: p.err, log: node.LogTail(p.logPath)}
 		close(s.died)
 	})
 }
@@ -210,8 +215,8 @@ func (s *supervisor) stop(ctx context.Context, name string, signal syscall.Signa
 	return errors.Join(err, p.kill())
 }
 
-// stopAll ends all components at once. Nothing that they could still do on
-// SIGTERM matters, as their data is not used again.
+// stopAll ends all components at once. Nothing that most of them could still do
+// on SIGTERM matters, as their data is not used again.
 func (s *supervisor) stopAll() error {
 	s.mutex.Lock()
 	processes := s.processes
@@ -220,10 +225,19 @@ func (s *supervisor) stopAll() error {
 
 	var errs []error
 	for _, p := range processes {
-		errs = append(errs, p.signal(syscall.SIGKILL))
+		signal := syscall.SIGKILL
+		if p.tidies {
+			signal = syscall.SIGTERM
+		}
+		errs = append(errs, p.signal(signal))
 	}
+	deadline := time.After(stopTimeout)
 	for _, p := range processes {
-		errs = append(errs, p.kill())
+		select {
+		case <-p.done:
+		case <-deadline:
+			errs = append(errs, p.kill())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -244,16 +258,4 @@ func (p *process) kill() error {
 	}
 	<-p.done
 	return nil
-}
-
-// logTail returns the last lines of a log.
-func logTail(path string) string {
-	const maxLines = 20
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	lines := bytes.Split(bytes.TrimRight(data, "\n"), []byte("\n"))
-	lines = lines[max(0, len(lines)-maxLines):]
-	return string(bytes.Join(lines, []byte("\n")))
 }

@@ -1,0 +1,154 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Addresses and names inside of a node, which only differ from each other.
+const (
+	registryAddress  = "127.0.0.1:5000"
+	bridgeName       = "pods0"
+	containerdSocket = "/run/containerd/containerd.sock"
+)
+
+// settings are those of the machine that the kubelet wants to own and that have
+// no namespace. It sees them as it wants them, and leaves the machine's alone.
+func settings() map[string]string {
+	return map[string]string{
+		"vm/overcommit_memory":      "1",
+		"vm/panic_on_oom":           "0",
+		"kernel/panic":              "10",
+		"kernel/panic_on_oops":      "1",
+		"kernel/keys/root_maxkeys":  "1000000",
+		"kernel/keys/root_maxbytes": "25000000",
+	}
+}
+
+// layout knows where a node has its files.
+type layout struct {
+	Config
+	dir string
+	// snapshotter is how containerd lays images and containers over each other.
+	snapshotter string
+}
+
+func (l layout) file(name ...string) string {
+	return filepath.Join(append([]string{l.dir}, name...)...)
+}
+
+func (l layout) settingFile(setting string) string {
+	return l.file("settings", strings.ReplaceAll(setting, "/", "."))
+}
+
+// writeFiles writes all that the programs of a node read when they start.
+func (l layout) writeFiles() error {
+	kubelet, err := l.kubeletConfig()
+	if err != nil {
+		return err
+	}
+	files := map[string]string{
+		l.file("kubelet.json"):    kubelet,
+		l.file("containerd.toml"): l.containerdConfig(),
+		l.file("cni", "10-pods.conflist"): fmt.Sprintf(`{"cniVersion":"1.0.0","name":"pods","plugins":[{
+"type":"bridge","bridge":%q,"isGateway":true,"ipMasq":false,"hairpinMode":true,
+"ipam":{"type":"host-local","dataDir":"/run/cni","ranges":[[{"subnet":%q,"gateway":%q}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}
+`, bridgeName, l.PodRange, l.Gateway),
+		// Whatever registry an image names, this one is asked, and no other.
+		l.file("registries", "_default", "hosts.toml"): fmt.Sprintf("server = \"http://%[1]s\"\n[host.\"http://%[1]s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", registryAddress),
+	}
+	for setting, value := range settings() {
+		files[l.settingFile(setting)] = value + "\n"
+	}
+	for name, content := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return fmt.Errorf("write the files of a node: %w", err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			return fmt.Errorf("write the files of a node: %w", err)
+		}
+	}
+	return nil
+}
+
+func (l layout) kubeletConfig() (string, error) {
+	_, port, err := net.SplitHostPort(l.Kubelet)
+	if err != nil {
+		return "", fmt.Errorf("read the address of the kubelet: %w", err)
+	}
+	data, err := json.MarshalIndent(map[string]any{
+		"apiVersion":  "kubelet.config.k8s.io/v1beta1",
+		"kind":        "KubeletConfiguration",
+		"address":     "127.0.0.1",
+		"port":        json.Number(port),
+		"healthzPort": 0,
+		"authentication": map[string]any{
+			"anonymous": map[string]any{"enabled": false},
+			"webhook":   map[string]any{"enabled": true},
+			"x509":      map[string]any{"clientCAFile": l.file(ClientCA)},
+		},
+		"authorization":            map[string]any{"mode": "Webhook"},
+		"containerRuntimeEndpoint": "unix://" + containerdSocket,
+		"rotateCertificates":       false,
+
+		"cgroupDriver": "cgroupfs",
+		"cgroupRoot":   cgroup(l.dir),
+		"failCgroupV1": false, // it refuses version 1 by default
+		"failSwapOn":   false,
+		"oomScoreAdj":  0, // less than that is not for everybody
+
+		"resolvConf":             "",
+		"clusterDNS":             []string{"10.0.0.10"}, // nobody answers, but without one each pod has a warning
+		"clusterDomain":          "cluster.local",
+		"makeIPTablesUtilChains": false,
+
+		// Tests must not wait for what spares large clusters.
+		"registryPullQPS":           0,
+		"eventRecordQPS":            0,
+		"serializeImagePulls":       false,
+		"syncFrequency":             "5s",
+		"nodeStatusUpdateFrequency": "5s",
+		"nodeLeaseDurationSeconds":  10,
+		"crashLoopBackOff":          map[string]any{"maxContainerRestartPeriod": "2s"},
+
+		// The disk and the memory of the machine are not the node's to judge.
+		"evictionHard": map[string]string{
+			"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%",
+			"imagefs.available": "0%", "imagefs.inodesFree": "0%",
+		},
+		"imageGCHighThresholdPercent": 100,
+		"maxPods":                     200,
+		"volumePluginDir":             "/run/kubelet-volume-plugins",
+	}, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("encode the configuration of the kubelet: %w", err)
+	}
+	return string(data), nil
+}
+
+func (l layout) containerdConfig() string {
+	return fmt.Sprintf(`version = 3
+[plugins.'io.containerd.cri.v1.images']
+  snapshotter = %q
+  [plugins.'io.containerd.cri.v1.images'.pinned_images]
+    sandbox = %q
+  [plugins.'io.containerd.cri.v1.images'.registry]
+    config_path = %q
+[plugins.'io.containerd.cri.v1.runtime']
+  disable_apparmor = true
+  restrict_oom_score_adj = true
+  tolerate_missing_hugetlb_controller = true
+  [plugins.'io.containerd.cri.v1.runtime'.cni]
+    bin_dirs = [%q]
+    conf_dir = %q
+  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+      BinaryName = %q
+      SystemdCgroup = false
+`, l.snapshotter, pauseImage, l.file("registries"), l.Bin, l.file("cni"), filepath.Join(l.Bin, "runc"))
+}

@@ -1,0 +1,219 @@
+// Command container is the only program in the images of a real node. By the
+// name that it is called by it is one of a few programs that samples and tests
+// use, with as much of them as is used.
+//
+// As "act" it does what a test wants a container to do.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+func main() {
+	name, args := filepath.Base(os.Args[0]), os.Args[1:]
+	if name == "busybox" && len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	if err := run(name, args); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+func run(name string, args []string) error {
+	switch name {
+	case "true":
+		return nil
+	case "false":
+		os.Exit(1)
+	case "sleep":
+		return sleep(args)
+	case "uptime":
+		if err := cat([]string{"/proc/uptime"}); err != nil {
+			return err
+		}
+		os.Exit(1)
+	case "cat":
+		return cat(args)
+	case "httpd":
+		return act(append([]string{"-http=:80"}, args...))
+	case "act":
+		return act(args)
+	case "pause":
+		return pause()
+	}
+	return errors.New("there is no such program in this image")
+}
+
+// forever is longer than any container is meant to run.
+const forever = 1 << 62
+
+func sleep(args []string) error {
+	if len(args) != 1 {
+		return errors.New("want a number of seconds")
+	}
+	duration := time.Duration(forever)
+	if args[0] != "infinity" {
+		seconds, err := strconv.ParseFloat(args[0], 64)
+		if err != nil {
+			return err
+		}
+		duration = time.Duration(seconds * float64(time.Second))
+	}
+	// The kernel keeps signals from process 1 that it does not handle, and the
+	// sleep of busybox handles none. A program in Go handles all.
+	if os.Getpid() == 1 {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	time.Sleep(duration)
+	return nil
+}
+
+func cat(args []string) error {
+	for _, name := range args {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stdout.Write(data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause holds the namespaces of a pod.
+func pause() error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCHLD)
+	for s := range signals {
+		if s != syscall.SIGCHLD {
+			return nil
+		}
+		// What a container leaves behind, where a pod shares its processes.
+		for {
+			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// role is what a container of a test does.
+type role struct {
+	web, tcp            string
+	readyAfter, okFor   time.Duration
+	exitAfter, termTime time.Duration
+	exitCode            int
+	ignoreTerm          bool
+	eat, fill           int
+	into, touch         string
+}
+
+func act(args []string) error {
+	var r role
+	flags := flag.NewFlagSet("act", flag.ContinueOnError)
+	flags.StringVar(&r.web, "http", "", "serve HTTP on this `address`: /ready and /live are 200 or 503, all else is 200")
+	flags.StringVar(&r.tcp, "tcp", "", "accept connections on this `address`")
+	flags.DurationVar(&r.readyAfter, "ready-after", 0, "from when on /ready is 200, the TCP port is open and the file is there")
+	flags.DurationVar(&r.okFor, "ok-for", forever, "until when /live is 200")
+	flags.DurationVar(&r.exitAfter, "exit-after", forever, "end after this time")
+	flags.IntVar(&r.exitCode, "exit-code", 0, "with this code")
+	flags.BoolVar(&r.ignoreTerm, "ignore-term", false, "ignore SIGTERM")
+	flags.DurationVar(&r.termTime, "term-time", 0, "how long to go on after SIGTERM")
+	flags.IntVar(&r.eat, "eat", 0, "take this many MiB of memory")
+	flags.IntVar(&r.fill, "fill", 0, "write a file of this many MiB")
+	flags.StringVar(&r.into, "into", "/tmp/big", "the `file` to write")
+	flags.StringVar(&r.touch, "touch", "", "make this `file` when it is ready")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return r.play()
+}
+
+func (r role) play() error {
+	terminated := make(chan os.Signal, 1)
+	if signal.Notify(terminated, syscall.SIGTERM, syscall.SIGINT); r.ignoreTerm {
+		terminated = nil
+		signal.Ignore(syscall.SIGTERM)
+	}
+	begin := time.Now()
+	failed := make(chan error, 2)
+	if r.web != "" {
+		go func() { failed <- r.serve(begin) }()
+	}
+	go func() {
+		if err := r.becomeReady(); err != nil {
+			failed <- err
+		}
+	}()
+	if r.fill > 0 {
+		if err := os.WriteFile(r.into, make([]byte, r.fill<<20), 0o600); err != nil {
+			return err
+		}
+	}
+	memory := make([]byte, r.eat<<20)
+	for i := 0; i < len(memory); i += os.Getpagesize() {
+		memory[i] = 1
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-terminated:
+		time.Sleep(r.termTime)
+	case <-time.After(r.exitAfter):
+		os.Exit(r.exitCode)
+	}
+	return nil
+}
+
+// becomeReady does what is due when the container is ready.
+func (r role) becomeReady() error {
+	time.Sleep(r.readyAfter)
+	if r.touch != "" {
+		if err := os.WriteFile(r.touch, nil, 0o600); err != nil {
+			return err
+		}
+	}
+	if r.tcp == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", r.tcp)
+	if err != nil {
+		return err
+	}
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			return err
+		}
+		_ = connection.Close() // a probe wants no more
+	}
+}
+
+func (r role) serve(begin time.Time) error {
+	status := func(ok bool) int {
+		if ok {
+			return http.StatusOK
+		}
+		return http.StatusServiceUnavailable
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status(time.Since(begin) >= r.readyAfter)) })
+	mux.HandleFunc("/live", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status(time.Since(begin) < r.okFor)) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "It works.\n") })
+	server := http.Server{Addr: r.web, Handler: mux, ReadHeaderTimeout: time.Minute}
+	return server.ListenAndServe()
+}

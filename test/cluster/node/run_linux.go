@@ -1,0 +1,118 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// namespaces are those that a node has of its own.
+const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
+
+// The Unix sockets through which a node and the loopback outside reach each
+// other.
+const (
+	apiSocket     = "api.sock"
+	kubeletSocket = "kubelet.sock"
+)
+
+// Run runs the node of a directory until ctx ends. The program of this process
+// must run RunInside and CleanUp when it is called with the arguments given.
+func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) {
+	c, err := readConfig(dir)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the program of the node: %w", err)
+	}
+	h, err := findHierarchies()
+	if err != nil {
+		return fmt.Errorf("find the cgroups: %w", err)
+	}
+	// A node that was killed may have left some that the new kubelet would find.
+	if err := h.remove(cgroup(dir)); err != nil {
+		return err
+	}
+	finish, err := startCleanUp(self, cleanUp)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, finish()) }()
+	if err := h.create(cgroup(dir)); err != nil {
+		return err
+	}
+	if err := relay("unix", filepath.Join(dir, apiSocket), "tcp", c.API); err != nil {
+		return fmt.Errorf("relay to the API server: %w", err)
+	}
+	if err := relay("tcp", c.Kubelet, "unix", filepath.Join(dir, kubeletSocket)); err != nil {
+		return fmt.Errorf("relay to the kubelet: %w", err)
+	}
+
+	cmd := exec.Command(self, inside...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Setsid: true, Pdeathsig: syscall.SIGKILL}
+	// The kernel ends it when the thread ends that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("make the namespaces of the node: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("the node has ended: %w", err)
+	case <-ctx.Done():
+		// With it, the kernel ends all that is in its namespaces.
+		_ = cmd.Process.Kill()
+		<-done
+		return nil
+	}
+}
+
+// startCleanUp starts a process that removes the cgroups when this one has ended,
+// however it ends. It does so earlier when finish is called, which waits for it.
+func startCleanUp(self string, args []string) (finish func() error, err error) {
+	cmd := exec.Command(self, args...)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start what cleans up after the node: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start what cleans up after the node: %w", err)
+	}
+	return func() error {
+		_ = pipe.Close()
+		return cmd.Wait()
+	}, nil
+}
+
+// CleanUp waits until nobody writes to stdin any more, which is when the node has
+// ended, and removes its cgroups.
+func CleanUp(dir string) error {
+	var buffer [1]byte
+	for {
+		if _, err := os.Stdin.Read(buffer[:]); err != nil {
+			break
+		}
+	}
+	return RemoveCgroups(dir)
+}
+
+// RemoveCgroups removes the cgroups of a node that has ended.
+func RemoveCgroups(dir string) error {
+	h, err := findHierarchies()
+	if err != nil {
+		return err
+	}
+	return h.remove(cgroup(dir))
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
+)
+
+// image is an image that real nodes can pull beside those that are made for them.
+type image struct {
+	name, layout string
+}
+
+// realNode is a node with containers that run.
+type realNode struct {
+	name string
+	dir  string
+	// port is where its kubelet is reached.
+	port int
+	// index tells it from others.
+	index int
+}
+
+const realNodePrefix = "real-"
+
+// isRealNode reports whether a name is that of a real node, if there are so many.
+func isRealNode(name string) bool {
+	number, found := strings.CutPrefix(name, realNodePrefix)
+	_, err := strconv.ParseUint(number, 10, 8)
+	return found && err == nil
+}
+
+func (n realNode) kubelet() string { return loopback + ":" + strconv.Itoa(n.port) }
+
+// realNodes returns the real nodes of a control plane, which have ports.
+func (l layout) realNodes() []realNode {
+	var all []realNode
+	for i, port := range l.ports.kubelets {
+		name := realNodePrefix + strconv.Itoa(i)
+		all = append(all, realNode{name: name, dir: l.file(name), port: port, index: i})
+	}
+	return all
+}
+
+// component returns what runs the node: this program.
+func (n realNode) component() (component, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return component{}, fmt.Errorf("find the launcher: %w", err)
+	}
+	return component{name: n.name, path: self, args: []string{"node", n.dir}, tidies: true}, nil
+}
+
+// imageDir is what the registry of the real nodes serves.
+func (l layout) imageDir() string { return l.file("images") }
+
+// writeRealNodes writes all that the real nodes read when they start.
+func (l layout) writeRealNodes(ca *authority, nodeBin string, o options) error {
+	nodes := l.realNodes()
+	if len(nodes) == 0 {
+		return nil
+	}
+	if err := node.MakeImages(l.imageDir(), nodeBin); err != nil {
+		return err
+	}
+	for _, image := range o.images {
+		if err := node.AddImage(l.imageDir(), image.name, image.layout); err != nil {
+			return err
+		}
+	}
+	for _, n := range nodes {
+		if err := l.writeRealNode(ca, nodeBin, n, o.extraArgs[n.name]); err != nil {
+			return fmt.Errorf("write the files of node %s: %w", n.name, err)
+		}
+	}
+	return nil
+}
+
+func (l layout) writeRealNode(ca *authority, nodeBin string, n realNode, kubeletArgs []string) error {
+	if err := os.MkdirAll(n.dir, 0o700); err != nil {
+		return err
+	}
+	user := "system:node:" + n.name
+	pair, err := ca.client(user, "system:nodes")
+	if err != nil {
+		return err
+	}
+	if err := writeKubeconfig(filepath.Join(n.dir, node.Kubeconfig), l.apiServerURL(), ca.cert, user, pair); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(n.dir, node.ClientCA), ca.cert, 0o644); err != nil {
+		return err
+	}
+	return node.Config{
+		Name:        n.name,
+		Bin:         nodeBin,
+		KubeletPath: filepath.Join(nodeBin, "kubelet"),
+		Images:      l.imageDir(),
+		API:         loopback + ":" + strconv.Itoa(l.ports.apiServer),
+		Kubelet:     n.kubelet(),
+		PodRange:    fmt.Sprintf("10.200.%d.0/24", n.index),
+		Gateway:     fmt.Sprintf("10.200.%d.1", n.index),
+		ServiceIP:   firstServiceIP,
+		KubeletArgs: kubeletArgs,
+	}.Write(n.dir)
+}
+
+// createRealNodes creates the objects of the real nodes. A kubelet that finds its
+// own has nothing to say about its addresses: it would not take one on the
+// loopback, and for a name the API server would ask DNS.
+func createRealNodes(ctx context.Context, api *apiClient, nodes []realNode) error {
+	for _, n := range nodes {
+		if err := api.create(ctx, "/api/v1/nodes", object{
+			"apiVersion": "v1",
+			"kind":       "Node",
+			"metadata": object{"name": n.name, "labels": object{
+				"kubernetes.io/arch":     runtime.GOARCH,
+				"kubernetes.io/hostname": n.name,
+				"kubernetes.io/os":       "linux",
+			}},
+			"status": object{"addresses": []any{object{"type": "InternalIP", "address": loopback}}},
+		}); err != nil {
+			return fmt.Errorf("create a node: %w", err)
+		}
+	}
+	return nil
+}
+
+// nodeCommand runs one of the processes that a real node consists of.
+func nodeCommand(ctx context.Context, name string, args []string) error {
+	if len(args) != 1 {
+		return errors.New("want the directory of a node")
+	}
+	dir := args[0]
+	switch name {
+	case "node-inside":
+		return node.RunInside(dir)
+	case "node-clean-up":
+		return node.CleanUp(dir)
+	}
+	return node.Run(ctx, dir, []string{"node-inside", dir}, []string{"node-clean-up", dir})
+}
+
+// removeCgroupsOfStale removes the cgroups of the real nodes of a dead launcher,
+// if what should have done so was killed with it.
+func removeCgroupsOfStale(stateDir string) error {
+	dirs, err := filepath.Glob(filepath.Join(stateDir, realNodePrefix+"*", node.Kubeconfig))
+	if err != nil {
+		return fmt.Errorf("look for nodes: %w", err)
+	}
+	for _, kubeconfig := range dirs {
+		if err := node.RemoveCgroups(filepath.Dir(kubeconfig)); err != nil && !errors.Is(err, syscall.EACCES) {
+			return err
+		}
+	}
+	return nil
+}

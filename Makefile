@@ -22,6 +22,11 @@ GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
 	GIT_CONFIG_VALUE_0=https://github.com/imoocpod/kubectl-imoocpod \
 	go run github.com/goreleaser/goreleaser/v2@v2.16.0
 
+# How many real nodes a control plane has, on Linux and as root; without, there are
+# three that kwok plays.
+REAL ?=
+real  = $(if $(REAL),--nodes=0 --real-nodes=$(REAL))
+
 # The race detector needs cgo, and so a C compiler; without one it is left out.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
@@ -33,10 +38,10 @@ help: ## List the targets
 		/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build $(CLUSTER) ## See all four kinds work, and one of your own, on a control plane of its own
+demo: build $(CLUSTER) ## See all four kinds work, and one of your own, on a control plane of its own (REAL=1: with containers that run)
 	@echo "starting a control plane on loopback"
 	@# Without a terminal to read from, all of the demo is ended with the launcher.
-	@$(CLUSTER) run -- test/demo.sh </dev/null
+	@$(CLUSTER) run $(real) -- test/demo.sh </dev/null
 
 .PHONY: test
 test: unit e2e krew-test ## Run all tests, on a control plane of their own
@@ -88,6 +93,7 @@ fmt: check-go ## Format the code
 	cd test/bench && $(GOLANGCI_LINT) fmt ./...
 	cd hack/image && $(GOLANGCI_LINT) fmt ./...
 	cd test/krew && $(GOLANGCI_LINT) fmt ./...
+	cd test/node && $(GOLANGCI_LINT) fmt ./...
 
 .PHONY: tidy
 tidy: check-go ## Bring the module files up to date
@@ -97,6 +103,12 @@ tidy: check-go ## Bring the module files up to date
 	go -C hack/image mod tidy
 	go -C hack/sbom mod tidy
 	go -C test/krew mod tidy
+	go -C test/node mod tidy
+	@# That of the programs of a real node bears another name, as it is embedded.
+	@set -e; module=$$(mktemp -d); trap 'rm -rf "$$module"' EXIT; \
+	cp test/cluster/node/programs.mod "$$module/go.mod"; cp test/cluster/node/programs.sum "$$module/go.sum"; \
+	go -C "$$module" mod tidy; \
+	cp "$$module/go.mod" test/cluster/node/programs.mod; cp "$$module/go.sum" test/cluster/node/programs.sum
 
 .PHONY: clean
 clean: ## Remove what was built here; the control plane's programs stay in the cache
@@ -125,6 +137,17 @@ e2e: check-go $(CLUSTER) ## Run the end-to-end tests
 	go test $(RACE) -count=1 -timeout 30m -parallel $(TESTS) ./test/e2e/...
 	go -C test/bench test -count=1 ./...
 
+# Containers run here, so it needs Linux and root; it says what is missing.
+.PHONY: test-node
+test-node: check-go $(CLUSTER) ## Run the tests on real nodes, with a kubelet and containers (Linux, as root)
+	@$(CLUSTER) build --real-nodes >/dev/null
+	go -C test/node test -count=1 -timeout 30m ./...
+
+.PHONY: record-node
+record-node: check-go $(CLUSTER) ## Record anew what kubelets write, for the tests of pkg/status (Linux, as root)
+	@$(CLUSTER) build --real-nodes >/dev/null
+	go -C test/node test -count=1 -timeout 30m -run 'TestTruths|TestNodeStopsAndComesBack' ./... -record $(abspath pkg/status/testdata/real)
+
 .PHONY: krew-test
 krew-test: reproducible $(CLUSTER) ## Have krew install a snapshot of a release
 	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
@@ -139,11 +162,12 @@ lint: check-go ## Check format and rules
 	cd test/bench && $(GOLANGCI_LINT) run ./...
 	cd hack/image && $(GOLANGCI_LINT) run ./...
 	cd test/krew && $(GOLANGCI_LINT) run ./...
+	cd test/node && $(GOLANGCI_LINT) run ./...
 
 # deadcode exits with 0 whatever it finds.
 .PHONY: dead-code
 dead-code: check-go ## Check that every function is reached from a program or a test
-	@set -e -o pipefail; for module in . test/cluster test/bench hack/image test/krew; do \
+	@set -e -o pipefail; for module in . test/cluster test/bench hack/image test/krew test/node; do \
 		(cd $$module && $(DEADCODE) -test ./...) | sed "s|^|$$module/|"; \
 	done | { ! grep .; } || { echo "error: no program and no test reaches these functions" >&2; exit 1; }
 
@@ -293,8 +317,8 @@ run: build ## Run the controller (ARGS="-A" for all namespaces)
 ##@ A control plane to play with
 
 .PHONY: cluster-up
-cluster-up: $(CLUSTER) ## Start one in the background and print what to export
-	@$(CLUSTER) up
+cluster-up: $(CLUSTER) ## Start one in the background and print what to export (REAL=1: with a node that runs containers)
+	@$(CLUSTER) up $(real)
 
 .PHONY: cluster-down
 cluster-down: $(CLUSTER) ## Stop it

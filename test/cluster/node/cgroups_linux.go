@@ -112,7 +112,7 @@ func delegate(dir string) error {
 	if err != nil {
 		return fmt.Errorf("read the controllers of a cgroup: %w", err)
 	}
-	for _, controller := range strings.Fields(string(data)) {
+	for controller := range strings.FieldsSeq(string(data)) {
 		if slices.Contains(strings.Fields(string(set)), controller) {
 			continue
 		}
@@ -146,7 +146,7 @@ func (h hierarchies) remove(name string) error {
 		for _, dir := range slices.Backward(dirs) {
 			err := os.Remove(dir)
 			for end := time.Now().Add(patience); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); err = os.Remove(dir) {
-				time.Sleep(interval)
+				<-time.After(interval)
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("remove a cgroup: %w", err))

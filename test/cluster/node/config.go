@@ -113,7 +113,7 @@ func (l layout) kubeletConfig() (string, error) {
 		"syncFrequency":             "5s",
 		"nodeStatusUpdateFrequency": "5s",
 		"nodeLeaseDurationSeconds":  10,
-		"crashLoopBackOff":          map[string]any{"maxContainerRestartPeriod": "2s"},
+		"crashLoopBackOff":          map[string]any{"maxContainerRestartPeriod": "3s"},
 
 		// The disk and the memory of the machine are not the node's to judge.
 		"evictionHard": map[string]string{

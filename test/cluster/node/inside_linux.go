@@ -142,13 +142,16 @@ func (c children) wait(l layout) error {
 
 func awaitSocket(path string) error {
 	const patience, interval = time.Minute, 20 * time.Millisecond
-	for end := time.Now().Add(patience); ; time.Sleep(interval) {
+	timeout := time.After(patience)
+	for {
 		connection, err := net.Dial("unix", path)
 		if err == nil {
 			return connection.Close()
 		}
-		if time.Now().After(end) {
+		select {
+		case <-timeout:
 			return err
+		case <-time.After(interval):
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestRelay(t *testing.T) {
 		if err != nil {
 			return
 		}
-		defer connection.Close()
+		defer func() { _ = connection.Close() }()
 		question, err := io.ReadAll(connection) // until the caller has ended its half
 		if err == nil {
 			_, _ = connection.Write(bytes.ToUpper(question))
@@ -112,7 +112,7 @@ func TestRelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer near.Close()
+	defer func() { _ = near.Close() }()
 	if _, err := near.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}

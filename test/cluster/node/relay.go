@@ -33,12 +33,12 @@ func relay(fromNetwork, from, toNetwork, to string) error {
 }
 
 func connect(near net.Conn, network, address string) {
-	defer near.Close()
+	defer func() { _ = near.Close() }()
 	far, err := net.Dial(network, address)
 	if err != nil {
 		return // whoever called sees the connection close
 	}
-	defer far.Close()
+	defer func() { _ = far.Close() }()
 	answered := make(chan struct{})
 	go func() {
 		pass(near, far)

@@ -1,0 +1,164 @@
+package node
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A node that is stopped is not ready after a while, and its pods are lost until
+// it is back. One that is started again before anybody misses it has its
+// containers started again.
+func TestNodeStopsAndComesBack(t *testing.T) {
+	const namespace, name = "shaky", "foo"
+	kubectl(t, "", "create", "namespace", namespace)
+	w := watchNamespace(t, namespace)
+	startLoop(t, "-n", namespace)
+	kubectl(t, manifest(t, namespace, name, shakyNode, 1, "containers: [{name: main, command: "+act("-http=:8080")+", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]"), "create", "-f", "-")
+	wait := func(what ...string) {
+		t.Helper()
+		kubectl(t, "", append([]string{"imoocpod", "wait", name, "-n", namespace, "--fail-fast=false", "--timeout=" + deadline.String()}, what...)...)
+	}
+	look := func() report {
+		t.Helper()
+		return truth{name: name}.lookIn(t, namespace)
+	}
+	wait()
+
+	cluster.tell(t, "kill "+shakyNode)
+	w.await(t, "the node is missed", name, func(pods []*corev1.Pod, _ []*corev1.Event) bool {
+		return len(pods) == 1 && !isReady(pods[0])
+	})
+	got := look()
+	if got.Verdict != failed || got.ReasonCode != "NodeLost" {
+		t.Errorf("with its node gone it is %s, %s: %s", got.Verdict, got.ReasonCode, got.Reason)
+	}
+	if r := command("", "imoocpod", "wait", name, "-n", namespace, "--timeout=1m", "--fail-after=1s"); r.code != codeFailed {
+		t.Errorf("a wait for a pod on a lost node: %s", r)
+	}
+	if *record != "" {
+		w.record(t, name, "node-stopped", shakyNode)
+	}
+	cluster.tell(t, "start "+shakyNode)
+	wait()
+
+	// As fast as a machine can be: nobody misses the node.
+	cluster.tell(t, "kill "+shakyNode)
+	cluster.tell(t, "start "+shakyNode)
+	w.await(t, "the container is started again", name, restarted(2))
+	wait()
+	if got := look(); got.Verdict != ready {
+		t.Errorf("after its node was started again it is %s, %s: %s", got.Verdict, got.ReasonCode, got.Reason)
+	}
+	if *record != "" {
+		w.record(t, name, "node-rebooted", shakyNode)
+	}
+	kubectl(t, "", "imoocpod", "delete", name, "-n", namespace)
+	kubectl(t, "", "delete", "namespace", namespace)
+}
+
+// However a launcher ends, no process, no mount and no cgroup of its nodes is left.
+func TestNothingOfANodeIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "state")
+			serve := exec.Command(cluster.launcher, "serve", "--nodes=0", "--real-nodes=1", "--keep", "--dir="+dir)
+			var said strings.Builder
+			serve.Stderr = &said
+			stdin, err := serve.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stdin.Close()
+			stdout, err := serve.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := serve.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(stdout).ReadBytes('\n')
+			if err != nil {
+				t.Fatalf("%v: %s", err, said.String())
+			}
+			var other struct{ Kubeconfig string }
+			if err := json.Unmarshal(line, &other); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{
+				{"run", "it", "--image=busybox", "--", "sleep", "infinity"},
+				{"wait", "pod/it", "--for=condition=Ready", "--timeout=" + deadline.String()},
+			} {
+				// Its service account comes a moment after the server.
+				var r result
+				for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+					if r = command("", append([]string{"--kubeconfig=" + other.Kubeconfig}, args...)...); r.code == 0 || !strings.Contains(r.stderr, "serviceaccount") {
+						break
+					}
+				}
+				if r.code != 0 {
+					t.Fatal(r)
+				}
+			}
+			if err := serve.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, stdout)
+			_ = serve.Wait() // killed is what it was to be
+
+			var left []string
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+				if left = remains(t, dir); len(left) == 0 {
+					return
+				}
+			}
+			t.Errorf("there is left: %s", strings.Join(left, "\n"))
+		})
+	}
+}
+
+// remains are the processes and mounts that have to do with a directory, and the
+// cgroups of nodes that have no process.
+func remains(t *testing.T, dir string) []string {
+	t.Helper()
+	var found []string
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range processes {
+		data, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(data), dir) {
+			found = append(found, fmt.Sprintf("%s: %s", file, strings.ReplaceAll(string(data), "\x00", " ")))
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(mounts), dir) {
+		found = append(found, "mounts")
+	}
+	name := fmt.Sprintf("/imoocpod-node-%x", sha256.Sum256([]byte(dir+"/real-0")))[:31]
+	groups, err := filepath.Glob("/sys/fs/cgroup/*" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/sys/fs/cgroup" + name); err == nil {
+		groups = append(groups, name)
+	}
+	return append(found, groups...)
+}

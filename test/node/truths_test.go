@@ -1,0 +1,508 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What status tells of an object, as far as these tests read it.
+type report struct {
+	Verdict    string `json:"verdict"`
+	ReasonCode string `json:"reasonCode"`
+	Reason     string `json:"reason"`
+	Problems   []struct {
+		Code    string   `json:"code"`
+		Message string   `json:"message"`
+		Fatal   bool     `json:"fatal"`
+		Pods    []string `json:"pods"`
+		Events  []struct {
+			Message string `json:"message"`
+		} `json:"events"`
+	} `json:"problems"`
+	Replicas struct {
+		Desired int `json:"desired"`
+		Ready   int `json:"ready"`
+	} `json:"replicas"`
+	Pods []struct {
+		Name   string `json:"name"`
+		Status string `json:"status"`
+		Ready  bool   `json:"ready"`
+		Code   string `json:"code"`
+	} `json:"pods"`
+}
+
+// The verdicts, and the exit codes of "status --exit-code" that belong to them.
+const (
+	ready, progressing, failed = "ready", "progressing", "failed"
+
+	codeDone, codeFailed, codeTimeout = 0, 3, 4
+)
+
+func exitCodeOf(verdict string) int {
+	switch verdict {
+	case ready:
+		return codeDone
+	case failed:
+		return codeFailed
+	}
+	return codeTimeout
+}
+
+// namespaceOfTruths is where the objects of TestTruths are.
+const namespaceOfTruths = "truths"
+
+// truth is what came of a pod on a real node, and what is to be said of it.
+type truth struct {
+	// name is that of the object. template is the spec of its pods, in YAML; what a
+	// row does not say is filled in.
+	name, template string
+	// node is where its pods run, replicas how many there are: the steady one and 1.
+	node     string
+	replicas int
+	// timeout is that of "scale --timeout", scale the exit code that it ends with,
+	// and before is what happens while it waits.
+	timeout time.Duration
+	scale   int
+	before  func(t *testing.T, w *witness)
+	// late says that the wait is for one more pod, when it is known what becomes of
+	// the first: for a moment it was ready.
+	late bool
+	// then is what happens after the scale.
+	then func(t *testing.T, w *witness)
+	// wrote is what the kubelet, or who else it was, has written then.
+	wrote func(pods []*corev1.Pod, events []*corev1.Event) bool
+	// verdict and codes are what status says from then on; several codes, if what
+	// is written goes back and forth.
+	verdict string
+	codes   []string
+	// passing says that it does not stay so.
+	passing bool
+	// says is a part of the reason.
+	says string
+	// mend makes it ready.
+	mend func(t *testing.T)
+}
+
+// act is the command of a container that plays a role (test/cluster/node).
+func act(args ...string) string {
+	return fmt.Sprintf("[%s]", strings.Join(append([]string{"act"}, args...), ", "))
+}
+
+// waits is that a container waits for a reason.
+func waits(reasons ...string) func([]*corev1.Pod, []*corev1.Event) bool {
+	return containers(func(c corev1.ContainerStatus) bool {
+		return c.State.Waiting != nil && slices.Contains(reasons, c.State.Waiting.Reason)
+	})
+}
+
+// containers is that something holds of a container.
+func containers(holds func(corev1.ContainerStatus) bool) func([]*corev1.Pod, []*corev1.Event) bool {
+	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
+		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
+			return slices.ContainsFunc(append(slices.Clone(pod.Status.InitContainerStatuses), pod.Status.ContainerStatuses...), holds)
+		})
+	}
+}
+
+// happened is that there was an event for a reason, with some words.
+func happened(reason, words string) func([]*corev1.Pod, []*corev1.Event) bool {
+	return func(_ []*corev1.Pod, events []*corev1.Event) bool {
+		return slices.ContainsFunc(events, func(e *corev1.Event) bool { return e.Reason == reason && strings.Contains(e.Message, words) })
+	}
+}
+
+// podReady is that a pod is ready, in the words of its kubelet.
+func podReady(pods []*corev1.Pod, _ []*corev1.Event) bool {
+	return slices.ContainsFunc(pods, isReady)
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// endedFor is that a pod was ended, for a reason.
+func endedFor(reason string) func([]*corev1.Pod, []*corev1.Event) bool {
+	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
+		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == reason })
+	}
+}
+
+// restarted is that a container was started again so many times.
+func restarted(n int32) func([]*corev1.Pod, []*corev1.Event) bool {
+	return containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= n })
+}
+
+// truths are the rows of TestTruths.
+func truths() []truth {
+	return []truth{
+		{
+			name:     "running",
+			template: "containers: [{name: main, command: " + act("-http=:8080") + "}]",
+			wrote:    podReady, verdict: ready, codes: []string{"Ready"},
+		},
+		{
+			name:     "slow-start",
+			template: "containers: [{name: main, command: " + act("-http=:8080", "-ready-after=4s") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]",
+			wrote:    podReady, verdict: ready, codes: []string{"Ready"},
+		},
+		{
+			name:     "startup-probe",
+			template: "containers: [{name: main, command: " + act("-touch=/tmp/up", "-ready-after=4s") + ", startupProbe: {exec: {command: [cat, /tmp/up]}, periodSeconds: 1, failureThreshold: 60}}]",
+			wrote:    podReady, verdict: ready, codes: []string{"Ready"},
+		},
+		{
+			name:     "startup-probe-fails",
+			template: "containers: [{name: main, command: " + act() + ", startupProbe: {exec: {command: [\"false\"]}, periodSeconds: 1, failureThreshold: 2}}]",
+			late:     true, scale: codeFailed,
+			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"},
+		},
+		{
+			name:     "crash-at-once",
+			template: "containers: [{name: main, command: " + act("-exit-after=0s", "-exit-code=1") + "}]",
+			late:     true, scale: codeFailed,
+			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "last exit code 1",
+		},
+		{
+			name:     "crash-after-5s",
+			template: "containers: [{name: main, command: " + act("-exit-after=5s", "-exit-code=3") + "}]",
+			late:     true, scale: codeFailed,
+			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "last exit code 3",
+		},
+		{
+			name:     "exit-0",
+			template: "containers: [{name: main, command: [\"true\"]}]",
+			late:     true, scale: codeFailed,
+			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "last exit code 0 (Completed)",
+		},
+		{
+			name: "init-crash",
+			template: "initContainers: [{name: prepare, command: [\"false\"]}]\n" +
+				"containers: [{name: main, command: " + act() + "}]",
+			scale: codeFailed,
+			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "init container prepare",
+		},
+		{
+			name: "sidecar-crash",
+			template: "initContainers: [{name: proxy, restartPolicy: Always, command: " + act("-exit-after=1s", "-exit-code=2") + "}]\n" +
+				"containers: [{name: main, command: " + act("-http=:8080") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]",
+			late: true, scale: codeFailed,
+			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"}, says: "container proxy",
+		},
+		{
+			name:     "out-of-memory",
+			template: "containers: [{name: main, command: " + act("-eat=128") + ", resources: {limits: {memory: 32Mi}}}]",
+			late:     true, scale: codeFailed,
+			wrote: restarted(2), verdict: failed, codes: []string{"OutOfMemory"}, says: "OOMKilled",
+		},
+		{
+			name:     "no-such-command",
+			template: "containers: [{name: main, command: [nosuchprogram]}]",
+			scale:    codeFailed,
+			wrote:    waits("RunContainerError", "CrashLoopBackOff"), verdict: failed, codes: []string{"StartFailed"}, says: "nosuchprogram",
+		},
+		{
+			name:     "image-missing",
+			template: "containers: [{name: main, image: \"missing:1\", command: " + act() + "}]",
+			scale:    codeFailed,
+			wrote:    waits("ImagePullBackOff"), verdict: failed, codes: []string{"ImagePullFailed"}, says: "not found",
+			mend: func(t *testing.T) { addImage(t, "missing", "1") },
+		},
+		{
+			// Help comes within --fail-after.
+			name:     "image-late",
+			template: "containers: [{name: main, image: \"late:1\", command: " + act() + "}]",
+			timeout:  deadline,
+			before: func(t *testing.T, w *witness) {
+				w.await(t, "the image is missed", "image-late", waits("ErrImagePull", "ImagePullBackOff"))
+				addImage(t, "late", "1")
+			},
+			wrote: podReady, verdict: ready, codes: []string{"Ready"},
+		},
+		{
+			// The kubelet itself holds back the second and third image for a moment.
+			name: "pull-qps",
+			node: shakyNode,
+			template: `containers:
+- {name: one, image: busybox, imagePullPolicy: Always, command: ` + act() + `}
+- {name: two, image: nginx, imagePullPolicy: Always, command: ` + act() + `}
+- {name: three, image: "nginx:stable-alpine3.17", imagePullPolicy: Always, command: ` + act() + `}`,
+			timeout: deadline,
+			wrote:   podReady, verdict: ready, codes: []string{"Ready"},
+		},
+		{
+			name:     "image-never",
+			template: "containers: [{name: main, image: \"missing:2\", imagePullPolicy: Never, command: " + act() + "}]",
+			scale:    codeFailed,
+			wrote:    waits("ErrImageNeverPull"), verdict: failed, codes: []string{"ImagePullFailed"}, says: "may not pull",
+		},
+		{
+			name:     "image-name",
+			template: "containers: [{name: main, image: \"UPPER/Case:::\", command: " + act() + "}]",
+			scale:    codeFailed,
+			wrote:    waits("InvalidImageName"), verdict: failed, codes: []string{"InvalidImageName"}, says: "UPPER/Case:::",
+		},
+		{
+			name:     "no-secret",
+			template: "containers: [{name: main, command: " + act() + ", envFrom: [{secretRef: {name: made-later}}]}]",
+			scale:    codeFailed,
+			wrote:    waits("CreateContainerConfigError"), verdict: failed, codes: []string{"ConfigError"}, says: `secret "made-later" not found`,
+			mend: func(t *testing.T) {
+				kubectl(t, "", "create", "secret", "generic", "made-later", "-n", namespaceOfTruths, "--from-literal=a=b")
+			},
+		},
+		{
+			name:     "run-as-root",
+			template: "containers: [{name: main, command: " + act() + ", securityContext: {runAsNonRoot: true}}]",
+			scale:    codeFailed,
+			wrote:    waits("CreateContainerConfigError"), verdict: failed, codes: []string{"ConfigError"}, says: "runAsNonRoot",
+		},
+		{
+			name: "no-volume",
+			template: "volumes: [{name: v, secret: {secretName: never-made}}]\n" +
+				"containers: [{name: main, command: " + act() + ", volumeMounts: [{name: v, mountPath: /v}]}]",
+			scale: codeFailed,
+			wrote: happened("FailedMount", "never-made"), verdict: failed, codes: []string{"VolumeNotMounted"}, says: `secret "never-made" not found`,
+		},
+		{
+			name:     "readiness-http",
+			template: "containers: [{name: main, command: " + act("-http=:8080", "-ready-after=1h") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}, periodSeconds: 1}}]",
+			timeout:  10 * time.Second, scale: codeTimeout,
+			wrote: happened("Unhealthy", "503"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "Readiness probe failed",
+		},
+		{
+			name:     "readiness-tcp",
+			template: "containers: [{name: main, command: " + act("-tcp=:8080", "-ready-after=1h") + ", readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}}]",
+			timeout:  10 * time.Second, scale: codeTimeout,
+			wrote: happened("Unhealthy", "connection refused"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "Readiness probe failed",
+		},
+		{
+			// It says something else each time, which the kubelet makes one event of.
+			name:     "readiness-exec",
+			template: "containers: [{name: main, command: " + act() + ", readinessProbe: {exec: {command: [uptime]}, periodSeconds: 1}}]",
+			timeout:  10 * time.Second, scale: codeTimeout,
+			wrote: happened("Unhealthy", "combined from similar events"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "Readiness probe failed",
+		},
+		{
+			name:     "liveness",
+			template: "containers: [{name: main, command: " + act("-http=:8080", "-ok-for=2s") + ", livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1}}]",
+			late:     true, scale: codeFailed,
+			wrote: restarted(2), verdict: failed, codes: []string{"CrashLoop"},
+		},
+		{
+			name: "liveness-ignores-term",
+			template: "terminationGracePeriodSeconds: 60\n" +
+				"containers: [{name: main, command: " + act("-http=:8080", "-ok-for=2s", "-ignore-term") + ", livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1}}]",
+			wrote: happened("Killing", "liveness"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "liveness probe",
+		},
+		{
+			name: "evicted",
+			template: "volumes: [{name: v, emptyDir: {sizeLimit: 1Mi}}]\n" +
+				"containers: [{name: main, command: " + act("-fill=5", "-into=/v/big") + ", volumeMounts: [{name: v, mountPath: /v}]}]",
+			wrote: endedFor("Evicted"), verdict: progressing, codes: []string{"PodEnded"}, says: "Evicted", passing: true,
+		},
+		{
+			name: "deadline",
+			template: "activeDeadlineSeconds: 10\n" +
+				"containers: [{name: main, command: " + act() + "}]",
+			wrote: endedFor("DeadlineExceeded"), verdict: progressing, codes: []string{"PodEnded"}, says: "DeadlineExceeded", passing: true,
+		},
+		{
+			name:     "too-large",
+			template: "containers: [{name: main, command: " + act() + ", resources: {requests: {cpu: \"10000\"}}}]",
+			scale:    codeFailed,
+			wrote:    happened("FailedScheduling", "Insufficient cpu"), verdict: failed, codes: []string{"Unschedulable"}, says: "Insufficient cpu",
+		},
+		{
+			name: "slow-end",
+			template: "terminationGracePeriodSeconds: 30\n" +
+				"containers: [{name: main, command: " + act("-ignore-term") + "}]",
+			// Its slot is taken until it is gone.
+			then: func(t *testing.T, _ *witness) {
+				for _, replicas := range []string{"0", "1"} {
+					kubectl(t, "", "imoocpod", "scale", "slow-end", "-n", namespaceOfTruths, "--replicas="+replicas)
+				}
+			},
+			wrote: func(pods []*corev1.Pod, _ []*corev1.Event) bool {
+				return len(pods) == 1 && pods[0].DeletionTimestamp != nil
+			},
+			verdict: progressing, codes: []string{"PodsMissing"}, passing: true,
+			mend: func(*testing.T) {},
+		},
+	}
+}
+
+// Each row is a pod that ran on a real node: what the plugin and its loop say of
+// it, and how a wait for it ends.
+func TestTruths(t *testing.T) {
+	kubectl(t, "", "create", "namespace", namespaceOfTruths)
+	t.Cleanup(func() {
+		// What takes its time to end has been seen to.
+		kubectl(t, "", "delete", "pods", "--all", "-n", namespaceOfTruths, "--force", "--grace-period=0")
+		kubectl(t, "", "delete", "namespace", namespaceOfTruths)
+	})
+	w := watchNamespace(t, namespaceOfTruths)
+	startLoop(t, "-n", namespaceOfTruths)
+	t.Run("rows", func(t *testing.T) {
+		for _, row := range truths() {
+			t.Run(row.name, func(t *testing.T) {
+				t.Parallel()
+				row.run(t, w)
+			})
+		}
+	})
+}
+
+func (r truth) run(t *testing.T, w *witness) {
+	// A pod that crashes all the time takes the time of the other rows.
+	t.Cleanup(func() {
+		objects := cluster.dynamic.Resource(imoocPods()).Namespace(namespaceOfTruths)
+		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationBackground)}); err != nil {
+			t.Error(err)
+		}
+	})
+	r.node, r.replicas, r.timeout = or(r.node, steadyNode), or(r.replicas, 1), or(r.timeout, deadline)
+	kubectl(t, r.manifest(t), "create", "-f", "-")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if r.late {
+			kubectl(t, "", "imoocpod", "scale", r.name, "-n", namespaceOfTruths, fmt.Sprint("--replicas=", r.replicas))
+			return
+		}
+		r.scaleUp(t, r.replicas)
+	}()
+	if r.before != nil {
+		r.before(t, w)
+	}
+	<-done
+	if r.then != nil {
+		r.then(t, w)
+	}
+	w.await(t, "it is written what this is about", r.name, r.wrote)
+	r.settle(t)
+	// It stays so, whatever the container does meanwhile.
+	for range 3 {
+		if r.passing {
+			break
+		}
+		time.Sleep(time.Second) // there is nothing to wait for: nothing is to change
+		r.check(t, r.look(t))
+	}
+	if r.late {
+		r.scaleUp(t, r.replicas+1)
+	}
+	if *record != "" {
+		w.record(t, r.name, r.name)
+	}
+	if r.mend != nil {
+		r.mend(t)
+		kubectl(t, "", "imoocpod", "wait", r.name, "-n", namespaceOfTruths, "--timeout="+deadline.String(), "--fail-fast=false")
+	}
+}
+
+// scaleUp scales the object and waits for it, for as long as the row says.
+func (r truth) scaleUp(t *testing.T, replicas int) {
+	t.Helper()
+	result := command("", "imoocpod", "scale", r.name, "-n", namespaceOfTruths, fmt.Sprint("--replicas=", replicas),
+		"--timeout="+r.timeout.String(), "--fail-after="+r.failAfter().String())
+	if result.code != r.scale {
+		t.Errorf("scale ended with %d, want %d: %s", result.code, r.scale, result)
+	}
+}
+
+// failAfter is long where help comes.
+func (r truth) failAfter() time.Duration {
+	if r.scale == codeDone {
+		return time.Minute
+	}
+	return 3 * time.Second
+}
+
+func ptr[T any](value T) *T { return &value }
+
+func or[T comparable](value, otherwise T) T {
+	var zero T
+	if value == zero {
+		return otherwise
+	}
+	return value
+}
+
+// manifest is that of the object, which wants no pods yet.
+func (r truth) manifest(t *testing.T) string {
+	t.Helper()
+	return manifest(t, namespaceOfTruths, r.name, r.node, 0, r.template)
+}
+
+func (r truth) look(t *testing.T) report {
+	t.Helper()
+	return r.lookIn(t, namespaceOfTruths)
+}
+
+func (r truth) lookIn(t *testing.T, namespace string) report {
+	t.Helper()
+	var got report
+	// Without kubectl, which would take as long again, many times.
+	out := execute(cluster.plugin, "", "status", r.name, "-n", namespace, "-o", "json", "--exit-code")
+	if err := json.Unmarshal([]byte(out.stdout), &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out.code != exitCodeOf(got.Verdict) {
+		t.Errorf("status ended with %d, want %d: %s", out.code, exitCodeOf(got.Verdict), out)
+	}
+	got.contradictions(t)
+	return got
+}
+
+// settle waits until status says what it is to say.
+func (r truth) settle(t *testing.T) {
+	t.Helper()
+	var got report
+	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Second) {
+		if got = r.look(t); got.Verdict == r.verdict && slices.Contains(r.codes, got.ReasonCode) {
+			return
+		}
+	}
+	r.check(t, got)
+}
+
+func (r truth) check(t *testing.T, got report) {
+	t.Helper()
+	if got.Verdict != r.verdict || !slices.Contains(r.codes, got.ReasonCode) || !strings.Contains(got.Reason, r.says) {
+		t.Errorf("status says %s, %s: %s; want %s, %s: …%s…", got.Verdict, got.ReasonCode, got.Reason, r.verdict, r.codes, r.says)
+	}
+}
+
+// contradictions looks for what cannot be said at the same time.
+func (r report) contradictions(t *testing.T) {
+	t.Helper()
+	shown, _ := json.Marshal(r)
+	up := 0
+	for _, pod := range r.Pods {
+		if pod.Ready {
+			up++
+		}
+		if pod.Ready && pod.Code != "" {
+			t.Errorf("pod %s is ready and has the problem %s: %s", pod.Name, pod.Code, shown)
+		}
+	}
+	if r.Verdict == ready && up < r.Replicas.Desired {
+		t.Errorf("it is ready, and %d of %d pods are: %s", up, r.Replicas.Desired, shown)
+	}
+	if r.Verdict == failed && r.Replicas.Ready > up {
+		t.Errorf("%d pods are said to be ready, and %d are: %s", r.Replicas.Ready, up, shown)
+	}
+	if strings.Contains(string(shown), "combined from similar events") {
+		t.Errorf("it tells how the kubelet stores events: %s", shown)
+	}
+}

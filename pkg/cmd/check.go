@@ -417,7 +417,7 @@ func checkHeldUp(ctx context.Context, client dynamic.Interface, namespace string
 			if err != nil {
 				return nil, err
 			}
-			reports = append(reports, status.NewReport(status.Evidence{Object: facts, Now: time.Now()}))
+			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now()}))
 		}
 	}
 	return status.CheckHeldUp(reports), nil

@@ -26,8 +26,8 @@ import (
 // could come next on the command line.
 const completionProgram = "kubectl_complete-imoocpod"
 
-// patience is how long a person at the keyboard is kept waiting for an answer.
-const patience = 2 * time.Second
+// completionTimeout is how long a person at the keyboard waits for completions.
+const completionTimeout = 2 * time.Second
 
 // Arguments are those of the command that a process was started for. Under the
 // name by which kubectl asks for completions, it is the command of cobra that
@@ -120,7 +120,7 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 // where the answer takes too long.
 func bounded(find func(ctx context.Context, cmd *cobra.Command, args []string, word string) found) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
 		answer := make(chan found, 1)
 		// Not all that is called below ends with a context: discovery does not, nor

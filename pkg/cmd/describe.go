@@ -61,12 +61,12 @@ func (o *describeOptions) run(ctx context.Context, c *clients.Factory) error {
 }
 
 func (o *describeOptions) describe(ctx context.Context, c *clients.Factory, t observe.Target) error {
-	evidence, t, err := observe.ReadAll(ctx, c, t)
+	snapshot, t, err := observe.ReadAll(ctx, c, t)
 	if err != nil {
 		return err
 	}
 	d := printer.Description{
-		Report:      status.NewReport(evidence),
+		Report:      status.NewReport(snapshot),
 		APIVersion:  t.Object.GetAPIVersion(),
 		Kind:        t.Object.GetKind(),
 		Labels:      t.Object.GetLabels(),

@@ -135,7 +135,7 @@ func (o *restartOptions) restart(ctx context.Context, c *clients.Factory, t obse
 	if err != nil {
 		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
-	var before status.Evidence
+	var before status.Snapshot
 	if o.wait {
 		t.Object = obj
 		if before, _, err = observe.ReadTree(ctx, c, t); err != nil {

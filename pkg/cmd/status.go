@@ -387,17 +387,17 @@ func (o *statusOptions) report(ctx context.Context, c *clients.Factory, t observ
 		if err != nil {
 			return status.Report{}, err
 		}
-		r := status.NewReport(status.Evidence{Object: object, Now: time.Now()})
+		r := status.NewReport(status.Snapshot{Object: object, Now: time.Now()})
 		if r.Verdict == status.Ready {
 			return r, nil
 		}
 	}
-	evidence, _, err := observe.Read(ctx, c, t)
+	snapshot, _, err := observe.Read(ctx, c, t)
 	if err == nil && inFull && o.named() {
-		err = observe.ReadCompetitors(ctx, c, &evidence)
+		err = observe.ReadCompetitors(ctx, c, &snapshot)
 	}
 	if err != nil {
 		return status.Report{}, err
 	}
-	return status.NewReport(evidence), nil
+	return status.NewReport(snapshot), nil
 }

@@ -181,7 +181,7 @@ func (w *statusWatch) report(ctx context.Context, t observe.Target, gone bool) (
 		return w.options.report(ctx, w.clients, t)
 	}
 	facts, err := t.Kind.Facts(t.Object)
-	return status.NewReport(status.Evidence{Object: facts}).Gone(), err
+	return status.NewReport(status.Snapshot{Object: facts}).Gone(), err
 }
 
 // shownObjects are those that were shown, as they last were.

@@ -61,7 +61,7 @@ func reported(t *testing.T, kind Kind, source KindSource, path string, obj *unst
 		o.Desired, o.NoCount = int32(n), !found
 	}
 	facts.Settle(&o, obj, count)
-	return status.NewReport(status.Evidence{Object: o, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+	return status.NewReport(status.Snapshot{Object: o, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 }
 
 // The built-in kinds are ready when "kubectl rollout status" of Kubernetes 1.36

@@ -24,10 +24,10 @@ const levels = 4
 // page is how many objects are read with one request, as kubectl does it.
 const page = 500
 
-// readTree reads what stands below a target into the evidence: pods that may be
+// readTree reads what stands below a target into the snapshot: pods that may be
 // its own, and the objects between. Which are its own, the controller references
 // say.
-func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Evidence) error {
+func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snapshot) error {
 	core, err := c.Core()
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func podSelector(kind kinds.Kind, uid types.UID) string {
 
 // readIntermediate follows the controller references of pods upwards, up to the target.
 // Where it has no pods, those who should make them are looked for.
-func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *status.Evidence) error {
+func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *status.Snapshot) error {
 	client, err := c.Dynamic()
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ const (
 // Read reads a target, unless that was done, and what a report on it is made
 // from. What cannot matter is not read: of an object that is ready, nothing
 // but itself and what stands below it.
-func Read(ctx context.Context, c *clients.Factory, t Target) (status.Evidence, Target, error) {
+func Read(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
 	e, t, err := ReadTree(ctx, c, t)
 	if err != nil {
 		return e, t, err
@@ -50,7 +50,7 @@ func Read(ctx context.Context, c *clients.Factory, t Target) (status.Evidence, T
 
 // readKills reads whether probes have containers ended, which takes as long as
 // their grace period, and which only events tell.
-func readKills(ctx context.Context, c *clients.Factory, e *status.Evidence) error {
+func readKills(ctx context.Context, c *clients.Factory, e *status.Snapshot) error {
 	core, err := c.Core()
 	if err != nil {
 		return err
@@ -66,26 +66,26 @@ func readKills(ctx context.Context, c *clients.Factory, e *status.Evidence) erro
 }
 
 // ReadTree reads a target, unless that was done, and what stands below it.
-func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Evidence, Target, error) {
+func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
 	client, err := c.Dynamic()
 	if err != nil {
-		return status.Evidence{}, t, err
+		return status.Snapshot{}, t, err
 	}
 	if t.Object == nil {
 		if t.Object, err = t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return status.Evidence{}, t, err
+			return status.Snapshot{}, t, err
 		}
 	}
 	o, err := ReadObject(ctx, c, client, t)
 	if err != nil {
-		return status.Evidence{}, t, err
+		return status.Snapshot{}, t, err
 	}
-	e := status.Evidence{Object: o, Now: time.Now()}
+	e := status.Snapshot{Object: o, Now: time.Now()}
 	return e, t, readTree(ctx, c, t, &e)
 }
 
 // ReadAll is look for who wants to see all that there is, ready or not.
-func ReadAll(ctx context.Context, c *clients.Factory, t Target) (status.Evidence, Target, error) {
+func ReadAll(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
 	e, t, err := Read(ctx, c, t)
 	if err != nil {
 		return e, t, err
@@ -98,7 +98,7 @@ func ReadAll(ctx context.Context, c *clients.Factory, t Target) (status.Evidence
 
 // readReasons reads what may tell why an object is not ready: events, the nodes
 // of its pods, and whether somebody reconciles it.
-func readReasons(ctx context.Context, c *clients.Factory, e *status.Evidence) error {
+func readReasons(ctx context.Context, c *clients.Factory, e *status.Snapshot) error {
 	core, err := c.Core()
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func ownerUIDs(n status.Node) []types.UID {
 
 // ReadCompetitors reads who will put the number of pods back, and who guards the
 // pods.
-func ReadCompetitors(ctx context.Context, c *clients.Factory, e *status.Evidence) error {
+func ReadCompetitors(ctx context.Context, c *clients.Factory, e *status.Snapshot) error {
 	client, err := c.Dynamic()
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func ReadCompetitors(ctx context.Context, c *clients.Factory, e *status.Evidence
 
 // ReadLoops finds the run-controllers that may cover an object: those of its
 // namespace, and those of all.
-func ReadLoops(ctx context.Context, client dynamic.Interface, e *status.Evidence) error {
+func ReadLoops(ctx context.Context, client dynamic.Interface, e *status.Snapshot) error {
 	loops := []status.Loop{}
 	for _, namespace := range slices.Compact([]string{e.Object.Namespace, apis.LeaseNamespaceForAll}) {
 		leases, err := listAs[coordinationv1.Lease](ctx, client, coordinationv1.SchemeGroupVersion.WithResource("leases"), namespace, apis.LabelController+"="+apis.RunController)
@@ -229,7 +229,7 @@ func readEvents(ctx context.Context, client corev1client.EventInterface, uids []
 
 // readNodes reads the nodes of pods that are not ready and do not tell why,
 // or do not go.
-func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Evidence) error {
+func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Snapshot) error {
 	unexplained := []status.Code{"", status.CodeTerminating, status.CodeContainersNotReady, status.CodeNodeLost}
 	e.Nodes = map[string]*corev1.Node{}
 	for _, pod := range status.NewReport(*e).Pods {
@@ -254,7 +254,7 @@ func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.
 
 // unlessForbidden notes what may not be read, and lets it pass: a report is
 // made without it.
-func unlessForbidden(what string, e *status.Evidence, err error) error {
+func unlessForbidden(what string, e *status.Snapshot, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}

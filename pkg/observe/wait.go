@@ -126,7 +126,7 @@ func (a *Waiter) waitOne(ctx context.Context, w WaitTarget) error {
 // waitCondition waits until one condition of a target is met, and returns how the target
 // was seen then.
 func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, isLast bool) (Observation, error) {
-	patience := status.Patience{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
+	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last *Observation
 	err := a.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
 		met, err := g.Met(ctx, s)
@@ -141,10 +141,10 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		case a.Limits.Once:
 			return false, 0, outcome.ErrTimeout
 		}
-		if s.Report.Verdict == status.Paused && !patience.Endless && (!g.CountOnly || !s.Report.Counts) {
+		if s.Report.Verdict == status.Paused && !grace.Endless && (!g.CountOnly || !s.Report.Counts) {
 			return false, 0, paused(s)
 		}
-		over, again := patience.Look(s.Report, s.At)
+		over, again := grace.Look(s.Report, s.At)
 		if over {
 			return false, 0, failed(s)
 		}

@@ -101,12 +101,12 @@ func causeOf(ctx context.Context, err error) error {
 // history are what a wait remembers of its looks at a target since the last
 // change of the spec.
 type history struct {
-	first        *status.Evidence
+	first        *status.Snapshot
 	acted, below bool
 }
 
 // add notes on a look whether the controller has written since the first one.
-func (s *history) add(e *status.Evidence) {
+func (s *history) add(e *status.Snapshot) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
 		*s = history{first: &first}
@@ -126,7 +126,7 @@ func (a *Waiter) look(ctx context.Context, w WaitTarget, g Condition, obj *unstr
 	case obj == nil:
 		s.Report = reportAbsent(t)
 	case g.Tree:
-		var e status.Evidence
+		var e status.Snapshot
 		e, s.Target, err = Read(ctx, a.Clients, t)
 		if err == nil && a.Closely {
 			err = ReadCompetitors(ctx, a.Clients, &e)
@@ -142,7 +142,7 @@ func (a *Waiter) look(ctx context.Context, w WaitTarget, g Condition, obj *unstr
 	default:
 		var o status.Object
 		if o, err = t.Kind.Facts(obj); err == nil {
-			s.Report = status.NewReport(status.Evidence{Object: o, Now: s.At})
+			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At})
 		}
 	}
 	return s, err
@@ -258,7 +258,7 @@ func (c *watcher) watchAll(ctx context.Context, objects dynamic.ResourceInterfac
 
 // kindsOf are the kinds of what stands between an object of another program and
 // its pods.
-func kindsOf(e status.Evidence) []schema.GroupVersionKind {
+func kindsOf(e status.Snapshot) []schema.GroupVersionKind {
 	if !e.Object.Foreign || e.Object.BuiltIn {
 		return nil
 	}

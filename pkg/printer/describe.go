@@ -46,7 +46,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		rows = append(rows, []string{"Hint:", r.Hint})
 	}
 	rows = append(rows, reconcilerRows(r.Reconciler, now)...)
-	rows = append(rows, listed("Reverted By:", r.Reverts, func(v status.Revert) string { return v.Message })...)
+	rows = append(rows, listed("Reverted By:", r.Reverts, func(v status.CompetingWriter) string { return v.Message })...)
 	rows = append(rows, listed("Budgets:", r.Budgets, status.Budget.String)...)
 	if len(r.Unread) > 0 {
 		rows = append(rows, []string{"Not Read:", strings.Join(r.Unread, ", ") + " (forbidden)"})

@@ -101,7 +101,7 @@ func guarded() status.Report {
 	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, status.CodeProbeFailed, "1 of 2 pods are ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
 	r.Replicas = status.Replicas{Desired: 2, Current: 2, Ready: 1, Updated: new(int32(1))}
 	r.Problems = []status.Problem{{Code: status.CodeProbeFailed, Message: "container web is not ready: Readiness probe failed", Pods: []string{"foo-01234567-1"}, Of: 2}}
-	r.Reverts = []status.Revert{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its number of pods between 1 and 10"}}
+	r.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its number of pods between 1 and 10"}}
 	r.Budgets = []status.Budget{{Name: "most", MinAvailable: "2"}}
 	r.Unread = []string{"events", "nodes"}
 	return r
@@ -171,7 +171,7 @@ func TestDescribe(t *testing.T) {
 			{Who: "bob on desk (process 12)", Scope: "all kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
 		},
 	}
-	report.Reverts = []status.Revert{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its number of pods between 1 and 10"}}
+	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its number of pods between 1 and 10"}}
 	report.Budgets = []status.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
 	report.Unread = []string{"nodes"}
 	template := v1alpha1.DefaultTemplate()

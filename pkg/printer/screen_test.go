@@ -20,8 +20,8 @@ func screenTime() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC
 
 // seen makes evidence on an ImoocPod of which a controller has seen the newest
 // generation.
-func seen(desired, current, ready int32, pods ...corev1.Pod) status.Evidence {
-	return status.Evidence{
+func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
+	return status.Snapshot{
 		Object: status.Object{
 			Type: "imoocpod.batch.tutorial.kubebuilder.io", Resource: "imoocpods.batch.tutorial.kubebuilder.io", Kind: "ImoocPod", Namespace: "team-a", Name: "foo", UID: "foo",
 			Generation: 2, ObservedGeneration: 2, Desired: desired, Current: current, Ready: ready,
@@ -95,7 +95,7 @@ func eventOf(pod, kind, reason, message string, ago time.Duration) corev1.Event 
 // screens are what a person may come to see.
 func screens() map[string]Screen {
 	const noImage = `Back-off pulling image "registry.example.com/team-a/web:v2": rpc error: code = NotFound desc = failed to pull and unpack image: not found`
-	one := func(e status.Evidence) Screen { return Screen{Reports: []status.Report{status.NewReport(e)}} }
+	one := func(e status.Snapshot) Screen { return Screen{Reports: []status.Report{status.NewReport(e)}} }
 
 	converging := seen(8, 6, 3, append(podsNamed("foo", "foo-f4e4e66e", 0, 3, nil), podsNamed("foo", "foo-f4e4e66e", 3, 6, waiting("ContainerCreating", ""))...)...)
 	ready := seen(3, 3, 3, podsNamed("foo", "foo-f4e4e66e", 0, 3, nil)...)
@@ -121,7 +121,7 @@ func screens() map[string]Screen {
 		{Kind: "ReplicaSet", Name: "web-7887448d46", UID: "set", Controller: "web", Desired: new(int32(3)), Ready: new(int32(2))},
 	}
 	guarded := one(deployment)
-	guarded.Reports[0].Reverts = []status.Revert{{By: "HorizontalPodAutoscaler/web", Message: "HorizontalPodAutoscaler/web keeps its number of pods between 2 and 10"}}
+	guarded.Reports[0].Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/web", Message: "HorizontalPodAutoscaler/web keeps its number of pods between 2 and 10"}}
 	guarded.Reports[0].Budgets = []status.Budget{{Name: "web", MinAvailable: "2"}}
 	several := Screen{Reports: slices.Concat(one(ready).Reports, one(pull).Reports, one(nobody).Reports, one(most).Reports)}
 	for i := range several.Reports {

@@ -27,17 +27,17 @@ const (
 var errGivenUp = errors.New("given up")
 
 // failureTracker are for the objects of a loop that are not converged. The verdict is
-// that of "status", and so is the patience with it.
+// that of "status", and so is the grace with it.
 type failureTracker struct {
 	of       *Options
 	loop     *controller.Controller
-	patience map[objectName]*status.Patience
+	grace map[objectName]*status.FailureGrace
 }
 
 // objectName tells the objects of a loop apart.
 type objectName struct{ kind, namespace, name string }
 
-// allFailed waits until patience is over with every object that is not converged. It
+// allFailed waits until grace is over with every object that is not converged. It
 // says no when the context ends before.
 func (h *failureTracker) allFailed(ctx context.Context) bool {
 	ticker := time.NewTicker(evaluateEvery)
@@ -71,30 +71,30 @@ func (h *failureTracker) allFailed(ctx context.Context) bool {
 	}
 }
 
-// hasFailed reports whether patience with an object is over.
+// hasFailed reports whether grace with an object is over.
 func (h *failureTracker) hasFailed(ctx context.Context, s controller.SyncState) bool {
 	name := objectName{s.Kind, s.Namespace, s.Name}
-	patience := h.patience[name]
-	if patience == nil {
-		patience = &status.Patience{For: h.of.Limits.FailAfter, Endless: !h.of.Limits.FailFast}
-		h.patience[name] = patience
+	grace := h.grace[name]
+	if grace == nil {
+		grace = &status.FailureGrace{For: h.of.Limits.FailAfter, Endless: !h.of.Limits.FailFast}
+		h.grace[name] = grace
 	}
 	report, at, err := h.of.evaluate(ctx, s)
 	if err != nil {
 		return false
 	}
-	over, _ := patience.Look(report, at)
+	over, _ := grace.Look(report, at)
 	return over
 }
 
 // evaluate gives the verdict on an object as it is now.
 func (o *Options) evaluate(ctx context.Context, s controller.SyncState) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
-	evidence, _, err := observe.Read(ctx, o.clients, t)
+	snapshot, _, err := observe.Read(ctx, o.clients, t)
 	if err != nil {
-		return status.Report{}, evidence.Now, err
+		return status.Report{}, snapshot.Now, err
 	}
-	return status.NewReport(evidence), evidence.Now, nil
+	return status.NewReport(snapshot), snapshot.Now, nil
 }
 
 // explainMissing says of an object that is not converged why, when the time is up or

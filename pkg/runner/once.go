@@ -31,7 +31,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		ended <- loop.Run(running)
 		stop(nil)
 	}()
-	failures := failureTracker{of: o, loop: loop, patience: map[objectName]*status.Patience{}}
+	failures := failureTracker{of: o, loop: loop, grace: map[objectName]*status.FailureGrace{}}
 	if o.Once {
 		go func() {
 			if failures.allFailed(running) {

@@ -187,7 +187,7 @@ func TestCheckDeployed(t *testing.T) {
 func TestCheckHeldUp(t *testing.T) {
 	t.Parallel()
 	report := func(reason, message string) Report {
-		return NewReport(Evidence{Object: Object{
+		return NewReport(Snapshot{Object: Object{
 			Type: "thing.g", Namespace: "a", Name: "foo", ObservedGeneration: 1, Desired: 2,
 			Conditions: []metav1.Condition{{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: reason, Message: message}},
 		}})
@@ -196,7 +196,7 @@ func TestCheckHeldUp(t *testing.T) {
 	if quota.Problems[0].Code != CodeQuotaExceeded {
 		t.Fatalf("the problem is %+v", quota.Problems)
 	}
-	checks := CheckHeldUp([]Report{NewReport(Evidence{}), quota})
+	checks := CheckHeldUp([]Report{NewReport(Snapshot{}), quota})
 	if len(checks) != 1 || checks[0].State != CheckFailed || !strings.Contains(checks[0].Message, "thing.g/foo in namespace a") ||
 		strings.Join(checks[0].Fix, "") != "kubectl describe quota -n a" {
 		t.Errorf("a quota: %+v", checks)

@@ -26,7 +26,7 @@ const (
 
 // objectFindings are the problems of the object itself, and of what stands
 // between it and its pods.
-func objectFindings(e Evidence, children []Child, events happened) []finding {
+func objectFindings(e Snapshot, children []Child, events happened) []finding {
 	o := e.Object
 	var all []finding
 	if own := slices.DeleteFunc(slices.Clone(o.Finalizers), byGarbageCollector); !o.Deleted.IsZero() && len(own) > 0 {

@@ -22,7 +22,7 @@ func TestOwns(t *testing.T) {
 		children = append(children, Child{UID: types.UID("c" + string(i)), Controller: before})
 		before = children[len(children)-1].UID
 	}
-	f := newFamily(Evidence{Object: Object{UID: "it"}, Children: children})
+	f := newFamily(Snapshot{Object: Object{UID: "it"}, Children: children})
 	for controller, want := range map[types.UID]bool{
 		"it": true, "deployment": true, "replicaset": true, "c1": true, "c8": true,
 		"c9":    false, // deeper than anything is
@@ -38,7 +38,7 @@ func TestOwns(t *testing.T) {
 	if len(f.pods([]corev1.Pod{referring, {}})) > 0 {
 		t.Error("a pod that refers to it without being controlled by it, or that is nobody's, is its own")
 	}
-	if len(newFamily(Evidence{}).pods([]corev1.Pod{ownedPod("p", "")})) > 0 {
+	if len(newFamily(Snapshot{}).pods([]corev1.Pod{ownedPod("p", "")})) > 0 {
 		t.Error("a pod is an object's that has no UID")
 	}
 	var own []types.UID
@@ -88,7 +88,7 @@ func TestCounted(t *testing.T) {
 		},
 	} {
 		test.object.UID = "it"
-		r := NewReport(Evidence{Object: test.object, Pods: pods, Children: children, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: test.object, Pods: pods, Children: children, Now: lookedAt()})
 		if r.Replicas != test.replicas || r.Verdict != test.verdict || r.Reason != test.reason {
 			t.Errorf("%s: %+v, %s: %s (%s)", name, r.Replicas, r.Verdict, r.Reason, r.Hint)
 		}
@@ -96,7 +96,7 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%s: it lists %d pods, want 4", name, len(r.Pods))
 		}
 	}
-	none := NewReport(Evidence{Object: Object{UID: "alone", Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Pods: pods})
+	none := NewReport(Snapshot{Object: Object{UID: "alone", Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Pods: pods})
 	if none.Verdict != NotReconciled || none.Replicas != (Replicas{}) {
 		t.Errorf("without a pod and without a count, it is %+v", none)
 	}

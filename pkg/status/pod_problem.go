@@ -52,7 +52,7 @@ const (
 
 // podFinding says what keeps a pod from being ready, as far as the pod, its
 // events and its node tell.
-func podFinding(pod *corev1.Pod, e Evidence, events happened) (finding, bool) {
+func podFinding(pod *corev1.Pod, e Snapshot, events happened) (finding, bool) {
 	f := finding{pod: pod.Name, since: notReadySince(pod), events: events[pod.UID]}
 	model := newPod(pod)
 	found := false
@@ -87,7 +87,7 @@ func notReadySince(pod *corev1.Pod) time.Time {
 
 // terminating says why a pod that is being deleted is still there. Its deletion
 // timestamp is the end of its grace period.
-func (f *finding) terminating(pod *corev1.Pod, e Evidence) bool {
+func (f *finding) terminating(pod *corev1.Pod, e Snapshot) bool {
 	f.since = pod.DeletionTimestamp.Time
 	over := e.Now.Sub(f.since)
 	switch {
@@ -142,7 +142,7 @@ func (f *finding) unscheduled(pod *corev1.Pod) bool {
 }
 
 // lost says that a pod's node is gone or does not answer.
-func (f *finding) lost(pod *corev1.Pod, e Evidence) bool {
+func (f *finding) lost(pod *corev1.Pod, e Snapshot) bool {
 	why, lost := nodeTrouble(pod, e)
 	if !lost {
 		return false
@@ -152,7 +152,7 @@ func (f *finding) lost(pod *corev1.Pod, e Evidence) bool {
 	return true
 }
 
-func nodeTrouble(pod *corev1.Pod, e Evidence) (string, bool) {
+func nodeTrouble(pod *corev1.Pod, e Snapshot) (string, bool) {
 	name := pod.Spec.NodeName
 	node, read := e.Nodes[name]
 	if read && node == nil {

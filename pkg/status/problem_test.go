@@ -19,13 +19,13 @@ func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // recorded reads the pods, events and nodes of a file in testdata, which are
 // those of an object that wants as many pods as there are.
-func recorded(t *testing.T, name string) Evidence {
+func recorded(t *testing.T, name string) Snapshot {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := Evidence{Nodes: map[string]*corev1.Node{}, Now: lookedAt()}
+	e := Snapshot{Nodes: map[string]*corev1.Node{}, Now: lookedAt()}
 	for document := range strings.SplitSeq(string(data), "\n---\n") {
 		var head struct{ Kind string }
 		if err := yaml.Unmarshal([]byte(document), &head); err != nil {
@@ -355,7 +355,7 @@ func TestRefusedPods(t *testing.T) {
 		},
 	} {
 		o := Object{UID: "owner", Namespace: "shop", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2, Conditions: test.conditions}
-		r := NewReport(Evidence{Object: o, Children: test.children, Events: test.events, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Children: test.children, Events: test.events, Now: lookedAt()})
 		if r.Verdict != Failed || r.ReasonCode != test.code || r.Reason != test.reason || len(r.Problems) != 1 || !r.Problems[0].Fatal || len(r.Problems[0].Pods) > 0 {
 			t.Errorf("%s: it is %s (%s): %s; %d problems", name, r.Verdict, r.ReasonCode, r.Reason, len(r.Problems))
 		}
@@ -363,7 +363,7 @@ func TestRefusedPods(t *testing.T) {
 	// Nothing of this counts when it is over, or another's.
 	o := Object{UID: "owner", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2}
 	over := []corev1.Event{event("owner", "FailedCreate", quota, time.Hour), event("owner", "SuccessfulCreate", "", time.Minute), event("other", "FailedCreate", quota, time.Second)}
-	if r := NewReport(Evidence{Object: o, Children: []Child{other}, Events: over, Now: lookedAt()}); r.Verdict != Progressing || len(r.Problems) > 0 {
+	if r := NewReport(Snapshot{Object: o, Children: []Child{other}, Events: over, Now: lookedAt()}); r.Verdict != Progressing || len(r.Problems) > 0 {
 		t.Errorf("what is over, and another's, make it %s: %v", r.Verdict, r.Problems)
 	}
 }
@@ -404,7 +404,7 @@ func TestDeleting(t *testing.T) {
 			"it is being deleted; its deletion is held up by the finalizer example.com/backup, example.com/x"},
 	} {
 		o := Object{Type: "lamp.example.com", Name: "it", Namespace: "shop", UID: "it", Desired: 3, Deleted: lookedAt().Add(-test.ago), Finalizers: test.finalizers}
-		r := NewReport(Evidence{Object: o, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}

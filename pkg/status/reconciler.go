@@ -41,7 +41,7 @@ type Write struct {
 const recently = time.Minute
 
 // newReconciler says who reconciles an object.
-func newReconciler(e Evidence) Reconciler {
+func newReconciler(e Snapshot) Reconciler {
 	o := e.Object
 	r := Reconciler{}
 	r.Spec, r.Status = lastWrites(o.Managers)
@@ -74,7 +74,7 @@ func (r Reconciler) liveLoop() (LoopSeen, bool) {
 
 // silent reports whether nobody reconciles an object that a run-controller should:
 // none lives, and none has written the status just now.
-func (r Reconciler) silent(e Evidence) bool {
+func (r Reconciler) silent(e Snapshot) bool {
 	if _, lives := r.liveLoop(); lives || e.Object.Foreign || e.Loops == nil {
 		return false
 	}
@@ -82,7 +82,7 @@ func (r Reconciler) silent(e Evidence) bool {
 }
 
 // story tells who wrote the status last, and who lives.
-func (r Reconciler) story(e Evidence) string {
+func (r Reconciler) story(e Snapshot) string {
 	told := "nobody has written its status"
 	if w := r.Status; w != nil {
 		told = fmt.Sprintf("its status was last written by %s %s ago", w.Manager, duration.HumanDuration(e.Now.Sub(w.Time.Time)))
@@ -110,7 +110,7 @@ func (r Reconciler) unanswered() string {
 }
 
 // howToReconcile is the hint for an object that waits for its controller.
-func (r Reconciler) howToReconcile(e Evidence) string {
+func (r Reconciler) howToReconcile(e Snapshot) string {
 	o := e.Object
 	if o.Foreign {
 		return "is the controller of " + o.Resource + " installed, and does it run?"

@@ -61,12 +61,12 @@ func TestNobodyReconciles(t *testing.T) {
 			"generation 4, controller saw 3; its status was last written by lamp-operator 3h ago", "is the controller of lamps.example.com installed, and does it run?"},
 	} {
 		test.object.Namespace = "shop"
-		r := NewReport(Evidence{Object: test.object, Loops: test.loops, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: test.object, Loops: test.loops, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason || r.Hint != test.hint {
 			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
 		}
 	}
-	r := NewReport(Evidence{Object: behind, Loops: []Loop{loop(time.Hour, Scope{}), loop(time.Second, Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
+	r := NewReport(Snapshot{Object: behind, Loops: []Loop{loop(time.Hour, Scope{}), loop(time.Second, Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
 	if len(r.Loops) != 2 || !r.Loops[0].Live || r.Loops[1].Live || !strings.HasPrefix(r.Loops[0].Who, "alice on laptop") || r.Loops[0].Scope != "all kinds in all namespaces" ||
 		r.Status.Manager != "kubectl-imoocpod" || r.Spec.Manager != "kubectl" || r.Spec.Operation != "Apply" {
 		t.Errorf("it is reconciled by %+v", r)

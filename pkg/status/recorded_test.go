@@ -81,7 +81,7 @@ func (h *history) add(t *testing.T, m moment) {
 
 // report is that of the object at a time.
 func (h *history) report(now time.Time) Report {
-	return NewReport(Evidence{
+	return NewReport(Snapshot{
 		Object: h.object, Nodes: h.nodes, Now: now,
 		Pods:   append([]corev1.Pod{}, slices.Collect(maps.Values(h.pods))...),
 		Events: slices.Collect(maps.Values(h.events)),

@@ -38,8 +38,8 @@ type Report struct {
 	Tree Node `json:"tree"`
 	// Reverts are those who will put the number of pods back, Budgets those that
 	// guard the pods; absent where there are none, or where they were not read.
-	Reverts []Revert `json:"reverts,omitempty"`
-	Budgets []Budget `json:"budgets,omitempty"`
+	Reverts []CompetingWriter `json:"reverts,omitempty"`
+	Budgets []Budget          `json:"budgets,omitempty"`
 	// Reconciler is what is known of who reconciles the object.
 	Reconciler Reconciler `json:"reconciler"`
 	// Events are the last ones of the object, of what stands between and of some
@@ -97,7 +97,7 @@ type Pod struct {
 }
 
 // NewReport makes the model of an object from all that was read about it.
-func NewReport(e Evidence) Report {
+func NewReport(e Snapshot) Report {
 	e.Object = e.Object.tracked()
 	family := newFamily(e)
 	owned := family.pods(e.Pods)
@@ -147,7 +147,7 @@ func NewReport(e Evidence) Report {
 // The count of ready pods that an object tells is doubted if one of them is not
 // believed to be what its kubelet says, or will not become ready without help: then
 // whoever counted it may not have seen that yet.
-func judgePods(e Evidence, owned []*corev1.Pod, events happened) (pods []Pod, findings []finding, doubted bool) {
+func judgePods(e Snapshot, owned []*corev1.Pod, events happened) (pods []Pod, findings []finding, doubted bool) {
 	pods = []Pod{}
 	for _, pod := range owned {
 		model := newPod(pod)

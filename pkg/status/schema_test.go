@@ -135,7 +135,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s: %s", what, strings.Join(wrong, "; "))
 		}
 	}
-	check("nothing", NewReport(Evidence{}))
+	check("nothing", NewReport(Snapshot{}))
 	files, err := os.ReadDir("testdata")
 	if err != nil {
 		t.Fatal(err)

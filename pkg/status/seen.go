@@ -90,7 +90,7 @@ func answered(spec, status *Write) bool {
 // changeSeen reports whether something shows that the controller has seen the
 // last change of an object that does not say so. The counts of the object are
 // those that are wanted, and so are those of what stands below it.
-func changeSeen(e Evidence, r Report, children []Child) bool {
+func changeSeen(e Snapshot, r Report, children []Child) bool {
 	o := e.Object
 	spec, status := r.Reconciler.Spec, r.Reconciler.Status
 	if e.Acted {
@@ -158,7 +158,7 @@ func countShows(o Object, r Report, children []Child) bool {
 // write that they saw a generation before they do anything about it. The times are
 // whole seconds; what was done within the same one may have been done after. Of a
 // count, what is there tells.
-func idle(e Evidence, r Report, children []Child) bool {
+func idle(e Snapshot, r Report, children []Child) bool {
 	o, by := e.Object, r.Reconciler
 	if !o.Foreign || o.BuiltIn || o.Generation <= 1 || by.Spec == nil || e.ActedBelow || o.OnlyCounted && countShows(o, r, children) {
 		return false
@@ -188,7 +188,7 @@ func byItself(spec, status *Write) bool {
 // Acted reports whether the controller of an object has written something
 // between two looks at it, neither of which is older than the last change of the
 // spec.
-func Acted(before, now Evidence) bool {
+func Acted(before, now Snapshot) bool {
 	o, p := now.Object, before.Object
 	if o.UID != p.UID || o.Generation != p.Generation {
 		return false
@@ -206,7 +206,7 @@ func Acted(before, now Evidence) bool {
 
 // ActedBelow reports whether something that stands right below an object was made
 // or changed between two looks at it, as Acted does.
-func ActedBelow(before, now Evidence) bool {
+func ActedBelow(before, now Snapshot) bool {
 	o, p := now.Object, before.Object
 	if o.UID != p.UID || o.Generation != p.Generation {
 		return false
@@ -224,7 +224,7 @@ func ActedBelow(before, now Evidence) bool {
 }
 
 // judgeUnseen reports whether no controller has seen the object as it is now.
-func judgeUnseen(e Evidence, r Report) (ruling, bool) {
+func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 	o, by := e.Object, r.Reconciler
 	v := ruling{verdict: NotReconciled, code: CodeGenerationNotSeen, hint: by.howToReconcile(e)}
 	switch {

@@ -15,7 +15,7 @@ func TestTree(t *testing.T) {
 	for i := range pods {
 		pods[i].UID = types.UID(pods[i].Name)
 	}
-	r := NewReport(Evidence{
+	r := NewReport(Snapshot{
 		Object: Object{UID: "it", Kind: "AppService", Name: "shop", Desired: 2, Ready: 1},
 		Children: []Child{
 			{Kind: "Deployment", Name: "web", UID: "deployment", Controller: "it", Desired: new(int32(2)), Ready: new(int32(1))},

@@ -48,7 +48,7 @@ type ruling struct {
 }
 
 // judge gives the verdict on an object. All else of its report is there.
-func judge(e Evidence, r Report, children []Child) ruling {
+func judge(e Snapshot, r Report, children []Child) ruling {
 	o := e.Object
 	if !o.Deleted.IsZero() {
 		return judgeDeleting(r.Problems)
@@ -105,7 +105,7 @@ func (w Word) added(v ruling) ruling {
 }
 
 // judgeCounts is judge for an object that its controller has seen.
-func judgeCounts(e Evidence, r Report, children []Child) ruling {
+func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 	o, problems := e.Object, r.Problems
 	counts := readyCount(o)
 	short, missing := shortfall(o, counts)
@@ -178,7 +178,7 @@ func shortfall(o Object, counts string) (ruling, bool) {
 
 // judgeSettled is judge for an object whose own counts are as they should be.
 // Whatever still speaks against it is a doubt.
-func judgeSettled(e Evidence, r Report, children []Child, counts string) ruling {
+func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling {
 	o := e.Object
 	v := ruling{verdict: Progressing, reason: counts}
 	for _, c := range children {
@@ -256,7 +256,7 @@ func contradiction(o Object) (metav1.Condition, bool) {
 
 // behind reports whether pods were counted, and fewer are ready than the status
 // says. Of what other programs count, only pods that are to be seen are compared.
-func behind(e Evidence, r Report) bool {
+func behind(e Snapshot, r Report) bool {
 	o := e.Object
 	if e.Pods == nil || o.indirect() || o.BuiltIn {
 		return false

@@ -114,7 +114,7 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.object.Namespace, test.object.Resource = "ns", "lamps.x"
-			r := NewReport(Evidence{Object: test.object, Now: lookedAt()})
+			r := NewReport(Snapshot{Object: test.object, Now: lookedAt()})
 			verdict, reason, hint := r.Verdict, r.Reason, r.Hint
 			if verdict != test.verdict || reason != test.reason || hint != test.hint {
 				t.Errorf("got %q, %q, %q; want %q, %q, %q", verdict, reason, hint, test.verdict, test.reason, test.hint)
@@ -188,7 +188,7 @@ func TestChangeSeen(t *testing.T) {
 		"scaled at some time, one group":                  {three(Object{Managers: scaled(10, 9), Several: true}), nil, false, false},
 		"scaled at some time, one group, as a wait saw":   {three(Object{Managers: scaled(10, 9), Several: true}), nil, true, true},
 	} {
-		r := NewReport(Evidence{Object: test.object, Children: test.children, Acted: test.acted, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: test.object, Children: test.children, Acted: test.acted, Now: lookedAt()})
 		if (r.Verdict == Ready) != test.seen || !test.seen && r.ReasonCode != CodeChangeNotSeen {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
@@ -228,7 +228,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 		if o.Generation == 0 {
 			o.Generation, o.ObservedGeneration = 2, 2
 		}
-		r := NewReport(Evidence{Object: o, Children: test.children, ActedBelow: test.below, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Children: test.children, ActedBelow: test.below, Now: lookedAt()})
 		if (r.Verdict == Ready) != test.ready || !test.ready && r.ReasonCode != CodeChangeNotSeen {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
@@ -261,7 +261,7 @@ func TestUnseen(t *testing.T) {
 		"failed, and was scaled at some time since": {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: scaled(90, 60)}, at(11), NotReconciled, CodeGenerationNotSeen},
 	} {
 		test.object.Foreign, test.object.Desired = true, 3
-		r := NewReport(Evidence{Object: test.object, Since: test.since, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: test.object, Since: test.since, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
@@ -317,7 +317,7 @@ func TestChildren(t *testing.T) {
 		if !o.Uncounted {
 			o.Current, o.Ready = 2, 2
 		}
-		r := NewReport(Evidence{Object: o, Pods: []corev1.Pod{}, Children: test.children, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Pods: []corev1.Pod{}, Children: test.children, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || !strings.Contains(r.Reason, test.reason) {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
@@ -347,7 +347,7 @@ func TestPaused(t *testing.T) {
 	} {
 		o := test.object
 		o.Foreign, o.Generation, o.Desired, o.Pause = true, 2, 3, test.pause
-		r := NewReport(Evidence{Object: o, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.Counts != test.counts || r.Verdict == Paused && (r.Hint != test.pause.Hint || r.ReasonCode != test.pause.Code || !strings.HasSuffix(r.Reason, test.pause.Why)) {
 			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
 		}
@@ -374,29 +374,29 @@ func TestWithoutJSON(t *testing.T) {
 // A wait sees that the controller acts where times do not tell.
 func TestActed(t *testing.T) {
 	t.Parallel()
-	seen := func(change func(*Evidence)) Evidence {
-		e := Evidence{
+	seen := func(change func(*Snapshot)) Snapshot {
+		e := Snapshot{
 			Object:   Object{UID: "it", Generation: 2, Current: 1, Managers: wrote("", 10, 10)},
 			Children: []Child{{UID: "s", Controller: "it", Generation: 1}, {UID: "far", Controller: "s", Generation: 1}},
 		}
 		change(&e)
 		return e
 	}
-	before := seen(func(*Evidence) {})
+	before := seen(func(*Snapshot) {})
 	for name, test := range map[string]struct {
-		change func(*Evidence)
+		change func(*Snapshot)
 		want   bool
 	}{
-		"nothing":                    {func(*Evidence) {}, false},
-		"the status, a second later": {func(e *Evidence) { e.Object.Managers = wrote("", 10, 9) }, true},
-		"the status, at once":        {func(e *Evidence) { e.Object.Current = 2 }, true},
-		"another word":               {func(e *Evidence) { e.Object.Word.Phase = "Sailing" }, true},
-		"its child":                  {func(e *Evidence) { e.Children[0].Generation = 2 }, true},
-		"a child more":               {func(e *Evidence) { e.Children = append(e.Children, Child{UID: "t", Controller: "it"}) }, true},
-		"a child of its child":       {func(e *Evidence) { e.Children[1].Generation = 2 }, false},
-		"another's child":            {func(e *Evidence) { e.Children = append(e.Children, Child{UID: "t", Controller: "other"}) }, false},
-		"the spec, too":              {func(e *Evidence) { e.Object.Generation, e.Object.Current = 3, 2 }, false},
-		"another object":             {func(e *Evidence) { e.Object.UID, e.Object.Current = "that", 2 }, false},
+		"nothing":                    {func(*Snapshot) {}, false},
+		"the status, a second later": {func(e *Snapshot) { e.Object.Managers = wrote("", 10, 9) }, true},
+		"the status, at once":        {func(e *Snapshot) { e.Object.Current = 2 }, true},
+		"another word":               {func(e *Snapshot) { e.Object.Word.Phase = "Sailing" }, true},
+		"its child":                  {func(e *Snapshot) { e.Children[0].Generation = 2 }, true},
+		"a child more":               {func(e *Snapshot) { e.Children = append(e.Children, Child{UID: "t", Controller: "it"}) }, true},
+		"a child of its child":       {func(e *Snapshot) { e.Children[1].Generation = 2 }, false},
+		"another's child":            {func(e *Snapshot) { e.Children = append(e.Children, Child{UID: "t", Controller: "other"}) }, false},
+		"the spec, too":              {func(e *Snapshot) { e.Object.Generation, e.Object.Current = 3, 2 }, false},
+		"another object":             {func(e *Snapshot) { e.Object.UID, e.Object.Current = "that", 2 }, false},
 	} {
 		if got := Acted(before, seen(test.change)); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)

@@ -2,22 +2,22 @@ package status
 
 import "time"
 
-// Patience decides when a wait for an object that will not become ready without
+// FailureGrace decides when a wait for an object that will not become ready without
 // help is over. Its zero value fails at once; a copy is a new one.
-type Patience struct {
+type FailureGrace struct {
 	// For is how long an object may have failed, without a break, in case that
 	// help comes or it was a passing thing after all.
 	For time.Duration
-	// Endless patience fails never.
+	// Endless grace fails never.
 	Endless bool
 
 	failed time.Time
 }
 
-// Look says of an object as it was seen at a time whether the patience with it
+// Look says of an object as it was seen at a time whether the grace with it
 // is over, and otherwise when it is to be looked at again, even if nothing
 // changes: zero where that makes no difference.
-func (p *Patience) Look(r Report, now time.Time) (over bool, again time.Duration) {
+func (p *FailureGrace) Look(r Report, now time.Time) (over bool, again time.Duration) {
 	if p.Endless || r.Verdict != Failed {
 		p.failed = time.Time{}
 		return false, 0

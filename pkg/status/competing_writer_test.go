@@ -24,7 +24,7 @@ func TestReverts(t *testing.T) {
 	}
 	owned := autoscaler("keda-hpa-web", "apps/v1beta9", "Deployment", "web", new(int32(2)))
 	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "ScaledObject", Name: "web", UID: "so", Controller: new(true)}}
-	r := NewReport(Evidence{
+	r := NewReport(Snapshot{
 		Object: Object{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: &metav1.OwnerReference{Kind: "Store", Name: "shop"}},
 		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{
 			autoscaler("other-name", "apps/v1", "Deployment", "web2", nil), autoscaler("other-kind", "apps/v1", "StatefulSet", "web", nil),
@@ -57,7 +57,7 @@ func TestBudgets(t *testing.T) {
 	}
 	mine, others := ownedPod("a", "it"), ownedPod("b", "other")
 	mine.Labels, others.Labels = map[string]string{"app": "web"}, map[string]string{"app": "db"}
-	r := NewReport(Evidence{
+	r := NewReport(Snapshot{
 		Object:  Object{UID: "it"},
 		Pods:    []corev1.Pod{mine, others},
 		Budgets: []policyv1.PodDisruptionBudget{budget("low", "web", new(intstr.FromString("50%")), nil), budget("most", "web", nil, new(intstr.FromInt32(1))), budget("another's", "db", nil, nil)},
@@ -79,7 +79,7 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	r := Report{
 		Replicas: Replicas{Desired: 4},
-		Reverts:  []Revert{{By: "Set/web", Message: "Set/web controls it"}},
+		Reverts:  []CompetingWriter{{By: "Set/web", Message: "Set/web controls it"}},
 		Budgets:  []Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
 	}
 	few := "PodDisruptionBudget/three wants at least 3 of its pods available, and there would be 2"

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Revert is somebody who will put the number of pods back that a person
+// CompetingWriter is somebody who will put the number of pods back that a person
 // changes.
-type Revert struct {
+type CompetingWriter struct {
 	// By names it, such as "HorizontalPodAutoscaler/web".
 	By string `json:"by"`
 	// Message says what it does, in one line.
@@ -50,11 +50,11 @@ func (b Budget) String() string {
 }
 
 // reverts finds who will put the number of pods back.
-func reverts(e Evidence) []Revert {
-	var all []Revert
+func reverts(e Snapshot) []CompetingWriter {
+	var all []CompetingWriter
 	if ref := e.Object.Controller; ref != nil {
 		by := ref.Kind + "/" + ref.Name
-		all = append(all, Revert{By: by, Message: fmt.Sprintf("%s controls it, and may set its number of pods", by)})
+		all = append(all, CompetingWriter{By: by, Message: fmt.Sprintf("%s controls it, and may set its number of pods", by)})
 	}
 	for i := range e.Autoscalers {
 		h := &e.Autoscalers[i]
@@ -65,7 +65,7 @@ func reverts(e Evidence) []Revert {
 		if h.Spec.MinReplicas != nil {
 			low = *h.Spec.MinReplicas
 		}
-		r := Revert{By: "HorizontalPodAutoscaler/" + h.Name, Min: &low, Max: &h.Spec.MaxReplicas}
+		r := CompetingWriter{By: "HorizontalPodAutoscaler/" + h.Name, Min: &low, Max: &h.Spec.MaxReplicas}
 		r.Message = fmt.Sprintf("%s keeps its number of pods between %d and %d", r.By, low, h.Spec.MaxReplicas)
 		if ref := metav1.GetControllerOfNoCopy(h); ref != nil {
 			r.Message += fmt.Sprintf(", for %s/%s", ref.Kind, ref.Name)

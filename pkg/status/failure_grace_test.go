@@ -7,7 +7,7 @@ import (
 
 // Only what has failed without a break for as long as the patience lasts ends a
 // wait.
-func TestPatience(t *testing.T) {
+func TestFailureGrace(t *testing.T) {
 	t.Parallel()
 	type look struct {
 		at      int
@@ -16,23 +16,23 @@ func TestPatience(t *testing.T) {
 		again   int
 	}
 	for name, test := range map[string]struct {
-		patience Patience
+		patience FailureGrace
 		looks    []look
 	}{
-		"it never fails": {Patience{For: 20 * time.Second}, []look{
+		"it never fails": {FailureGrace{For: 20 * time.Second}, []look{
 			{0, NotReconciled, false, 0}, {50, Progressing, false, 0}, {99, Ready, false, 0},
 		}},
-		"it fails for good": {Patience{For: 20 * time.Second}, []look{
+		"it fails for good": {FailureGrace{For: 20 * time.Second}, []look{
 			{5, Progressing, false, 0}, {10, Failed, false, 20}, {15, Failed, false, 15}, {29, Failed, false, 1}, {30, Failed, true, 0},
 		}},
-		"it fails, and nothing was seen for long": {Patience{For: 20 * time.Second}, []look{
+		"it fails, and nothing was seen for long": {FailureGrace{For: 20 * time.Second}, []look{
 			{10, Failed, false, 20}, {99, Failed, true, 0},
 		}},
-		"a passing failure": {Patience{For: 20 * time.Second}, []look{
+		"a passing failure": {FailureGrace{For: 20 * time.Second}, []look{
 			{0, Failed, false, 20}, {19, Failed, false, 1}, {19, Progressing, false, 0}, {21, Failed, false, 20}, {40, Failed, false, 1}, {41, Failed, true, 0},
 		}},
-		"no patience": {Patience{}, []look{{0, Progressing, false, 0}, {1, Failed, true, 0}}},
-		"endless patience": {Patience{Endless: true, For: time.Second}, []look{
+		"no patience": {FailureGrace{}, []look{{0, Progressing, false, 0}, {1, Failed, true, 0}}},
+		"endless patience": {FailureGrace{Endless: true, For: time.Second}, []look{
 			{0, Failed, false, 0}, {99, Failed, false, 0},
 		}},
 	} {

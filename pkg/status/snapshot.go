@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Evidence is all that a report is made from. What was not read is left empty
+// Snapshot is all that a report is made from. What was not read is left empty
 // and proves nothing.
-type Evidence struct {
+type Snapshot struct {
 	// Object is the one that the report is about.
 	Object Object
 	// Pods are pods that may be the object's; its own are found among them by
@@ -52,7 +52,7 @@ type Evidence struct {
 
 // Probed reports whether a pod that is ready has a container that a probe may have
 // ended at any time. Then events may tell what the pod does not.
-func (e Evidence) Probed() bool {
+func (e Snapshot) Probed() bool {
 	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
 	return slices.ContainsFunc(newFamily(e).pods(e.Pods), func(pod *corev1.Pod) bool {
 		return newPod(pod).Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
@@ -80,7 +80,7 @@ type Child struct {
 }
 
 // Own are those of the children that belong to the object.
-func (e Evidence) Own() []Child { return newFamily(e).own(e.Children) }
+func (e Snapshot) Own() []Child { return newFamily(e).own(e.Children) }
 
 // workloads are the children that have a count of pods.
 func workloads(children []Child) []Child {
@@ -126,7 +126,7 @@ type family struct {
 	children map[types.UID]Child
 }
 
-func newFamily(e Evidence) family {
+func newFamily(e Snapshot) family {
 	f := family{uid: e.Object.UID, children: map[types.UID]Child{}}
 	for _, c := range e.Children {
 		f.children[c.UID] = c

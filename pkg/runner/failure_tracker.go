@@ -29,8 +29,8 @@ var errGivenUp = errors.New("given up")
 // failureTracker are for the objects of a loop that are not converged. The verdict is
 // that of "status", and so is the grace with it.
 type failureTracker struct {
-	of       *Options
-	loop     *controller.Controller
+	of    *Options
+	loop  *controller.Controller
 	grace map[objectName]*status.FailureGrace
 }
 

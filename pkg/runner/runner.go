@@ -56,6 +56,8 @@ type Options struct {
 	health  health
 }
 
+// Run runs the controller until the context ends, or until there is nothing left to
+// do where that was asked for.
 func (o *Options) Run(ctx context.Context, c *clients.Factory, warnings io.Writer) error {
 	namespaces, err := o.namespaces(c)
 	if err != nil {

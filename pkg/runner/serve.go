@@ -26,6 +26,7 @@ type Serving struct {
 	CertFile, KeyFile string
 }
 
+// Served reports whether an address asks for something to be served.
 func Served(address string) bool { return address != "" && address != "0" }
 
 // serve starts what was asked for; stop ends it.

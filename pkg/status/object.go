@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 )
 
 // Object is what a verdict reads of a replica resource.
@@ -161,7 +160,7 @@ func (o Object) doubted(pods []Pod) Object {
 	note := fmt.Sprintf("%d of them not for long enough, or not any more", o.Ready-ready)
 	o.Ready = ready
 	if o.Available != nil {
-		o.Available = ptr.To(min(*o.Available, ready))
+		o.Available = new(min(*o.Available, ready))
 	}
 	o.Conditions = slices.Clone(o.Conditions)
 	for i, c := range o.Conditions {

@@ -55,7 +55,7 @@ const (
 func podFinding(pod *corev1.Pod, e Snapshot, events happened) (finding, bool) {
 	f := finding{pod: pod.Name, since: notReadySince(pod), events: events[pod.UID]}
 	model := newPod(pod)
-	found := false
+	var found bool
 	switch {
 	case pod.DeletionTimestamp != nil:
 		found = f.terminating(pod, e)

@@ -27,6 +27,7 @@ type Progress struct {
 	over  bool
 }
 
+// NewProgress shows on w how far a wait has come. The goal completes "2 of 3 …".
 func NewProgress(w io.Writer, goal string) *Progress {
 	p := &Progress{w: w, state: printer.Progress{Goal: goal}}
 	if terminal, is := Of(w); is {

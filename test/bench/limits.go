@@ -119,7 +119,7 @@ func (b *bench) measureLimit(ctx context.Context, l limit) ([]limitRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		row := limitRow{what: l.what, line: shorten(args), took: t.Wall, cpu: t.CPU.Seconds(), peak: uint64(t.Peak)}
+		row := limitRow{what: l.what, line: shorten(args), took: t.Wall, cpu: t.CPU.Seconds(), peak: uint64(max(t.Peak, 0))}
 		if row.requests, err = b.requestsSince(place); err != nil {
 			return nil, err
 		}

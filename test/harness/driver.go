@@ -127,6 +127,7 @@ func (d *Driver) last() want {
 	return d.wanted[len(d.wanted)-1]
 }
 
+// Scale writes the count of the object, and notes it as wanted.
 func (d *Driver) Scale(n int32) {
 	d.t.Helper()
 	objects := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace)

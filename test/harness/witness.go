@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -320,14 +321,14 @@ func (w *Witness) Owned(name string) []*corev1.Pod {
 func (w *Witness) summary() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var s string
+	var s strings.Builder
 	for _, pod := range w.Pods {
-		s += fmt.Sprintf("\n  pod %s %s deleted:%v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp)
+		fmt.Fprintf(&s, "\n  pod %s %s deleted:%v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp)
 	}
 	for name, imp := range w.ImoocPods {
-		s += fmt.Sprintf("\n  imoocpod %s generation %d replicas %d status %+v", name, imp.Generation, *imp.Spec.Replicas, imp.Status)
+		fmt.Fprintf(&s, "\n  imoocpod %s generation %d replicas %d status %+v", name, imp.Generation, *imp.Spec.Replicas, imp.Status)
 	}
-	return s
+	return s.String()
 }
 
 // MostLive is the highest number of live pods of an owner seen at once.

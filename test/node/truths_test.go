@@ -130,13 +130,6 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// endedFor is that a pod was ended, for a reason.
-func endedFor(reason string) func([]*corev1.Pod, []*corev1.Event) bool {
-	return func(pods []*corev1.Pod, _ []*corev1.Event) bool {
-		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == reason })
-	}
-}
-
 // restarted is that a container was started again so many times.
 func restarted(n int32) func([]*corev1.Pod, []*corev1.Event) bool {
 	return containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= n })
@@ -212,7 +205,7 @@ func truths() []truth {
 		},
 		{
 			name:     "image-missing",
-			template: "containers: [{name: main, image: \"missing:1\", command: " + act() + "}]",
+			template: "containers: [{name: main, image: \"missing:1\", imagePullPolicy: Always, command: " + act() + "}]",
 			scale:    codeFailed,
 			wrote:    waits("ImagePullBackOff"), verdict: failed, codes: []string{"ImagePullFailed"}, says: "not found",
 			mend: func(t *testing.T) { addImage(t, "missing", "1") },
@@ -220,7 +213,7 @@ func truths() []truth {
 		{
 			// Help comes within --fail-after.
 			name:     "image-late",
-			template: "containers: [{name: main, image: \"late:1\", command: " + act() + "}]",
+			template: "containers: [{name: main, image: \"late:1\", imagePullPolicy: Always, command: " + act() + "}]",
 			timeout:  deadline,
 			before: func(t *testing.T, w *witness) {
 				w.await(t, "the image is missed", "image-late", waits("ErrImagePull", "ImagePullBackOff"))
@@ -301,20 +294,20 @@ func truths() []truth {
 		{
 			name: "liveness-ignores-term",
 			template: "terminationGracePeriodSeconds: 60\n" +
-				"containers: [{name: main, command: " + act("-http=:8080", "-ok-for=2s", "-ignore-term") + ", livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1}}]",
+				"containers: [{name: main, command: " + act("-http=:8080", "-ok-for=10s", "-ignore-term") + ", livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 3}}]",
 			wrote: happened("Killing", "liveness"), verdict: progressing, codes: []string{"ProbeFailed"}, says: "liveness probe",
 		},
 		{
 			name: "evicted",
 			template: "volumes: [{name: v, emptyDir: {sizeLimit: 1Mi}}]\n" +
 				"containers: [{name: main, command: " + act("-fill=5", "-into=/v/big") + ", volumeMounts: [{name: v, mountPath: /v}]}]",
-			wrote: endedFor("Evicted"), verdict: progressing, codes: []string{"PodEnded"}, says: "Evicted", passing: true,
+			wrote: happened("Evicted", ""), verdict: progressing, codes: []string{"PodEnded"}, says: "Evicted", passing: true,
 		},
 		{
 			name: "deadline",
 			template: "activeDeadlineSeconds: 10\n" +
 				"containers: [{name: main, command: " + act() + "}]",
-			wrote: endedFor("DeadlineExceeded"), verdict: progressing, codes: []string{"PodEnded"}, says: "DeadlineExceeded", passing: true,
+			wrote: happened("DeadlineExceeded", ""), verdict: progressing, codes: []string{"PodEnded"}, says: "DeadlineExceeded", passing: true,
 		},
 		{
 			name:     "too-large",

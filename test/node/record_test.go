@@ -83,7 +83,7 @@ func (r *recorder) concerns(u *unstructured.Unstructured, name string) bool {
 			return false
 		}
 		r.learn(string(u.GetUID()), fmt.Sprintf("pod-%d", len(r.names)))
-		hash := strings.Split(strings.TrimPrefix(u.GetName(), name+"-"), "-")[0]
+		hash, _, _ := strings.Cut(strings.TrimPrefix(u.GetName(), name+"-"), "-")
 		r.learn(hash, "2d5dfdbb")
 	case "Event":
 		if about != name && !ofPod(about, name) {

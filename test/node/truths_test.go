@@ -359,7 +359,7 @@ func (r truth) run(t *testing.T, w *witness) {
 	// A pod that crashes all the time takes the time of the other rows.
 	t.Cleanup(func() {
 		objects := cluster.dynamic.Resource(imoocPods()).Namespace(namespaceOfTruths)
-		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationBackground)}); err != nil {
+		if err := objects.Delete(context.Background(), r.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -420,8 +420,6 @@ func (r truth) failAfter() time.Duration {
 	}
 	return 3 * time.Second
 }
-
-func ptr[T any](value T) *T { return &value }
 
 func or[T comparable](value, otherwise T) T {
 	var zero T

@@ -192,7 +192,8 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 		v.code, v.reason = CodeConditionFalse, fmt.Sprintf("%s, but its condition %s is %s: %s", counts, against.Type, against.Status, conditionWords(against))
 		return v
 	}
-	if idle(e, r, children) {
+	unseen := o.Untracked && !changeSeen(e, r, children)
+	if !unseen && idle(e, r, children) {
 		since := e.Now.Sub(r.Reconciler.Spec.Time.Time)
 		v.code, v.recheck = CodeChangeNotSeen, attendance-since
 		v.reason = fmt.Sprintf("%s, but nothing that it owns has changed since it was changed %s ago", counts, duration.HumanDuration(max(since, 0)))
@@ -217,7 +218,7 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: nothing says how many are wanted; the counts of its spec come to %d, and %d pods are to be seen", *o.Total, len(r.Pods))
 	case e.Pods != nil && o.indirect() && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
 		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: %s is one of several counts, which come to %d, and %d pods are to be seen", o.Count, *o.Total, len(r.Pods))
-	case o.Untracked && !changeSeen(e, r, children):
+	case unseen:
 		v.code, v.reason = CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: "+r.Reconciler.unanswered()
 	default:
 		v.verdict, v.code, v.reason = Ready, CodeReady, counts

@@ -235,6 +235,17 @@ func TestSeenAndNothingDone(t *testing.T) {
 	}
 }
 
+// Where nothing tells of a generation, that is said first.
+func TestSeenCannotBeTold(t *testing.T) {
+	t.Parallel()
+	o := Object{Foreign: true, Untracked: true, UID: "it", Generation: 2, Desired: 3, Current: 3, Ready: 3, Managers: wrote("", 5, 0)}
+	child := Child{Kind: "StatefulSet", Name: "s", UID: "s", Controller: "it", Created: lookedAt().Add(-100 * time.Second), Managers: wrote("", 50, 1), Desired: new(int32(3)), Ready: new(int32(3))}
+	r := NewReport(Snapshot{Object: o, Children: []Child{child}, Now: lookedAt()})
+	if r.Verdict != Progressing || !strings.Contains(r.Reason, "cannot tell whether its controller has seen the last change") {
+		t.Errorf("it is %s: %s", r.Verdict, r.Reason)
+	}
+}
+
 // Of a change that has not been seen, nobody is called absent before a time has
 // passed, nor while somebody writes.
 func TestUnseen(t *testing.T) {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // A node that is stopped is not ready after a while, and its pods are lost until
@@ -99,17 +101,12 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{
+				// It comes a moment after the server, and no pod is taken before.
+				{"wait", "serviceaccount/default", "--for=create", "--timeout=" + deadline.String()},
 				{"run", "it", "--image=busybox", "--", "sleep", "infinity"},
 				{"wait", "pod/it", "--for=condition=Ready", "--timeout=" + deadline.String()},
 			} {
-				// Its service account comes a moment after the server.
-				var r result
-				for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-					if r = command("", append([]string{"--kubeconfig=" + other.Kubeconfig}, args...)...); r.code == 0 || !strings.Contains(r.stderr, "serviceaccount") {
-						break
-					}
-				}
-				if r.code != 0 {
+				if r := command("", append([]string{"--kubeconfig=" + other.Kubeconfig}, args...)...); r.code != 0 {
 					t.Fatal(r)
 				}
 			}
@@ -120,12 +117,13 @@ func TestNothingOfANodeIsLeft(t *testing.T) {
 			_ = serve.Wait() // killed is what it was to be
 
 			var left []string
-			for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-				if left = remains(t, dir); len(left) == 0 {
-					return
-				}
+			err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+				left = remains(t, dir)
+				return len(left) == 0, nil
+			})
+			if err != nil {
+				t.Errorf("%v: there is left: %s", err, strings.Join(left, "\n"))
 			}
-			t.Errorf("there is left: %s", strings.Join(left, "\n"))
 		})
 	}
 }

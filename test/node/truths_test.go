@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // What status tells of an object, as far as these tests read it.
@@ -384,12 +385,8 @@ func (r truth) run(t *testing.T, w *witness) {
 	w.await(t, "it is written what this is about", r.name, r.wrote)
 	r.settle(t)
 	// It stays so, whatever the container does meanwhile.
-	for range 3 {
-		if r.passing {
-			break
-		}
-		time.Sleep(time.Second) // there is nothing to wait for: nothing is to change
-		r.check(t, r.look(t))
+	if !r.passing {
+		r.holds(t, 3*time.Second)
 	}
 	if r.late {
 		r.scaleUp(t, r.replicas+1)
@@ -459,12 +456,25 @@ func (r truth) lookIn(t *testing.T, namespace string) report {
 func (r truth) settle(t *testing.T) {
 	t.Helper()
 	var got report
-	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Second) {
-		if got = r.look(t); got.Verdict == r.verdict && slices.Contains(r.codes, got.ReasonCode) {
-			return
-		}
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
+		got = r.look(t)
+		return got.Verdict == r.verdict && slices.Contains(r.codes, got.ReasonCode), nil
+	})
+	if err != nil {
+		r.check(t, got)
 	}
-	r.check(t, got)
+}
+
+// holds looks again and again for a time, and fails where status says anything else.
+func (r truth) holds(t *testing.T, period time.Duration) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, period, true, func(context.Context) (bool, error) {
+		r.check(t, r.look(t))
+		return false, nil
+	})
+	if !wait.Interrupted(err) {
+		t.Error(err)
+	}
 }
 
 func (r truth) check(t *testing.T, got report) {

@@ -457,7 +457,7 @@ func (r truth) settle(t *testing.T) {
 	t.Helper()
 	var got report
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
-		got = r.look(t)
+		got = r.look(t) //nolint:contextcheck // each command has a time of its own
 		return got.Verdict == r.verdict && slices.Contains(r.codes, got.ReasonCode), nil
 	})
 	if err != nil {
@@ -469,7 +469,7 @@ func (r truth) settle(t *testing.T) {
 func (r truth) holds(t *testing.T, period time.Duration) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, period, true, func(context.Context) (bool, error) {
-		r.check(t, r.look(t))
+		r.check(t, r.look(t)) //nolint:contextcheck // likewise
 		return false, nil
 	})
 	if !wait.Interrupted(err) {

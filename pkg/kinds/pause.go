@@ -1,0 +1,161 @@
+package kinds
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// pause finds what keeps the controller from going on.
+func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
+	for _, e := range f.pausedIf {
+		if holdsOf(e, obj) && !timedPause(obj) {
+			o.Pause = &status.Pause{Code: status.CodePaused, Why: "it is paused: " + e.String(), Hint: pausedBy(f, *o, e)}
+			// Whoever has a pod template goes on scaling when it is paused.
+			o.Pause.Told = ofStatus(e)
+			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && len(f.Updated) > 0 && hasContainers(obj)
+			if o.Word.Message != "" {
+				o.Pause.Why = "it is paused: " + o.Word.Message
+			}
+			if promotes(o.Word.Message) {
+				o.Pause.Code, o.Pause.Why = status.CodeWaitingForPromotion, "it waits for a promotion: "+o.Word.Message
+			}
+			return
+		}
+	}
+	for _, path := range []string{".spec.updateStrategy.paused", ".spec.updateStrategy.rollingUpdate.paused"} {
+		if paused, _ := valueAt(obj, path).(bool); paused {
+			o.Pause = &status.Pause{Code: status.CodePaused, Why: "its roll-out is paused: " + path + " is true", Hint: "whoever set " + path + " must take it back", Template: true}
+			return
+		}
+	}
+	for _, c := range o.Conditions {
+		if f.pauseTold() {
+			break // where the kind says it elsewhere, a condition may be behind
+		}
+		if slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue && !o.BuiltIn && !timedPause(obj) {
+			o.Pause = &status.Pause{Code: status.CodePaused, Why: "it is paused: " + strings.TrimSuffix(c.Reason+": "+c.Message, ": "), Hint: "see who paused " + o.Type + "/" + o.Name, Told: true}
+			return
+		}
+	}
+	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.Uncounted && o.Ready < o.Desired {
+		return // what is new has yet to become ready
+	}
+	if strategy, _ := textAt(obj, f.OnDelete); strategy == "OnDelete" {
+		o.Pause = &status.Pause{Code: status.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the older template", Template: true}
+		return
+	}
+	f.partition(o, obj)
+}
+
+// pauseTold reports whether the kind declares where its status tells of a pause.
+func (f StatusFacts) pauseTold() bool {
+	return slices.ContainsFunc(f.pausedIf, ofStatus)
+}
+
+// ofStatus reports whether an expression is about what the controller writes.
+func ofStatus(e fieldpath.Expression) bool {
+	return strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".status.")
+}
+
+// partition finds how many pods are to keep the older template.
+func (f StatusFacts) partition(o *status.Object, obj map[string]any) {
+	paths := []string{f.Partition}
+	if !f.Ordinal {
+		paths = append(paths, ".spec.updateStrategy.rollingUpdate.partition", ".spec.updateStrategy.partition")
+	}
+	var path string
+	var value any
+	for _, path = range paths {
+		if value = valueAt(obj, path); value != nil {
+			break
+		}
+	}
+	kept, is := keptBy(value, o.Desired)
+	if !is || kept == 0 {
+		return
+	}
+	wanted := o.Desired - kept
+	switch {
+	case o.Updated == nil:
+	case f.Ordinal:
+		o.UpdatedWanted = &wanted
+	case *o.Updated >= wanted:
+		o.Pause = &status.Pause{
+			Code: status.CodePartitioned, Template: true,
+			Why:  path + " keeps " + strconv.Itoa(int(kept)) + " pods of the older template",
+			Hint: "lower " + path + " to go on",
+		}
+	}
+}
+
+// keptBy is how many pods a partition keeps, or several of them, one for each group.
+func keptBy(value any, desired int32) (int32, bool) {
+	groups, several := value.(map[string]any)
+	if !several {
+		return keeps(value, desired)
+	}
+	sum := int32(0)
+	for _, partition := range groups {
+		n, is := keeps(partition, desired)
+		if !is {
+			return 0, false
+		}
+		sum = min(desired, sum+n)
+	}
+	return sum, true
+}
+
+// keeps is how many of some pods a partition keeps. A percentage is rounded up,
+// and yet leaves one to be replaced unless it is all of them: so OpenKruise
+// rounds it.
+func keeps(value any, desired int32) (int32, bool) {
+	var partition intstr.IntOrString
+	switch value := value.(type) {
+	case int64:
+		partition = intstr.FromInt32(Pods(min(value, int64(desired))))
+	case string:
+		partition = intstr.Parse(value)
+	default:
+		return 0, false
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&partition, int(desired), true)
+	if err != nil {
+		return 0, false
+	}
+	if partition.Type == intstr.String && partition.StrVal != "100%" && desired > 0 && n >= int(desired) {
+		n = int(desired) - 1
+	}
+	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits
+}
+
+// promotes reports whether a message of Argo Rollouts says that a person must
+// promote the new version.
+func promotes(message string) bool {
+	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
+}
+
+// timedPause reports whether a canary is at a step that ends by itself, or a new
+// version is promoted by itself after a time.
+func timedPause(obj map[string]any) bool {
+	if seconds, _ := wholeAt(obj, ".spec.strategy.blueGreen.autoPromotionSeconds"); seconds > 0 {
+		paused, _ := valueAt(obj, ".spec.paused").(bool)
+		return !paused
+	}
+	index, found := wholeAt(obj, ".status.currentStepIndex")
+	steps, _ := valueAt(obj, ".spec.strategy.canary.steps").([]any)
+	if !found || index < 0 || int(index) >= len(steps) {
+		return false
+	}
+	step, _ := steps[index].(map[string]any)
+	if paused, _ := valueAt(obj, ".spec.paused").(bool); paused {
+		return false
+	}
+	return fieldpath.Object(step, "pause")["duration"] != nil
+}

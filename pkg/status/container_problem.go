@@ -1,0 +1,205 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// calm is how long a container runs until it is forgotten that it crashed, as
+	// the kubelet forgets it.
+	calm = 10 * time.Minute
+	// trial is how long a container runs, after it was started again, until it is
+	// believed to be ready; longTrial if that was not the first time. A kubelet that
+	// is busy tells of an end many seconds late.
+	trial, longTrial = 10 * time.Second, time.Minute
+)
+
+// containersOf are a pod's containers with what is known of them, init
+// containers first.
+func containersOf(pod *corev1.Pod) []container {
+	var all []container
+	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
+		for _, s := range statuses {
+			c := container{ContainerStatus: s, init: init, image: s.Image}
+			for i := range specs {
+				if specs[i].Name == s.Name {
+					c.image, c.sidecar = specs[i].Image, sidecar(&specs[i])
+				}
+			}
+			all = append(all, c)
+		}
+	}
+	add(pod.Spec.InitContainers, pod.Status.InitContainerStatuses, true)
+	add(pod.Spec.Containers, pod.Status.ContainerStatuses, false)
+	return all
+}
+
+// title names a container in a sentence.
+func (c container) title() string {
+	if c.init && !c.sidecar {
+		return "init container " + c.Name
+	}
+	return "container " + c.Name
+}
+
+// badContainer says what is wrong with the first container of which the kubelet
+// tells that something is.
+func (f *finding) badContainer(pod *corev1.Pod, now time.Time) bool {
+	for _, c := range containersOf(pod) {
+		if f.waiting(pod, c) || f.crashing(pod, c, now) {
+			f.container = c.Name
+			return true
+		}
+	}
+	return false
+}
+
+// waiting reads the reason for which a container does not start.
+func (f *finding) waiting(pod *corev1.Pod, c container) bool {
+	w := c.State.Waiting
+	if w == nil {
+		return false
+	}
+	describe := fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
+	switch w.Reason {
+	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
+		// The kubelet pulls only so many images in a second, and does it a moment later.
+		f.code, f.fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
+		f.message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
+		if words := f.pullWords(w.Message); words != "" {
+			f.message += ": " + words
+		}
+		f.hint = "is the name of the image right, and may the node pull it (imagePullSecrets)? " + describe
+	case "ErrImageNeverPull":
+		f.code, f.fatal = CodeImagePullFailed, true
+		f.message = fmt.Sprintf("%s may not pull its image %s, and the node does not have it", c.title(), c.image)
+		f.hint = "imagePullPolicy is Never: change it, or bring the image to the node"
+	case "InvalidImageName":
+		f.code, f.fatal = CodeInvalidImageName, true
+		f.message = fmt.Sprintf("%s has no valid image name: %q", c.title(), c.image)
+		f.hint = "mend the image in the pod template"
+	case "CreateContainerConfigError":
+		f.code, f.fatal = CodeConfigError, true
+		f.message = fmt.Sprintf("%s cannot be configured: %s", c.title(), w.Message)
+		f.hint = fmt.Sprintf("create what is missing, or mend the pod template; kubectl get secrets,configmaps -n %s", pod.Namespace)
+	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
+		f.code, f.fatal = CodeStartFailed, true
+		f.message = fmt.Sprintf("%s cannot be started: %s", c.title(), cmp.Or(w.Message, w.Reason))
+		f.hint = describe
+	default:
+		return false
+	}
+	return true
+}
+
+// pullWords is what the registry or the runtime said. While the kubelet backs
+// off, older ones say it in an event alone.
+func (f *finding) pullWords(message string) string {
+	if rest, backOff := strings.CutPrefix(message, "Back-off pulling image "); backOff {
+		_, message, _ = strings.Cut(rest, `": `)
+	}
+	for _, e := range slices.Backward(f.events) {
+		if _, words, found := strings.Cut(e.Message, `": `); message == "" && found && e.Reason == eventFailed && strings.HasPrefix(e.Message, "Failed to pull image ") {
+			message = words
+		}
+	}
+	message = strings.TrimPrefix(message, errImagePull+": ")
+	if rest, found := strings.CutPrefix(message, "rpc error: code = "); found {
+		_, message, _ = strings.Cut(rest, " desc = ")
+	}
+	return message
+}
+
+// crashing says that a container ends again and again: it waits to be started
+// again, has just ended, or has not run for long since it last did.
+func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
+	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
+	last := c.State.Terminated
+	if last == nil {
+		last = c.LastTerminationState.Terminated
+	}
+	switch {
+	case backingOff:
+	case last == nil, c.init && !c.sidecar && last.ExitCode == 0:
+		return false
+	case last.Reason == endUnseen || last.Reason == endUnknown:
+		return false // its node was started again, and took it along
+	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
+		return false
+	}
+	f.code, f.fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
+	if last != nil && last.Reason == startError {
+		// It never ran, and says why as it did when it was first to be started.
+		f.code = CodeStartFailed
+		f.message = fmt.Sprintf("%s cannot be started: %s", c.title(), cmp.Or(last.Message, last.Reason))
+		f.hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
+		return true
+	}
+	f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s --previous", pod.Name, pod.Namespace, c.Name)
+	if c.RestartCount == 0 {
+		f.hint = strings.TrimSuffix(f.hint, " --previous")
+	}
+	f.message = fmt.Sprintf("%s crashes: %s", c.title(), restarts(c.RestartCount))
+	if last == nil {
+		return true
+	}
+	f.message += fmt.Sprintf(", last exit code %d", last.ExitCode)
+	switch word := last.Reason; {
+	case word == oomKilled:
+		f.code = CodeOutOfMemory
+		f.message = fmt.Sprintf("%s runs out of memory: %s, last exit code %d (%s)", c.title(), restarts(c.RestartCount), last.ExitCode, word)
+		f.hint = "raise its memory limit in the pod template, or let it use less"
+	case word != "" && word != "Error":
+		f.message += fmt.Sprintf(" (%s)", word)
+	}
+	if last.Message != "" {
+		f.message += ": " + last.Message
+	}
+	return true
+}
+
+// recovered reports whether a container that runs again has left behind what ended
+// its last run. One that is ready is believed to have when it has run for twice as
+// long as that, if it ended more than once, and otherwise soon.
+func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Time) bool {
+	runs := now.Sub(c.State.Running.StartedAt.Time)
+	if !c.Ready {
+		return runs > calm
+	}
+	ran := last.FinishedAt.Sub(last.StartedAt.Time)
+	switch {
+	case ran >= calm:
+		return true
+	case c.RestartCount < 2:
+		return runs >= trial
+	}
+	return runs >= min(max(2*ran, longTrial), calm)
+}
+
+// crashedLately says of a pod that is ready that one of its containers has just
+// been started again.
+func (f *finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
+	for _, c := range containersOf(pod) {
+		if c.State.Running != nil && f.crashing(pod, c, now) {
+			f.container = c.Name
+			return true
+		}
+	}
+	return false
+}
+
+func restarts(n int32) string {
+	switch n {
+	case 0:
+		return "no restart yet"
+	case 1:
+		return "1 restart"
+	}
+	return fmt.Sprintf("%d restarts", n)
+}

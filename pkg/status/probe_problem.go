@@ -1,0 +1,70 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// about reports whether an event of a pod may be about a container.
+func about(e corev1.Event, c container) bool {
+	of := e.InvolvedObject.FieldPath
+	return of == "" || strings.Contains(of, "{"+c.Name+"}")
+}
+
+// probeKills reports whether an event says that a container is ended because of a
+// probe.
+func probeKills(e corev1.Event) bool {
+	return e.Reason == EventKilling && strings.Contains(e.Message, " probe, ")
+}
+
+// probeWords is what the kubelet says of a probe: "failed liveness probe".
+func probeWords(message string) string {
+	_, words, found := strings.Cut(message, " failed ")
+	if !found {
+		return message
+	}
+	probe, _, _ := strings.Cut(words, ",")
+	return "it failed its " + probe
+}
+
+// stopping says of a pod that is ready that the kubelet is ending one of its
+// containers because of a probe, which takes as long as its grace period.
+func (f *finding) stopping(pod *corev1.Pod) bool {
+	for _, c := range containersOf(pod) {
+		if c.State.Running == nil {
+			continue
+		}
+		for _, e := range slices.Backward(f.events) {
+			if !probeKills(e) || !about(e, c) || !lastSeen(e).After(c.State.Running.StartedAt.Time) {
+				continue
+			}
+			f.code, f.container, f.since = CodeProbeFailed, c.Name, lastSeen(e)
+			f.message = fmt.Sprintf("%s is being stopped to be started again: %s", c.title(), probeWords(e.Message))
+			f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, c.Name)
+			return true
+		}
+	}
+	return false
+}
+
+// unhealthy reads from the events that a probe of a running container fails.
+func (f *finding) unhealthy(pod *corev1.Pod) bool {
+	for _, c := range containersOf(pod) {
+		if c.State.Running == nil || c.Ready {
+			continue
+		}
+		for _, e := range slices.Backward(f.events) {
+			if e.Reason != eventUnhealthy || lastSeen(e).Before(c.State.Running.StartedAt.Time) || !about(e, c) {
+				continue
+			}
+			f.code, f.container = CodeProbeFailed, c.Name
+			f.message = fmt.Sprintf("%s is not ready: %s", c.title(), e.Message)
+			f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, c.Name)
+			return true
+		}
+	}
+	return false
+}

@@ -52,6 +52,7 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 		config.WarningHandler = warnings
 		timeout := c.requestTimeout()
 		config.Wrap(func(base http.RoundTripper) http.RoundTripper {
+			pingOften(base)
 			return &boundedTransport{connection: &c.connection, timeout: timeout, base: base}
 		})
 		if timeout > 0 {

@@ -218,7 +218,7 @@ func (o *statusOptions) run(ctx context.Context, c *clients.Factory, write func(
 	case o.watch && isLive:
 		return o.runLive(ctx, c, screen)
 	case o.watch:
-		return o.runWatch(ctx, c, func(w io.Writer, reports []status.Report) error {
+		return o.runWatch(ctx, c, &observe.Connection{Changed: o.printConnection}, func(w io.Writer, reports []status.Report) error {
 			if reports = o.wanted(reports); len(reports) == 0 {
 				return nil
 			}

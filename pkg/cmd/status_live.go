@@ -42,7 +42,7 @@ func (o *statusOptions) runLive(ctx context.Context, c *clients.Factory, screen 
 	if !o.named() || len(o.args) > 0 && o.targets.given() {
 		l := o.newLive(ctx, screen)
 		defer l.End()
-		return o.runWatch(ctx, c, func(_ io.Writer, reports []status.Report) error {
+		return o.runWatch(ctx, c, &observe.Connection{Changed: l.SetLost}, func(_ io.Writer, reports []status.Report) error {
 			for _, r := range reports {
 				if r.Verdict == status.Deleted {
 					l.Forget(r)
@@ -95,6 +95,6 @@ func (o *statusOptions) await(ctx context.Context, c *clients.Factory, screen *o
 	}
 	l := o.newLive(ctx, screen)
 	defer l.End()
-	a := &observe.Waiter{Clients: c, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.Show(s.Report) }}
+	a := &observe.Waiter{Clients: c, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.Show(s.Report) }, Connection: &observe.Connection{Changed: l.SetLost}}
 	return outcome.Join(append(errs, a.Wait(ctx, all)...))
 }

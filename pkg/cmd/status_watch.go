@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +32,7 @@ type watched struct {
 
 // runWatch shows the objects and then every change, until all that were named
 // are gone or the context ends.
-func (o *statusOptions) runWatch(ctx context.Context, c *clients.Factory, write func(io.Writer, []status.Report) error) error {
+func (o *statusOptions) runWatch(ctx context.Context, c *clients.Factory, connection *observe.Connection, write func(io.Writer, []status.Report) error) error {
 	sources, errs := o.sources(ctx, c)
 	if len(errs) > 0 {
 		if !o.named() {
@@ -39,7 +40,7 @@ func (o *statusOptions) runWatch(ctx context.Context, c *clients.Factory, write 
 		}
 		return outcome.Join(errs)
 	}
-	w := &statusWatch{options: o, clients: c, write: write, toList: len(sources), absent: !o.named()}
+	w := &statusWatch{options: o, clients: c, write: write, connection: connection, toList: len(sources), absent: !o.named()}
 	errs = make([]error, len(sources))
 	var running sync.WaitGroup
 	for i, source := range sources {
@@ -50,6 +51,16 @@ func (o *statusOptions) runWatch(ctx context.Context, c *clients.Factory, write 
 		errs = errs[:1] // of the other kinds it is the same
 	}
 	return outcome.Join(errs)
+}
+
+// printConnection says where there is no screen that the connection was lost, or is
+// there again.
+func (o *statusOptions) printConnection(lost time.Time) {
+	text := "connected to the server again"
+	if !lost.IsZero() {
+		text = "connection to the server lost, reconnecting"
+	}
+	_, _ = fmt.Fprintln(o.streams.ErrOut, text) // what is watched matters more
 }
 
 // sources are what is to be followed.
@@ -95,6 +106,8 @@ type statusWatch struct {
 	options *statusOptions
 	clients *clients.Factory
 	write   func(io.Writer, []status.Report) error
+	// connection notes whether the server is to be found.
+	connection *observe.Connection
 	// absent says that kinds which are not installed are left out.
 	absent bool
 
@@ -154,7 +167,8 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 			first = false
 			return false, shown.catchUp(found, show)
 		},
-		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, show(obj, gone) },
+		Changed:    func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, show(obj, gone) },
+		Connection: w.connection,
 	})
 	if first && w.absent && clients.NotServed(err) {
 		if err := w.listed(false, false); err != nil {

@@ -30,9 +30,17 @@ func awaitAll(ctx context.Context, c *clients.Factory, streams genericiooptions.
 		a.Show = func(s observe.Observation) { broken = cmp.Or(broken, encoder.Encode(s.Report)) }
 		return append(a.Wait(ctx, all), broken)
 	}
-	shown := terminal.NewProgress(streams.ErrOut, all[0].Conditions[len(all[0].Conditions)-1].Done)
-	defer shown.End()
-	a.Show = shown.Show
+	colored := color("auto")
+	progress := terminal.NewProgress(streams.ErrOut, colored.style(streams.ErrOut), all[0].Conditions[len(all[0].Conditions)-1].Done)
+	defer progress.End()
+	a.Show, a.Connection = progress.Show, &observe.Connection{Changed: progress.SetLost}
+	for i, reached := range all {
+		if reached.Reached != nil {
+			all[i].Reached = func(s observe.Observation) error {
+				return progress.Print(func() error { return reached.Reached(s) })
+			}
+		}
+	}
 	return a.Wait(ctx, all)
 }
 

@@ -75,6 +75,9 @@ type Handler struct {
 	Listed func([]unstructured.Unstructured) (done bool, err error)
 	// Changed is told of each change since.
 	Changed func(obj *unstructured.Unstructured, gone bool) (done bool, err error)
+	// Connection, if there is one, is told of each request that finds the server or
+	// does not.
+	Connection *Connection
 }
 
 // Follow tells an observer of the objects that are selected until it has seen
@@ -85,11 +88,13 @@ func Follow(ctx context.Context, objects dynamic.ResourceInterface, selected met
 	for first := true; ; first = false {
 		list, err := listSince(ctx, objects, selected, since)
 		for !first && transient(err) {
+			o.Connection.note(err)
 			if err := sleep(ctx, pause); err != nil {
 				return err
 			}
 			list, err = objects.List(ctx, selected)
 		}
+		o.Connection.note(err)
 		if err != nil {
 			return err
 		}
@@ -152,6 +157,7 @@ func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selec
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
 			w, err := objects.Watch(ctx, opts)
+			o.Connection.note(err)
 			if permanent(err) {
 				// The watcher would log it and try for ever.
 				stop(err)

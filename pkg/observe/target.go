@@ -8,6 +8,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // Target is one object that a command acts on.
@@ -20,8 +21,8 @@ type Target struct {
 	Path *fieldpath.Path
 }
 
-// String names the target as kubectl does.
-func (t Target) String() string { return t.Kind.String() + "/" + t.Name }
+// String names the target as people do, such as "imoocpod/foo".
+func (t Target) String() string { return status.ShortType(t.Kind.String()) + "/" + t.Name }
 
 // Resource is the client for the target and its like.
 func (t Target) Resource(client dynamic.Interface) dynamic.ResourceInterface {

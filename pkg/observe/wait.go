@@ -79,6 +79,8 @@ type Waiter struct {
 	Limits  Limits
 	// Show is told of every change, one at a time. It knows how to show it.
 	Show func(Observation)
+	// Connection, if there is one, is told whether the server is to be found.
+	Connection *Connection
 	// Closely says that it is told of every look, and that looks see what stands
 	// against the object, too.
 	Closely bool

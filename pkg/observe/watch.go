@@ -41,7 +41,7 @@ func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(
 	if err != nil {
 		return err
 	}
-	changes := watcher{changed: make(chan struct{}, 1)}
+	changes := watcher{changed: make(chan struct{}, 1), connection: a.Connection}
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop(nil)
@@ -152,6 +152,8 @@ func (a *Waiter) look(ctx context.Context, w WaitTarget, g Condition, obj *unstr
 type watcher struct {
 	// changed is told that there is something to look at.
 	changed chan struct{}
+	// connection notes whether the server is to be found.
+	connection *Connection
 
 	mu sync.Mutex
 	// obj is the object as it was last seen; nil, there is none.
@@ -209,6 +211,7 @@ func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInter
 			saw(obj)
 			return false, nil
 		},
+		Connection: c.connection,
 	})
 }
 

@@ -143,7 +143,7 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 		}
 		p := Progress{Goal: hostile}
 		p.See(r, false, screenTime())
-		prints[fmt.Sprint("bar ", i)] = say(p.Bar(screenTime().Add(pace), 400))
+		prints[fmt.Sprint("bar ", i)] = say(strings.Join(p.Frame(400, Style{Color: true}, screenTime().Add(pace)), "\n"))
 		line, _ := p.Line(screenTime().Add(pace))
 		prints[fmt.Sprint("line of progress ", i)] = say(line)
 		r.Metadata.Name += "2"

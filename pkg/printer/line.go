@@ -29,6 +29,15 @@ func (l line) width() int {
 // add appends a piece.
 func (l line) add(color, text string) line { return append(l, piece{color, text}) }
 
+// dimmed is the line without its colours, as what may not be so any more.
+func (l line) dimmed() line {
+	pieces := make(line, len(l))
+	for i, p := range l {
+		pieces[i] = piece{dim, p.text}
+	}
+	return pieces
+}
+
 // pad appends blanks up to a width.
 func (l line) pad(width int) line { return l.add("", strings.Repeat(" ", max(0, width-l.width()))) }
 

@@ -19,9 +19,15 @@ func TestProgress(t *testing.T) {
 	var b strings.Builder
 	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	at := func(seconds float64) time.Time { return begun.Add(time.Duration(seconds * float64(time.Second))) }
+	frame := func(p *Progress, seconds float64, width int) {
+		for _, text := range p.Frame(width, Style{}, at(seconds)) {
+			fmt.Fprintf(&b, "       %s\n", text)
+		}
+	}
 	show := func(seconds float64) {
 		line, again := p.Line(at(seconds))
-		fmt.Fprintf(&b, "%4.1fs  %s (again in %s)\n       %s\n", seconds, line, again, p.Bar(at(seconds), 200))
+		fmt.Fprintf(&b, "%4.1fs  %s (again in %s)\n", seconds, line, again)
+		frame(&p, seconds, 200)
 	}
 	see := func(seconds float64, name string, verdict status.Verdict, desired, current, ready int32, done bool) {
 		p.See(status.Report{
@@ -41,17 +47,43 @@ func TestProgress(t *testing.T) {
 	see(4, "up", status.Failed, 8, 8, 6, false)
 	see(5, "down", status.Ready, 1, 1, 1, true)
 	see(9, "up", status.Ready, 8, 8, 8, true)
-	fmt.Fprintf(&b, "       %s\n", p.Bar(at(9), 60))
+	frame(&p, 9, 60)
+	p.Lost = at(9)
+	frame(&p, 21, 80)
+	fmt.Fprintf(&b, "       %s\n", p.Summary(at(21)))
 
 	gone := Progress{Goal: "gone"}
 	gone.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Progressing, Reason: "it is being deleted"}, false, at(0))
-	fmt.Fprintf(&b, "       %s\n", gone.Bar(at(9), 60))
+	frame(&gone, 9, 60)
+
+	// Nobody reconciles it: the reason, the clock and what to do stand in 80 columns.
+	alone := Progress{Goal: "ready"}
+	nobody := seen(3, 0, 0)
+	nobody.Object.ObservedGeneration = 0
+	alone.See(status.NewReport(nobody), false, at(0))
+	frame(&alone, 75, 80)
+	frame(&alone, 75, 40)
+
+	// On the way down, what is removed counts.
+	down := Progress{Goal: "ready"}
+	down.See(status.NewReport(seen(1, 4, 1)), false, at(0))
+	down.See(status.NewReport(seen(1, 3, 1)), false, at(2))
+	frame(&down, 2, 80)
+
+	// Objects of one name in two namespaces are told apart.
+	both := Progress{Goal: "ready"}
+	both.See(status.NewReport(seen(1, 1, 1)), true, at(0))
+	other := seen(1, 1, 0)
+	other.Object.Namespace = "team-b"
+	both.See(status.NewReport(other), false, at(1))
+	line, _ := both.Line(at(3))
+	fmt.Fprintf(&b, "       %s\n", line)
 	golden(t, "progress", b.String())
 
 	// Neither wide characters nor what a container said break the line.
 	wide := Progress{Goal: "ready"}
 	wide.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Failed, Reason: "配置文件不存在\x1b[2J：/etc/应用/设置.yaml"}, false, at(0))
-	if bar := wide.Bar(at(9), 40); ansi.StringWidth(bar) > 40 || ansi.StringWidth(bar) < 39 || strings.Contains(bar, "\x1b") {
+	if bar := wide.Frame(40, Style{}, at(9))[0]; ansi.StringWidth(bar) > 40 || ansi.StringWidth(bar) < 39 || strings.Contains(bar, "\x1b") {
 		t.Errorf("the bar is %q, %d wide", bar, ansi.StringWidth(bar))
 	}
 }

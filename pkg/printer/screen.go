@@ -1,20 +1,19 @@
 package printer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// Screen is what a person looks at: one object in full, or several, whatever
-// fits. It has no clock and no terminal: whoever shows it says what time it is
-// and how big the terminal is.
+// Screen is what a person looks at: one object in full, or a table of several. It
+// has no clock and no terminal: callers pass the time and the size.
 type Screen struct {
 	// Reports are the objects, in the order in which they are shown.
 	Reports []status.Report
@@ -22,10 +21,39 @@ type Screen struct {
 	AllPods bool
 	// NotReady leaves out the objects that are ready.
 	NotReady bool
-	// Begun is when somebody began to watch, zero: nobody does. ReadyThen is how
-	// many pods were ready then.
-	Begun     time.Time
-	ReadyThen int32
+	// Lost is when the connection to the server was lost; zero while there is one.
+	Lost time.Time
+
+	// rollouts are those that were seen by somebody who watches.
+	rollouts map[types.UID]rollout
+}
+
+// See takes in an object as it is now, for somebody who watches. It reports whether
+// that changes the screen: what is gone is shown only if it was there.
+func (s *Screen) See(r status.Report, now time.Time) bool {
+	i := slices.IndexFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
+	switch {
+	case i >= 0:
+		s.Reports[i] = r
+	case r.Verdict == status.Deleted:
+		return false
+	default:
+		s.Reports = append(s.Reports, r)
+	}
+	if s.rollouts == nil {
+		s.rollouts = map[types.UID]rollout{}
+	}
+	s.rollouts[r.Metadata.UID] = s.rollouts[r.Metadata.UID].see(r, now)
+	return true
+}
+
+// Forget takes an object off the screen.
+func (s *Screen) Forget(r status.Report) {
+	s.Reports = slices.DeleteFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
+}
+
+func sameObject(a, b status.Report) bool {
+	return a.Metadata.Type == b.Metadata.Type && a.Metadata.Namespace == b.Metadata.Namespace && a.Metadata.Name == b.Metadata.Name
 }
 
 // detail is how much of an object is shown.
@@ -63,9 +91,24 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	}
 	if len(f.Reports) == 0 && len(s.Reports) > 0 {
 		sign, color := f.look(status.Ready)
-		return f.render([]line{{{color, sign + " "}, {"", fmt.Sprintf("all %d objects are ready", len(s.Reports))}}}, height)
+		return f.render([]line{{{color, sign + " "}, {"", allReady(len(s.Reports))}}}, height)
 	}
-	return f.render(f.fit(height), height)
+	if s.Lost.IsZero() {
+		return f.render(f.fit(height), height)
+	}
+	lines := []line{{{yellow, connectionLost(s.Lost, now) + ", reconnecting; last known state:"}}}
+	for _, l := range f.fit(max(height-1, 0)) {
+		lines = append(lines, l.dimmed())
+	}
+	return f.render(lines, height)
+}
+
+// allReady says that all of n objects are ready.
+func allReady(n int) string {
+	if n == 1 {
+		return "the object is ready"
+	}
+	return fmt.Sprintf("all %d objects are ready", n)
 }
 
 // frame is a screen that is being drawn.
@@ -81,6 +124,9 @@ func (f frame) fit(height int) []line {
 	if len(f.Reports) == 0 {
 		return []line{{{dim, "nothing to show yet"}}}
 	}
+	if len(f.Reports) > 1 && !f.AllPods {
+		return f.table(height)
+	}
 	var lines []line
 	for _, d := range details() {
 		lines = f.objects(d)
@@ -89,7 +135,7 @@ func (f frame) fit(height int) []line {
 		}
 	}
 	if len(f.Reports) > 1 {
-		return f.list()
+		return f.table(height)
 	}
 	return lines
 }
@@ -119,21 +165,6 @@ func (f frame) objects(d detail) []line {
 	return all
 }
 
-// list shows each object in a line, those that are ready last.
-func (f frame) list() []line {
-	reports := slices.Clone(f.Reports)
-	slices.SortStableFunc(reports, func(a, b status.Report) int { return cmp.Compare(urgency(a), urgency(b)) })
-	var all []line
-	for _, r := range reports {
-		l := f.verdict(r).add("", fmt.Sprintf(" %d/%d ", r.Replicas.Ready, r.Replicas.Desired))
-		if r.Verdict != status.Ready {
-			l = l.add(dim, trimmed(r.Reason))
-		}
-		all = append(all, l)
-	}
-	return all
-}
-
 func urgency(r status.Report) int {
 	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Ready}, r.Verdict)
 }
@@ -155,7 +186,7 @@ func (f frame) look(v status.Verdict) (sign, color string) {
 
 func (f frame) verdict(r status.Report) line {
 	sign, color := f.look(r.Verdict)
-	l := line{{color, sign + " "}, {bold, cmp.Or(r.Tree.Kind, r.Metadata.Type) + "/" + r.Metadata.Name}}
+	l := line{{color, sign + " "}, {bold, ObjectName(r)}}
 	if r.Metadata.Namespace != "" {
 		l = l.add(dim, " in "+r.Metadata.Namespace)
 	}
@@ -168,7 +199,6 @@ func (f frame) object(r status.Report, d detail) []line {
 	for _, text := range wrapped(r.Reason, f.width-2, d.reason) {
 		all = append(all, plain("  "+text))
 	}
-	all = append(all, f.bar(r))
 	if r.Hint != "" && d.hint {
 		for i, text := range wrapped("hint: "+r.Hint, f.width-2, d.reason) {
 			if i > 0 {
@@ -177,6 +207,7 @@ func (f frame) object(r status.Report, d detail) []line {
 			all = append(all, line{{cyan, "  " + text}})
 		}
 	}
+	all = append(all, f.bar(r))
 	all = append(all, f.tree(r, d)...)
 	if d.guards {
 		all = append(all, f.guards(r)...)
@@ -190,23 +221,20 @@ func (f frame) object(r status.Report, d detail) []line {
 	return all
 }
 
-// bar shows how many of the pods are ready, for how long it has been watched,
-// and how many became ready in a second.
+// bar shows how many of the pods are ready and, to somebody who watches, how long
+// the rollout has taken and how many pods a second became ready.
 func (f frame) bar(r status.Report) line {
 	c := r.Replicas
-	text := fmt.Sprintf("  %d/%d ready", c.Ready, c.Desired)
+	ready := readyNow(r)
+	text := fmt.Sprintf("  %d/%d ready", ready, c.Desired)
 	if c.Current != c.Desired {
 		text += fmt.Sprintf(", %d there", c.Current)
 	}
 	if c.Updated != nil && *c.Updated != c.Desired {
 		text += fmt.Sprintf(", %d updated", *c.Updated)
 	}
-	if !f.Begun.IsZero() {
-		took := f.now.Sub(f.Begun)
-		text += "  " + age(f.Begun, f.now)
-		if gained := c.Ready - f.ReadyThen; gained > 0 && took >= time.Second && len(f.Reports) == 1 {
-			text += fmt.Sprintf("  %.1f/s", float64(gained)/took.Seconds())
-		}
+	if told := f.rollouts[r.Metadata.UID].text(ready, f.now); told != "" {
+		text += "  " + told
 	}
 	width := min(40, f.width-4-line{{"", text}}.width())
 	if width < 5 {
@@ -214,7 +242,7 @@ func (f frame) bar(r status.Report) line {
 	}
 	filled := width
 	if c.Desired > 0 {
-		filled = min(width, width*int(c.Ready)/int(c.Desired))
+		filled = min(width, width*int(ready)/int(c.Desired))
 	}
 	_, color := f.look(r.Verdict)
 	full, empty := f.style.sign("━", "#"), f.style.sign("─", "-")

@@ -131,13 +131,34 @@ func screens() map[string]Screen {
 	notReady.NotReady = true
 	allReady := one(ready)
 	allReady.NotReady = true
-	watched := one(converging)
-	watched.Begun, watched.ReadyThen = screenTime().Add(-6*time.Second), 0
+	watched := Screen{}
+	begun := converging
+	begun.Pods, begun.Object.Ready = podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", "")), 0
+	watched.See(status.NewReport(begun), screenTime().Add(-6*time.Second))
+	watched.See(status.NewReport(converging), screenTime())
+	took := Screen{}
+	took.See(status.NewReport(converging), screenTime().Add(-14*time.Second))
+	took.See(status.NewReport(ready), screenTime().Add(-time.Second))
+	lost := one(ready)
+	lost.Lost = screenTime().Add(-12 * time.Second)
+	namespaces := several
+	namespaces.Reports = slices.Clone(several.Reports)
+	namespaces.Reports[3].Metadata.Namespace = "team-b"
+	fleet := Screen{}
+	for i := range 40 {
+		r := several.Reports[min(i, 4)%4]
+		if i >= 4 {
+			r = several.Reports[0]
+		}
+		r.Metadata.Name = fmt.Sprintf("web-%d", i)
+		fleet.Reports = append(fleet.Reports, r)
+	}
 	every := one(most)
 	every.AllPods = true
 	return map[string]Screen{
 		"converging": watched, "ready": one(ready), "pull": one(pull), "quota": one(quota), "no-controller": one(nobody),
 		"many": one(most), "deployment": guarded, "several": several, "not-ready": notReady, "all-ready": allReady, "all-pods": every,
+		"took": took, "lost": lost, "namespaces": namespaces, "fleet": fleet,
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // the problems, who stands in the way of a change, the pods, the conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
-	p.line("%s/%s: %s: %s", r.Metadata.Type, r.Metadata.Name, r.Verdict, r.Reason)
+	p.line("%s: %s: %s", ObjectName(r), r.Verdict, r.Reason)
 	if r.Hint != "" {
 		p.line("hint: %s", r.Hint)
 	}

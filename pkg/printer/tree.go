@@ -194,13 +194,13 @@ func (t podTree) columns(pods []*status.Pod, depth int) podColumns {
 }
 
 // shortened cuts a name in the middle: pods of one owner differ at the end.
-func (t podTree) shortened(name string, width int) string {
+func (f frame) shortened(name string, width int) string {
 	name = oneLine(name)
 	whole, end := ansi.StringWidth(name), width/2
 	if whole <= width || end < 3 {
 		return name
 	}
-	return ansi.Truncate(name, width-end-1, "") + t.style.sign("…", "~") + ansi.TruncateLeft(name, whole-end, "")
+	return ansi.Truncate(name, width-end-1, "") + f.style.sign("…", "~") + ansi.TruncateLeft(name, whole-end, "")
 }
 
 func containers(pod *status.Pod) string {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,68 +15,152 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
 
-// Progress shows on a stream how far a wait has come: on a terminal a bar that
-// is drawn over, elsewhere a line when something has changed, at most one a
+// Progress shows on a stream how far a wait has come: on a terminal some lines
+// that are drawn over, elsewhere a line when something has changed, at most one a
 // second.
 type Progress struct {
-	w io.Writer
-	// terminal is what w is, if a bar can be drawn on it.
+	w     io.Writer
+	style printer.Style
+	// terminal is what w is, if lines can be drawn over on it.
 	terminal *os.File
 
 	mu    sync.Mutex
 	state printer.Progress
+	seen  bool
+	// drawn are the lines that stand on the terminal; the cursor is behind the last.
+	drawn []string
+	// width is that of the terminal when they were drawn.
+	width int
 	timer *time.Timer
 	over  bool
 }
 
-// NewProgress shows on w how far a wait has come. The goal completes "2 of 3 …".
-func NewProgress(w io.Writer, goal string) *Progress {
-	p := &Progress{w: w, state: printer.Progress{Goal: goal}}
+// NewProgress shows on w how far a wait has come. The goal completes "2 of 3
+// objects are …".
+func NewProgress(w io.Writer, style printer.Style, goal string) *Progress {
+	p := &Progress{w: w, style: style, state: printer.Progress{Goal: goal}}
 	if terminal, is := Of(w); is {
 		p.terminal = terminal
 	}
 	return p
 }
 
-// Show takes in an object as it was seen.
+// Show takes in an object as it was observed.
 func (p *Progress) Show(s observe.Observation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.seen = true
 	p.state.See(s.Report, s.Met, s.At)
-	if p.terminal != nil {
-		width, _ := Size(p.terminal)
-		fmt.Fprint(p.w, "\r"+ansi.EraseLineRight+p.state.Bar(s.At, width)) //nolint:errcheck // it is no less done if it is not shown
-		return
-	}
 	p.tell()
 }
 
-// tell prints the line that is due, or sees to it that it is printed when it is.
-func (p *Progress) tell() {
-	line, again := p.state.Line(time.Now())
-	if line != "" {
-		fmt.Fprintln(p.w, line) //nolint:errcheck // likewise
-	}
-	if again == 0 || p.timer != nil {
-		return
-	}
-	p.timer = time.AfterFunc(again, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.timer = nil
-		if !p.over {
-			p.tell()
+// SetLost says since when there is no connection to the server; zero, there is one.
+func (p *Progress) SetLost(since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.terminal == nil && p.seen {
+		switch {
+		case p.state.Lost.IsZero() && !since.IsZero():
+			p.println("connection to the server lost, reconnecting")
+		case since.IsZero() && !p.state.Lost.IsZero():
+			p.println("connected to the server again")
 		}
-	})
+	}
+	p.state.Lost = since
+	p.tell()
 }
 
-// End says that nothing more comes. The bar goes: what came of it is said by
-// others.
+// Print has something printed above the progress.
+func (p *Progress) Print(print func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	err := print()
+	if p.seen && !p.over {
+		p.tell()
+	}
+	return err
+}
+
+// End says that nothing more comes. What is drawn goes, and in its place comes how
+// long the wait took if all is ready.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = true
-	if p.terminal != nil {
-		fmt.Fprint(p.w, "\r"+ansi.EraseLineRight) //nolint:errcheck // likewise
+	if p.timer != nil {
+		p.timer.Stop()
 	}
+	p.clear()
+	if summary := p.state.Summary(time.Now()); summary != "" && (p.terminal != nil || p.state.Told()) {
+		p.println(summary)
+	}
+}
+
+// tell shows what there is to show now, and again when more is due: the clock of
+// a terminal ticks, and lines come no faster than people read.
+func (p *Progress) tell() {
+	if p.over || !p.seen {
+		return
+	}
+	again := time.Second
+	if p.terminal != nil {
+		p.draw()
+	} else {
+		var line string
+		if line, again = p.state.Line(time.Now()); line != "" {
+			p.println(line)
+		}
+	}
+	if again == 0 || p.timer != nil {
+		return
+	}
+	p.timer = time.AfterFunc(min(again, framePause), func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.timer = nil
+		p.tell()
+	})
+}
+
+// draw draws the lines over those that are there, if they are others.
+func (p *Progress) draw() {
+	width, _ := Size(p.terminal)
+	lines := p.state.Frame(width, p.style, time.Now())
+	if width == p.width && slices.Equal(lines, p.drawn) {
+		return
+	}
+	p.write(p.erase(width) + strings.Join(lines, "\r\n"))
+	p.drawn, p.width = lines, width
+}
+
+// clear removes the lines that are there.
+func (p *Progress) clear() {
+	if p.terminal == nil || len(p.drawn) == 0 {
+		return
+	}
+	width, _ := Size(p.terminal)
+	p.write(p.erase(width))
+	p.drawn = nil
+}
+
+// erase goes back to where the lines begin and clears all from there. A terminal
+// that has become narrower breaks them.
+func (p *Progress) erase(width int) string {
+	rows := 0
+	for _, l := range p.drawn {
+		rows += max(1, (ansi.StringWidth(l)+width-1)/width)
+	}
+	text := "\r"
+	if rows > 1 {
+		text += ansi.CursorUp(rows - 1)
+	}
+	return text + ansi.EraseScreenBelow
+}
+
+// println and write show what they can: it is no less done if nobody sees it.
+func (p *Progress) println(line string) { p.write(line + "\n") }
+
+func (p *Progress) write(text string) {
+	fmt.Fprint(p.w, text) //nolint:errcheck // likewise
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,8 +39,8 @@ type Screen struct {
 	stop, stopped chan struct{}
 	over          bool
 	ending        sync.Once
-	// loud lets the terminal echo again what is typed.
-	loud func()
+	// restoreEcho lets the terminal echo again what is typed.
+	restoreEcho func()
 }
 
 // frameKey is what a frame depends on beside the objects.
@@ -60,14 +59,13 @@ func Of(out io.Writer) (*os.File, bool) {
 // it ends at once, whatever is under way still: with a second Ctrl-C nothing waits
 // for that.
 func NewScreen(ctx context.Context, terminal *os.File, style printer.Style, screen printer.Screen) *Screen {
-	screen.Begun = time.Now()
 	l := &Screen{terminal: terminal, style: style, screen: screen}
 	context.AfterFunc(ctx, l.End)
 	return l
 }
 
-// touch says that the screen is to be drawn again.
-func (l *Screen) touch() {
+// markDirty has the screen drawn again.
+func (l *Screen) markDirty() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fresh = true
@@ -76,11 +74,11 @@ func (l *Screen) touch() {
 // begin takes the terminal and starts to draw.
 func (l *Screen) begin() {
 	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
-	suspended, unaware := suspensions()
+	suspended, stopSuspensions := suspensions()
 	l.enter()
 	go func() {
 		defer close(l.stopped)
-		defer unaware()
+		defer stopSuspensions()
 		ticks := time.NewTicker(framePause)
 		defer ticks.Stop()
 		for {
@@ -91,7 +89,7 @@ func (l *Screen) begin() {
 				l.leave()
 				suspend()
 				l.enter()
-				l.touch()
+				l.markDirty()
 			case <-l.stop:
 				return
 			}
@@ -101,14 +99,14 @@ func (l *Screen) begin() {
 
 // enter turns to the second screen.
 func (l *Screen) enter() {
-	l.loud = hush(l.terminal)
+	l.restoreEcho = disableEcho(l.terminal)
 	l.write(ansi.SetModeAltScreenSaveCursor + ansi.HideCursor + ansi.ResetModeAutoWrap)
 }
 
 // leave gives the terminal back as it was.
 func (l *Screen) leave() {
 	l.write(ansi.SetModeAutoWrap + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
-	l.loud()
+	l.restoreEcho()
 }
 
 // Show takes in an object as it is now. One that is gone is shown only if it was
@@ -116,17 +114,8 @@ func (l *Screen) leave() {
 func (l *Screen) Show(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.IndexFunc(l.screen.Reports, func(o status.Report) bool { return sameObject(o, r) })
-	switch {
-	case i >= 0:
-		l.screen.Reports[i] = r
-	case r.Verdict == status.Deleted:
+	if !l.screen.See(r, time.Now()) {
 		return
-	case len(l.screen.Reports) == 0:
-		l.screen.ReadyThen = r.Replicas.Ready
-		fallthrough
-	default:
-		l.screen.Reports = append(l.screen.Reports, r)
 	}
 	l.fresh = true
 	if l.stop == nil && !l.over {
@@ -139,11 +128,15 @@ func (l *Screen) Forget(r status.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fresh = true
-	l.screen.Reports = slices.DeleteFunc(l.screen.Reports, func(o status.Report) bool { return sameObject(o, r) })
+	l.screen.Forget(r)
 }
 
-func sameObject(a, b status.Report) bool {
-	return a.Metadata.Type == b.Metadata.Type && a.Metadata.Namespace == b.Metadata.Namespace && a.Metadata.Name == b.Metadata.Name
+// SetLost says since when there is no connection to the server; zero, there is one.
+func (l *Screen) SetLost(since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fresh = l.fresh || l.screen.Lost != since
+	l.screen.Lost = since
 }
 
 // draw puts the screen on the terminal, if anything about it has changed. It

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hush keeps a terminal from echoing what is typed, until loud is called. A
+// disableEcho keeps a terminal from echoing what is typed, until restore is called. A
 // program in the background leaves it alone: it would be stopped for that, also
 // where nobody put it there but "timeout".
-func hush(terminal *os.File) (loud func()) {
-	loud = func() {}
+func disableEcho(terminal *os.File) (restore func()) {
+	restore = func() {}
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	if err != nil || group != unix.Getpgrp() {
-		return loud
+		return restore
 	}
 	before, err := term.SaveState(terminal.Fd())
 	if err != nil || term.DisableEcho(terminal.Fd(), before) != nil {
-		return loud
+		return restore
 	}
 	return func() { _ = term.RestoreTerminal(terminal.Fd(), before) }
 }

@@ -3,6 +3,7 @@ package printer
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	}
 	p.template(d.Template)
 	p.content("Spec", d.Spec, "")
-	p.content("Status", d.Status, "")
+	p.content("Status", withoutConditions(d.Status), "")
 	p.section("Conditions:", conditionRows(r.Conditions, now))
 	p.tree(r.Tree)
 	p.section("Pods:", podRows(r.Pods, now))
@@ -71,6 +72,18 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		p.section("Events of pods that are not ready:", podEventRows(podEvents, now))
 	}
 	return p.err
+}
+
+// withoutConditions is a status without the conditions, which have a section of
+// their own.
+func withoutConditions(content any) any {
+	fields, is := content.(map[string]any)
+	if !is {
+		return content
+	}
+	fields = maps.Clone(fields)
+	delete(fields, "conditions")
+	return fields
 }
 
 // reconcilerRows say who works on the object, and who wrote its status last.

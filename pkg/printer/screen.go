@@ -292,6 +292,10 @@ func (f frame) conditions(conditions []metav1.Condition) []line {
 const lastEvents = 4
 
 func (f frame) events(events []status.Event) []line {
+	warnings := slices.DeleteFunc(slices.Clone(events), func(e status.Event) bool { return e.Type == "Normal" })
+	if len(warnings) > 0 {
+		events = warnings
+	}
 	all := []line{nil}
 	for _, e := range events[max(0, len(events)-lastEvents):] {
 		color := ""

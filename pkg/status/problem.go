@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,29 +47,6 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
 }
 
-// Event is an event as a report has it.
-type Event struct {
-	// Object is what it is about, such as "Pod/foo-0".
-	Object  string      `json:"object"`
-	Type    string      `json:"type"`
-	Reason  string      `json:"reason"`
-	Message string      `json:"message"`
-	Count   int32       `json:"count"`
-	First   metav1.Time `json:"first,omitzero"`
-	Last    metav1.Time `json:"last,omitzero"`
-	// Source is the component that told it.
-	Source string `json:"source,omitempty"`
-}
-
-func newEvent(e corev1.Event) Event {
-	return Event{
-		Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name,
-		Type:   e.Type, Reason: e.Reason, Message: withoutJSON(e.Message), Count: times(e),
-		First: metav1.NewTime(firstSeen(e)), Last: metav1.NewTime(lastSeen(e)),
-		Source: cmp.Or(e.Source.Component, e.ReportingController),
-	}
-}
-
 // finding is a problem of one pod, or of the object and what stands between.
 type finding struct {
 	code      Code
@@ -82,9 +58,6 @@ type finding struct {
 	container string
 	events    []corev1.Event
 }
-
-// culpritEvents is how many of the last events a problem shows.
-const culpritEvents = 5
 
 // fold makes one problem of the same findings on many pods. What comes first
 // will not end without help, or else affects the most pods.
@@ -109,9 +82,7 @@ func fold(findings []finding, pods int) []Problem {
 				p.Pods, p.Of = append(p.Pods, f.pod), pods
 			}
 		}
-		for _, e := range first.events[max(0, len(first.events)-culpritEvents):] {
-			p.Events = append(p.Events, newEvent(e))
-		}
+		p.Events = evidence(first.events)
 		problems = append(problems, p)
 	}
 	slices.SortFunc(problems, func(a, b Problem) int {
@@ -141,12 +112,7 @@ func (f finding) key() string {
 	if f.pod != "" {
 		words = strings.ReplaceAll(words, f.pod, "")
 	}
-	words = strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, words)
+	words = withoutDigits(words)
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%t", f.code, f.container, words, f.pod == "")
 }
 

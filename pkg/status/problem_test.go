@@ -121,7 +121,7 @@ func TestProblems(t *testing.T) {
 			CodeImagePullFailed, fatal,
 			`pod foo-2d5dfdbb-0: container web cannot pull its image registry.example.com/shop/web:v2: failed to pull and unpack image "registry.example.com/shop/web:v2": failed to resolve reference "registry.example.com/shop/web:v2": registry.example.com/shop/web:v2: not found`,
 			"is the name of the image right, and may the node pull it (imagePullSecrets)? kubectl describe pod foo-2d5dfdbb-0 -n shop",
-			"03:00:01", 3,
+			"03:00:01", 2,
 		},
 		"image-pull": {
 			CodeImagePullFailed, fatal,

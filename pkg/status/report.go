@@ -178,13 +178,7 @@ func relevant(events []corev1.Event, pods []Pod) []Event {
 			shown++
 		}
 	}
-	var all []Event
-	for _, e := range events {
-		if !hidden[e.InvolvedObject.UID] {
-			all = append(all, newEvent(e))
-		}
-	}
-	return all
+	return foldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
 }
 
 // Gone is the report of the same object after it was deleted.

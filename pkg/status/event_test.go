@@ -1,0 +1,43 @@
+package status
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Events that say the same of different pods are one, and what went well is no
+// evidence of what did not.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	var events []corev1.Event
+	add := func(kind, reason, message string, count int32) {
+		at := metav1.NewTime(begun.Add(time.Duration(len(events)) * time.Second))
+		events = append(events, corev1.Event{
+			InvolvedObject: corev1.ObjectReference{Kind: "ReplicaSet", Name: "web"}, Type: kind, Reason: reason, Message: message,
+			Count: count, FirstTimestamp: at, LastTimestamp: at,
+		})
+	}
+	add("Normal", "Scheduled", "Successfully assigned team-a/web-1 to node-1", 1)
+	for i := range 5 {
+		add("Warning", "FailedCreate", fmt.Sprintf(`Error creating: pods "web-%dx" is forbidden: exceeded quota: few, used: pods=2`, i), 2)
+	}
+	add("Warning", "FailedMount", `MountVolume.SetUp failed for volume "data"`, 1)
+	got := evidence(events)
+	if len(got) != 2 || got[0].Reason != "FailedCreate" || got[0].Count != 10 || got[1].Reason != "FailedMount" {
+		t.Fatalf("the evidence is %+v", got)
+	}
+	if !got[0].First.Time.Equal(begun.Add(time.Second)) || !got[0].Last.Time.Equal(begun.Add(5*time.Second)) {
+		t.Errorf("it happened from %s to %s", got[0].First, got[0].Last)
+	}
+	if all := foldEvents(events); len(all) != 3 || all[0].Reason != "Scheduled" {
+		t.Errorf("all events are %+v", all)
+	}
+	if got := evidence(events[:1]); len(got) != 1 {
+		t.Errorf("where nothing else is known, the evidence is %+v", got)
+	}
+}

@@ -36,11 +36,18 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	if err != nil {
 		return fmt.Errorf("find the cgroups: %w", err)
 	}
+	// What cleans up after a node of this directory that was killed may still be at
+	// work, and would remove the new cgroups, too.
+	lock, err := lockCgroups(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	// A node that was killed may have left some that the new kubelet would find.
 	if err := h.remove(cgroup(dir)); err != nil {
 		return err
 	}
-	finish, err := startCleanUp(self, cleanUp)
+	finish, err := startCleanUp(self, cleanUp, lock)
 	if err != nil {
 		return err
 	}
@@ -77,10 +84,25 @@ func Run(ctx context.Context, dir string, inside, cleanUp []string) (err error) 
 	}
 }
 
+// lockCgroups waits until no other node of the directory has cgroups, and what
+// removes them has ended. The lock holds as long as a process has the file open.
+func lockCgroups(dir string) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(dir, "cgroups.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the cgroups of the node: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the cgroups of the node: %w", err), lock.Close())
+	}
+	return lock, nil
+}
+
 // startCleanUp starts a process that removes the cgroups when this one has ended,
-// however it ends. It does so earlier when finish is called, which waits for it.
-func startCleanUp(self string, args []string) (finish func() error, err error) {
+// however it ends. It does so earlier when finish is called, which waits for it. It
+// keeps the lock until then.
+func startCleanUp(self string, args []string, lock *os.File) (finish func() error, err error) {
 	cmd := exec.Command(self, args...)
+	cmd.ExtraFiles = []*os.File{lock}
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pipe, err := cmd.StdinPipe()

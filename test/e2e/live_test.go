@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,10 +27,10 @@ func TestLiveScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.AwaitText("? ImoocPod/foo in " + ns + ": not reconciled")
+	s.AwaitText("? imoocpod/foo in " + ns + ": not reconciled")
 	s.AwaitText("hint: kubectl imoocpod run-controller -n " + ns)
 	cluster.StartRunController(t, ns)
-	s.AwaitText("✔ ImoocPod/foo in " + ns + ": ready")
+	s.AwaitText("✔ imoocpod/foo in " + ns + ": ready")
 	s.AwaitText("3/3 ready")
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "12")
 	s.AwaitText("12/12 ready")
@@ -40,7 +41,7 @@ func TestLiveScreen(t *testing.T) {
 	for _, size := range [][2]uint16{{40, 6}, {200, 50}, {30, 7}, {80, 24}} {
 		s.Resize(size[0], size[1])
 		s.AwaitScreen("the screen fits", func(text string) bool {
-			return strings.HasPrefix(text, "✔ ImoocPod/foo in ") && strings.Contains(text, "12/12 ready") && strings.Contains(text, "└─ ✔ 12 ready") &&
+			return strings.HasPrefix(text, "✔ imoocpod/foo in ") && strings.Contains(text, "12/12 ready") && strings.Contains(text, "└─ ✔ 12 ready") &&
 				strings.Contains(text, "NoFailure  no create was refused") == (size[0] >= 80)
 		})
 	}
@@ -48,7 +49,7 @@ func TestLiveScreen(t *testing.T) {
 	s.Press(strings.Repeat("typed in vain\r", 30))
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "13")
 	s.AwaitScreen("the screen is whole", func(text string) bool {
-		return strings.HasPrefix(text, "✔ ImoocPod/foo in ") && strings.Contains(text, "└─ ✔ 13 ready")
+		return strings.HasPrefix(text, "✔ imoocpod/foo in ") && strings.Contains(text, "└─ ✔ 13 ready")
 	})
 	if strings.Contains(s.Written(), "typed in vain") {
 		t.Error("the terminal echoes what is typed")
@@ -57,13 +58,23 @@ func TestLiveScreen(t *testing.T) {
 	if code := s.Wait(); code != 130 {
 		t.Errorf("Ctrl-C ended it with %d", code)
 	}
-	if text := s.Text(); strings.Count(text, "✔ ImoocPod/foo in "+ns+": ready") != 1 || !strings.Contains(text, "└─ ✔ 13 ready") {
+	if text := s.Text(); strings.Count(text, "✔ imoocpod/foo in "+ns+": ready") != 1 || !strings.Contains(text, "└─ ✔ 13 ready") {
 		t.Errorf("it leaves\n%s", text)
 	}
 	if strings.Contains(s.Written(), "\x1b[2J") {
 		t.Error("the screen was cleared, which flickers")
 	}
 	s.CheckRestored(before)
+}
+
+// awaitRow waits until a terminal shows an object in a row of a table.
+func awaitRow(s *harness.Terminal, cells ...string) {
+	var quoted []string
+	for _, cell := range cells {
+		quoted = append(quoted, regexp.QuoteMeta(cell))
+	}
+	row := regexp.MustCompile(`(?m)^` + strings.Join(quoted, " +") + `( |$)`)
+	s.AwaitScreen(fmt.Sprintf("it shows a row %q", cells), row.MatchString)
 }
 
 // A wait ends by itself, with the code of what came of it, and leaves the last
@@ -78,13 +89,13 @@ func TestLiveWait(t *testing.T) {
 		return cluster.StartTerminal(t, cols, rows, env, "bash", "-c", "echo before; kubectl imoocpod status -n "+ns+" "+args+"; echo after $?")
 	}
 	both := wait(100, 30, nil, "imoocpod/foo imoocpod/bar --wait --color never")
-	both.AwaitText("ImoocPod/foo in " + ns + ": not reconciled")
-	both.AwaitText("ImoocPod/bar in " + ns + ": not reconciled")
+	awaitRow(both, "?", "imoocpod/foo", "0/2", "not reconciled")
+	awaitRow(both, "?", "imoocpod/bar", "0/0", "not reconciled")
 	cluster.StartRunController(t, ns)
 	both.AwaitText("after 0")
 	text := both.Text()
-	for _, want := range []string{"before\n", "\n✔ ImoocPod/foo in " + ns + ": ready\n", "2/2 ready", "\n✔ ImoocPod/bar in " + ns + ": ready\n", "\nafter 0"} {
-		if strings.Count(text, want) != 1 {
+	for _, want := range []string{`(?m)^before$`, `(?m)^  NAME +READY +VERDICT +AGE +REASON$`, `(?m)^✔ imoocpod/foo +2/2 +ready `, `(?m)^✔ imoocpod/bar +0/0 +ready `, `(?m)^after 0`} {
+		if len(regexp.MustCompile(want).FindAllString(text, -1)) != 1 {
 			t.Errorf("there is not one %q in what it leaves:\n%s", want, text)
 		}
 	}
@@ -95,7 +106,7 @@ func TestLiveWait(t *testing.T) {
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "5")
 	failing := wait(60, 50, nil, "foo --wait --fail-after 1s")
 	failing.AwaitText("after 3")
-	for _, want := range []string{"before\n", "✖ ImoocPod/foo in " + ns + ": failed", "exceeded quota: few", "2/5 ready", "error: imoocpod.batch.tutorial.kubebuilder.io/foo has failed"} {
+	for _, want := range []string{"before\n", "✖ imoocpod/foo in " + ns + ": failed", "exceeded quota: few", "2/5 ready", "error: imoocpod/foo has failed"} {
 		if !strings.Contains(failing.Text(), want) {
 			t.Errorf("there is no %q in what it leaves:\n%s", want, failing.Text())
 		}
@@ -103,18 +114,18 @@ func TestLiveWait(t *testing.T) {
 
 	// All there are, while one goes.
 	all := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "-n", ns, "-w")
-	all.AwaitText("/foo in " + ns + ": failed")
-	all.AwaitText("/bar in " + ns + ": ready")
+	awaitRow(all, "✖", "imoocpod/foo", "2/5", "failed")
+	awaitRow(all, "✔", "imoocpod/bar", "0/0", "ready")
 	cluster.Imoocpod(t, ns, "delete", "bar")
 	all.AwaitScreen("bar is off the screen", func(text string) bool { return !strings.Contains(text, "/bar") && strings.Contains(text, "/foo") })
 
 	// What is not ready alone, also of what comes later.
 	one := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "foo", "-n", ns, "-w", "--not-ready")
-	one.AwaitText("✖ ImoocPod/foo in " + ns + ": failed")
+	one.AwaitText("✖ imoocpod/foo in " + ns + ": failed")
 	selected := cluster.StartTerminal(t, 100, 30, nil, cluster.Bin+"/kubectl", "imoocpod", "status", "imoocpods", "-l", "!nothing", "-n", ns, "-w", "--not-ready")
-	selected.AwaitText("✖ ImoocPod/foo in " + ns + ": failed")
+	selected.AwaitText("✖ imoocpod/foo in " + ns + ": failed")
 	cluster.Imoocpod(t, ns, "create", "late", "--replicas", "1")
-	selected.AwaitText("✖ ImoocPod/late in " + ns + ": failed")
+	awaitRow(selected, "✖", "imoocpod/late", "0/1", "failed")
 
 	// Of what never was there is nothing to see.
 	none := wait(100, 30, nil, "none -w")
@@ -133,10 +144,10 @@ func TestLiveWait(t *testing.T) {
 	// And where there is no terminal, one for what came of it, or a document for
 	// every change.
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
-	if out, want := cluster.Imoocpod(t, ns, "status", "foo", "--wait"), "imoocpod.batch.tutorial.kubebuilder.io/foo: ready: 2 of 2 pods are ready\n"; out != want {
+	if out, want := cluster.Imoocpod(t, ns, "status", "foo", "--wait"), "imoocpod/foo: ready: 2 of 2 pods are ready\n"; out != want {
 		t.Errorf("--wait printed %q, want %q", out, want)
 	}
-	one.AwaitText("✔ all 1 objects are ready")
+	one.AwaitText("✔ the object is ready")
 	selected.AwaitScreen("foo is off the screen", func(text string) bool { return !strings.Contains(text, "/foo") && strings.Contains(text, "/late") })
 	var last status.Report
 	documents := json.NewDecoder(strings.NewReader(cluster.Imoocpod(t, ns, "status", "foo", "--wait", "-o", "json")))
@@ -158,7 +169,7 @@ func TestLiveScreenIsSuspended(t *testing.T) {
 	s := cluster.StartTerminal(t, 80, 24, []string{"PS1=ready> "}, "bash", "--noprofile", "--norc", "-i")
 	s.AwaitText("ready>")
 	s.Press("kubectl imoocpod status foo -n " + ns + " -w\r")
-	s.AwaitText("? ImoocPod/foo in " + ns + ": not reconciled")
+	s.AwaitText("? imoocpod/foo in " + ns + ": not reconciled")
 	s.Press("\x1a")
 	s.AwaitText("Stopped")
 	if text := s.Text(); s.InAlternateScreen() || !strings.HasPrefix(text, "ready> kubectl") || strings.Contains(text, "not reconciled") {
@@ -166,7 +177,7 @@ func TestLiveScreenIsSuspended(t *testing.T) {
 	}
 	s.Press("fg\r")
 	s.AwaitScreen("the screen is drawn again", func(text string) bool {
-		return s.InAlternateScreen() && strings.HasPrefix(text, "? ImoocPod/foo in "+ns+": not reconciled")
+		return s.InAlternateScreen() && strings.HasPrefix(text, "? imoocpod/foo in "+ns+": not reconciled")
 	})
 	s.Press("\x03")
 	s.AwaitScreen("it has ended", func(text string) bool { return !s.InAlternateScreen() && strings.HasSuffix(text, "ready>") })
@@ -210,7 +221,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.AwaitText("? ImoocPod/foo in " + ns + ": not reconciled")
+	s.AwaitText("? imoocpod/foo in " + ns + ": not reconciled")
 	if err := os.WriteFile(filepath.Join(dir, "deaf"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +232,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	})
 	s.Press("\x03")
 	s.AwaitScreen("the last frame is left", func(text string) bool {
-		return !s.InAlternateScreen() && strings.Contains(text, "? ImoocPod/foo in "+ns+": not reconciled")
+		return !s.InAlternateScreen() && strings.Contains(text, "? imoocpod/foo in "+ns+": not reconciled")
 	})
 	s.CheckRestored(before)
 	if strings.Contains(s.Text(), "after") {

@@ -79,7 +79,7 @@ func TestFailsEarly(t *testing.T) {
 		return strings.Contains(harness.Must(t, cluster.Kubectl(t, ns, "get", "resourcequota", "few", "-o", "jsonpath={.status.hard}")), "pods")
 	})
 	r := cluster.Kubectl(t, ns, "imoocpod", "create", "foo", "--replicas", "2", "--wait", "--fail-after", "1s")
-	if r.Code != exitFailed || !strings.Contains(r.Stderr, "error: imoocpod.batch.tutorial.kubebuilder.io/foo has failed: ") || !strings.Contains(r.Stderr, "exceeded quota: few") {
+	if r.Code != exitFailed || !strings.Contains(r.Stderr, "error: imoocpod/foo has failed: ") || !strings.Contains(r.Stderr, "exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	r = cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "5s", "--fail-after", "0", "--fail-fast=false")

@@ -119,7 +119,7 @@ func TestScaleTimeout(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	// Nobody makes pods.
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "5s")
-	unseen := "error: wait for imoocpod.batch.tutorial.kubebuilder.io/foo to be ready: timed out; last seen: not reconciled: no controller has seen it yet\nhint: kubectl imoocpod run-controller -n " + ns + "\n"
+	unseen := "error: wait for imoocpod/foo to be ready: timed out; last seen: not reconciled: no controller has seen it yet\nhint: kubectl imoocpod run-controller -n " + ns + "\n"
 	if r.Code != exitTimeout || !strings.HasSuffix(r.Stderr, unseen) || r.Stdout != scaledFoo+"\n" {
 		t.Errorf("exit code %d, printed %q, said %q, want %q", r.Code, r.Stdout, r.Stderr, unseen)
 	}

@@ -44,7 +44,7 @@ func TestStatus(t *testing.T) {
 	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
 
 	const age = `\d+\w*`
-	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod.batch.tutorial.kubebuilder.io/foo: ready: 2 of 2 pods are ready
+	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod/foo: ready: 2 of 2 pods are ready
 desired 2, current 2, ready 2
 
 POD +READY +STATUS +RESTARTS +AGE +NODE +REASON
@@ -112,7 +112,7 @@ web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 	})
 	harness.Eventually(t, "the pod that is not ready is counted", func() bool { return cluster.ImoocPod(t, ns, "foo").Status.ReadyReplicas == 1 })
 	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"),
-		`imoocpod.batch.tutorial.kubebuilder.io/foo: failed: pod `+pod(1)+`: container busybox crashes: 4 restarts\nhint: kubectl logs `+pod(1)+` -n `+ns+` -c busybox --previous\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +container busybox crashes: 4 restarts\n(?s:.*)`)
+		`imoocpod/foo: failed: pod `+pod(1)+`: container busybox crashes: 4 restarts\nhint: kubectl logs `+pod(1)+` -n `+ns+` -c busybox --previous\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +container busybox crashes: 4 restarts\n(?s:.*)`)
 }
 
 // An object that no controller has seen says so, and what to do.
@@ -120,7 +120,7 @@ func TestStatusNotReconciled(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	want := "imoocpod.batch.tutorial.kubebuilder.io/foo: not reconciled: no controller has seen it yet\n" +
+	want := "imoocpod/foo: not reconciled: no controller has seen it yet\n" +
 		"hint: kubectl imoocpod run-controller -n " + ns + "\ndesired 2, current 0, ready 0\n"
 	if out := cluster.Imoocpod(t, ns, "status", "foo"); out != want {
 		t.Errorf("status printed\n%s\nwant\n%s", out, want)
@@ -257,13 +257,13 @@ func TestStatusWatchSeveral(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	cluster.Apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
 	w := cluster.StartPlugin(t, "status", "imoocpod/foo", "deployment/web", "-n", ns, "-w", "-o", `jsonpath={.metadata.type}/{.metadata.name} {.replicas.desired} {.verdict}{"\n"}`)
-	w.AwaitOutput("imoocpod.batch.tutorial.kubebuilder.io/foo 1 not reconciled")
+	w.AwaitOutput("imoocpod/foo 1 not reconciled")
 	w.AwaitOutput("deployment.apps/web 1 ready")
 	sets := cluster.StartPlugin(t, "status", "deployments,statefulsets", "--all", "-n", ns, "-w", "--not-ready", "-o", `jsonpath={.metadata.name} {.verdict}{"\n"}`)
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "deployment", "web", "--replicas", "2"))
 	w.AwaitOutput("deployment.apps/web 2 ready")
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	w.AwaitOutput("imoocpod.batch.tutorial.kubebuilder.io/foo 1 deleted")
+	w.AwaitOutput("imoocpod/foo 1 deleted")
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment", "web"))
 	sets.AwaitOutput("web deleted")
 	if code := w.Wait(); code != exitNotFound {

@@ -37,6 +37,27 @@ stop_controller() {
   return "$code"
 }
 
+# start_controller runs the controller in the background, and shows what it says.
+start_controller() {
+  printf '\n%s\n' "${bold}\$ kubectl imoocpod run-controller --declared-kinds${plain}"
+  rm -f "$scratch/lines"
+  mkfifo "$scratch/lines"
+  kubectl imoocpod run-controller --declared-kinds >"$scratch/lines" 2>&1 &
+  controller=$!
+  exec 3<"$scratch/lines"
+  # It says at once what it acts on.
+  local line
+  IFS= read -r line <&3 || fail 'the controller has said nothing'
+  printf '  │ %s\n' "$line"
+  while IFS= read -r line; do
+    printf '  │ %s\n' "$line"
+    # If this script was killed, the server is gone too and the controller says so.
+    kill -0 $$ 2>/dev/null || kill "$controller"
+  done <&3 &
+  controller_lines=$!
+  exec 3<&-
+}
+
 finish() {
   local code=$?
   trap - EXIT INT TERM HUP
@@ -153,21 +174,7 @@ kubectl wait crd --all --for=condition=Established --timeout="$patience" >/dev/n
   fail 'a CRD is not established'
 true_that 'the CRDs are established'
 
-printf '\n%s\n' "${bold}\$ kubectl imoocpod run-controller --declared-kinds${plain}"
-mkfifo "$scratch/lines"
-kubectl imoocpod run-controller --declared-kinds >"$scratch/lines" 2>&1 &
-controller=$!
-exec 3<"$scratch/lines"
-# It says at once what it acts on.
-IFS= read -r line <&3 || fail 'the controller has said nothing'
-printf '  │ %s\n' "$line"
-while IFS= read -r line; do
-  printf '  │ %s\n' "$line"
-  # If this script was killed, the server is gone too and the controller says so.
-  kill -0 $$ 2>/dev/null || kill "$controller"
-done <&3 &
-controller_lines=$!
-exec 3<&-
+start_controller
 
 show kubectl imoocpod create foo --replicas 1
 settled 1
@@ -184,6 +191,24 @@ true_that 'all 3 pods are listed'
 show kubectl imoocpod describe foo
 names_pods
 true_that 'all 3 pods are listed'
+
+# What cannot become ready is said, with the reason and what to do about it.
+refused kubectl imoocpod create bad --image no-such-image --replicas 2 --wait --fail-after 2s --timeout "$patience"
+printed 'cannot pull its image no-such-image'
+printed 'hint: '
+show kubectl imoocpod delete bad
+
+# The loop is killed in the middle of its work, and another one goes on from there.
+printf '\n%s\n' "${bold}\$ kubectl imoocpod scale foo --replicas 12, and kill -9 of the controller${plain}"
+kubectl imoocpod scale foo --replicas 12 >"$output"
+kill -9 "$controller"
+wait "$controller" 2>/dev/null || true
+wait "$controller_lines" 2>/dev/null || true
+start_controller
+settled 12
+true_that '12 pods are Running: none is missing, and none was made twice'
+show kubectl imoocpod scale foo --replicas 3 --timeout "$patience"
+settled 3
 
 show kubectl imoocpod scale foo --replicas 0 --timeout "$patience"
 gone

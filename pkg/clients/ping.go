@@ -9,7 +9,7 @@ import (
 
 // pingAfter is how long a connection may be silent before the server is asked
 // whether it is still there, and how long it has to answer.
-const pingAfter = 5 * time.Second
+const pingAfter = 3 * time.Second
 
 // pingOften makes a transport notice within seconds that a server is gone without
 // a word, as after a loss of the network. client-go takes 45 seconds by default,

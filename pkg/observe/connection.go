@@ -1,11 +1,18 @@
 package observe
 
 import (
+	"reflect"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Connection notes whether the server is to be found, for several watches at the
+// lossTold is how long a connection is lost before anybody is told: a server ends
+// each watch after a while, and the next one comes about at once.
+const lossTold = 2 * time.Second
+
+// Connection notes whether the server can be reached, for several watches at the
 // same time. Nil notes nothing.
 type Connection struct {
 	// Changed is told since when there is no connection; zero, there is one again.
@@ -13,22 +20,87 @@ type Connection struct {
 
 	mu   sync.Mutex
 	lost time.Time
+	told bool
 }
 
-// note takes in what came of a request.
+// note takes in the error of a request.
 func (c *Connection) note(err error) {
+	switch {
+	case transient(err):
+		c.lose()
+	case err == nil:
+		c.regain()
+	}
+}
+
+// watched takes in a watch that came about, and notes when it ends. Instead of an
+// error the client returns a watch that has ended where the server hung up.
+func (c *Connection) watched(w watch.Interface) watch.Interface {
+	if c == nil {
+		return w
+	}
+	if reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {
+		c.lose()
+		return w
+	}
+	c.regain()
+	events := make(chan watch.Event)
+	passed := watch.NewProxyWatcher(events)
+	go func() {
+		defer close(events)
+		defer c.lose()
+		defer w.Stop()
+		for {
+			select {
+			case event, more := <-w.ResultChan():
+				if !more {
+					return
+				}
+				select {
+				case events <- event:
+				case <-passed.StopChan():
+					return
+				}
+			case <-passed.StopChan():
+				return
+			}
+		}
+	}()
+	return passed
+}
+
+// lose notes that there is no connection, and tells so if it does not come back.
+func (c *Connection) lose() {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch lost := transient(err); {
-	case lost && c.lost.IsZero():
-		c.lost = time.Now()
-	case lost || c.lost.IsZero() || err != nil:
+	if !c.lost.IsZero() {
 		return
-	default:
-		c.lost = time.Time{}
 	}
-	c.Changed(c.lost)
+	lost := time.Now()
+	c.lost = lost
+	time.AfterFunc(lossTold, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.lost.Equal(lost) && !c.told {
+			c.told = true
+			c.Changed(lost)
+		}
+	})
+}
+
+// regain notes that there is a connection.
+func (c *Connection) regain() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = time.Time{}
+	if c.told {
+		c.told = false
+		c.Changed(time.Time{})
+	}
 }

@@ -157,13 +157,16 @@ func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selec
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
 			w, err := objects.Watch(ctx, opts)
+			if err == nil {
+				return o.Connection.watched(w), nil
+			}
 			o.Connection.note(err)
 			if permanent(err) {
 				// The watcher would log it and try for ever.
 				stop(err)
-				return nil, io.EOF
+				err = io.EOF
 			}
-			return w, err
+			return nil, err
 		},
 	})
 	if err != nil {

@@ -30,6 +30,8 @@ type Progress struct {
 	objects     map[types.NamespacedName]waited
 	// changed is the object that changed last.
 	changed types.NamespacedName
+	// line is the last one.
+	line string
 	// most is the largest number of pods that were left to do.
 	most  int32
 	fresh bool
@@ -70,11 +72,15 @@ func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
 	if len(p.objects) > 1 {
 		line = p.count() + "; " + line
 	}
-	return escape.Line(line), 0
+	if line = escape.Line(line); line == p.line {
+		return "", 0
+	}
+	p.line = line
+	return line, 0
 }
 
 // Told reports whether Line has told anything.
-func (p *Progress) Told() bool { return p.told != p.begun }
+func (p *Progress) Told() bool { return p.line != "" }
 
 // Summary is what came of the wait, "" unless all objects are done and ready.
 func (p *Progress) Summary(now time.Time) string {

@@ -36,9 +36,12 @@ func newEvent(e corev1.Event) Event {
 // evidenceEvents is how many of the last events a problem shows.
 const evidenceEvents = 5
 
-// evidence are the last of some events that tell about a problem. What went well,
-// such as the scheduling of the pod, is no evidence where something did not.
+// evidence are the last of some events that tell about a problem: warnings, or else
+// what may go on for too long. What is done and went well is none.
 func evidence(events []corev1.Event) []Event {
+	events = slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
+		return e.Type == corev1.EventTypeNormal && slices.Contains([]string{"Scheduled", "Pulled", "Created", "Started"}, e.Reason)
+	})
 	warnings := slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return e.Type == corev1.EventTypeNormal })
 	if len(warnings) > 0 {
 		events = warnings

@@ -37,7 +37,11 @@ func TestEvidence(t *testing.T) {
 	if all := foldEvents(events); len(all) != 3 || all[0].Reason != "Scheduled" {
 		t.Errorf("all events are %+v", all)
 	}
-	if got := evidence(events[:1]); len(got) != 1 {
-		t.Errorf("where nothing else is known, the evidence is %+v", got)
+	if got := evidence(events[:1]); len(got) != 0 {
+		t.Errorf("that the pod has a node is evidence: %+v", got)
+	}
+	add("Normal", "Pulling", "Pulling image web:v2", 1)
+	if got := evidence(events[len(events)-1:]); len(got) != 1 {
+		t.Errorf("that an image is being pulled is no evidence: %+v", got)
 	}
 }

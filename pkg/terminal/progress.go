@@ -130,7 +130,7 @@ func (p *Progress) draw() {
 	if width == p.width && slices.Equal(lines, p.drawn) {
 		return
 	}
-	p.write(p.erase(width) + strings.Join(lines, "\r\n"))
+	p.write(p.erase() + strings.Join(lines, "\r\n"))
 	p.drawn, p.width = lines, width
 }
 
@@ -139,21 +139,17 @@ func (p *Progress) clear() {
 	if p.terminal == nil || len(p.drawn) == 0 {
 		return
 	}
-	width, _ := Size(p.terminal)
-	p.write(p.erase(width))
+	p.write(p.erase())
 	p.drawn = nil
 }
 
-// erase goes back to where the lines begin and clears all from there. A terminal
-// that has become narrower breaks them.
-func (p *Progress) erase(width int) string {
-	rows := 0
-	for _, l := range p.drawn {
-		rows += max(1, (ansi.StringWidth(l)+width-1)/width)
-	}
+// erase goes back to where the lines begin and clears all from there. It goes no
+// further where a terminal has become narrower: some break lines then, others do
+// not, and what stands above belongs to others.
+func (p *Progress) erase() string {
 	text := "\r"
-	if rows > 1 {
-		text += ansi.CursorUp(rows - 1)
+	if len(p.drawn) > 1 {
+		text += ansi.CursorUp(len(p.drawn) - 1)
 	}
 	return text + ansi.EraseScreenBelow
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // for the stages
 	"encoding/json"
 	"fmt"
 	"os"
@@ -84,6 +85,16 @@ type stage struct {
 	file, content string
 }
 
+// The stages of pods that come to nothing, named after their images.
+var (
+	//go:embed stages/no-such-image.yaml
+	noSuchImage string
+	//go:embed stages/crashes.yaml
+	crashes string
+	//go:embed stages/never-ready.yaml
+	neverReady string
+)
+
 func kwokStages() []stage {
 	return []stage{
 		{"stage-node-initialize.yaml", nodefast.DefaultNodeInit},
@@ -91,6 +102,9 @@ func kwokStages() []stage {
 		{"stage-pod-ready.yaml", podfast.DefaultPodReady},
 		{"stage-pod-complete.yaml", podfast.DefaultPodComplete},
 		{"stage-pod-delete.yaml", podfast.DefaultPodDelete},
+		{"stage-pod-no-such-image.yaml", noSuchImage},
+		{"stage-pod-crashes.yaml", crashes},
+		{"stage-pod-never-ready.yaml", neverReady},
 	}
 }
 

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 func runWithCluster(m *testing.M) (code int, err error) {
 	c, stop, err := harness.Start("../..",
-		"--kwok-config=testdata/kwok/image-cannot-be-pulled.yaml", "--kwok-config=testdata/kwok/as-annotated.yaml")
+		"--kwok-config=testdata/kwok/as-annotated.yaml")
 	if err != nil {
 		return 1, err
 	}

@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Who looks on sees within seconds that the server is gone, however it went, and
+// that what is on the screen may not be so any more; the screen recovers by itself.
+func TestLostConnectionIsSaid(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2", "--wait")
+	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "1", "--wait")
+	link := cluster.NewLink(t)
+	env := []string{"KUBECONFIG=" + link.Kubeconfig}
+	start := func(args string) func(string, bool) {
+		s := cluster.StartTerminal(t, 80, 24, env, cluster.Bin+"/kubectl", strings.Fields("imoocpod "+args+" -n "+ns)...)
+		return func(text string, is bool) {
+			t.Helper()
+			s.AwaitScreen(text, func(screen string) bool { return strings.Contains(screen, text) == is })
+		}
+	}
+	one, all := start("status foo -w"), start("status -w")
+	waits := start("wait foo --for=jsonpath={.status.none}=1 --timeout=1h")
+	one("✔ imoocpod/foo in "+ns+": ready", true)
+	all("imoocpod/bar", true)
+	waits("imoocpod/foo: ready", true)
+	const lost = "connection lost "
+	for _, trouble := range []struct{ begin, end func() }{{link.Cut, link.Mend}, {link.Stall, link.Flow}} {
+		trouble.begin()
+		one(lost, true)
+		one("reconnecting; last known state:", true)
+		one("imoocpod/foo in "+ns+": ready", true)
+		all(lost, true)
+		waits(lost, true)
+		trouble.end()
+		one(lost, false)
+		all(lost, false)
+		waits(lost, false)
+	}
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
+	one("3/3 ready", true)
+
+	// Where there is no terminal, there is a line for it.
+	piped := cluster.StartPlugin(t, "status", "foo", "-n", ns, "-w", "--kubeconfig", link.Kubeconfig)
+	piped.AwaitOutput("foo")
+	link.Cut()
+	piped.AwaitOutput("connection to the server lost, reconnecting")
+	link.Mend()
+	piped.AwaitOutput("connected to the server again")
+}
+
+// A wait says on one line after the other what it waits for and what came of it.
+func TestProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	s := cluster.StartTerminal(t, 80, 24, nil, "bash", "-c",
+		"kubectl imoocpod create web --replicas 3 --wait -n "+ns+"; echo after $?; kubectl imoocpod wait web -n "+ns+"; echo then $?")
+	// Nobody reconciles it: the reason, a clock, and what to do.
+	clock := regexp.MustCompile(`(?m)^\d+s +imoocpod/web: not reconciled: no controller has seen it yet$`)
+	s.AwaitScreen("the reason and a clock", clock.MatchString)
+	s.AwaitText("\nhint: kubectl imoocpod run-controller -n " + ns)
+	s.Resize(40, 12)
+	s.AwaitScreen("it fits a narrow terminal", func(text string) bool {
+		return regexp.MustCompile(`(?m)^\d+s +imoocpod/web: not reconciled: .*…$`).MatchString(text) && strings.Count(text, "hint: ") == 1
+	})
+	s.Resize(80, 24)
+	s.AwaitScreen("it fits again", func(text string) bool {
+		return clock.MatchString(text) && strings.Count(text, "not reconciled") == 1 && strings.Count(text, "hint: ") == 1
+	})
+	cluster.StartRunController(t, ns)
+	s.AwaitText("\nafter 0\n")
+	s.AwaitText("\nthen 0")
+	text := s.Text()
+	for _, want := range []string{
+		`(?m)^imoocpod\.\S+\nimoocpod/web: ready: 3 of 3 pods are ready, took \d+\w*\nafter 0$`,
+		`(?m)^imoocpod\.\S+ condition met\nimoocpod/web: ready: 3 of 3 pods are ready, took 0s\nthen 0$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("it leaves\n%s\nwant a match of %s", text, want)
+		}
+	}
+}

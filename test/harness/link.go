@@ -1,0 +1,147 @@
+package harness
+
+import (
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Link is the way of a program to the API server, which can be cut, so that
+// connections are refused, and stalled, so that nothing comes through and nobody
+// says so.
+type Link struct {
+	// Kubeconfig leads to the server by the link.
+	Kubeconfig string
+
+	mu       sync.Mutex
+	cut      bool
+	open     map[net.Conn]bool
+	stalled  chan struct{} // closed: traffic flows
+	listener net.Listener
+}
+
+// NewLink makes a link that works until the end of the test.
+func (c *Cluster) NewLink(t *testing.T) *Link {
+	t.Helper()
+	server, err := url.Parse(c.Config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Link{Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), open: map[net.Conn]bool{}, stalled: make(chan struct{})}
+	close(l.stalled)
+	if l.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server = "https://" + l.listener.Addr().String()
+	}
+	if err := clientcmd.WriteToFile(*config, l.Kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			from, err := l.listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", server.Host)
+			if err != nil || !l.add(from, to) {
+				_ = from.Close()
+				continue
+			}
+			running.Go(func() { l.relay(from, to) })
+			running.Go(func() { l.relay(to, from) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.listener.Close()
+		l.Flow()
+		l.Cut()
+		running.Wait()
+	})
+	return l
+}
+
+// add takes connections into the link, unless it is cut.
+func (l *Link) add(both ...net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conn := range both {
+		if l.cut {
+			_ = conn.Close()
+			continue
+		}
+		l.open[conn] = true
+	}
+	return !l.cut
+}
+
+// Cut ends all connections, and lets none come about.
+func (l *Link) Cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = true
+	for conn := range l.open {
+		_ = conn.Close()
+	}
+	clear(l.open)
+}
+
+// Mend lets connections come about again.
+func (l *Link) Mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = false
+}
+
+// Stall holds back all that is sent, in both directions.
+func (l *Link) Stall() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stalled = make(chan struct{})
+}
+
+// Flow lets come through what Stall has held back.
+func (l *Link) Flow() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.stalled:
+	default:
+		close(l.stalled)
+	}
+}
+
+func (l *Link) gate() chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stalled
+}
+
+// relay passes on what one connection sends to another.
+func (l *Link) relay(from, to net.Conn) {
+	defer from.Close()
+	defer to.Close()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		<-l.gate()
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

@@ -11,13 +11,16 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/pager"
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/klog/v2"
 
@@ -75,37 +78,93 @@ type Handler struct {
 	Listed func([]unstructured.Unstructured) (done bool, err error)
 	// Changed is told of each change since.
 	Changed func(obj *unstructured.Unstructured, gone bool) (done bool, err error)
-	// Connection, if there is one, is told of each request that finds the server or
-	// does not.
+	// Connection, if there is one, notes whether the server can be reached.
 	Connection *Connection
 }
 
-// Follow tells an observer of the objects that are selected until it has seen
+// Follow tells a handler of the objects that are selected until it has seen
 // enough, the context ends, or the server refuses. Lost connections are taken
 // up again. What it begins with is at least as new as a resourceVersion, if one
 // is given.
-func Follow(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, o Handler) error {
+func Follow(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, h Handler) error {
+	return follow(ctx, dynamicSource(objects), selected, since, h.Connection, handler[*unstructured.Unstructured]{
+		listed: func(found []*unstructured.Unstructured, _ string) (bool, error) {
+			items := make([]unstructured.Unstructured, len(found))
+			for i, obj := range found {
+				items[i] = *obj
+			}
+			return h.Listed(items)
+		},
+		changed: h.Changed,
+	})
+}
+
+// source lists and watches objects of a type.
+type source struct {
+	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+func dynamicSource(objects dynamic.ResourceInterface) source {
+	return source{
+		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return objects.List(ctx, opts)
+		},
+		watch: objects.Watch,
+	}
+}
+
+// handler is a Handler for objects of a type.
+type handler[T runtime.Object] struct {
+	listed  func(found []T, resourceVersion string) (done bool, err error)
+	changed func(obj T, gone bool) (done bool, err error)
+}
+
+// follow is Follow for any type.
+func follow[T runtime.Object](ctx context.Context, from source, selected metav1.ListOptions, since string, connection *Connection, h handler[T]) error {
 	for first := true; ; first = false {
-		list, err := listSince(ctx, objects, selected, since)
+		list, err := listSince(ctx, from, selected, since)
 		for !first && transient(err) {
-			o.Connection.note(err)
+			connection.note(err)
 			if err := sleep(ctx, pause); err != nil {
 				return err
 			}
-			list, err = objects.List(ctx, selected)
+			list, err = listAll(ctx, from, selected)
 		}
-		o.Connection.note(err)
 		if err != nil {
 			return err
 		}
-		if done, err := o.Listed(list.Items); done || err != nil {
+		connection.note(nil)
+		found, resourceVersion, err := itemsOf[T](list)
+		if err != nil {
 			return err
 		}
-		err = followChanges(ctx, objects, selected, list.GetResourceVersion(), o)
+		if done, err := h.listed(found, resourceVersion); done || err != nil {
+			return err
+		}
+		err = followChanges(ctx, from, selected, resourceVersion, connection, h.changed)
 		if !expired(err) {
 			return err
 		}
 	}
+}
+
+// itemsOf are the objects of a list, and its resourceVersion.
+func itemsOf[T runtime.Object](list runtime.Object) ([]T, string, error) {
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil, "", fmt.Errorf("read a list: %w", err)
+	}
+	items := make([]T, 0, meta.LenList(list))
+	err = meta.EachListItem(list, func(obj runtime.Object) error {
+		item, is := obj.(T)
+		if !is {
+			return fmt.Errorf("read a list: it has a %T", obj)
+		}
+		items = append(items, item)
+		return nil
+	})
+	return items, accessor.GetResourceVersion(), err
 }
 
 // pause is how long a server that did not answer as it should is left alone.
@@ -132,35 +191,43 @@ func sleep(ctx context.Context, while time.Duration) error {
 	}
 }
 
+// listAll lists what is selected, page by page.
+func listAll(ctx context.Context, from source, selected metav1.ListOptions) (runtime.Object, error) {
+	list, _, err := pager.New(from.list).List(ctx, selected)
+	return list, err
+}
+
 // listSince lists what is at least as new as a resourceVersion, which spares
 // the server a read from its storage. A server that has not come so far yet, or
 // does not know the version any more, is asked for what there is now.
-func listSince(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string) (*unstructured.UnstructuredList, error) {
+func listSince(ctx context.Context, from source, selected metav1.ListOptions, since string) (runtime.Object, error) {
 	if since != "" {
 		notOlder := selected
 		notOlder.ResourceVersion, notOlder.ResourceVersionMatch = since, metav1.ResourceVersionMatchNotOlderThan
-		list, err := objects.List(ctx, notOlder)
+		list, err := from.list(ctx, notOlder)
 		if err == nil || !apierrors.IsTimeout(err) && !expired(err) {
 			return list, err
 		}
 	}
-	return objects.List(ctx, selected)
+	return listAll(ctx, from, selected)
 }
 
 // expired says that a server does not have a version, or a watch of it, any more.
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
-func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, resourceVersion string, o Handler) error {
+// followChanges tells of the changes since a resourceVersion, as follow does.
+func followChanges[T runtime.Object](ctx context.Context, from source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
+	changed func(obj T, gone bool) (done bool, err error)) error {
 	// What the watcher would log is told by what the wait comes to.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
-			w, err := objects.Watch(ctx, opts)
+			w, err := from.watch(ctx, opts)
 			if err == nil {
-				return o.Connection.watched(w), nil
+				return connection.watched(w), nil
 			}
-			o.Connection.note(err)
+			connection.note(err)
 			if permanent(err) {
 				// The watcher would log it and try for ever.
 				stop(err)
@@ -178,11 +245,11 @@ func followChanges(ctx context.Context, objects dynamic.ResourceInterface, selec
 		if event.Type == watch.Error {
 			return apierrors.FromObject(event.Object)
 		}
-		obj, ok := event.Object.(*unstructured.Unstructured)
+		obj, ok := event.Object.(T)
 		if !ok {
 			continue
 		}
-		if done, err := o.Changed(obj, event.Type == watch.Deleted); done || err != nil {
+		if done, err := changed(obj, event.Type == watch.Deleted); done || err != nil {
 			return err
 		}
 	}

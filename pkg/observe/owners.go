@@ -6,8 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 
@@ -32,7 +33,7 @@ func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snaps
 	if err != nil {
 		return err
 	}
-	selected := metav1.ListOptions{Limit: page, LabelSelector: podSelector(t.Kind, e.Object.UID)}
+	selected := metav1.ListOptions{Limit: page, LabelSelector: podSelector(t.Kind, t.Object)}
 	e.Pods = []corev1.Pod{}
 	for {
 		pods, err := core.Pods(t.Namespace).List(ctx, selected)
@@ -44,20 +45,44 @@ func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snaps
 			break
 		}
 	}
-	if selected.LabelSelector != "" {
+	if ownPods(t.Kind) {
 		return nil
 	}
 	return readIntermediate(ctx, c, t, e)
 }
 
-// podSelector selects the pods of an object that this program makes itself. The
-// pods of others are found among all.
-func podSelector(kind kinds.Kind, uid types.UID) string {
+// ownPods reports whether the pods of a kind are made by this program, and bear a
+// label by which they are found.
+func ownPods(kind kinds.Kind) bool {
 	// Objects of a kind that is declared may have pods of an earlier controller.
-	if kind.Shipped() && (kind.Mapping.Strategy == kinds.StrategyPods || kind.Mapping.Strategy == kinds.StrategyNodes) {
-		return apis.LabelOwner + "=" + string(uid)
+	return kind.Shipped() && (kind.Mapping.Strategy == kinds.StrategyPods || kind.Mapping.Strategy == kinds.StrategyNodes)
+}
+
+// podSelector selects the pods among which those of an object are: by the label of
+// this program, or by the selector of a workload such as those of apps/v1, which
+// release pods that it does not select. Otherwise they are found among all.
+func podSelector(kind kinds.Kind, obj *unstructured.Unstructured) string {
+	if ownPods(kind) {
+		return apis.LabelOwner + "=" + string(obj.GetUID())
 	}
-	return ""
+	fields, _, err := unstructured.NestedMap(obj.Object, "spec", "selector")
+	if err != nil || len(fields) == 0 {
+		return ""
+	}
+	var selector metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &selector, true); err != nil {
+		return ""
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil || parsed.Empty() {
+		return ""
+	}
+	// Of another kind the field may be about something else.
+	template, _, err := unstructured.NestedStringMap(obj.Object, "spec", "template", "metadata", "labels")
+	if err != nil || !parsed.Matches(labels.Set(template)) {
+		return ""
+	}
+	return parsed.String()
 }
 
 // readIntermediate follows the controller references of pods upwards, up to the target.
@@ -137,17 +162,13 @@ func podMakers() []schema.GroupVersionKind {
 
 // eachOfKind lists the objects of a kind.
 func eachOfKind(ctx context.Context, c *clients.Factory, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string, do func(*unstructured.Unstructured)) error {
-	mapper, err := c.Flags.ToRESTMapper()
-	if err != nil {
-		return err
-	}
-	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	objects, err := objectsOf(c, client, gvk, namespace)
 	if err != nil {
 		return err
 	}
 	selected := metav1.ListOptions{Limit: page}
 	for {
-		list, err := client.Resource(mapping.Resource).Namespace(namespace).List(ctx, selected)
+		list, err := objects.List(ctx, selected)
 		if err != nil {
 			return err
 		}
@@ -158,4 +179,17 @@ func eachOfKind(ctx context.Context, c *clients.Factory, client dynamic.Interfac
 			return nil
 		}
 	}
+}
+
+// objectsOf is the client for the objects of a kind in a namespace.
+func objectsOf(c *clients.Factory, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapper, err := c.Flags.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	return client.Resource(mapping.Resource).Namespace(namespace), nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -26,8 +25,6 @@ type Observation struct {
 	Target
 	// Report is the model of it. Of what is not there, it says so.
 	Report status.Report
-	// between are the kinds of what stands between it and its pods.
-	between []schema.GroupVersionKind
 	// Met says that it is as it was waited for.
 	Met bool
 	At  time.Time

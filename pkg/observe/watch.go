@@ -4,25 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // leastRest is how long the looks at one target are apart at least: what
 // changes all the time is looked at only so often. A look that took long is
-// followed by a longer rest, so that no server does nothing else.
-const leastRest = 200 * time.Millisecond
+// followed by a longer rest, so that this program does not do nothing else.
+const leastRest = 20 * time.Millisecond
 
 // longestRest is how late a wait may end because of that.
 const longestRest = time.Second
@@ -50,8 +45,8 @@ func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(
 	var again <-chan time.Time
 	var since history
 	looked := false
-	between := map[schema.GroupVersionKind]bool{}
-	for below := g.Tree; ; {
+	var m *model
+	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -59,18 +54,13 @@ func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(
 		case <-again:
 		}
 		obj := changes.newest()
-		if below && obj != nil {
-			below = false
-			running.Go(func() { changes.watchPods(ctx, client, w.Target, obj) })
-		}
-		begun := time.Now()
-		s, err := a.look(ctx, w, g, obj, &since)
-		for _, gvk := range s.between {
-			if !between[gvk] {
-				between[gvk] = true
-				running.Go(func() { changes.watchKind(ctx, a.Clients, client, gvk, w.Target.Namespace) })
+		if obj != nil && g.Tree && (m == nil || !m.isOf(obj)) {
+			if m, err = newModel(a.Clients, w.Target, a.Connection, &running, changes.notify); err != nil {
+				return err
 			}
 		}
+		begun := time.Now()
+		s, err := a.look(ctx, w.Target, g, obj, m, &since)
 		var done bool
 		next := pause
 		if err == nil {
@@ -109,6 +99,7 @@ type history struct {
 func (s *history) add(e *status.Snapshot) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
+		first.Pods, first.Events = nil, nil // which nothing is compared with
 		*s = history{first: &first}
 	}
 	s.acted = s.acted || status.Acted(*s.first, *e)
@@ -117,8 +108,7 @@ func (s *history) add(e *status.Snapshot) {
 }
 
 // look makes the model of a target whose object has been seen.
-func (a *Waiter) look(ctx context.Context, w WaitTarget, g Condition, obj *unstructured.Unstructured, since *history) (Observation, error) {
-	t := w.Target
+func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructured.Unstructured, m *model, since *history) (Observation, error) {
 	t.Object = obj
 	s := Observation{Target: t, At: time.Now()}
 	var err error
@@ -127,13 +117,8 @@ func (a *Waiter) look(ctx context.Context, w WaitTarget, g Condition, obj *unstr
 		s.Report = reportAbsent(t)
 	case g.Tree:
 		var e status.Snapshot
-		e, s.Target, err = Read(ctx, a.Clients, t)
-		if err == nil && a.Closely {
-			err = ReadCompetitors(ctx, a.Clients, &e)
-		}
-		if err == nil {
-			since.add(&e)
-			s.Report, s.between = status.NewReport(e), kindsOf(e)
+		if e, err = m.snapshot(ctx, obj, a.Closely); err == nil {
+			s.Report, err = a.report(ctx, g, m, &e, since)
 		}
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break
@@ -146,6 +131,26 @@ func (a *Waiter) look(ctx context.Context, w WaitTarget, g Condition, obj *unstr
 		}
 	}
 	return s, err
+}
+
+// report makes the report on a target. Where the watches say that it has come to
+// what is waited for, it is read anew first, as they may be behind each other. Of what
+// this program reconciles, its own status says so.
+func (a *Waiter) report(ctx context.Context, g Condition, m *model, e *status.Snapshot, since *history) (status.Report, error) {
+	since.add(e)
+	r := status.NewReport(*e)
+	if r.Verdict != status.Ready || !g.FailsFast || m.confirmed || m.target.Kind.Shipped() {
+		m.confirmed = m.confirmed && r.Verdict == status.Ready
+		return r, nil
+	}
+	fresh, _, err := Read(ctx, a.Clients, m.target)
+	if err != nil {
+		return r, err
+	}
+	since.add(&fresh)
+	r = status.NewReport(fresh)
+	m.confirmed = r.Verdict == status.Ready
+	return r, nil
 }
 
 // watcher collects what watches tell about one target.
@@ -213,65 +218,6 @@ func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInter
 		},
 		Connection: c.connection,
 	})
-}
-
-// watchPods watches the pods among which those of an object are. Who may not see
-// them waits without.
-func (c *watcher) watchPods(ctx context.Context, client dynamic.Interface, t Target, obj *unstructured.Unstructured) {
-	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(t.Namespace)
-	c.watchAll(ctx, pods, metav1.ListOptions{LabelSelector: podSelector(t.Kind, obj.GetUID())})
-}
-
-// watchKind watches the objects of a kind that was met between an object and its
-// pods: what they want and have may change when nothing else does.
-func (c *watcher) watchKind(ctx context.Context, factory *clients.Factory, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string) {
-	mapper, err := factory.Flags.ToRESTMapper()
-	if err != nil {
-		return
-	}
-	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err != nil {
-		return
-	}
-	c.watchAll(ctx, client.Resource(mapping.Resource).Namespace(namespace), metav1.ListOptions{})
-}
-
-// watchAll watches all objects that are selected, as long as that may be done.
-func (c *watcher) watchAll(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions) {
-	for ctx.Err() == nil {
-		// One is enough to know from which version on to watch.
-		first := selected
-		first.Limit = 1
-		list, err := objects.List(ctx, first)
-		if err != nil {
-			return
-		}
-		c.notify()
-		err = followChanges(ctx, objects, selected, list.GetResourceVersion(), Handler{
-			Changed: func(*unstructured.Unstructured, bool) (bool, error) {
-				c.notify()
-				return false, nil
-			},
-		})
-		if !expired(err) {
-			return
-		}
-	}
-}
-
-// kindsOf are the kinds of what stands between an object of another program and
-// its pods.
-func kindsOf(e status.Snapshot) []schema.GroupVersionKind {
-	if !e.Object.Foreign || e.Object.BuiltIn {
-		return nil
-	}
-	var all []schema.GroupVersionKind
-	for _, c := range e.Own() {
-		if gvk := schema.FromAPIVersionAndKind(c.APIVersion, c.Kind); !slices.Contains(all, gvk) {
-			all = append(all, gvk)
-		}
-	}
-	return all
 }
 
 // reportAbsent is the report of what is not there.

@@ -1,0 +1,302 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// model is what is known of a target and of all that stands below it. It reads
+// everything once, and watches keep it up to date.
+type model struct {
+	clients    *clients.Factory
+	dynamic    dynamic.Interface
+	core       corev1client.CoreV1Interface
+	target     Target
+	connection *Connection
+	notify     func()
+	running    *sync.WaitGroup
+
+	// object is what was last read from the target's object, and facts what it says.
+	object *unstructured.Unstructured
+	facts  status.Object
+
+	pods     *feed[*corev1.Pod]
+	events   *feed[*corev1.Event]
+	children map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]
+
+	// confirmed says that a fresh read has confirmed that the target is ready.
+	confirmed bool
+
+	nodes       map[string]*corev1.Node
+	loops       []status.Loop
+	unread      []string
+	reasonsRead time.Time
+	competitors status.Snapshot
+}
+
+// reasonsFor is how long what cannot be watched cheaply, nodes and leases, is taken
+// for true.
+const reasonsFor = 5 * time.Second
+
+func newModel(c *clients.Factory, t Target, connection *Connection, running *sync.WaitGroup, notify func()) (*model, error) {
+	client, err := c.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	core, err := c.Core()
+	if err != nil {
+		return nil, err
+	}
+	t.Object = nil // it is followed
+	return &model{
+		clients: c, dynamic: client, core: core, target: t, connection: connection, notify: notify, running: running,
+		children: map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]{},
+	}, nil
+}
+
+// isOf reports whether the model is of this very object, and not of another one of
+// its name.
+func (m *model) isOf(obj *unstructured.Unstructured) bool {
+	return m.object == nil || m.object.GetUID() == obj.GetUID()
+}
+
+// snapshot is all that is known of the target, whose object is given. What cannot
+// matter is not followed: of an object that is ready, nothing but itself and what
+// stands below it. The watches that
+// it begins end with the context.
+func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, closely bool) (status.Snapshot, error) {
+	t := m.target
+	t.Object = obj
+	if m.object == nil || m.object.GetResourceVersion() != obj.GetResourceVersion() || m.object.GetUID() != obj.GetUID() {
+		facts, err := ReadObject(ctx, m.clients, m.dynamic, t)
+		if err != nil {
+			return status.Snapshot{}, err
+		}
+		changed := m.object == nil || m.object.GetUID() != obj.GetUID() || m.object.GetGeneration() != obj.GetGeneration()
+		m.object, m.facts = obj, facts
+		if changed && closely {
+			if err := m.readCompetitors(ctx); err != nil {
+				return status.Snapshot{}, err
+			}
+		}
+	}
+	e := status.Snapshot{Object: m.facts, Now: time.Now()}
+	if err := m.addTree(ctx, &e); err != nil {
+		return e, err
+	}
+	e.Autoscalers, e.Budgets, e.Unread = m.competitors.Autoscalers, m.competitors.Budgets, slices.Concat(e.Unread, m.competitors.Unread)
+	return e, m.addReasons(ctx, &e)
+}
+
+// addTree adds the pods and what stands between them and the object.
+func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
+	selector := podSelector(m.target.Kind, m.object)
+	if m.pods == nil {
+		m.pods = newFeed(trimPod, m.notify)
+		m.running.Go(func() {
+			m.pods.run(ctx, podSource(m.core.Pods(m.target.Namespace)), metav1.ListOptions{LabelSelector: selector}, m.connection)
+		})
+	}
+	e.Pods = []corev1.Pod{}
+	polled, err := m.pods.each(ctx, func(pod *corev1.Pod) { e.Pods = append(e.Pods, *pod) })
+	if err != nil {
+		return err
+	}
+	if polled {
+		e.Unread = append(e.Unread, "changes of pods")
+	}
+	slices.SortFunc(e.Pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	if ownPods(m.target.Kind) {
+		return nil
+	}
+	return m.addIntermediate(ctx, e)
+}
+
+// addIntermediate adds the objects to which the controller references of pods lead,
+// up to the target. Where it has no pods, those who should make them are looked for.
+func (m *model) addIntermediate(ctx context.Context, e *status.Snapshot) error {
+	for i := range e.Pods {
+		m.followOwner(ctx, metav1.GetControllerOfNoCopy(&e.Pods[i]))
+	}
+	others := !m.target.Kind.Reconciled() && !m.target.Kind.BuiltIn()
+	for range levels {
+		before := len(m.children)
+		var err error
+		if e.Children, err = m.knownChildren(ctx); err != nil {
+			return err
+		}
+		if others || len(status.NewReport(*e).Pods) == 0 {
+			// A child without pods is seen by nothing but itself.
+			for _, gvk := range podMakers() {
+				m.followKind(ctx, gvk)
+			}
+		}
+		if len(m.children) == before {
+			return nil
+		}
+	}
+	return nil
+}
+
+// knownChildren are the objects between target and pods that are known. Kinds to
+// which their references lead are followed from then on.
+func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
+	var all []status.Child
+	var owners []*metav1.OwnerReference
+	for gvk, f := range m.children {
+		_, err := f.each(ctx, func(obj *unstructured.Unstructured) {
+			if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
+				owners = append(owners, owner)
+				all = append(all, kinds.Child(obj))
+			}
+		})
+		if err != nil && ctx.Err() == nil {
+			// What cannot be read, of a kind that may have nothing to do with the
+			// target, is left out.
+			klog.FromContext(ctx).V(1).Info("Controllers of a kind are left out", "kind", gvk, "err", err)
+		}
+	}
+	for _, owner := range owners {
+		m.followOwner(ctx, owner)
+	}
+	slices.SortFunc(all, func(a, b status.Child) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+	})
+	return all, context.Cause(ctx)
+}
+
+func (m *model) followOwner(ctx context.Context, owner *metav1.OwnerReference) {
+	if owner != nil {
+		m.followKind(ctx, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
+	}
+}
+
+// followKind follows the objects of a kind in the namespace.
+func (m *model) followKind(ctx context.Context, gvk schema.GroupVersionKind) {
+	if m.children[gvk] != nil || gvk == m.target.Kind.GroupVersionKind() {
+		return
+	}
+	f := newFeed(trimChild, m.notify)
+	m.children[gvk] = f
+	objects, err := objectsOf(m.clients, m.dynamic, gvk, m.target.Namespace)
+	if err != nil {
+		f.refuse(err)
+		return
+	}
+	m.running.Go(func() { f.run(ctx, dynamicSource(objects), metav1.ListOptions{}, m.connection) })
+}
+
+// addReasons adds what may tell why an object is not ready: events, the nodes of its
+// pods, and whether somebody reconciles it. Of one that is ready, events tell whether
+// probes have containers ended, which takes as long as their grace period.
+func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
+	ready := status.NewReport(*e).Verdict == status.Ready
+	if ready && !e.Probed() {
+		return nil
+	}
+	if err := m.addEvents(ctx, e); err != nil || ready {
+		return err
+	}
+	if time.Since(m.reasonsRead) > reasonsFor {
+		read := status.Snapshot{Object: e.Object, Pods: e.Pods, Children: e.Children, Events: e.Events, Now: e.Now}
+		if err := readNodes(ctx, m.core.Nodes(), &read); err != nil {
+			return err
+		}
+		if !e.Object.Foreign {
+			if err := ReadLoops(ctx, m.dynamic, &read); err != nil {
+				return err
+			}
+		}
+		m.nodes, m.loops, m.unread, m.reasonsRead = read.Nodes, read.Loops, read.Unread, time.Now()
+	}
+	e.Nodes, e.Loops, e.Unread = m.nodes, m.loops, slices.Concat(e.Unread, m.unread)
+	return nil
+}
+
+// addEvents adds the events of the namespace that are about the target or something
+// below it.
+func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
+	if m.events == nil {
+		m.events = newFeed(func(event *corev1.Event) { event.ManagedFields = nil }, m.notify)
+		m.running.Go(func() {
+			m.events.run(ctx, eventSource(m.core.Events(m.target.Namespace)), metav1.ListOptions{}, m.connection)
+		})
+	}
+	about := map[types.UID]bool{e.Object.UID: true}
+	for i := range e.Pods {
+		about[e.Pods[i].UID] = true
+	}
+	for _, c := range e.Children {
+		about[c.UID] = true
+	}
+	_, err := m.events.each(ctx, func(event *corev1.Event) {
+		if about[event.InvolvedObject.UID] {
+			e.Events = append(e.Events, *event)
+		}
+	})
+	return unlessForbidden("events", e, err)
+}
+
+// readCompetitors reads who will put the number of pods back, and who guards the pods.
+func (m *model) readCompetitors(ctx context.Context) error {
+	m.competitors = status.Snapshot{Object: m.facts}
+	return ReadCompetitors(ctx, m.clients, &m.competitors)
+}
+
+func podSource(pods corev1client.PodInterface) source {
+	return source{
+		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return pods.List(ctx, opts)
+		},
+		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return pods.Watch(ctx, opts)
+		},
+	}
+}
+
+func eventSource(events corev1client.EventInterface) source {
+	return source{
+		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return events.List(ctx, opts)
+		},
+		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return events.Watch(ctx, opts)
+		},
+	}
+}
+
+// trimPod drops what makes pods large and no verdict is made of.
+func trimPod(pod *corev1.Pod) {
+	pod.ManagedFields, pod.Annotations, pod.Spec.Volumes = nil, nil, nil
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			containers[i].Env, containers[i].EnvFrom, containers[i].VolumeMounts = nil, nil, nil
+		}
+	}
+}
+
+// trimChild drops the pod template and more of a child, of which only the counts,
+// the conditions and who wrote what matter.
+func trimChild(obj *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(obj.Object, "spec", "template")
+	unstructured.RemoveNestedField(obj.Object, "metadata", "annotations")
+}

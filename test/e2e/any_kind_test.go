@@ -100,7 +100,7 @@ func TestScaleAnyKind(t *testing.T) {
 			singular := strings.ToLower(k.kind) + strings.TrimPrefix(k.resource, harness.Resource(k.resource).Resource)
 			says := ""
 			if k.field != ".spec.replicas" {
-				says = singular + "/it: the count is " + k.field + k.beside + "\n"
+				says = strings.ToLower(k.kind) + "/it: the count is " + k.field + k.beside + "\n"
 			}
 			if r.Code != 0 || r.Stdout != singular+"/it scaled\n" || r.Stderr != says {
 				t.Errorf("exit code %d, printed %q, said %q, want it to say %q", r.Code, r.Stdout, r.Stderr, says)
@@ -310,7 +310,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	})
 	before := cluster.CreateObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: it}, spec: {clusterSize: 2}}")
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "ring/it", "--replicas", "4", "--as", ns)
-	if want := "ring.odd-name.example.com/it: the count is /scale\n"; r.Code != 0 || r.Stderr != want {
+	if want := "ring/it: the count is /scale\n"; r.Code != 0 || r.Stderr != want {
 		t.Errorf("exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 	}
 	changedOnly(t, before, cluster.Object(t, ns, "rings.odd-name.example.com", "it"), int64(4), "spec", "clusterSize")

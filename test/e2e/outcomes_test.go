@@ -23,7 +23,7 @@ func TestReverted(t *testing.T) {
 	if code := w.Wait(); code != exitReverted {
 		t.Errorf("exit code %d, want %d", code, exitReverted)
 	}
-	w.AwaitOutput(`reverted: imoocpod.batch.tutorial.kubebuilder.io/foo was scaled to 3, and the field manager "rival" set it to 2`)
+	w.AwaitOutput(`reverted: imoocpod/foo was scaled to 3, and the field manager "rival" set it to 2`)
 	w.AwaitOutput("hint: HorizontalPodAutoscaler/auto keeps its number of pods between 2 and 9")
 }
 
@@ -42,14 +42,14 @@ func TestScaleWarns(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	harness.Eventually(t, "the Deployment has pods", func() bool { return len(statusOf(t, ns, "deployment/web").Pods) == 3 })
 	set := strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "get", "replicaset", "-o", "jsonpath={.items[0].metadata.name}")))
-	const auto, guard = "Warning: deployment.apps/web: HorizontalPodAutoscaler/auto keeps its number of pods between 2 and 9\n",
-		"Warning: deployment.apps/web: PodDisruptionBudget/guard wants at least 2 of its pods available, and there would be 1\n"
+	const auto, guard = "Warning: deployment/web: HorizontalPodAutoscaler/auto keeps its number of pods between 2 and 9\n",
+		"Warning: deployment/web: PodDisruptionBudget/guard wants at least 2 of its pods available, and there would be 1\n"
 	for _, test := range []struct{ args, want string }{
 		{"deployment/web --replicas 4 --dry-run=server", auto},
 		{"deployment/web --by=-2 --dry-run=server", auto + guard},
-		{"replicaset/" + set + " --replicas 5 --dry-run=server", "Warning: replicaset.apps/" + set + ": Deployment/web controls it, and may set its number of pods\n"},
+		{"replicaset/" + set + " --replicas 5 --dry-run=server", "Warning: replicaset/" + set + ": Deployment/web controls it, and may set its number of pods\n"},
 		{"foo --replicas 3", ""},
-		{"foo --replicas 3 --timeout 1s --dry-run=server", "Warning: " + strings.TrimSuffix(scaledFoo, " scaled") + ": HorizontalPodAutoscaler/other keeps its number of pods between 2 and 9\n"},
+		{"foo --replicas 3 --timeout 1s --dry-run=server", "Warning: imoocpod/foo: HorizontalPodAutoscaler/other keeps its number of pods between 2 and 9\n"},
 	} {
 		if r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale"}, words(test.args)...)...); r.Code != 0 || r.Stderr != test.want {
 			t.Errorf("scale %s: exit code %d, said %q, want %q", test.args, r.Code, r.Stderr, test.want)

@@ -110,10 +110,10 @@ func TestRestart(t *testing.T) {
 			t.Errorf("restart %v: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}
-	mustRefuseRestart(exitError, "error: deployment.apps/paused cannot be restarted: it is paused (run \"kubectl rollout resume\" first)\n", "deployment/paused")
-	mustRefuseRestart(exitError, "error: replicaset.apps/few cannot be restarted: its controller does not replace the pods that it has\n", "replicaset/few")
-	mustRefuseRestart(exitError, "error: brigade.template.example.com/none cannot be restarted: it has no pod template at .spec.template\n", "brigade/none")
-	mustRefuseRestart(exitError, "error: brigade.template.example.com/open cannot be restarted: its schema keeps no annotations in .spec.template\n", "brigades.v1.template.example.com/open")
+	mustRefuseRestart(exitError, "error: deployment/paused cannot be restarted: it is paused (run \"kubectl rollout resume\" first)\n", "deployment/paused")
+	mustRefuseRestart(exitError, "error: replicaset/few cannot be restarted: its controller does not replace the pods that it has\n", "replicaset/few")
+	mustRefuseRestart(exitError, "error: brigade/none cannot be restarted: it has no pod template at .spec.template\n", "brigade/none")
+	mustRefuseRestart(exitError, "error: brigade/open cannot be restarted: its schema keeps no annotations in .spec.template\n", "brigades.v1.template.example.com/open")
 	mustRefuseRestart(exitNotFound, `imoocpods.batch.tutorial.kubebuilder.io "no" not found`, "no")
 	mustRefuseRestart(exitUsage, "which one? give the NAME of an ImoocPod, or TYPE/NAME")
 	mustRefuseRestart(exitError, "no objects passed to restart", "deployments", "-l", "tier=none")

@@ -193,7 +193,7 @@ func TestScaleShippedKinds(t *testing.T) {
 	}
 
 	before := shippedVersions(t, ns)
-	const refused = "error: mydaemonset.apps.zhongmingmao.io/agent cannot be scaled: it runs one pod per node"
+	const refused = "error: mydaemonset/agent cannot be scaled: it runs one pod per node"
 	for _, rest := range []string{"\n", ", now 7\n"} {
 		if rest != "\n" {
 			harness.Must(t, cluster.Kubectl(t, ns, "patch", "mydaemonset", "agent", "--subresource", "status", "--type", "merge", "-p", `{"status":{"desiredNumberScheduled":7}}`))

@@ -157,7 +157,7 @@ func TestStatusWatch(t *testing.T) {
 	if code := one.Wait(); code != exitNotFound {
 		t.Errorf("the watch of what is gone ended with exit code %d, want %d", code, exitNotFound)
 	}
-	one.AwaitOutput("error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted")
+	one.AwaitOutput("error: imoocpod/foo was deleted")
 	verdicts.AwaitOutput("foo:30:deleted")
 	all.AwaitOutput("deleted")
 	for _, l := range []*harness.Process{all, front, verdicts} {
@@ -179,7 +179,7 @@ foo    30        0         0       not reconciled   `+age+`
 foo +2 +0 +0 +not reconciled +`+age+` +no controller has seen it yet
 foo +30 +0 +0 +not reconciled +`+age+` +no controller has seen it yet
 foo +30 +0 +0 +deleted +`+age+` +it was deleted
-error: imoocpod.batch.tutorial.kubebuilder.io/foo was deleted
+error: imoocpod/foo was deleted
 `)
 	matches(t, "status -w -l --no-headers", shown(front), empty+"\n"+long+strings.Replace(long, "not reconciled", "deleted", 1))
 	if want := []string{"foo:2:not reconciled", "foo:30:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "foo:30:deleted"}; !slices.Equal(verdicts.Lines(), want) {

@@ -1,0 +1,152 @@
+package observe
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json" // whole numbers stay so
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj := &unstructured.Unstructured{}
+	if err := json.Unmarshal(data, &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// A condition counts only if it is of the object as it is now.
+func TestConditionsOfAnObject(t *testing.T) {
+	t.Parallel()
+	const object = `
+metadata: {generation: 3}
+spec: {replicas: 2}
+status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, status: "True"}, {type: Old, status: "True", observedGeneration: 2}]}`
+	const behind = `
+metadata: {generation: 4}
+status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, status: "True"}, {type: Fresh, status: "True", observedGeneration: 4}]}`
+	for _, test := range []struct {
+		word, object string
+		met          bool
+	}{
+		{"condition=Ready", object, true},
+		{"condition=ready=TRUE", object, true},
+		{"condition=Ready=False", object, false},
+		{"condition=Old", object, false},
+		{"condition=None", object, false},
+		{"condition=Ready", behind, false},
+		{"condition=Fresh", behind, true},
+		{"jsonpath={.status.readyReplicas}=2", object, true},
+		{"jsonpath=.status.readyReplicas=3", object, false},
+		{"jsonpath={.spec.replicas}", object, true},
+		{"jsonpath={.spec.none}", object, false},
+		{"create", object, true},
+		{"CREATE", "", false},
+		{"delete", object, false},
+		{"delete", "", true},
+	} {
+		condition, err := ParseCondition(test.word)
+		if err != nil {
+			t.Fatalf("--for=%s: %v", test.word, err)
+		}
+		var s Observation
+		if test.object != "" {
+			s.Object = parse(t, test.object)
+		}
+		if met, err := condition().Met(t.Context(), s); met != test.met || err != nil {
+			t.Errorf("--for=%s of %s is %t, %v, want %t", test.word, test.object, met, err, test.met)
+		}
+	}
+	for _, word := range []string{"", "ready=true", "condition", "jsonpath=", "jsonpath={.status", "none"} {
+		if _, err := ParseCondition(word); err == nil {
+			t.Errorf("--for=%s is a condition", word)
+		}
+	}
+}
+
+// What was there and is not any more ends a wait, and so does what never was.
+func TestConditionOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	ready := Ready()
+	target := Target{Kind: kinds.ImoocPod(), Name: "foo"}
+	if _, err := ready.Met(t.Context(), Observation{Target: target}); !apierrors.IsNotFound(err) {
+		t.Errorf("of what never was it says %v", err)
+	}
+	target.Object = parse(t, "metadata: {name: foo}")
+	if met, err := ready.Met(t.Context(), Observation{Target: target, Report: status.Report{Verdict: status.Progressing}}); met || err != nil {
+		t.Errorf("of what is on its way it says %t, %v", met, err)
+	}
+	target.Object = nil
+	if _, err := ready.Met(t.Context(), Observation{Target: target}); !errors.Is(err, outcome.ErrGone) {
+		t.Errorf("of what was deleted it says %v", err)
+	}
+}
+
+// A scale is done when the count is that which was written and the object is ready:
+// or waits for somebody because of something else than the count.
+func TestConditionScaled(t *testing.T) {
+	t.Parallel()
+	field := discover.Field{Path: kinds.ImoocPod().Path()}
+	for name, test := range []struct {
+		what     string
+		verdict  status.Verdict
+		counts   bool
+		replicas status.Replicas
+		met      bool
+	}{
+		{"ready", status.Ready, false, status.Replicas{Desired: 3, Current: 3, Ready: 3}, true},
+		{"on its way", status.Progressing, false, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
+		{"paused, with all pods", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 3}, true},
+		{"paused, with one missing", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
+		{"paused altogether", status.Paused, false, status.Replicas{Desired: 3, Current: 3, Ready: 3}, false},
+	} {
+		s := Observation{Report: status.Report{Verdict: test.verdict, Counts: test.counts, Replicas: test.replicas}}
+		s.Kind, s.Object = kinds.ImoocPod(), parse(t, "spec: {replicas: 3}")
+		if met, err := Scaled(nil, field, 3).Met(t.Context(), s); met != test.met || err != nil {
+			t.Errorf("%d, %s: it is %t, %v", name, test.what, met, err)
+		}
+	}
+}
+
+// A restart is done when none of the pods is left that were there before.
+func TestConditionReplaced(t *testing.T) {
+	t.Parallel()
+	pods := func(uids ...string) (all []status.Pod) {
+		for _, uid := range uids {
+			all = append(all, status.Pod{UID: types.UID(uid)})
+		}
+		return all
+	}
+	for _, test := range []struct {
+		verdict status.Verdict
+		code    status.Code
+		now     []status.Pod
+		met     bool
+	}{
+		{status.Ready, status.CodeReady, pods("c", "d"), true},
+		{status.Ready, status.CodeReady, pods("b", "c"), false},
+		{status.Progressing, status.CodePodsStarting, pods("c", "d"), false},
+		// New pods show that the controller has seen what no generation tells.
+		{status.Progressing, status.CodeChangeNotSeen, pods("c", "d"), true},
+	} {
+		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
+		s.Object = parse(t, "{}")
+		if met, err := Replaced(pods("a", "b")).Met(t.Context(), s); met != test.met || err != nil {
+			t.Errorf("with %v, %s: it is %t, %v", test.now, test.verdict, met, err)
+		}
+	}
+}

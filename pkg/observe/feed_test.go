@@ -1,0 +1,306 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// podServer lists and watches pods as an API server does, and fails as one does.
+type podServer struct {
+	mu       sync.Mutex
+	revision int
+	pods     map[string]*corev1.Pod
+	log      []watch.Event // one for each revision
+	// compacted is the first revision from which one can watch, and failing how many
+	// requests are to fail.
+	compacted, failing int
+	forbidden          bool // to watch
+	stalled            bool
+	changed            chan struct{}
+	watches            []chan error // to end watches with
+	lists              int
+}
+
+func newPodServer() *podServer {
+	// A server begins with the first revision.
+	return &podServer{revision: 1, log: []watch.Event{{}}, pods: map[string]*corev1.Pod{}, changed: make(chan struct{})}
+}
+
+// do changes something, and wakes the watches.
+func (s *podServer) do(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// store adds a revision in which a pod is as given.
+func (s *podServer) store(kind watch.EventType, pod *corev1.Pod) {
+	s.revision++
+	pod = pod.DeepCopy()
+	pod.ResourceVersion = strconv.Itoa(s.revision)
+	s.log = append(s.log, watch.Event{Type: kind, Object: pod})
+	if s.pods[pod.Name] = pod; kind == watch.Deleted {
+		delete(s.pods, pod.Name)
+	}
+}
+
+// end ends all watches: in silence, or with an error.
+func (s *podServer) end(err error) {
+	for _, w := range s.watches {
+		w <- err
+	}
+	s.watches = nil
+}
+
+func (s *podServer) fails() error {
+	if s.failing == 0 {
+		return nil
+	}
+	s.failing--
+	return apierrors.NewServiceUnavailable("the server is away")
+}
+
+func (s *podServer) source() source {
+	return source{
+		list: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if err := s.fails(); err != nil {
+				return nil, err
+			}
+			s.lists++
+			list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(s.revision)}}
+			for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+				list.Items = append(list.Items, *s.pods[name].DeepCopy())
+			}
+			return list, nil
+		},
+		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if err := s.fails(); err != nil {
+				return nil, err
+			}
+			since, err := strconv.Atoi(opts.ResourceVersion)
+			switch {
+			case err != nil:
+				return nil, err
+			case s.forbidden:
+				return nil, apierrors.NewForbidden(corev1.Resource("pods"), "", nil)
+			case since < s.compacted:
+				return nil, apierrors.NewResourceExpired("too old resource version")
+			}
+			ended := make(chan error, 1)
+			s.watches = append(s.watches, ended)
+			events := make(chan watch.Event)
+			w := watch.NewProxyWatcher(events)
+			go s.tell(ctx, since, events, w.StopChan(), ended)
+			return w, nil
+		},
+	}
+}
+
+// tell tells a watch of all that comes after a revision, until it ends.
+func (s *podServer) tell(ctx context.Context, since int, events chan<- watch.Event, stopped <-chan struct{}, ended <-chan error) {
+	defer close(events)
+	send := func(e watch.Event) bool {
+		select {
+		case events <- e:
+			return true
+		case <-stopped:
+		case <-ctx.Done():
+		}
+		return false
+	}
+	for {
+		s.mu.Lock()
+		var next *watch.Event
+		if since < s.revision && !s.stalled {
+			next = s.log[since].DeepCopy()
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		if next != nil {
+			since++
+			if !send(*next) {
+				return
+			}
+			continue
+		}
+		select {
+		case <-changed:
+		case err := <-ended:
+			if err != nil {
+				status := err.(apierrors.APIStatus).Status()
+				send(watch.Event{Type: watch.Error, Object: &status})
+			}
+			return
+		case <-stopped:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func aPod(name string, uid int) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint(name, "-", uid))}}
+}
+
+// versions are the pods as a feed knows them.
+func versions(ctx context.Context, t *testing.T, f *feed[*corev1.Pod]) map[string]string {
+	t.Helper()
+	known := map[string]string{}
+	if _, err := f.each(ctx, func(pod *corev1.Pod) { known[pod.Name] = pod.ResourceVersion }); err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+// Whatever changes, and whatever watches suffer, a feed is what a list would say, and
+// lists again only when a watch has expired.
+func TestFeedIsWhatAListSays(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { followForAWhile(t, rand.New(rand.NewPCG(seed, seed))) })
+		})
+	}
+}
+
+func followForAWhile(t *testing.T, random *rand.Rand) {
+	ctx, stop := context.WithCancel(t.Context())
+	s := newPodServer()
+	notified := false
+	f := newFeed(trimPod, func() { notified = true })
+	var running sync.WaitGroup
+	running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
+	synctest.Wait()
+	expired := 0
+	for step := range 40 {
+		before := versions(ctx, t, f)
+		notified = false
+		s.do(func() {
+			for range random.IntN(4) {
+				name := fmt.Sprint("pod-", random.IntN(5))
+				switch pod := s.pods[name]; {
+				case pod == nil:
+					s.store(watch.Added, aPod(name, s.revision))
+				case random.IntN(3) == 0:
+					s.store(watch.Deleted, pod)
+				default:
+					s.store(watch.Modified, pod)
+				}
+			}
+			switch random.IntN(8) {
+			case 0:
+				s.end(nil)
+			case 1:
+				s.end(apierrors.NewInternalError(fmt.Errorf("etcd is away")))
+			case 2:
+				s.end(apierrors.NewResourceExpired("too old"))
+				expired++
+			case 3:
+				s.end(nil)
+				s.compacted = s.revision + 1
+				s.store(watch.Added, aPod(fmt.Sprint("late-", step), 0))
+				expired++
+			case 4:
+				s.end(nil)
+				s.failing = random.IntN(4)
+			case 5:
+				s.stalled = true
+			}
+		})
+		if s.stalled {
+			synctest.Wait()
+			s.do(func() { s.stalled = false })
+		}
+		time.Sleep(time.Minute) // of the test's own time: whatever was to be tried again has been
+		synctest.Wait()
+		want := map[string]string{}
+		for name, pod := range s.pods {
+			want[name] = pod.ResourceVersion
+		}
+		got := versions(ctx, t, f)
+		if !maps.Equal(got, want) {
+			t.Fatalf("step %d: it knows %v, and there is %v", step, got, want)
+		}
+		if !maps.Equal(before, got) && !notified {
+			t.Fatalf("step %d: nobody was told that %v has become %v", step, before, got)
+		}
+	}
+	if s.lists > 1+expired {
+		t.Errorf("%d lists, and %d watches expired", s.lists, expired)
+	}
+	stop()
+	running.Wait()
+}
+
+// Who may list pods and not watch them sees them all the same, a moment later.
+func TestFeedThatMayNotWatchLists(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := newPodServer()
+		s.forbidden = true
+		f := newFeed(trimPod, func() {})
+		var running sync.WaitGroup
+		running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
+		synctest.Wait()
+		s.do(func() { s.store(watch.Added, aPod("late", 0)); s.failing = 1 })
+		time.Sleep(3 * pollInterval)
+		synctest.Wait()
+		if got := versions(ctx, t, f); len(got) != 1 {
+			t.Errorf("it knows %v", got)
+		}
+		if polled, err := f.each(ctx, func(*corev1.Pod) {}); !polled || err != nil {
+			t.Errorf("it says polled: %t, error: %v", polled, err)
+		}
+		stop()
+		running.Wait()
+	})
+}
+
+// A server that fails at first is an error for who looks then, and no longer when it
+// is back.
+func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := newPodServer()
+		s.failing = 2
+		f := newFeed(trimPod, func() {})
+		var running sync.WaitGroup
+		running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
+		synctest.Wait()
+		if _, err := f.each(ctx, func(*corev1.Pod) {}); !apierrors.IsServiceUnavailable(err) {
+			t.Errorf("the error is %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if _, err := f.each(ctx, func(*corev1.Pod) {}); err != nil {
+			t.Errorf("the error is still %v", err)
+		}
+		stop()
+		running.Wait()
+	})
+}

@@ -33,10 +33,10 @@ const (
 	exitInterrupted  = 130
 )
 
-// report is the one place where an error becomes a message and an exit code.
+// report is the one place where an error of a command becomes a message and an exit code.
 // Of several errors, one for each object, each is told; the code is that of the
 // first in the order of precedence that occurred.
-func report(w io.Writer, err error, interrupted bool) int {
+func report(w io.Writer, err error, command string, interrupted bool) int {
 	if err == nil {
 		return exitDone
 	}
@@ -44,7 +44,7 @@ func report(w io.Writer, err error, interrupted bool) int {
 	errors.As(err, &all)
 	var codes []int
 	for _, err := range all {
-		codes = append(codes, reportOne(w, err, interrupted))
+		codes = append(codes, reportOne(w, err, command, interrupted))
 	}
 	for _, code := range precedence() {
 		if slices.Contains(codes, code) {
@@ -59,14 +59,14 @@ func precedence() []int {
 	return []int{exitInterrupted, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitReverted, exitTimeout}
 }
 
-func reportOne(w io.Writer, err error, interrupted bool) int {
+func reportOne(w io.Writer, err error, command string, interrupted bool) int {
 	if interrupted && errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
 	fmt.Fprintln(w, escape.Text(message(err))) //nolint:errcheck // there is nowhere left to say it
 	var usage *outcome.UsageError
 	if errors.As(err, &usage) {
-		fmt.Fprintf(w, "See '%s --help' for usage.\n", usage.Command) //nolint:errcheck // likewise
+		fmt.Fprintf(w, "See '%s --help' for usage.\n", command) //nolint:errcheck // likewise
 	}
 	return exitCode(err)
 }

@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 			errors.New("no"), true, exitError, "error: no\n",
 		},
 		"usage": {
-			&outcome.UsageError{Command: "kubectl imoocpod scale", Err: errors.New("--replicas is required")}, false, exitUsage,
+			&outcome.UsageError{Err: errors.New("--replicas is required")}, false, exitUsage,
 			"error: --replicas is required\nSee 'kubectl imoocpod scale --help' for usage.\n",
 		},
 		"failed for good, and another timed out": {
@@ -153,7 +153,7 @@ func TestReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var w strings.Builder
-			if code := report(&w, test.err, test.interrupted); code != test.code {
+			if code := report(&w, test.err, "kubectl imoocpod scale", test.interrupted); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
 			if w.String() != test.message {
@@ -175,7 +175,7 @@ func TestPrecedence(t *testing.T) {
 	}{
 		{exitInterrupted, context.Canceled},
 		{exitForbidden, apierrors.NewForbidden(imoocpods, "a", errors.New("no"))},
-		{exitUsage, &outcome.UsageError{Command: "c", Err: errors.New("no")}},
+		{exitUsage, &outcome.UsageError{Err: errors.New("no")}},
 		{exitError, errors.New("no")},
 		{exitNotFound, outcome.ErrGone},
 		{exitPrecondition, outcome.ErrPrecondition},
@@ -187,7 +187,7 @@ func TestPrecedence(t *testing.T) {
 		for _, second := range outcomes[i:] {
 			for _, several := range []outcome.Errors{{first.err, second.err}, {second.err, first.err}} {
 				var w strings.Builder
-				if code := report(&w, several, true); code != first.code {
+				if code := report(&w, several, "c", true); code != first.code {
 					t.Errorf("of %v the exit code is %d, want %d", several, code, first.code)
 				}
 			}

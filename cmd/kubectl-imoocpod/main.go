@@ -24,7 +24,7 @@ var version = "v0.0.0-dev"
 func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	if err := logTo(escape.Writer(streams.ErrOut)); err != nil {
-		os.Exit(report(streams.ErrOut, err, false))
+		os.Exit(report(streams.ErrOut, err, "", false))
 	}
 	ctx, stop := interruptible()
 	root := cmd.NewRootCommand(version, streams)
@@ -33,10 +33,10 @@ func main() {
 	if verb, _, err := root.Find(args); err == nil && verb.Name() != "run-controller" {
 		logErrorsAtV1()
 	}
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	interrupted := ctx.Err() != nil
 	stop()
-	os.Exit(report(streams.ErrOut, err, interrupted))
+	os.Exit(report(streams.ErrOut, err, command.CommandPath(), interrupted))
 }
 
 // logTo makes what client-go logs, such as the words of a server, go to w alone.

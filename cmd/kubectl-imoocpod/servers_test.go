@@ -51,21 +51,21 @@ func flagsFor(server, cache string) []string {
 
 // runCommand runs a command against a server: in this process, unless it is one
 // that sets the logger of the process.
-func runCommand(ctx context.Context, t *testing.T, server, command string) result {
+func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 	t.Helper()
-	if strings.HasPrefix(command, "run-controller") {
-		return runProgram(ctx, t, server, command)
+	if strings.HasPrefix(line, "run-controller") {
+		return runProgram(ctx, t, server, line)
 	}
 	var stdout, stderr bytes.Buffer
 	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}) //nolint:contextcheck // verbs get theirs from ExecuteContext
-	args := strings.Fields(command)
+	args := strings.Fields(line)
 	if args[0] == "__complete" { // takes all that follows for what was typed
 		root.SetArgs(slices.Concat(args[:1], flagsFor(server, t.TempDir()), args[1:]))
 	} else {
 		root.SetArgs(append(args, flagsFor(server, t.TempDir())...))
 	}
-	err := root.ExecuteContext(ctx)
-	code := report(&stderr, err, ctx.Err() != nil)
+	command, err := root.ExecuteContextC(ctx)
+	code := report(&stderr, err, command.CommandPath(), ctx.Err() != nil)
 	return result{code, stdout.String(), stderr.String()}
 }
 

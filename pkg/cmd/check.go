@@ -30,6 +30,7 @@ import (
 
 // checkOptions says for what the checks are made.
 type checkOptions struct {
+	clients       *clients.Factory
 	streams       genericiooptions.IOStreams
 	version       string
 	color         color
@@ -38,7 +39,7 @@ type checkOptions struct {
 }
 
 func newCheckCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &checkOptions{streams: streams, version: version}
+	o := &checkOptions{clients: c, streams: streams, version: version}
 	cmd := &cobra.Command{
 		Use:   "check [--namespace=NAMESPACE | --all-namespaces] [--output=json]",
 		Short: "Tell whether all is in place to work here",
@@ -57,21 +58,25 @@ need more rights than the current user. The exit code is 0 if nothing is missing
 
   # What is missing, for a script
   kubectl imoocpod check -o json`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.output != "" && o.output != "json" {
-				return usageErrorf(cmd, "unknown output format %q: the only one is json", o.output)
-			}
-			return o.run(cmd.Context(), c)
-		},
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Check for all namespaces.")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "Output format. One of: (json).")
 	o.color.addFlag(cmd)
-	return cmd
+	return bind(cmd, o)
 }
 
-func (o *checkOptions) run(ctx context.Context, c *clients.Factory) error {
+func (o *checkOptions) complete(args []string) error { return noArgs("check", args) }
+
+func (o *checkOptions) validate() error {
+	if o.output != "" && o.output != "json" {
+		return usageErrorf("unknown output format %q: the only one is json", o.output)
+	}
+	return nil
+}
+
+// Run makes the checks, and prints them.
+func (o *checkOptions) Run(ctx context.Context) error {
+	c := o.clients
 	checks, err := o.checks(ctx, c)
 	if err != nil {
 		return err

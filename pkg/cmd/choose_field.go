@@ -6,15 +6,14 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
-// ChooseFieldError refuses to guess which field is the replica count, and gives
+// chooseFieldError refuses to guess which field is the replica count, and gives
 // the command for each that could be meant.
-type ChooseFieldError struct {
+type chooseFieldError struct {
 	verb   string
 	target observe.Target
 	// count is the flag that says the count, such as "--replicas 3".
@@ -23,7 +22,7 @@ type ChooseFieldError struct {
 }
 
 // Error lists the fields, the likeliest first.
-func (e *ChooseFieldError) Error() string {
+func (e *chooseFieldError) Error() string {
 	if len(e.Err.Candidates) == 0 {
 		return e.Err.Error()
 	}
@@ -49,7 +48,7 @@ func (e *ChooseFieldError) Error() string {
 }
 
 // Unwrap returns the finder's own error.
-func (e *ChooseFieldError) Unwrap() error { return e.Err }
+func (e *chooseFieldError) Unwrap() error { return e.Err }
 
 // remarks tells what is known of a field: its value and what its schema says.
 func remarks(c replicafield.Candidate) string {
@@ -81,29 +80,3 @@ func inNamespaceOf(t observe.Target) string {
 	}
 	return " -n " + t.Namespace
 }
-
-// pathFlag is the value of --replicas-path.
-type pathFlag struct {
-	path *fieldpath.Path
-}
-
-// Set takes a value from the command line.
-func (f *pathFlag) Set(word string) error {
-	path, err := fieldpath.ParsePath(word)
-	if err != nil {
-		return err
-	}
-	f.path = &path
-	return nil
-}
-
-// String returns the value.
-func (f *pathFlag) String() string {
-	if f.path == nil {
-		return ""
-	}
-	return f.path.String()
-}
-
-// Type names the kind of value in help texts.
-func (f *pathFlag) Type() string { return "path" }

@@ -37,7 +37,7 @@ To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilde
 To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
 		{"scale", "ns", nil, "imoocpods.batch.tutorial.kubebuilder.io has no replica count: it has no /scale, and no field of its spec looks like one"},
 	} {
-		err := &ChooseFieldError{verb: test.verb, target: observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, count: "--replicas 3",
+		err := &chooseFieldError{verb: test.verb, target: observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, count: "--replicas 3",
 			Err: &discover.UnknownFieldError{Kind: kind, Candidates: test.candidates}}
 		if got := err.Error(); got != test.want {
 			t.Errorf("got\n%s\nwant\n%s", got, test.want)

@@ -281,7 +281,7 @@ func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
 // paths lists the fields of the object named that could be its replica count,
 // the one that is it first.
 func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _ string) found {
-	targets, _ := new(targetFlags).find(ctx, f.c, args)
+	targets, _ := (&targetFlags{args: args}).find(ctx, f.c)
 	finder, err := f.c.Finder()
 	if err != nil || len(targets) == 0 {
 		return found{}

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -24,6 +26,14 @@ type completionOptions struct {
 	// called is the program as it was called, such as by kubectl, which finds it
 	// on PATH.
 	called string
+	// words are what it can be asked for, and do is what of these was.
+	words []completionWord
+	do    func(io.Writer) error
+}
+
+type completionWord struct {
+	word, description string
+	do                func(io.Writer) error
 }
 
 func newCompletionCommand(streams genericiooptions.IOStreams) *cobra.Command {
@@ -49,43 +59,43 @@ called without kubectl, as kubectl-imoocpod.`,
 
   # Complete "kubectl-imoocpod …" in this bash
   source <(kubectl imoocpod completion bash)`,
-		ValidArgs: []cobra.Completion{
-			"install\tlink " + completionProgram + " beside the plugin", "uninstall\tremove that link",
-			"bash\tprint the script for bash", "zsh\tprint the script for zsh",
-			"fish\tprint the script for fish", "powershell\tprint the script for powershell",
-		},
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageErrorf(cmd, "expected one of install, uninstall, bash, zsh, fish and powershell, got %d arguments", len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			root := cmd.Root()
-			switch args[0] {
-			case "install":
-				return o.install()
-			case "uninstall":
-				return o.uninstall()
-			case "bash":
-				return root.GenBashCompletionV2(streams.Out, true)
-			case "zsh":
-				return root.GenZshCompletion(streams.Out)
-			case "fish":
-				return root.GenFishCompletion(streams.Out, true)
-			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(streams.Out)
-			}
-			return usageErrorf(cmd, "unknown shell %q: must be bash, zsh, fish or powershell", args[0])
-		},
 	}
-	return cmd
+	withDescriptions := true
+	o.words = []completionWord{
+		{"install", "link " + completionProgram + " beside the plugin", o.install},
+		{"uninstall", "remove that link", o.uninstall},
+		{"bash", "print the script for bash", func(w io.Writer) error { return cmd.Root().GenBashCompletionV2(w, withDescriptions) }},
+		{"zsh", "print the script for zsh", func(w io.Writer) error { return cmd.Root().GenZshCompletion(w) }},
+		{"fish", "print the script for fish", func(w io.Writer) error { return cmd.Root().GenFishCompletion(w, withDescriptions) }},
+		{"powershell", "print the script for powershell", func(w io.Writer) error { return cmd.Root().GenPowerShellCompletionWithDesc(w) }},
+	}
+	for _, w := range o.words {
+		cmd.ValidArgs = append(cmd.ValidArgs, cobra.CompletionWithDesc(w.word, w.description))
+	}
+	return bind(cmd, o)
 }
+
+func (o *completionOptions) complete(args []string) error {
+	if len(args) != 1 {
+		return usageErrorf("expected one of install, uninstall, bash, zsh, fish and powershell, got %d arguments", len(args))
+	}
+	i := slices.IndexFunc(o.words, func(w completionWord) bool { return w.word == args[0] })
+	if i < 0 {
+		return usageErrorf("unknown shell %q: must be bash, zsh, fish or powershell", args[0])
+	}
+	o.do = o.words[i].do
+	return nil
+}
+
+func (o *completionOptions) validate() error { return nil }
+
+// Run prints a script, or makes or removes the link.
+func (o *completionOptions) Run(context.Context) error { return o.do(o.streams.Out) }
 
 // install puts the link that kubectl looks for beside the program as it was
 // called, so that both are on PATH. Where that is a link itself, as krew makes
 // it, the new one leads to it and holds when it is set to the next version.
-func (o *completionOptions) install() error {
+func (o *completionOptions) install(out io.Writer) error {
 	plugin, link, err := o.places()
 	if err != nil {
 		return err
@@ -108,7 +118,7 @@ func (o *completionOptions) install() error {
 			return fmt.Errorf("%w; make it yourself, in any directory on PATH, as a link to %s", err, plugin)
 		}
 	}
-	if err := escape.PrintLine(o.streams.Out, "%s %s", link, deed); err != nil {
+	if err := escape.PrintLine(out, "%s %s", link, deed); err != nil {
 		return err
 	}
 	dir := filepath.Dir(link)
@@ -118,7 +128,7 @@ func (o *completionOptions) install() error {
 	return err
 }
 
-func (o *completionOptions) uninstall() error {
+func (o *completionOptions) uninstall(out io.Writer) error {
 	_, link, err := o.places()
 	if err != nil {
 		return err
@@ -128,13 +138,13 @@ func (o *completionOptions) uninstall() error {
 		return err
 	}
 	if leadsTo == "" {
-		err = escape.PrintLine(o.streams.Out, "%s is not there", link)
+		err = escape.PrintLine(out, "%s is not there", link)
 		return err
 	}
 	if err := os.Remove(link); err != nil {
 		return err
 	}
-	return escape.PrintLine(o.streams.Out, "%s deleted", link)
+	return escape.PrintLine(out, "%s deleted", link)
 }
 
 // places are the paths of the program as it was called and of the link.

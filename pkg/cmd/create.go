@@ -29,6 +29,7 @@ import (
 
 // createOptions says what to create.
 type createOptions struct {
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
@@ -49,10 +50,15 @@ type createOptions struct {
 
 	wait   bool
 	limits waitFlags
+
+	// dash is how many arguments stand before --, negative without.
+	dash    func() int
+	printer printers.ResourcePrinter
+	finder  *discover.Finder
 }
 
 func newCreateCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &createOptions{streams: streams, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
+	o := &createOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
 	cmd := &cobra.Command{
 		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
@@ -98,26 +104,6 @@ report for every change.`,
 
   # A manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
-		Args: o.checkArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				if err := o.limits.checkWait(cmd, o.wait); err != nil {
-					return err
-				}
-				return o.runFiles(cmd.Context(), c)
-			}
-			o.name, o.counted = args[0], cmd.Flags().Changed("replicas")
-			if o.path.path != nil && !o.counted {
-				return usageErrorf(cmd, "--replicas-path says where --replicas goes in an object of another TYPE")
-			}
-			if o.image == "" && cmd.Flags().Changed("image") {
-				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
-			}
-			if err := o.limits.checkWait(cmd, o.wait); err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), c)
-		},
 	}
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
@@ -131,53 +117,90 @@ report for every change.`,
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the pods' container. Without it the kind's own, such as busybox for an ImoocPod; a MyDaemonSet needs one.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the object is ready.")
 	o.limits.addWaitFlags(cmd)
-	return cmd
+	o.dash = cmd.ArgsLenAtDash
+	return bind(cmd, o)
 }
 
-// checkArgs reads what to create, and refuses what cannot be its name.
-func (o *createOptions) checkArgs(cmd *cobra.Command, args []string) error {
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		o.command = args[dash:]
-		args = args[:dash]
-	}
-	if len(o.files.Filenames)+len(o.files.Kustomize) > 0 {
-		return o.checkFiles(cmd, args)
-	}
-	if len(args) == 1 && strings.Contains(args[0], "/") {
-		o.typeName, args[0], _ = strings.Cut(args[0], "/")
-		if o.typeName == "" {
-			return usageErrorf(cmd, "which type? %q has none before the slash", "/"+args[0])
-		}
-		if slices.Contains(clients.TypeNames(kinds.ImoocPod()), o.typeName) {
-			o.typeName = ""
-		}
-	}
-	if len(args) == 1 && o.typeName == "" {
-		if err := checkLength(args[0]); err != nil {
-			return usageErrorf(cmd, "%w", err)
-		}
-	}
-	return oneName(cmd, args)
-}
-
-func (o *createOptions) run(ctx context.Context, c *clients.Factory) error {
+// complete reads what to create.
+func (o *createOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
-	printer, err := linePrinter(o.print)
-	if err != nil {
-		return &outcome.UsageError{Command: name + " create", Err: err}
+	o.counted = o.limits.given("replicas")
+	if dash := o.dash(); dash >= 0 {
+		args, o.command = args[:dash], args[dash:]
 	}
-	kind, finder, err := o.kind(ctx, c)
+	switch {
+	case o.fromFiles() && len(args)+len(o.command) > 0:
+		return usageErrorf("objects are named either by -f or -k or by arguments, not by both")
+	case o.fromFiles():
+		return nil
+	case len(args) == 0:
+		return usageErrorf("which one? give the NAME of an ImoocPod")
+	case len(args) > 1:
+		return usageErrorf("expected one NAME, got %d arguments", len(args))
+	}
+	o.name = args[0]
+	if typeName, name, found := strings.Cut(o.name, "/"); found {
+		o.typeName, o.name = typeName, name
+		if typeName == "" {
+			return usageErrorf("which type? %q has none before the slash", "/"+name)
+		}
+	}
+	if slices.Contains(clients.TypeNames(kinds.ImoocPod()), o.typeName) {
+		o.typeName = ""
+	}
+	return nil
+}
+
+// validate refuses what cannot be the name of an object, or would make another object
+// than the files hold.
+func (o *createOptions) validate() error {
+	if o.fromFiles() {
+		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
+			if o.limits.given(flag) {
+				return usageErrorf("--%s is for an object that is made of flags: those of -f and -k are created as they are", flag)
+			}
+		}
+		return o.limits.validateWait(o.wait)
+	}
+	if o.typeName == "" {
+		if err := checkLength(o.name); err != nil {
+			return usageErrorf("%w", err)
+		}
+	}
+	switch problem := nameProblem(o.name); {
+	case problem != "":
+		return usageErrorf("invalid name %q: %s", o.name, problem)
+	case o.path.path != nil && !o.counted:
+		return usageErrorf("--replicas-path says where --replicas goes in an object of another TYPE")
+	case o.image == "" && o.limits.given("image"):
+		return usageErrorf("--image is empty: give the name of an image, or leave it out for the default")
+	}
+	return o.limits.validateWait(o.wait)
+}
+
+func (o *createOptions) fromFiles() bool { return len(o.files.Filenames)+len(o.files.Kustomize) > 0 }
+
+// Run creates an object, or those of files.
+func (o *createOptions) Run(ctx context.Context) error {
+	var err error
+	if o.printer, err = linePrinter(o.print); err != nil {
+		return err
+	}
+	if o.fromFiles() {
+		return o.createFiles(ctx)
+	}
+	kind, err := o.kind(ctx)
 	if err != nil {
 		return err
 	}
 	if err := o.check(kind); err != nil {
-		return &outcome.UsageError{Command: name + " create", Err: err}
+		return usageErrorf("%w", err)
 	}
-	namespace, given, err := c.Namespace()
+	namespace, given, err := o.clients.Namespace()
 	if err != nil {
 		return err
 	}
-	obj, err := o.object(ctx, kind, finder)
+	obj, err := o.object(ctx, kind)
 	if err != nil {
 		return err
 	}
@@ -185,58 +208,49 @@ func (o *createOptions) run(ctx context.Context, c *clients.Factory) error {
 		obj.SetNamespace(namespace)
 	}
 	t := observe.Target{Kind: kind, Namespace: namespace, Name: o.name, Path: o.path.path}
+	w, err := o.send(ctx, t, obj)
+	if err != nil || !o.waits() {
+		return err
+	}
+	return outcome.Join(awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, []observe.WaitTarget{w}))
+}
+
+// waits reports whether what was created is waited for.
+func (o *createOptions) waits() bool { return o.wait && o.dryRun == "none" }
+
+// send creates an object, and says so. It returns what there is to wait for.
+func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstructured.Unstructured) (observe.WaitTarget, error) {
 	if !o.dryRun.client() {
-		client, err := c.Dynamic()
+		client, err := o.clients.Dynamic()
 		if err != nil {
-			return err
+			return observe.WaitTarget{}, err
 		}
-		objects := t.Resource(client)
-		obj, err = objects.Create(ctx, obj, metav1.CreateOptions{
+		obj, err = t.Resource(client).Create(ctx, obj, metav1.CreateOptions{
 			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
-			return clients.Explain(kind, err)
+			return observe.WaitTarget{}, clients.Explain(t.Kind, err)
 		}
 	}
-	if !o.wait || o.dryRun != "none" {
-		return printer.PrintObj(obj, o.streams.Out)
+	t.Name = obj.GetName() // which the server may have made
+	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
+	if !o.waits() {
+		return w, o.printer.PrintObj(obj, o.streams.Out)
 	}
-	if err := printLine(printer, *o.print.OutputFormat, obj, o.streams.Out); err != nil {
-		return err
-	}
-	created := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
-	return outcome.Join(awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, []observe.WaitTarget{created}))
+	return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
 }
 
-// checkFiles refuses what would make another object than the files hold.
-func (o *createOptions) checkFiles(cmd *cobra.Command, args []string) error {
-	if len(args)+len(o.command) > 0 {
-		return usageErrorf(cmd, "objects are named either by -f or -k or by arguments, not by both")
-	}
-	for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
-		if cmd.Flags().Changed(flag) {
-			return usageErrorf(cmd, "--%s is for an object that is made of flags: those of -f and -k are created as they are", flag)
-		}
-	}
-	return nil
-}
-
-// runFiles creates the objects of files. One that is refused does not stop the
+// createFiles creates the objects of files. One that is refused does not stop the
 // others.
-func (o *createOptions) runFiles(ctx context.Context, c *clients.Factory) error {
-	o.dryRun.complete(o.print)
-	printer, err := o.print.ToPrinter()
-	if err != nil {
-		return &outcome.UsageError{Command: name + " create", Err: err}
-	}
-	namespace, enforced, err := c.Namespace()
+func (o *createOptions) createFiles(ctx context.Context) error {
+	namespace, enforced, err := o.clients.Namespace()
 	if err != nil {
 		return err
 	}
-	if _, err := c.Config(); err != nil {
+	if _, err := o.clients.Config(); err != nil {
 		return err // the builder would try a server on localhost
 	}
-	infos, err := resource.NewBuilder(c.Flags).
+	infos, err := resource.NewBuilder(o.clients.Flags).
 		Unstructured().
 		ContinueOnError().
 		NamespaceParam(namespace).DefaultNamespace().
@@ -247,7 +261,7 @@ func (o *createOptions) runFiles(ctx context.Context, c *clients.Factory) error 
 	errs := separate(err)
 	var all []observe.WaitTarget
 	for _, info := range infos {
-		w, err := o.createFrom(ctx, c, info, printer)
+		w, err := o.createFrom(ctx, info)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -257,16 +271,15 @@ func (o *createOptions) runFiles(ctx context.Context, c *clients.Factory) error 
 	if len(infos)+len(errs) == 0 {
 		return errors.New("no objects passed to create")
 	}
-	if o.wait && o.dryRun == "none" {
-		errs = append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
+	if o.waits() {
+		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
 	}
 	return outcome.Join(errs)
 }
 
-// createFrom creates an object of a file, and says so. It returns what there is
-// to wait for.
-func (o *createOptions) createFrom(ctx context.Context, c *clients.Factory, info *resource.Info, printer printers.ResourcePrinter) (observe.WaitTarget, error) {
-	kind, err := c.KindOf(ctx, info.Mapping)
+// createFrom creates an object of a file.
+func (o *createOptions) createFrom(ctx context.Context, info *resource.Info) (observe.WaitTarget, error) {
+	kind, err := o.clients.KindOf(ctx, info.Mapping)
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}
@@ -274,44 +287,27 @@ func (o *createOptions) createFrom(ctx context.Context, c *clients.Factory, info
 	if !is {
 		return observe.WaitTarget{}, fmt.Errorf("read %s: it is no object", info.Source)
 	}
-	t := observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}
-	if !o.dryRun.client() {
-		client, err := c.Dynamic()
-		if err != nil {
-			return observe.WaitTarget{}, err
-		}
-		obj, err = t.Resource(client).Create(ctx, obj, metav1.CreateOptions{
-			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
-		})
-		if err != nil {
-			return observe.WaitTarget{}, clients.Explain(kind, err)
-		}
-	}
-	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
-	w.Target.Name = obj.GetName() // which the server may have made
-	if !o.wait || o.dryRun != "none" {
-		return w, printer.PrintObj(obj, o.streams.Out)
-	}
-	return w, printLine(printer, *o.print.OutputFormat, obj, o.streams.Out)
+	return o.send(ctx, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj)
 }
 
 // kind is the kind to create. An ImoocPod needs no discovery, and no finder
 // unless fields are set.
-func (o *createOptions) kind(ctx context.Context, c *clients.Factory) (kinds.Kind, *discover.Finder, error) {
-	if o.typeName == "" && len(o.set) == 0 {
-		return kinds.ImoocPod(), &discover.Finder{}, nil
+func (o *createOptions) kind(ctx context.Context) (kind kinds.Kind, err error) {
+	o.finder = &discover.Finder{}
+	if o.typeName != "" || len(o.set) > 0 {
+		if o.finder, err = o.clients.Finder(); err != nil {
+			return kind, err
+		}
 	}
-	finder, err := c.Finder()
-	if err != nil || o.typeName == "" {
-		return kinds.ImoocPod(), finder, err
+	if o.typeName == "" {
+		return kinds.ImoocPod(), nil
 	}
-	kind, err := c.KindNamed(ctx, o.typeName)
-	return kind, finder, err
+	return o.clients.KindNamed(ctx, o.typeName)
 }
 
 // object is the smallest object that says what the flags say: what they leave
 // out is left to the defaults of the CRD.
-func (o *createOptions) object(ctx context.Context, kind kinds.Kind, finder *discover.Finder) (*unstructured.Unstructured, error) {
+func (o *createOptions) object(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	obj.SetGroupVersionKind(kind.GroupVersionKind())
 	obj.SetName(o.name)
@@ -319,31 +315,31 @@ func (o *createOptions) object(ctx context.Context, kind kinds.Kind, finder *dis
 	if kind.Reconciled() && o.path.path == nil {
 		err = o.putSpec(kind, obj)
 	} else if o.counted {
-		err = o.putCount(ctx, kind, finder, obj)
+		err = o.putCount(ctx, kind, obj)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return obj, o.putFields(kind, finder, obj)
+	return obj, o.putFields(kind, obj)
 }
 
 // putCount puts the count of a kind that this program does not ship where it
 // lives.
-func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, finder *discover.Finder, obj *unstructured.Unstructured) error {
-	field, err := finder.Find(ctx, kind, obj, o.path.path)
+func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) error {
+	field, err := o.finder.Find(ctx, kind, obj, o.path.path)
 	var unknown *discover.UnknownFieldError
 	switch {
 	case errors.As(err, &unknown):
-		return &ChooseFieldError{verb: "create", target: observe.Target{Kind: kind, Name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
+		return &chooseFieldError{verb: "create", target: observe.Target{Kind: kind, Name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
 	case err != nil:
 		return err
-	case o.path.path == nil && severalCounts(ctx, finder, kind, field):
-		facts, err := finder.StatusFacts(ctx, kind, field.Path)
+	case o.path.path == nil && o.severalCounts(ctx, kind, field):
+		facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
 		if err != nil {
 			return err
 		}
-		return &outcome.UsageError{Command: name + " create", Err: fmt.Errorf("%s has several counts, and --replicas could mean %s (its /scale, of %ss) or %s: name it with --replicas-path",
-			kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))}
+		return usageErrorf("%s has several counts, and --replicas could mean %s (its /scale, of %ss) or %s: name it with --replicas-path",
+			kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))
 	case field.Path == nil:
 		return fmt.Errorf("%s has /scale, but you may not read its CRD, which says of which field: name it with --replicas-path", kind.CRD())
 	}
@@ -352,43 +348,43 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, finder *d
 
 // severalCounts reports whether the count of a kind is not of pods while another
 // beside it may be.
-func severalCounts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, field discover.Field) bool {
+func (o *createOptions) severalCounts(ctx context.Context, kind kinds.Kind, field discover.Field) bool {
 	if field.Path == nil {
 		return false
 	}
-	facts, err := finder.StatusFacts(ctx, kind, field.Path)
+	facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
 	return err == nil && facts.Unit != "pod" && len(facts.Beside) > 0
 }
 
 // putFields sets the fields that --set and --set-string name.
-func (o *createOptions) putFields(kind kinds.Kind, finder *discover.Finder, obj *unstructured.Unstructured) error {
+func (o *createOptions) putFields(kind kinds.Kind, obj *unstructured.Unstructured) error {
 	for _, pair := range o.setString {
 		path, word, err := fieldpath.ParseSetting(pair)
 		if err == nil {
 			err = path.Set(obj.Object, word)
 		}
 		if err != nil {
-			return &outcome.UsageError{Command: name + " create", Err: fmt.Errorf("--set-string: %w", err)}
+			return usageErrorf("--set-string: %w", err)
 		}
 	}
 	if len(o.set) == 0 {
 		return nil
 	}
-	schema, err := finder.Schema(kind)
+	schema, err := o.finder.Schema(kind)
 	if err != nil {
 		return err
 	}
 	for _, pair := range o.set {
 		path, word, err := fieldpath.ParseSetting(pair)
-		if err != nil {
-			return &outcome.UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
+		var value any
+		if err == nil {
+			value, err = path.Typed(schema, word)
 		}
-		value, err := path.Typed(schema, word)
 		if err == nil {
 			err = path.Set(obj.Object, value)
 		}
 		if err != nil {
-			return &outcome.UsageError{Command: name + " create", Err: fmt.Errorf("--set: %w", err)}
+			return usageErrorf("--set: %w", err)
 		}
 	}
 	return nil

@@ -21,10 +21,10 @@ import (
 
 // deleteOptions says what to delete and what becomes of its pods.
 type deleteOptions struct {
+	targetFlags
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 
-	targets        targetFlags
-	args           []string
 	cascade        string
 	wait           bool
 	timeout        time.Duration
@@ -33,7 +33,7 @@ type deleteOptions struct {
 }
 
 func newDeleteCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &deleteOptions{streams: streams, cascade: "background", wait: true}
+	o := &deleteOptions{clients: c, streams: streams, cascade: "background", wait: true}
 	cmd := &cobra.Command{
 		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--wait]",
 		Short: "Delete an ImoocPod or another object, and with it its pods",
@@ -49,40 +49,41 @@ a controller runs: afterwards (background), before (foreground), or not at all
 
   # Keep the pods
   kubectl imoocpod delete foo --cascade=orphan`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			o.args = args
-			return o.targets.check(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.output != "" && o.output != "name" {
-				return usageErrorf(cmd, "unknown output format %q: the only one is name", o.output)
-			}
-			if o.timeout < 0 {
-				return usageErrorf(cmd, "--timeout must be 0 (as long as it takes) or more, not %s", o.timeout)
-			}
-			policy, known := map[string]metav1.DeletionPropagation{
-				"background": metav1.DeletePropagationBackground,
-				"foreground": metav1.DeletePropagationForeground,
-				"orphan":     metav1.DeletePropagationOrphan,
-			}[o.cascade]
-			if !known {
-				return usageErrorf(cmd, `invalid --cascade %q: must be "background", "foreground", or "orphan"`, o.cascade)
-			}
-			return o.run(cmd.Context(), c, policy)
-		},
 	}
-	o.targets.addFlags(cmd)
+	o.addFlags(cmd)
 	cmd.Flags().StringVar(&o.cascade, "cascade", o.cascade, `Must be "background", "foreground", or "orphan". What becomes of the pods: deleted after the object, before it, or kept.`)
 	cmd.Flags().Lookup("cascade").NoOptDefVal = "background"
 	cmd.Flags().BoolVar(&o.wait, "wait", o.wait, "If true, wait for the object to be gone before returning.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait before giving up on a delete, zero means as long as it takes.")
 	cmd.Flags().BoolVar(&o.ignoreNotFound, "ignore-not-found", false, `Treat "not found" as a successful delete.`)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", `Output mode. Use "-o name" for shorter output (resource/name).`)
-	return cmd
+	return bind(cmd, o)
 }
 
-func (o *deleteOptions) run(ctx context.Context, c *clients.Factory, policy metav1.DeletionPropagation) error {
-	targets, errs := o.targets.find(ctx, c, o.args)
+func (o *deleteOptions) validate() error {
+	switch _, known := propagation(o.cascade); {
+	case o.output != "" && o.output != "name":
+		return usageErrorf("unknown output format %q: the only one is name", o.output)
+	case o.timeout < 0:
+		return usageErrorf("--timeout must be 0 (as long as it takes) or more, not %s", o.timeout)
+	case !known:
+		return usageErrorf(`invalid --cascade %q: must be "background", "foreground", or "orphan"`, o.cascade)
+	}
+	return nil
+}
+
+func propagation(cascade string) (policy metav1.DeletionPropagation, known bool) {
+	policy, known = map[string]metav1.DeletionPropagation{
+		"background": metav1.DeletePropagationBackground,
+		"foreground": metav1.DeletePropagationForeground,
+		"orphan":     metav1.DeletePropagationOrphan,
+	}[cascade]
+	return policy, known
+}
+
+// Run deletes the objects, and waits until they are gone if that was asked for.
+func (o *deleteOptions) Run(ctx context.Context) error {
+	targets, errs := o.find(ctx, o.clients)
 	if o.ignoreNotFound {
 		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !clients.NotServed(err) })
 	}
@@ -92,14 +93,14 @@ func (o *deleteOptions) run(ctx context.Context, c *clients.Factory, policy meta
 		}
 		return escape.PrintLine(o.streams.Out, "No resources found")
 	}
-	client, err := c.Dynamic()
+	client, err := o.clients.Dynamic()
 	if err != nil {
 		return err
 	}
 	// All are asked to go before any is waited for: they go together.
 	var going []observe.WaitTarget
 	for _, t := range targets {
-		asked, err := o.delete(ctx, t, t.Resource(client), policy)
+		asked, err := o.delete(ctx, t, t.Resource(client))
 		if err != nil {
 			errs = append(errs, clients.Explain(t.Kind, err))
 		}
@@ -108,7 +109,7 @@ func (o *deleteOptions) run(ctx context.Context, c *clients.Factory, policy meta
 		}
 	}
 	if o.wait {
-		for _, err := range awaitAll(ctx, c, o.streams, "", observe.Limits{Timeout: o.timeout}, going) {
+		for _, err := range awaitAll(ctx, o.clients, o.streams, "", observe.Limits{Timeout: o.timeout}, going) {
 			if apierrors.IsForbidden(err) {
 				err = fmt.Errorf("%w; it is being deleted, and --wait=false would not have waited", err)
 			}
@@ -120,7 +121,7 @@ func (o *deleteOptions) run(ctx context.Context, c *clients.Factory, policy meta
 
 // delete asks the server to delete one object, and says so. It returns the
 // object as it was, if it was read, and nil if there was none and that is no error.
-func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dynamic.ResourceInterface, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
 	if o.wait && t.Object == nil {
 		present, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 		if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
@@ -131,6 +132,7 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 		}
 		t.Object = present
 	}
+	policy, _ := propagation(o.cascade)
 	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
 		return nil, nil //nolint:nilnil // likewise

@@ -18,13 +18,13 @@ import (
 
 // describeOptions says what to describe.
 type describeOptions struct {
+	targetFlags
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
-	targets targetFlags
-	args    []string
 }
 
 func newDescribeCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &describeOptions{streams: streams}
+	o := &describeOptions{clients: c, streams: streams}
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
@@ -33,35 +33,31 @@ func newDescribeCommand(c *clients.Factory, streams genericiooptions.IOStreams) 
 
   # The same of anything that has pods
   kubectl imoocpod describe deployment/web`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			o.args = args
-			return o.targets.check(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.run(cmd.Context(), c)
-		},
 	}
-	o.targets.addFlags(cmd)
-	return cmd
+	o.addFlags(cmd)
+	return bind(cmd, o)
 }
 
-func (o *describeOptions) run(ctx context.Context, c *clients.Factory) error {
-	targets, errs := o.targets.find(ctx, c, o.args)
+func (o *describeOptions) validate() error { return nil }
+
+// Run describes the objects. One that cannot be read does not stop the others.
+func (o *describeOptions) Run(ctx context.Context) error {
+	targets, errs := o.find(ctx, o.clients)
 	for i, t := range targets {
 		if i > 0 {
 			if _, err := fmt.Fprint(o.streams.Out, "\n\n"); err != nil {
 				return err
 			}
 		}
-		if err := o.describe(ctx, c, t); err != nil {
+		if err := o.describe(ctx, t); err != nil {
 			errs = append(errs, clients.Explain(t.Kind, err))
 		}
 	}
 	return outcome.Join(errs)
 }
 
-func (o *describeOptions) describe(ctx context.Context, c *clients.Factory, t observe.Target) error {
-	snapshot, t, err := observe.ReadAll(ctx, c, t)
+func (o *describeOptions) describe(ctx context.Context, t observe.Target) error {
+	snapshot, t, err := observe.ReadAll(ctx, o.clients, t)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ var (
 func examplesOf(cmd *cobra.Command) [][]string {
 	var all [][]string
 	for line := range strings.Lines(cmd.Example) {
-		before, rest, is := strings.Cut(strings.TrimSpace(line), name+" ")
+		before, rest, is := strings.Cut(strings.TrimSpace(line), programName+" ")
 		if !is || strings.HasPrefix(before, "#") {
 			continue
 		}

@@ -29,6 +29,7 @@ func crdResource() schema.GroupVersionResource {
 
 // installOptions says what to install, and how.
 type installOptions struct {
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
@@ -38,11 +39,13 @@ type installOptions struct {
 	// in settings.
 	controller bool
 	settings   deploy.Settings
+	// given reports whether a flag was.
+	given func(flag string) bool
 }
 
 func newInstallCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &installOptions{
-		streams: streams, print: genericclioptions.NewPrintFlags(""), timeout: time.Minute,
+		clients: c, streams: streams, print: genericclioptions.NewPrintFlags(""), timeout: time.Minute,
 		settings: deploy.Settings{Image: deploy.Image + ":" + version, Replicas: 2, Version: version},
 	}
 	cmd := &cobra.Command{
@@ -62,24 +65,6 @@ current namespace and in it, or for all namespaces, in ` + deploy.SystemNamespac
 
   # See what a controller for one namespace takes
   kubectl imoocpod install --controller -n team-a --dry-run=client -o yaml`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.timeout <= 0 {
-				return usageErrorf(cmd, "--timeout must be more than 0, not %s", o.timeout)
-			}
-			for _, flag := range []string{"image", "replicas", "all-namespaces"} {
-				if cmd.Flags().Changed(flag) && !o.controller {
-					return usageErrorf(cmd, "--%s is for the controller: say --controller", flag)
-				}
-			}
-			if o.settings.Image == "" {
-				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
-			}
-			if _, err := o.print.ToPrinter(); err != nil {
-				return usageErrorf(cmd, "%w", err)
-			}
-			return o.run(cmd.Context(), c)
-		},
 	}
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
@@ -88,15 +73,35 @@ current namespace and in it, or for all namespaces, in ` + deploy.SystemNamespac
 	cmd.Flags().StringVar(&o.settings.Image, "image", o.settings.Image, "Image of the controller.")
 	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "How many copies of the controller run, one of which works.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each definition to be served.")
-	return cmd
+	o.given = cmd.Flags().Changed
+	return bind(cmd, o)
 }
 
-func (o *installOptions) run(ctx context.Context, c *clients.Factory) error {
+func (o *installOptions) complete(args []string) error { return noArgs("install", args) }
+
+func (o *installOptions) validate() error {
+	if o.timeout <= 0 {
+		return usageErrorf("--timeout must be more than 0, not %s", o.timeout)
+	}
+	for _, flag := range []string{"image", "replicas", "all-namespaces"} {
+		if o.given(flag) && !o.controller {
+			return usageErrorf("--%s is for the controller: say --controller", flag)
+		}
+	}
+	if o.settings.Image == "" {
+		return usageErrorf("--image is empty: give the name of an image, or leave it out for the default")
+	}
+	_, err := linePrinter(o.print)
+	return err
+}
+
+// Run installs what was asked for.
+func (o *installOptions) Run(ctx context.Context) error {
 	crds, err := deploy.CRDs()
 	if err != nil {
 		return err
 	}
-	controller, err := o.controllerObjects(c)
+	controller, err := o.controllerObjects()
 	if err != nil {
 		return err
 	}
@@ -109,7 +114,7 @@ func (o *installOptions) run(ctx context.Context, c *clients.Factory) error {
 		}
 		return nil
 	}
-	if a.client, err = c.Dynamic(); err != nil {
+	if a.client, err = o.clients.Dynamic(); err != nil {
 		return err
 	}
 	err = o.installCRDs(ctx, a, crds)
@@ -134,12 +139,12 @@ func (o *installOptions) run(ctx context.Context, c *clients.Factory) error {
 
 // controllerObjects are the controller's, with the namespace that is meant for
 // it in front of them, none unless it is asked for.
-func (o *installOptions) controllerObjects(c *clients.Factory) ([]*unstructured.Unstructured, error) {
+func (o *installOptions) controllerObjects() ([]*unstructured.Unstructured, error) {
 	if !o.controller {
 		return nil, nil
 	}
 	var err error
-	if o.settings.Namespace, err = controllerNamespace(c, o.settings.AllNamespaces); err != nil {
+	if o.settings.Namespace, err = controllerNamespace(o.clients, o.settings.AllNamespaces); err != nil {
 		return nil, err
 	}
 	objs, err := deploy.Controller(o.settings)

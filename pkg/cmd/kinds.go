@@ -33,14 +33,21 @@ const surveyors = 8
 
 // kindsOptions says how to list the kinds.
 type kindsOptions struct {
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 	// types are those that were asked for; none means all.
 	types []string
+	// nearest are the subcommands that a word may be meant to be.
+	nearest func(word string) []string
+
+	write     func(io.Writer, []*printer.Kind) error
+	finder    *discover.Finder
+	namespace string
 }
 
 func newKindsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &kindsOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
+	o := &kindsOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "kinds [TYPE ...] [--output=wide|json|yaml|name|...]",
 		Short: "List the resource types that carry a replica count",
@@ -61,26 +68,27 @@ what a verdict of "status" is reached, and what annotations of its CRD may chang
   # By what a Deployment is judged
   kubectl imoocpod kinds deployment -o yaml`,
 		SuggestionsMinimumDistance: 2,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && len(cmd.SuggestionsFor(args[0])) > 0 {
-				return knownVerb(cmd, args) // it is a verb, misspelt
-			}
-			o.types = args
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			write, err := o.writer()
-			if err != nil {
-				return usageErrorf(cmd, "%w", err)
-			}
-			return o.run(cmd.Context(), c, write)
-		},
 	}
 	o.print.AddFlags(cmd)
 	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + outputFormats + ")."
 	cmd.AddCommand(newKindsNewCommand(c, streams), newKindsRBACCommand(c, streams))
-	return cmd
+	o.nearest = cmd.SuggestionsFor
+	return bind(cmd, o)
 }
+
+func (o *kindsOptions) complete(args []string) (err error) {
+	if o.types = args; len(args) > 0 {
+		if nearest := o.nearest(args[0]); len(nearest) > 0 {
+			return unknownCommand(args[0], programName+" kinds", nearest)
+		}
+	}
+	if o.write, err = o.writer(); err != nil {
+		return usageErrorf("%w", err)
+	}
+	return nil
+}
+
+func (o *kindsOptions) validate() error { return nil }
 
 // writer prints kinds in the format that the flags ask for.
 func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) {
@@ -119,19 +127,19 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 	}, nil
 }
 
-func (o *kindsOptions) run(ctx context.Context, c *clients.Factory, write func(io.Writer, []*printer.Kind) error) error {
-	finder, err := c.Finder()
-	if err != nil {
+// Run lists the kinds.
+func (o *kindsOptions) Run(ctx context.Context) error {
+	var err error
+	if o.finder, err = o.clients.Finder(); err != nil {
 		return err
 	}
-	finder.Discovery.Invalidate() // a CRD of a minute ago is what people look for
-	kinds, groupsErr := o.kinds(ctx, c, finder)
+	if o.namespace, _, err = o.clients.Namespace(); err != nil {
+		return err
+	}
+	o.finder.Discovery.Invalidate() // a CRD of a minute ago is what people look for
+	kinds, groupsErr := o.kinds(ctx)
 	if len(kinds) == 0 && groupsErr != nil {
 		return groupsErr
-	}
-	namespace, _, err := c.Namespace()
-	if err != nil {
-		return err
 	}
 	rows := make([]*printer.Kind, len(kinds))
 	todo := make(chan int)
@@ -139,7 +147,7 @@ func (o *kindsOptions) run(ctx context.Context, c *clients.Factory, write func(i
 	for range surveyors {
 		running.Go(func() {
 			for i := range todo {
-				rows[i] = surveyKind(ctx, finder, kinds[i], namespace, len(o.types) > 0)
+				rows[i] = o.row(ctx, kinds[i])
 			}
 		})
 	}
@@ -152,20 +160,20 @@ func (o *kindsOptions) run(ctx context.Context, c *clients.Factory, write func(i
 		return context.Cause(ctx)
 	}
 	rows = slices.DeleteFunc(rows, func(k *printer.Kind) bool { return k == nil })
-	return outcome.Join([]error{write(o.streams.Out, rows), groupsErr})
+	return outcome.Join([]error{o.write(o.streams.Out, rows), groupsErr})
 }
 
 // kinds are those that were asked for, or all that there are.
-func (o *kindsOptions) kinds(ctx context.Context, c *clients.Factory, finder *discover.Finder) ([]kinds.Kind, error) {
+func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if len(o.types) == 0 {
-		return finder.Kinds()
+		return o.finder.Kinds()
 	}
 	var list []kinds.Kind
 	var errs []error
 	for _, word := range o.types {
-		kind, err := c.KindNamed(ctx, word)
+		kind, err := o.clients.KindNamed(ctx, word)
 		if err != nil && strings.HasPrefix(err.Error(), clients.UnknownType) {
-			err = &outcome.UsageError{Command: name + " kinds", Err: fmt.Errorf("unknown command %q for %q, and no resource type of the server", word, name+" kinds")}
+			err = usageErrorf("unknown command %q for %q, and no resource type of the server", word, programName+" kinds")
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -178,7 +186,7 @@ func (o *kindsOptions) kinds(ctx context.Context, c *clients.Factory, finder *di
 
 // statusFacts puts what the status of a kind can tell into a row, and what counts
 // there are beside the one that was found.
-func statusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, field *discover.Field, inFull bool, row *printer.Kind) {
+func (o *kindsOptions) statusFacts(ctx context.Context, kind kinds.Kind, field *discover.Field, row *printer.Kind) {
 	if kind.Reconciled() {
 		return // it is as its declaration says
 	}
@@ -186,13 +194,13 @@ func statusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, 
 	if field != nil {
 		count = field.Path
 	}
-	facts, err := finder.StatusFacts(ctx, kind, count)
+	facts, err := o.finder.StatusFacts(ctx, kind, count)
 	if err != nil {
 		row.Wrong = append(row.Wrong, err.Error())
 		return
 	}
 	row.Beside = facts.Beside
-	if !inFull {
+	if len(o.types) == 0 {
 		return
 	}
 	data, err := json.Marshal(facts)
@@ -204,23 +212,24 @@ func statusFacts(ctx context.Context, finder *discover.Finder, kind kinds.Kind, 
 	}
 }
 
-// surveyKind finds out about one kind; nil means that it carries no count, and was
+// row finds out about one kind; nil means that it carries no count, and was
 // not asked for by name.
-func surveyKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, namespace string, byName bool) *printer.Kind {
-	kind, wrong := finder.Declare(ctx, kind)
-	finding := finder.Discover(ctx, kind)
+func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
+	byName := len(o.types) > 0
+	kind, wrong := o.finder.Declare(ctx, kind)
+	finding := o.finder.Discover(ctx, kind)
 	if !byName && finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil {
 		return nil
 	}
 	row := &printer.Kind{
 		Kind: kind.Kind, Group: kind.Resource.Group, Version: kind.Resource.Version, Resource: kind.Resource.Resource,
-		Reconciled: kind.Reconciled(), Objects: countOf(ctx, finder.Dynamic.Resource(kind.Resource)),
+		Reconciled: kind.Reconciled(), Objects: countOf(ctx, o.finder.Dynamic.Resource(kind.Resource)),
 	}
 	if declaration := (*kinds.DeclarationError)(nil); errors.As(wrong, &declaration) {
 		row.Wrong = declaration.Problems
 	}
 	if byName || finding.Field != nil {
-		statusFacts(ctx, finder, kind, finding.Field, byName, row)
+		o.statusFacts(ctx, kind, finding.Field, row)
 	}
 	subresource := ""
 	switch {
@@ -244,7 +253,7 @@ func surveyKind(ctx context.Context, finder *discover.Finder, kind kinds.Kind, n
 		}
 	}
 	right := status.Right{Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource, Clusterwide: kind.Clusterwide}
-	row.MayScale = clients.Allowed(ctx, finder.Dynamic, right, namespace)
+	row.MayScale = clients.Allowed(ctx, o.finder.Dynamic, right, o.namespace)
 	return row
 }
 

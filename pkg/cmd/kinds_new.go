@@ -20,16 +20,19 @@ import (
 
 // kindsNewOptions says which kind to make a CRD of.
 type kindsNewOptions struct {
+	clients  *clients.Factory
 	streams  genericiooptions.IOStreams
 	print    *genericclioptions.PrintFlags
 	scaffold kinds.Scaffold
 	path     pathFlag
 	install  bool
+
+	crd *unstructured.Unstructured
 }
 
 func newKindsNewCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &kindsNewOptions{
-		streams: streams, print: genericclioptions.NewPrintFlags("created"),
+		clients: c, streams: streams, print: genericclioptions.NewPrintFlags("created"),
 		scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
 	}
 	cmd := &cobra.Command{
@@ -54,34 +57,6 @@ is left as it is: it is an error unless it says the same.`,
 
   # A kind that has a pod on every node
   kubectl imoocpod kinds new Agent --group example.com --plan nodes --image busybox -o json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageErrorf(cmd, "expected one NAME, that of the kind, got %d arguments", len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.scaffold.Kind, o.scaffold.ReplicasPath = args[0], o.path.path
-			switch {
-			case o.scaffold.Group == "":
-				return usageErrorf(cmd, "which group? give --group, a domain of yours, as in example.com")
-			case o.scaffold.Plan == kinds.StrategyNodes && o.path.path != nil:
-				return usageErrorf(cmd, "--replicas-path is for the other plans: with a pod on each node there is no count")
-			case o.scaffold.Image == "":
-				return usageErrorf(cmd, "--image is empty: give the name of an image, or leave it out for the default")
-			}
-			if !o.install && *o.print.OutputFormat == "" {
-				*o.print.OutputFormat = "yaml"
-			}
-			crd, err := o.scaffold.CRD()
-			if err == nil {
-				_, err = o.print.ToPrinter()
-			}
-			if err != nil {
-				return usageErrorf(cmd, "%w", err)
-			}
-			return o.run(cmd.Context(), c, crd)
-		},
 	}
 	o.print.AddFlags(cmd)
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
@@ -89,26 +64,54 @@ is left as it is: it is an error unless it says the same.`,
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that is to hold the count. (default .spec.replicas)")
 	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the pods' container where an object says no other.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster, in place of printing it.")
-	return cmd
+	return bind(cmd, o)
 }
 
-func (o *kindsNewOptions) run(ctx context.Context, c *clients.Factory, crd *unstructured.Unstructured) error {
+func (o *kindsNewOptions) complete(args []string) error {
+	if len(args) != 1 {
+		return usageErrorf("expected one NAME, that of the kind, got %d arguments", len(args))
+	}
+	o.scaffold.Kind, o.scaffold.ReplicasPath = args[0], o.path.path
+	if !o.install && *o.print.OutputFormat == "" {
+		*o.print.OutputFormat = "yaml"
+	}
+	return nil
+}
+
+func (o *kindsNewOptions) validate() (err error) {
+	switch {
+	case o.scaffold.Group == "":
+		return usageErrorf("which group? give --group, a domain of yours, as in example.com")
+	case o.scaffold.Plan == kinds.StrategyNodes && o.path.path != nil:
+		return usageErrorf("--replicas-path is for the other plans: with a pod on each node there is no count")
+	case o.scaffold.Image == "":
+		return usageErrorf("--image is empty: give the name of an image, or leave it out for the default")
+	}
+	if o.crd, err = o.scaffold.CRD(); err != nil {
+		return usageErrorf("%w", err)
+	}
+	_, err = linePrinter(o.print)
+	return err
+}
+
+// Run prints the definition, or creates it.
+func (o *kindsNewOptions) Run(ctx context.Context) error {
 	said := &applier{print: o.print, out: o.streams.Out}
 	if !o.install {
-		return said.say(crd, "created")
+		return said.say(o.crd, "created")
 	}
-	client, err := c.Dynamic()
+	client, err := o.clients.Dynamic()
 	if err != nil {
 		return err
 	}
 	crds := client.Resource(crdResource())
 	deed := "created"
-	created, err := crds.Create(ctx, crd, metav1.CreateOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict})
+	created, err := crds.Create(ctx, o.crd, metav1.CreateOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsAlreadyExists(err) {
 		deed = "unchanged"
-		created, err = crds.Get(ctx, crd.GetName(), metav1.GetOptions{})
-		if err == nil && !says(created, crd) {
-			return fmt.Errorf("%w: %s is there already and says something else; to change it, edit it, or apply what this prints without --install", outcome.ErrRefused, crd.GetName())
+		created, err = crds.Get(ctx, o.crd.GetName(), metav1.GetOptions{})
+		if err == nil && !says(created, o.crd) {
+			return fmt.Errorf("%w: %s is there already and says something else; to change it, edit it, or apply what this prints without --install", outcome.ErrRefused, o.crd.GetName())
 		}
 	}
 	if err != nil {

@@ -18,14 +18,17 @@ import (
 
 // kindsRBACOptions says of which kinds to print the rights of a loop.
 type kindsRBACOptions struct {
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 	word    string
 	file    string
+	// commented says that the commands to bind the roles are printed, too.
+	commented bool
 }
 
 func newKindsRBACCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &kindsRBACOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
+	o := &kindsRBACOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
 		Short: "Print the rights that \"run-controller\" needs for a kind",
@@ -41,49 +44,44 @@ read from the cluster, or with --filename from a file.`,
   # Make the roles for a kind that is yet to be installed
   kubectl imoocpod kinds rbac -f foo.yaml | kubectl apply -f -`,
 		DisableFlagsInUseLine: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 || (len(args) == 1) == (o.file != "") {
-				return usageErrorf(cmd, "expected one KIND, or --filename with CRDs, got %d arguments", len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				o.word = args[0]
-			}
-			commented := *o.print.OutputFormat == ""
-			if commented {
-				*o.print.OutputFormat = "yaml"
-			}
-			if _, err := o.print.ToPrinter(); err != nil {
-				return usageErrorf(cmd, "%w", err)
-			}
-			kinds, err := o.kinds(cmd.Context(), c)
-			if err != nil {
-				return err
-			}
-			return o.run(kinds, commented)
-		},
 	}
 	o.print.AddFlags(cmd)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, in place of those in the cluster. '-' reads standard input.")
-	return cmd
+	return bind(cmd, o)
+}
+
+func (o *kindsRBACOptions) complete(args []string) error {
+	if len(args) > 1 || (len(args) == 1) == (o.file != "") {
+		return usageErrorf("expected one KIND, or --filename with CRDs, got %d arguments", len(args))
+	}
+	if len(args) > 0 {
+		o.word = args[0]
+	}
+	if o.commented = *o.print.OutputFormat == ""; o.commented {
+		*o.print.OutputFormat = "yaml"
+	}
+	return nil
+}
+
+func (o *kindsRBACOptions) validate() error {
+	_, err := linePrinter(o.print)
+	return err
 }
 
 // kinds are those that are named, or in the file.
-func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients.Factory) ([]kinds.Kind, error) {
+func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if o.file != "" {
 		declared, err := runner.KindsOfFile(o.file, o.streams.In)
 		if err != nil {
-			return nil, &outcome.UsageError{Command: name + " kinds rbac", Err: fmt.Errorf("--filename %s: %w", o.file, err)}
+			return nil, usageErrorf("--filename %s: %w", o.file, err)
 		}
 		return declared, nil
 	}
-	kind, err := c.KindNamed(ctx, o.word)
+	kind, err := o.clients.KindNamed(ctx, o.word)
 	if err != nil {
 		return nil, err
 	}
-	finder, err := c.Finder()
+	finder, err := o.clients.Finder()
 	if err == nil {
 		kind, err = finder.Declare(ctx, kind) // for what is wrong with it
 	}
@@ -93,8 +91,13 @@ func (o *kindsRBACOptions) kinds(ctx context.Context, c *clients.Factory) ([]kin
 	return []kinds.Kind{kind}, err
 }
 
-func (o *kindsRBACOptions) run(kinds []kinds.Kind, commented bool) error {
+// Run prints the roles.
+func (o *kindsRBACOptions) Run(ctx context.Context) error {
 	printer, err := linePrinter(o.print)
+	if err != nil {
+		return err
+	}
+	kinds, err := o.kinds(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (o *kindsRBACOptions) run(kinds []kinds.Kind, commented bool) error {
 		if len(clusterwide.Rules) > 0 {
 			roles = append(roles, &clusterwide)
 		}
-		if commented {
+		if o.commented {
 			if err := o.sayHowToBind(kind, namespaced.Name, clusterwide); err != nil {
 				return err
 			}

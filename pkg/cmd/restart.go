@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -27,20 +28,23 @@ import (
 
 // restartOptions says whose pods to replace.
 type restartOptions struct {
+	targetFlags
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 
-	targets      targetFlags
-	args         []string
 	fieldManager string
 
 	wait   bool
 	limits waitFlags
+
+	printer printers.ResourcePrinter
+	finder  *discover.Finder
 }
 
 func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &restartOptions{streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: kinds.FieldManager}
+	o := &restartOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: kinds.FieldManager}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Replace the pods, a few at a time",
@@ -66,33 +70,33 @@ time is over.`,
   # Restart a Deployment, and everything of a label
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart appservices -l tier=front`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			o.args = args
-			return o.targets.check(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.limits.checkWait(cmd, o.wait); err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), c)
-		},
 	}
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
-	o.targets.addFlags(cmd)
+	o.targetFlags.addFlags(cmd)
 	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have new pods and are ready.")
 	o.limits.addWaitFlags(cmd)
-	return cmd
+	return bind(cmd, o)
 }
 
-func (o *restartOptions) run(ctx context.Context, c *clients.Factory) error {
+func (o *restartOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
-	printer, err := linePrinter(o.print)
-	if err != nil {
-		return &outcome.UsageError{Command: name + " restart", Err: err}
+	return o.targetFlags.complete(args)
+}
+
+func (o *restartOptions) validate() error { return o.limits.validateWait(o.wait) }
+
+// Run restarts the objects, and waits for them if that was asked for.
+func (o *restartOptions) Run(ctx context.Context) error {
+	var err error
+	if o.printer, err = linePrinter(o.print); err != nil {
+		return err
 	}
-	targets, errs := o.targets.find(ctx, c, o.args)
+	if o.finder, err = o.clients.Finder(); err != nil {
+		return err
+	}
+	targets, errs := o.find(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to restart")
 	}
@@ -100,7 +104,7 @@ func (o *restartOptions) run(ctx context.Context, c *clients.Factory) error {
 	o.wait = o.wait && o.dryRun == "none"
 	var all []observe.WaitTarget
 	for _, t := range targets {
-		w, err := o.restart(ctx, c, t, printer)
+		w, err := o.restart(ctx, t)
 		if err != nil {
 			errs = append(errs, clients.Explain(t.Kind, err))
 			continue
@@ -108,28 +112,24 @@ func (o *restartOptions) run(ctx context.Context, c *clients.Factory) error {
 		all = append(all, w)
 	}
 	if o.wait {
-		errs = append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
+		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
 	}
 	return outcome.Join(errs)
 }
 
 // restart restarts one object, and says so. It returns what there is to wait for.
-func (o *restartOptions) restart(ctx context.Context, c *clients.Factory, t observe.Target, printer printers.ResourcePrinter) (observe.WaitTarget, error) {
-	client, err := c.Dynamic()
-	if err != nil {
-		return observe.WaitTarget{}, err
-	}
-	objects := t.Resource(client)
-	obj := t.Object
-	if obj == nil {
-		if obj, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe.WaitTarget, error) {
+	objects := t.Resource(o.finder.Dynamic)
+	if t.Object == nil {
+		var err error
+		if t.Object, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}
-	path, err := restartField(ctx, c, t.Kind, obj)
+	obj := t.Object
+	path, err := o.field(ctx, t.Kind, obj)
 	if err != nil {
-		t.Object = obj
-		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, restartBelow(ctx, c, t))
+		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, o.below(ctx, t))
 	}
 	patch, err := kinds.Restart(obj, path, time.Now())
 	if err != nil {
@@ -137,8 +137,7 @@ func (o *restartOptions) restart(ctx context.Context, c *clients.Factory, t obse
 	}
 	var before status.Snapshot
 	if o.wait {
-		t.Object = obj
-		if before, _, err = observe.ReadTree(ctx, c, t); err != nil {
+		if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}
@@ -148,40 +147,36 @@ func (o *restartOptions) restart(ctx context.Context, c *clients.Factory, t obse
 		}
 	}
 	if !o.wait {
-		return observe.WaitTarget{}, printer.PrintObj(obj, o.streams.Out)
+		return observe.WaitTarget{}, o.printer.PrintObj(obj, o.streams.Out)
 	}
 	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
-	return w, printLine(printer, *o.print.OutputFormat, obj, o.streams.Out)
+	return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
 }
 
-// restartField finds the field to change. Only for kinds that say nothing of
-// themselves the schema is read.
-func restartField(ctx context.Context, c *clients.Factory, kind kinds.Kind, obj *unstructured.Unstructured) ([]string, error) {
+// field finds the field to change. Only for kinds that say nothing of themselves
+// the schema is read.
+func (o *restartOptions) field(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) ([]string, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
 		return kinds.RestartField(kind, obj, nil, kinds.StatusFacts{})
 	}
-	finder, err := c.Finder()
+	facts, err := o.finder.StatusFacts(ctx, kind, nil)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := finder.StatusFacts(ctx, kind, nil)
-	if err != nil {
-		return nil, err
-	}
-	schema, err := finder.Schema(kind)
+	schema, err := o.finder.Schema(kind)
 	if err != nil {
 		return nil, err
 	}
 	return kinds.RestartField(kind, obj, schema, facts)
 }
 
-// restartBelow names what an object of another program owns that can be restarted
+// below names what an object of another program owns that can be restarted
 // in its place. Who may not read that is told nothing.
-func restartBelow(ctx context.Context, c *clients.Factory, t observe.Target) string {
+func (o *restartOptions) below(ctx context.Context, t observe.Target) string {
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
 		return ""
 	}
-	e, _, err := observe.ReadTree(ctx, c, t)
+	e, _, err := observe.ReadTree(ctx, o.clients, t)
 	if err != nil {
 		return ""
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 )
 
-// name is how people call the program: kubectl finds kubectl-imoocpod on PATH.
-const name = "kubectl imoocpod"
+// programName is how people call the program: kubectl finds kubectl-imoocpod on PATH.
+const programName = "kubectl imoocpod"
 
 // NewRootCommand makes the command tree. version is the program's own.
 func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.Command {
@@ -41,7 +41,7 @@ time, 5 if another set another count; 6 if there is no such object, or not any m
 
   # Scale anything that has replicas, and wait until it is done
   kubectl imoocpod scale deployment/web --replicas 5 --timeout 1m`,
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: name},
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: programName},
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
@@ -104,7 +104,11 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageErrorf(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(cmd.SuggestionsFor(args[0])))
+	return unknownCommand(args[0], cmd.CommandPath(), cmd.SuggestionsFor(args[0]))
+}
+
+func unknownCommand(word, of string, nearest []string) error {
+	return usageErrorf("unknown command %q for %q%s", word, of, didYouMean(nearest))
 }
 
 // flagError makes a usage error of what pflag says, and names the nearest flag.
@@ -115,7 +119,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	unknown, found := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !found {
-		return usageErrorf(cmd, "%w", err)
+		return usageErrorf("%w", err)
 	}
 	// cobra knows how near two names are, but only for commands.
 	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
@@ -126,7 +130,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	for i := range nearest {
 		nearest[i] = "--" + nearest[i]
 	}
-	return usageErrorf(cmd, "%w%s", err, didYouMean(nearest))
+	return usageErrorf("%w%s", err, didYouMean(nearest))
 }
 
 func didYouMean(nearest []string) string {
@@ -145,7 +149,7 @@ func usageTemplate(template string) string {
 	if !found || !found2 {
 		return template
 	}
-	return before + after + "{{if not .HasAvailableSubCommands}}\n{{end}}Use \"" + name + " options\" for a list of global command-line options (applies to all commands).\n"
+	return before + after + "{{if not .HasAvailableSubCommands}}\n{{end}}Use \"" + programName + " options\" for a list of global command-line options (applies to all commands).\n"
 }
 
 // addLogFlags adds klog's -v alone: its others are about log files.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"net"
 	"strconv"
 
@@ -12,9 +13,17 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/runner"
 )
 
+// runControllerOptions says what the loop works on.
+type runControllerOptions struct {
+	runner.Options
+	clients *clients.Factory
+	limits  waitFlags // of a loop that ends
+	// verbosity is klog's -v.
+	verbosity func() string
+}
+
 func newRunControllerCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &runner.Options{Streams: streams, Version: version, Workers: runner.DefaultWorkers}
-	var limits waitFlags // of a loop that ends
+	o := &runControllerOptions{clients: c, Options: runner.Options{Streams: streams, Version: version, Workers: runner.DefaultWorkers}}
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller here, in the foreground, until Ctrl-C",
@@ -64,19 +73,6 @@ which rights are missing is tried again later and does not stop the others.`,
 
   # Fail, with exit code 7, if another loop does so already
   kubectl imoocpod run-controller --if-held=exit`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkRunController(cmd, o, &limits); err != nil {
-				return err
-			}
-			verbosity, err := strconv.Atoi(cmd.Flags().Lookup("v").Value.String())
-			if err != nil {
-				return err
-			}
-			warnings := o.Log.Open(verbosity, streams, o.DryRun) // the plans of a dry run have standard output
-			defer o.Log.Close()
-			return o.Run(cmd.Context(), c, warnings)
-		},
 	}
 	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
 	addKindFlags(cmd, &o.Kinds)
@@ -85,45 +81,63 @@ which rights are missing is tried again later and does not stop the others.`,
 	cmd.Flags().DurationVar(&o.Resync, "resync", 0, "How often every object is looked at without an event. Zero means never: nothing needs it, as watches that break are taken up again.")
 	addLeaseFlags(cmd, &o.Lease)
 	addLogFlag(cmd, &o.Log)
-	addOnceFlags(cmd, o, &limits)
+	o.addOnceFlags(cmd)
 	addServeFlags(cmd, &o.Serve)
 	addLimitFlags(cmd, &o.RateLimit)
-	return cmd
+	o.verbosity = func() string { return cmd.Flags().Lookup("v").Value.String() }
+	return bind(cmd, o)
 }
 
-// checkRunController refuses what cannot be meant, and completes the options.
-func checkRunController(cmd *cobra.Command, o *runner.Options, limits *waitFlags) error {
-	switch {
-	case o.Workers < 1:
-		return usageErrorf(cmd, "--workers must be 1 or more, not %d", o.Workers)
-	case o.Resync < 0:
-		return usageErrorf(cmd, "--resync must not be negative")
-	case o.Once && o.DryRun:
-		return usageErrorf(cmd, "--once and --dry-run cannot be used together: a dry run looks once anyway")
-	case limits.Timeout != 0 && !o.Ends():
-		return usageErrorf(cmd, "--timeout needs --once or --dry-run: without, the loop ends at Ctrl-C")
-	case limits.Timeout < 0:
-		return usageErrorf(cmd, "--timeout must not be negative")
-	case o.Output != "" && !o.DryRun:
-		return usageErrorf(cmd, "--output needs --dry-run")
-	case o.Output != "" && o.Output != "json":
-		return usageErrorf(cmd, "--output must be \"json\", not %q", o.Output)
-	}
-	if err := limits.check(cmd, o.Once); err != nil {
+func (o *runControllerOptions) complete(args []string) error {
+	if err := noArgs("run-controller", args); err != nil {
 		return err
 	}
-	if err := o.Kinds.Complete(o.Streams.In); err != nil {
-		return usageErrorf(cmd, "%w", err)
-	}
-	o.Limits = limits.Limits
+	o.Limits = o.limits.Limits
 	var err error
 	if o.Matches, err = labels.Parse(o.Selector); err != nil {
-		return usageErrorf(cmd, "--selector: %v", err)
+		return usageErrorf("--selector: %v", err)
 	}
-	if err := checkLimits(cmd, &o.RateLimit); err != nil {
+	if err := o.Kinds.Complete(o.Streams.In); err != nil {
+		return usageErrorf("%w", err)
+	}
+	return nil
+}
+
+func (o *runControllerOptions) validate() error {
+	switch {
+	case o.Workers < 1:
+		return usageErrorf("--workers must be 1 or more, not %d", o.Workers)
+	case o.Resync < 0:
+		return usageErrorf("--resync must not be negative")
+	case o.Once && o.DryRun:
+		return usageErrorf("--once and --dry-run cannot be used together: a dry run looks once anyway")
+	case o.Limits.Timeout != 0 && !o.Ends():
+		return usageErrorf("--timeout needs --once or --dry-run: without, the loop ends at Ctrl-C")
+	case o.Limits.Timeout < 0:
+		return usageErrorf("--timeout must not be negative")
+	case o.Output != "" && !o.DryRun:
+		return usageErrorf("--output needs --dry-run")
+	case o.Output != "" && o.Output != "json":
+		return usageErrorf("--output must be \"json\", not %q", o.Output)
+	}
+	if err := o.limits.validate(o.Once); err != nil {
 		return err
 	}
-	return checkServing(cmd, &o.Serve)
+	if err := validateRateLimit(o.RateLimit); err != nil {
+		return err
+	}
+	return validateServing(o.Serve)
+}
+
+// Run runs the controller.
+func (o *runControllerOptions) Run(ctx context.Context) error {
+	verbosity, err := strconv.Atoi(o.verbosity())
+	if err != nil {
+		return err
+	}
+	warnings := o.Log.Open(verbosity, o.Streams, o.DryRun) // the plans of a dry run have standard output
+	defer o.Log.Close()
+	return o.Options.Run(ctx, o.clients, warnings)
 }
 
 func addLeaseFlags(cmd *cobra.Command, o *runner.Lease) {
@@ -137,12 +151,12 @@ func addLimitFlags(cmd *cobra.Command, o *runner.RateLimit) {
 	cmd.Flags().IntVar(&o.Burst, "kube-api-burst", 0, "With --kube-api-qps: how many requests to send at once. Zero means twice as many as in a second.")
 }
 
-func checkLimits(cmd *cobra.Command, o *runner.RateLimit) error {
+func validateRateLimit(o runner.RateLimit) error {
 	switch {
 	case o.Qps < 0 || o.Burst < 0:
-		return usageErrorf(cmd, "--kube-api-qps and --kube-api-burst must not be negative")
+		return usageErrorf("--kube-api-qps and --kube-api-burst must not be negative")
 	case o.Burst > 0 && o.Qps == 0:
-		return usageErrorf(cmd, "--kube-api-burst needs --kube-api-qps")
+		return usageErrorf("--kube-api-burst needs --kube-api-qps")
 	}
 	return nil
 }
@@ -160,19 +174,19 @@ func addServeFlags(cmd *cobra.Command, o *runner.Serving) {
 	cmd.Flags().StringVar(&o.KeyFile, "metrics-key-file", "", "With --metrics-secure: the private key of --metrics-cert-file.")
 }
 
-func checkServing(cmd *cobra.Command, o *runner.Serving) error {
+func validateServing(o runner.Serving) error {
 	for _, address := range []string{o.Metrics, o.Health} {
 		if _, _, err := net.SplitHostPort(address); runner.Served(address) && err != nil {
-			return usageErrorf(cmd, "%q is no address to serve on: %w", address, err)
+			return usageErrorf("%q is no address to serve on: %w", address, err)
 		}
 	}
 	switch {
 	case o.Secure && !runner.Served(o.Metrics):
-		return usageErrorf(cmd, "--metrics-secure needs --metrics-bind-address")
+		return usageErrorf("--metrics-secure needs --metrics-bind-address")
 	case (o.CertFile != "" || o.KeyFile != "") && !o.Secure:
-		return usageErrorf(cmd, "--metrics-cert-file and --metrics-key-file need --metrics-secure")
+		return usageErrorf("--metrics-cert-file and --metrics-key-file need --metrics-secure")
 	case (o.CertFile == "") != (o.KeyFile == ""):
-		return usageErrorf(cmd, "--metrics-cert-file and --metrics-key-file need each other")
+		return usageErrorf("--metrics-cert-file and --metrics-key-file need each other")
 	}
 	return nil
 }
@@ -183,10 +197,10 @@ func addKindFlags(cmd *cobra.Command, k *runner.Kinds) {
 	cmd.Flags().StringSliceVar(&k.Files, "kind-file", nil, "A file with CRDs, whose declarations are taken from there and not from the cluster. '-' reads standard input.")
 }
 
-func addOnceFlags(cmd *cobra.Command, o *runner.Options, limits *waitFlags) {
+func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.Once, "once", false, "Reconcile until every object has what it asks for, and exit.")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "Print what would be done for every object, and change nothing.")
-	cmd.Flags().DurationVar(&limits.Timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
-	limits.addFlags(cmd)
+	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
+	o.limits.addFlags(cmd)
 	cmd.Flags().StringVarP(&o.Output, "output", "o", "", `With --dry-run: the output format. One of: (json). Empty means text.`)
 }

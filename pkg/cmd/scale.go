@@ -28,21 +28,25 @@ import (
 
 // scaleOptions says what to scale, to what, and on which conditions.
 type scaleOptions struct {
+	targetFlags
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 
-	targets targetFlags
-	args    []string
+	counted bool // by --replicas
 	path    pathFlag
 	// group names one of several groups of pods, in the place of a path.
 	group  string
 	change scale.Request
 	limits waitFlags
+
+	printer printers.ResourcePrinter
+	finder  *discover.Finder
 }
 
 func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &scaleOptions{streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: scale.Request{Current: scale.AnyCount}}
+	o := &scaleOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: scale.Request{Current: scale.AnyCount}}
 	cmd := &cobra.Command{
 		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE) [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--timeout=duration]",
 		Short: "Set a new number of replicas",
@@ -85,32 +89,10 @@ pods are ready. It ends with code 3 when they will not become ready without help
 
   # Scale one element of a list, and touch no other
   kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			o.args = args
-			return o.targets.check(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case cmd.Flags().Changed("replicas") && o.change.By != nil:
-				return usageErrorf(cmd, "--replicas says how many, --by how many more or fewer: give one of them")
-			case !cmd.Flags().Changed("replicas") && o.change.By == nil:
-				return usageErrorf(cmd, "--replicas is required: how many are wanted? (or --by: how many more?)")
-			case o.group != "" && o.path.path != nil:
-				return usageErrorf(cmd, "--group and --replicas-path both say where the count is: give one of them")
-			case o.change.ResourceVersion != "" && !isResourceVersion(o.change.ResourceVersion):
-				return usageErrorf(cmd, "--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.ResourceVersion)
-			case o.limits.Timeout < 0:
-				return usageErrorf(cmd, "--timeout must be 0 (do not wait) or more, not %s", o.limits.Timeout)
-			}
-			if err := o.limits.check(cmd, o.limits.Timeout > 0); err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), c)
-		},
 	}
 	o.print.AddFlags(cmd)
 	o.dryRun.addFlag(cmd)
-	o.targets.addFlags(cmd)
+	o.targetFlags.addFlags(cmd)
 	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")
 	cmd.Flags().Var(stepFlag{&o.change.By}, "by", "How many replicas more or fewer, such as +2, -1, 50% or -50%.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for kinds that do not say it. May select one element of a list by a key.")
@@ -119,20 +101,44 @@ pods are ready. It ends with code 3 when they will not become ready without help
 	cmd.Flags().StringVar(&o.change.ResourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
 	o.limits.addFlags(cmd)
-	return cmd
+	return bind(cmd, o)
 }
 
-func (o *scaleOptions) run(ctx context.Context, c *clients.Factory) error {
+func (o *scaleOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
 	o.change.DryRun = o.dryRun.server()
-	printer, err := linePrinter(o.print)
-	if err != nil {
-		return &outcome.UsageError{Command: name + " scale", Err: err}
+	o.counted = o.limits.given("replicas")
+	return o.targetFlags.complete(args)
+}
+
+func (o *scaleOptions) validate() error {
+	switch {
+	case o.counted && o.change.By != nil:
+		return usageErrorf("--replicas says how many, --by how many more or fewer: give one of them")
+	case !o.counted && o.change.By == nil:
+		return usageErrorf("--replicas is required: how many are wanted? (or --by: how many more?)")
+	case o.group != "" && o.path.path != nil:
+		return usageErrorf("--group and --replicas-path both say where the count is: give one of them")
+	case o.change.ResourceVersion != "" && !isResourceVersion(o.change.ResourceVersion):
+		return usageErrorf("--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.ResourceVersion)
+	case o.limits.Timeout < 0:
+		return usageErrorf("--timeout must be 0 (do not wait) or more, not %s", o.limits.Timeout)
 	}
-	targets, errs := o.targets.find(ctx, c, o.args)
+	return o.limits.validate(o.limits.Timeout > 0)
+}
+
+// Run scales the objects, and waits for them if that was asked for.
+func (o *scaleOptions) Run(ctx context.Context) error {
+	var err error
+	if o.printer, err = linePrinter(o.print); err != nil {
+		return err
+	}
+	if o.finder, err = o.clients.Finder(); err != nil {
+		return err
+	}
+	targets, errs := o.find(ctx, o.clients)
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
-		usage := &outcome.UsageError{Command: name + " scale", Err: errors.New("--resource-version cannot be that of several objects")}
-		return outcome.Join(append(errs, usage))
+		return outcome.Join(append(errs, usageErrorf("--resource-version cannot be that of several objects")))
 	}
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to scale")
@@ -141,7 +147,7 @@ func (o *scaleOptions) run(ctx context.Context, c *clients.Factory) error {
 	// waited for: they become ready together.
 	var all []observe.WaitTarget
 	for _, t := range targets {
-		w, err := o.scale(ctx, c, t, printer)
+		w, err := o.scale(ctx, t)
 		if err != nil {
 			errs = append(errs, clients.Explain(t.Kind, err))
 			continue
@@ -149,31 +155,28 @@ func (o *scaleOptions) run(ctx context.Context, c *clients.Factory) error {
 		all = append(all, w)
 	}
 	if o.limits.Timeout > 0 && o.dryRun == "none" {
-		errs = append(errs, awaitAll(ctx, c, o.streams, "", o.limits.Limits, all)...)
+		errs = append(errs, awaitAll(ctx, o.clients, o.streams, "", o.limits.Limits, all)...)
 	}
 	return outcome.Join(errs)
 }
 
 // scale scales one object, and says so. It returns what there is to wait for.
-func (o *scaleOptions) scale(ctx context.Context, c *clients.Factory, t observe.Target, printer printers.ResourcePrinter) (observe.WaitTarget, error) {
-	client, err := c.Dynamic()
-	if err != nil {
-		return observe.WaitTarget{}, err
-	}
-	objects := t.Resource(client)
+func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.WaitTarget, error) {
+	objects := t.Resource(o.finder.Dynamic)
 	path := o.path.path
 	if o.group != "" {
-		if path, err = groupPath(ctx, c, t, o.group); err != nil {
+		var err error
+		if path, err = o.groupPath(ctx, t); err != nil {
 			return observe.WaitTarget{}, fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	field, err := o.field(ctx, c, t, path)
+	field, err := o.field(ctx, t, path)
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}
 	t.Path = path
 	if o.limits.Timeout > 0 || !t.Kind.Shipped() {
-		o.warn(ctx, c, t)
+		o.warn(ctx, t)
 	}
 	var done scale.Result
 	if !o.dryRun.client() {
@@ -185,46 +188,45 @@ func (o *scaleOptions) scale(ctx context.Context, c *clients.Factory, t observe.
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}
-	if err := printer.PrintObj(obj, o.streams.Out); err != nil {
+	if err := o.printer.PrintObj(obj, o.streams.Out); err != nil {
 		return observe.WaitTarget{}, err
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path.path == nil {
-		if err := escape.PrintLine(o.streams.ErrOut, "%s: the count is %s%s", t, named, beside(ctx, c, t, field)); err != nil {
+		if err := escape.PrintLine(o.streams.ErrOut, "%s: the count is %s%s", t, named, o.beside(ctx, t, field)); err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}
-	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Scaled(c, field, done.Replicas)}, UID: done.UID, Since: done.ResourceVersion}, nil
+	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Scaled(o.clients, field, done.Replicas)}, UID: done.UID, Since: done.ResourceVersion}, nil
 }
 
 // beside names the other counts of an object whose count is not of pods, or is
 // one of several: nothing where there is none, or where that cannot be known.
-func beside(ctx context.Context, c *clients.Factory, t observe.Target, field discover.Field) string {
-	finder, err := c.Finder()
-	if err != nil || t.Object == nil {
+func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field discover.Field) string {
+	if t.Object == nil {
 		return ""
 	}
-	facts, err := finder.StatusFacts(ctx, t.Kind, field.Path)
+	facts, err := o.finder.StatusFacts(ctx, t.Kind, field.Path)
 	if err != nil {
 		return ""
 	}
-	o, err := t.Kind.Read(t.Object, facts)
-	if err != nil || len(o.Beside) == 0 {
+	read, err := t.Kind.Read(t.Object, facts)
+	if err != nil || len(read.Beside) == 0 {
 		return ""
 	}
 	var words []string
-	for _, b := range o.Beside {
+	for _, b := range read.Beside {
 		words = append(words, fmt.Sprintf("%s is %d", b.Path, b.Value))
 	}
-	if o.Unit != "" {
-		return fmt.Sprintf(", of %ss; for each of them %s", o.Unit, strings.Join(words, ", "))
+	if read.Unit != "" {
+		return fmt.Sprintf(", of %ss; for each of them %s", read.Unit, strings.Join(words, ", "))
 	}
 	return "; beside it " + strings.Join(words, ", ")
 }
 
 // warn says what stands against the change before it is made. What cannot be
 // read is no reason not to make it.
-func (o *scaleOptions) warn(ctx context.Context, c *clients.Factory, t observe.Target) {
-	report, err := observe.Competitors(ctx, c, t)
+func (o *scaleOptions) warn(ctx context.Context, t observe.Target) {
+	report, err := observe.Competitors(ctx, o.clients, t)
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("No warnings are given", "object", t.String(), "err", err)
 		return
@@ -239,59 +241,46 @@ func (o *scaleOptions) warn(ctx context.Context, c *clients.Factory, t observe.T
 }
 
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.
-func (o *scaleOptions) field(ctx context.Context, c *clients.Factory, t observe.Target, path *fieldpath.Path) (discover.Field, error) {
-	finder := &discover.Finder{}
-	if !t.Kind.Shipped() {
+func (o *scaleOptions) field(ctx context.Context, t observe.Target, path *fieldpath.Path) (discover.Field, error) {
+	if !t.Kind.Shipped() && t.Object == nil && path == nil {
+		// Its values tell the fields apart that could be meant.
 		var err error
-		if finder, err = c.Finder(); err != nil {
+		if t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
 			return discover.Field{}, err
 		}
-		if t.Object == nil && path == nil {
-			// Its values tell the fields apart that could be meant.
-			if t.Object, err = t.Resource(finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-				return discover.Field{}, err
-			}
-		}
 	}
-	field, err := finder.Find(ctx, t.Kind, t.Object, path)
+	field, err := o.finder.Find(ctx, t.Kind, t.Object, path)
 	var unknown *discover.UnknownFieldError
 	var none *discover.NoCountError
 	switch {
 	case errors.As(err, &unknown):
-		return field, &ChooseFieldError{verb: "scale", target: t, count: o.count(), Err: unknown}
+		return field, &chooseFieldError{verb: "scale", target: t, count: o.count(), Err: unknown}
 	case errors.As(err, &none):
-		return field, perNode(ctx, c, t)
+		return field, o.perNode(ctx, t)
 	}
 	return field, err
 }
 
-// groupPath finds the count of a named group of an object.
-func groupPath(ctx context.Context, c *clients.Factory, t observe.Target, group string) (*fieldpath.Path, error) {
-	finder, err := c.Finder()
-	if err != nil {
-		return nil, err
-	}
+// groupPath finds the count of the group of an object that --group names.
+func (o *scaleOptions) groupPath(ctx context.Context, t observe.Target) (*fieldpath.Path, error) {
 	if t.Object == nil {
-		if t.Object, err = t.Resource(finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+		var err error
+		if t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
 			return nil, err
 		}
 	}
-	schema, err := finder.Schema(t.Kind)
+	schema, err := o.finder.Schema(t.Kind)
 	if err != nil {
 		return nil, err
 	}
-	path, err := replicafield.Group(replicafield.Candidates(schema, t.Object.Object), group)
+	path, err := replicafield.Group(replicafield.Candidates(schema, t.Object.Object), o.group)
 	return &path, err
 }
 
 // perNode refuses to scale an object that runs one pod per node, and says how
 // many these are.
-func perNode(ctx context.Context, c *clients.Factory, t observe.Target) error {
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
-	}
-	obj, err := t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})
+func (o *scaleOptions) perNode(ctx context.Context, t observe.Target) error {
+	obj, err := t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -32,11 +32,11 @@ import (
 
 // statusOptions says which objects to show and how.
 type statusOptions struct {
+	targetFlags
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 
-	targets   targetFlags
-	args      []string
 	watch     bool
 	notReady  bool
 	exitCode  bool
@@ -45,16 +45,21 @@ type statusOptions struct {
 	pods      bool
 	color     color
 	noHeaders bool
+
+	// write prints reports in the format that was asked for.
+	write     func(io.Writer, []status.Report) error
+	client    dynamic.Interface
+	namespace string
 }
 
 // named reports whether objects or a type were named; otherwise all objects of the
 // kinds that this program ships are meant.
 func (o *statusOptions) named() bool {
-	return len(o.args) > 0 || o.targets.fromFiles()
+	return len(o.args) > 0 || o.fromFiles()
 }
 
 func newStatusCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &statusOptions{streams: streams, print: genericclioptions.NewPrintFlags("")}
+	o := &statusOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
 		Short: "Show how ImoocPods and other objects are doing, and why",
@@ -101,29 +106,6 @@ no terminal, they print a line for every change.`,
   # For a script: the reason as a word, and the verdict as an exit code
   kubectl imoocpod status foo -o jsonpath='{.reasonCode}'
   kubectl imoocpod status foo --exit-code -o name`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			o.args = args
-			if !o.named() {
-				return nil
-			}
-			return o.targets.check(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := labels.Parse(o.targets.selector); err != nil {
-				return usageErrorf(cmd, "invalid --selector: %w", err)
-			}
-			if o.watch && o.exitCode {
-				return usageErrorf(cmd, "--exit-code is the verdict at one time: it cannot be used with --watch")
-			}
-			write, err := o.writer()
-			if err != nil {
-				return usageErrorf(cmd, "%w", err)
-			}
-			if err := o.checkWait(cmd); err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), c, write)
-		},
 	}
 	o.print.AddFlags(cmd)
 	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + outputFormats + ")."
@@ -132,28 +114,44 @@ no terminal, they print a line for every change.`,
 	o.limits.addWaitFlags(cmd)
 	cmd.Flags().BoolVar(&o.pods, "pods", false, "On a terminal, show each pod, also of many that are alike.")
 	o.color.addFlag(cmd)
-	o.targets.addFlags(cmd)
-	cmd.Flags().BoolVarP(&o.targets.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
+	o.addFlags(cmd)
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
 	cmd.Flags().BoolVar(&o.notReady, "not-ready", false, "Show only the objects that are not ready, with the reasons.")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "End with the exit code 0 if all objects are ready, 3 if one has failed, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
-	return cmd
+	return bind(cmd, o)
 }
 
-// checkWait refuses what cannot be meant by --wait.
-func (o *statusOptions) checkWait(cmd *cobra.Command) error {
-	if o.wait && o.watch {
-		return usageErrorf(cmd, "--watch does not end and --wait does: give one of them")
+func (o *statusOptions) complete(args []string) (err error) {
+	if len(args) > 0 || o.fromFiles() {
+		if err = o.targetFlags.complete(args); err != nil {
+			return err
+		}
 	}
-	if format := *o.print.OutputFormat; o.wait && format != "" && format != "json" {
-		return usageErrorf(cmd, "--wait prints lines or -o json, not -o %s", format)
+	if o.write, err = o.writer(); err != nil {
+		return usageErrorf("%w", err)
 	}
-	return o.limits.checkWait(cmd, o.wait)
+	return nil
+}
+
+func (o *statusOptions) validate() error {
+	_, err := labels.Parse(o.selector)
+	switch format := *o.print.OutputFormat; {
+	case err != nil:
+		return usageErrorf("invalid --selector: %w", err)
+	case o.watch && o.exitCode:
+		return usageErrorf("--exit-code is the verdict at one time: it cannot be used with --watch")
+	case o.wait && o.watch:
+		return usageErrorf("--watch does not end and --wait does: give one of them")
+	case o.wait && format != "" && format != "json":
+		return usageErrorf("--wait prints lines or -o json, not -o %s", format)
+	}
+	return o.limits.validateWait(o.wait)
 }
 
 // writer prints reports in the format that the flags ask for.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	table := &printer.Table{Namespaces: o.targets.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady}
+	table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady}
 	switch format := *o.print.OutputFormat; format {
 	case "wide":
 		table.Wide = true
@@ -210,32 +208,40 @@ func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Repor
 	return p.PrintObj(list, w)
 }
 
-func (o *statusOptions) run(ctx context.Context, c *clients.Factory, write func(io.Writer, []status.Report) error) error {
+// Run shows the objects once, or for as long as was asked for.
+func (o *statusOptions) Run(ctx context.Context) error {
+	var err error
+	if o.namespace, _, err = o.clients.Namespace(); err != nil {
+		return err
+	}
+	if o.client, err = o.clients.Dynamic(); err != nil {
+		return err
+	}
 	screen, isLive := o.terminal()
 	switch {
 	case o.wait:
-		return o.runWait(ctx, c)
+		return o.runWait(ctx)
 	case o.watch && isLive:
-		return o.runLive(ctx, c, screen)
+		return o.runLive(ctx, screen)
 	case o.watch:
-		return o.runWatch(ctx, c, &observe.Connection{Changed: o.printConnection}, func(w io.Writer, reports []status.Report) error {
+		return o.runWatch(ctx, &observe.Connection{Changed: o.printConnection}, func(w io.Writer, reports []status.Report) error {
 			if reports = o.wanted(reports); len(reports) == 0 {
 				return nil
 			}
-			return write(w, reports)
+			return o.write(w, reports)
 		})
 	}
-	targets, errs := o.find(ctx, c)
+	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNone(c)
+		return o.sayNone()
 	}
-	reports, failed := o.reports(ctx, c, targets)
+	reports, failed := o.reports(ctx, targets)
 	errs = append(errs, failed...)
 	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
 		return escape.PrintLine(o.streams.ErrOut, "All %d objects are ready.", len(targets))
 	}
 	if len(reports) > 0 {
-		errs = append(errs, write(o.streams.Out, reports))
+		errs = append(errs, o.write(o.streams.Out, reports))
 	}
 	if o.exitCode {
 		errs = append(errs, verdicts(reports)...)
@@ -256,7 +262,7 @@ const reporters = 8
 
 // reports makes the models of objects. One that cannot be read does not stop
 // the others.
-func (o *statusOptions) reports(ctx context.Context, c *clients.Factory, targets []observe.Target) ([]status.Report, []error) {
+func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
 	places := make(chan struct{}, reporters)
 	var running sync.WaitGroup
@@ -264,8 +270,8 @@ func (o *statusOptions) reports(ctx context.Context, c *clients.Factory, targets
 		running.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			all[i], errs[i] = o.report(ctx, c, t)
-			errs[i] = o.explainWord(ctx, c, clients.Explain(t.Kind, errs[i]))
+			all[i], errs[i] = o.report(ctx, t)
+			errs[i] = o.explainWord(ctx, clients.Explain(t.Kind, errs[i]))
 		})
 	}
 	running.Wait()
@@ -280,13 +286,13 @@ func (o *statusOptions) reports(ctx context.Context, c *clients.Factory, targets
 
 // explainWord says how objects are named where the one word that was given is a
 // type, and was taken for an ImoocPod of a server that has none.
-func (o *statusOptions) explainWord(ctx context.Context, c *clients.Factory, err error) error {
+func (o *statusOptions) explainWord(ctx context.Context, err error) error {
 	var missing *outcome.NotServedError
 	if !errors.As(err, &missing) || len(o.args) != 1 || strings.Contains(o.args[0], "/") {
 		return err
 	}
-	if kind, unknown := c.KindNamed(ctx, o.args[0]); unknown == nil {
-		return &outcome.UsageError{Command: name + " status", Err: fmt.Errorf("%q is a type: name an object as %s/NAME, or select some by -l, --all or -A", o.args[0], kind.Singular)}
+	if kind, unknown := o.clients.KindNamed(ctx, o.args[0]); unknown == nil {
+		return usageErrorf("%q is a type: name an object as %s/NAME, or select some by -l, --all or -A", o.args[0], kind.Singular)
 	}
 	return err
 }
@@ -309,32 +315,24 @@ func verdicts(reports []status.Report) []error {
 	return errs
 }
 
-func (o *statusOptions) sayNone(c *clients.Factory) error {
-	namespace, _, err := c.Namespace()
-	if err != nil {
-		return err
-	}
-	where := " in " + namespace + " namespace"
-	if o.targets.allNamespaces {
+func (o *statusOptions) sayNone() error {
+	where := " in " + o.namespace + " namespace"
+	if o.allNamespaces {
 		where = ""
 	}
 	return escape.PrintLine(o.streams.ErrOut, "No resources found%s.", where)
 }
 
 // find reads the objects to show.
-func (o *statusOptions) find(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {
+func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if o.named() {
-		return o.targets.find(ctx, c, o.args)
+		return o.targetFlags.find(ctx, o.clients)
 	}
 	var targets []observe.Target
 	var errs []error
 	served := false
 	for _, kind := range kinds.Shipped() {
-		objects, err := o.ofKind(c, kind)
-		if err != nil {
-			return nil, []error{err}
-		}
-		list, err := objects.List(ctx, metav1.ListOptions{LabelSelector: o.targets.selector})
+		list, err := o.ofKind(kind).List(ctx, metav1.ListOptions{LabelSelector: o.selector})
 		if clients.NotServed(err) {
 			continue // it is not installed
 		}
@@ -358,32 +356,20 @@ func (o *statusOptions) find(ctx context.Context, c *clients.Factory) ([]observe
 }
 
 // ofKind is the client for the objects of a kind in the namespace, or in all.
-func (o *statusOptions) ofKind(c *clients.Factory, kind kinds.Kind) (dynamic.ResourceInterface, error) {
-	namespace, _, err := c.Namespace()
-	if err != nil {
-		return nil, err
+func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
+	if o.allNamespaces || kind.Clusterwide {
+		return o.client.Resource(kind.Resource)
 	}
-	client, err := c.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	if o.targets.allNamespaces || kind.Clusterwide {
-		return client.Resource(kind.Resource), nil
-	}
-	return client.Resource(kind.Resource).Namespace(namespace), nil
+	return o.client.Resource(kind.Resource).Namespace(o.namespace)
 }
 
 // report makes the model of an object. Where all is not shown, what stands
 // below an object that says of itself that it is ready is not read.
-func (o *statusOptions) report(ctx context.Context, c *clients.Factory, t observe.Target) (status.Report, error) {
+func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Report, error) {
 	inFull := !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.named() && !o.watch
 	// Of a kind of another program, what it says of itself is not enough.
 	if t.Object != nil && !inFull && (t.Kind.Reconciled() || t.Kind.BuiltIn()) {
-		client, err := c.Dynamic()
-		if err != nil {
-			return status.Report{}, err
-		}
-		object, err := observe.ReadObject(ctx, c, client, t)
+		object, err := observe.ReadObject(ctx, o.clients, o.client, t)
 		if err != nil {
 			return status.Report{}, err
 		}
@@ -392,9 +378,9 @@ func (o *statusOptions) report(ctx context.Context, c *clients.Factory, t observ
 			return r, nil
 		}
 	}
-	snapshot, _, err := observe.Read(ctx, c, t)
+	snapshot, _, err := observe.Read(ctx, o.clients, t)
 	if err == nil && inFull && o.named() {
-		err = observe.ReadCompetitors(ctx, c, &snapshot)
+		err = observe.ReadCompetitors(ctx, o.clients, &snapshot)
 	}
 	if err != nil {
 		return status.Report{}, err

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -38,11 +37,11 @@ func (o *statusOptions) printScreen(reports []status.Report, width int) error {
 
 // runLive shows the objects on a terminal until Ctrl-C, or until those that were
 // named are gone. Of a selection, what comes to be selected is shown, too.
-func (o *statusOptions) runLive(ctx context.Context, c *clients.Factory, screen *os.File) error {
-	if !o.named() || len(o.args) > 0 && o.targets.given() {
+func (o *statusOptions) runLive(ctx context.Context, screen *os.File) error {
+	if !o.named() || len(o.args) > 0 && o.given() {
 		l := o.newLive(ctx, screen)
 		defer l.End()
-		return o.runWatch(ctx, c, &observe.Connection{Changed: l.SetLost}, func(_ io.Writer, reports []status.Report) error {
+		return o.runWatch(ctx, &observe.Connection{Changed: l.SetLost}, func(_ io.Writer, reports []status.Report) error {
 			for _, r := range reports {
 				if r.Verdict == status.Deleted {
 					l.Forget(r)
@@ -53,8 +52,8 @@ func (o *statusOptions) runLive(ctx context.Context, c *clients.Factory, screen 
 			return nil
 		})
 	}
-	o.limits = waitFlags{}
-	return o.await(ctx, c, screen, func() observe.Condition {
+	o.limits.Limits = observe.Limits{}
+	return o.await(ctx, screen, func() observe.Condition {
 		return observe.Condition{What: "and looked on", Tree: true, Met: observe.Present(func(context.Context, observe.Observation) (bool, error) { return false, nil })}
 	})
 }
@@ -65,20 +64,20 @@ func (o *statusOptions) newLive(ctx context.Context, screen *os.File) *terminal.
 }
 
 // runWait shows the objects until they are ready, or one will not be.
-func (o *statusOptions) runWait(ctx context.Context, c *clients.Factory) error {
+func (o *statusOptions) runWait(ctx context.Context) error {
 	screen, is := o.terminal()
 	if !is {
 		screen = nil
 	}
-	return o.await(ctx, c, screen, observe.Ready)
+	return o.await(ctx, screen, observe.Ready)
 }
 
 // await waits for a condition of each object, and shows them on a terminal or, if
 // that is nil, by a line for every change.
-func (o *statusOptions) await(ctx context.Context, c *clients.Factory, screen *os.File, wanted func() observe.Condition) error {
-	targets, errs := o.find(ctx, c)
+func (o *statusOptions) await(ctx context.Context, screen *os.File, wanted func() observe.Condition) error {
+	targets, errs := o.find(ctx)
 	if len(targets)+len(errs) == 0 {
-		return o.sayNone(c)
+		return o.sayNone()
 	}
 	var all []observe.WaitTarget
 	for _, t := range targets {
@@ -91,10 +90,10 @@ func (o *statusOptions) await(ctx context.Context, c *clients.Factory, screen *o
 		all = append(all, w)
 	}
 	if screen == nil {
-		return outcome.Join(append(errs, awaitAll(ctx, c, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...))
+		return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...))
 	}
 	l := o.newLive(ctx, screen)
 	defer l.End()
-	a := &observe.Waiter{Clients: c, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.Show(s.Report) }, Connection: &observe.Connection{Changed: l.SetLost}}
+	a := &observe.Waiter{Clients: o.clients, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.Show(s.Report) }, Connection: &observe.Connection{Changed: l.SetLost}}
 	return outcome.Join(append(errs, a.Wait(ctx, all)...))
 }

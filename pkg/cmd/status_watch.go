@@ -32,15 +32,15 @@ type watched struct {
 
 // runWatch shows the objects and then every change, until all that were named
 // are gone or the context ends.
-func (o *statusOptions) runWatch(ctx context.Context, c *clients.Factory, connection *observe.Connection, write func(io.Writer, []status.Report) error) error {
-	sources, errs := o.sources(ctx, c)
+func (o *statusOptions) runWatch(ctx context.Context, connection *observe.Connection, write func(io.Writer, []status.Report) error) error {
+	sources, errs := o.sources(ctx)
 	if len(errs) > 0 {
 		if !o.named() {
 			errs = errs[:1] // of the other kinds it is the same
 		}
 		return outcome.Join(errs)
 	}
-	w := &statusWatch{options: o, clients: c, write: write, connection: connection, toList: len(sources), absent: !o.named()}
+	w := &statusWatch{options: o, write: write, connection: connection, toList: len(sources), absent: !o.named()}
 	errs = make([]error, len(sources))
 	var running sync.WaitGroup
 	for i, source := range sources {
@@ -64,38 +64,30 @@ func (o *statusOptions) printConnection(lost time.Time) {
 }
 
 // sources are what is to be followed.
-func (o *statusOptions) sources(ctx context.Context, c *clients.Factory) ([]watched, []error) {
+func (o *statusOptions) sources(ctx context.Context) ([]watched, []error) {
 	var sources []watched
 	var errs []error
 	ofKind := func(kind kinds.Kind) {
-		objects, err := o.ofKind(c, kind)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		sources = append(sources, watched{observe.Target{Kind: kind}, objects})
+		sources = append(sources, watched{observe.Target{Kind: kind}, o.ofKind(kind)})
 	}
 	switch {
 	case !o.named():
 		for _, kind := range kinds.Shipped() {
 			ofKind(kind)
 		}
-	case len(o.args) > 0 && o.targets.given():
+	case len(o.args) > 0 && o.given():
 		for word := range strings.SplitSeq(o.args[0], ",") {
-			kind, err := c.KindNamed(ctx, word)
+			kind, err := o.clients.KindNamed(ctx, word)
 			if err != nil {
 				return nil, []error{err}
 			}
 			ofKind(kind)
 		}
 	default:
-		client, err := c.Dynamic()
-		if err != nil {
-			return nil, []error{err}
-		}
-		targets, notFound := o.targets.find(ctx, c, o.args)
-		errs = notFound
+		var targets []observe.Target
+		targets, errs = o.targetFlags.find(ctx, o.clients)
 		for _, t := range targets {
-			sources = append(sources, watched{t, t.Resource(client)})
+			sources = append(sources, watched{t, t.Resource(o.client)})
 		}
 	}
 	return sources, errs
@@ -104,7 +96,6 @@ func (o *statusOptions) sources(ctx context.Context, c *clients.Factory) ([]watc
 // statusWatch shows what several watches tell, one change at a time.
 type statusWatch struct {
 	options *statusOptions
-	clients *clients.Factory
 	write   func(io.Writer, []status.Report) error
 	// connection notes whether the server is to be found.
 	connection *observe.Connection
@@ -132,13 +123,13 @@ func (w *statusWatch) listed(found, served bool) error {
 	case !w.served:
 		return &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true}
 	}
-	return w.options.sayNone(w.clients)
+	return w.options.sayNone()
 }
 
 // follow shows the objects of a source and then every change, a line each, until
 // the context ends or, with a name, the object is gone.
 func (w *statusWatch) follow(ctx context.Context, source watched) error {
-	selected := metav1.ListOptions{LabelSelector: w.options.targets.selector}
+	selected := metav1.ListOptions{LabelSelector: w.options.selector}
 	if source.Name != "" {
 		selected = observe.ByName(source.Name)
 	}
@@ -192,7 +183,7 @@ func (w *statusWatch) show(ctx context.Context, kind kinds.Kind, obj *unstructur
 
 func (w *statusWatch) report(ctx context.Context, t observe.Target, gone bool) (status.Report, error) {
 	if !gone {
-		return w.options.report(ctx, w.clients, t)
+		return w.options.report(ctx, t)
 	}
 	facts, err := t.Kind.Facts(t.Object)
 	return status.NewReport(status.Snapshot{Object: facts}).Gone(), err

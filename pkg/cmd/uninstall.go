@@ -24,6 +24,7 @@ import (
 
 // uninstallOptions says what to remove.
 type uninstallOptions struct {
+	clients       *clients.Factory
 	streams       genericiooptions.IOStreams
 	allNamespaces bool
 	crds          bool
@@ -32,7 +33,7 @@ type uninstallOptions struct {
 }
 
 func newUninstallCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &uninstallOptions{streams: streams, timeout: 2 * time.Minute}
+	o := &uninstallOptions{clients: c, streams: streams, timeout: 2 * time.Minute}
 	cmd := &cobra.Command{
 		Use:   "uninstall ([--namespace=NAMESPACE | --all-namespaces] | --crds [--delete-objects]) [--timeout=duration]",
 		Short: "Remove the controller, or the custom resource definitions",
@@ -50,35 +51,41 @@ any, unless --delete-objects says that it is meant.`,
 
   # Remove the CRDs and every object of them
   kubectl imoocpod uninstall --crds --delete-objects`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.timeout <= 0 {
-				return usageErrorf(cmd, "--timeout must be more than 0, not %s", o.timeout)
-			}
-			if o.deleteObjects && !o.crds {
-				return usageErrorf(cmd, "--delete-objects goes with --crds: the controller is removed without")
-			}
-			if o.allNamespaces && o.crds {
-				return usageErrorf(cmd, "--all-namespaces says which controller to remove, and --crds removes none")
-			}
-			if !o.crds {
-				return o.uninstallController(cmd.Context(), c)
-			}
-			return o.run(cmd.Context(), c)
-		},
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Remove the controller for all namespaces.")
 	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions, and no controller.")
 	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Delete every object of the definitions too, in all namespaces.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each object, definition or controller to be gone.")
-	return cmd
+	return bind(cmd, o)
 }
 
-func (o *uninstallOptions) run(ctx context.Context, c *clients.Factory) error {
-	client, err := c.Dynamic()
+func (o *uninstallOptions) complete(args []string) error { return noArgs("uninstall", args) }
+
+func (o *uninstallOptions) validate() error {
+	switch {
+	case o.timeout <= 0:
+		return usageErrorf("--timeout must be more than 0, not %s", o.timeout)
+	case o.deleteObjects && !o.crds:
+		return usageErrorf("--delete-objects goes with --crds: the controller is removed without")
+	case o.allNamespaces && o.crds:
+		return usageErrorf("--all-namespaces says which controller to remove, and --crds removes none")
+	}
+	return nil
+}
+
+// Run removes the controller, or the definitions.
+func (o *uninstallOptions) Run(ctx context.Context) error {
+	client, err := o.clients.Dynamic()
 	if err != nil {
 		return err
 	}
+	if o.crds {
+		return o.uninstallCRDs(ctx, client)
+	}
+	return o.uninstallController(ctx, client)
+}
+
+func (o *uninstallOptions) uninstallCRDs(ctx context.Context, client dynamic.Interface) error {
 	crds, err := deploy.CRDs()
 	if err != nil {
 		return err
@@ -96,12 +103,8 @@ func (o *uninstallOptions) run(ctx context.Context, c *clients.Factory) error {
 
 // uninstallController removes what "install --controller" applied, but for the
 // namespace, in the opposite order: nothing loses its rights while it runs.
-func (o *uninstallOptions) uninstallController(ctx context.Context, c *clients.Factory) error {
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
-	}
-	namespace, err := controllerNamespace(c, o.allNamespaces)
+func (o *uninstallOptions) uninstallController(ctx context.Context, client dynamic.Interface) error {
+	namespace, err := controllerNamespace(o.clients, o.allNamespaces)
 	if err != nil {
 		return err
 	}

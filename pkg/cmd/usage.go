@@ -3,12 +3,10 @@ package cmd
 import (
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// usageErrorf makes an error that leads to the help of a command.
-func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
-	return &outcome.UsageError{Command: cmd.CommandPath(), Err: fmt.Errorf(format, args...)}
+// usageErrorf makes an error that leads to the help of the command that was typed.
+func usageErrorf(format string, args ...any) error {
+	return &outcome.UsageError{Err: fmt.Errorf(format, args...)}
 }

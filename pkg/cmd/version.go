@@ -17,8 +17,9 @@ import (
 
 // versionOptions says which versions to show and how.
 type versionOptions struct {
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
-	client  string
+	version string
 	only    bool
 	output  string
 }
@@ -30,8 +31,8 @@ type versions struct {
 	Controllers   []deployed    `json:"controllers,omitempty"`
 }
 
-func newVersionCommand(c *clients.Factory, client string, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &versionOptions{streams: streams, client: client}
+func newVersionCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &versionOptions{clients: c, streams: streams, version: version}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of this plugin, of the server and of the controllers on it",
@@ -40,26 +41,29 @@ func newVersionCommand(c *clients.Factory, client string, streams genericiooptio
 
   # Only that of the plugin; asks no server
   kubectl imoocpod version --client`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.output != "" && o.output != "json" && o.output != "yaml" {
-				return usageErrorf(cmd, "unknown output format %q: must be json or yaml", o.output)
-			}
-			return o.run(cmd.Context(), c)
-		},
 	}
 	cmd.Flags().BoolVar(&o.only, "client", false, "If true, shows client version only (no server required).")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "One of 'yaml' or 'json'.")
-	return cmd
+	return bind(cmd, o)
 }
 
-func (o *versionOptions) run(ctx context.Context, c *clients.Factory) error {
-	v := versions{ClientVersion: o.client}
+func (o *versionOptions) complete(args []string) error { return noArgs("version", args) }
+
+func (o *versionOptions) validate() error {
+	if o.output != "" && o.output != "json" && o.output != "yaml" {
+		return usageErrorf("unknown output format %q: must be json or yaml", o.output)
+	}
+	return nil
+}
+
+// Run prints the versions.
+func (o *versionOptions) Run(ctx context.Context) error {
+	v := versions{ClientVersion: o.version}
 	var serverErr error
 	if !o.only {
-		v.ServerVersion, serverErr = serverVersion(ctx, c)
+		v.ServerVersion, serverErr = serverVersion(ctx, o.clients)
 		if serverErr == nil {
-			v.Controllers, serverErr = controllerVersions(ctx, c)
+			v.Controllers, serverErr = controllerVersions(ctx, o.clients)
 		}
 	}
 	// The client's version is worth having also where the server's is not to be had.
@@ -69,7 +73,7 @@ func (o *versionOptions) run(ctx context.Context, c *clients.Factory) error {
 	if serverErr != nil {
 		return serverErr
 	}
-	return warnOfSkew(o.streams.ErrOut, o.client, v.Controllers)
+	return warnOfSkew(o.streams.ErrOut, o.version, v.Controllers)
 }
 
 func controllerVersions(ctx context.Context, c *clients.Factory) ([]deployed, error) {

@@ -24,17 +24,21 @@ const aWeek = 168 * time.Hour
 
 // waitOptions says what to wait for.
 type waitOptions struct {
+	targetFlags
+	clients *clients.Factory
 	streams genericiooptions.IOStreams
 	print   *genericclioptions.PrintFlags
 
-	targets    targetFlags
-	args       []string
-	conditions []string
-	limits     waitFlags
+	words  []string
+	limits waitFlags
+
+	// conditions are what the words mean, to be made anew for each object.
+	conditions []func() observe.Condition
 }
 
 func newWaitCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &waitOptions{streams: streams, print: genericclioptions.NewPrintFlags("condition met"), conditions: []string{"ready"}, limits: waitFlags{observe.Limits{Timeout: 30 * time.Second}}}
+	o := &waitOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("condition met"), words: []string{"ready"}}
+	o.limits.Timeout = 30 * time.Second
 	cmd := &cobra.Command{
 		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=" + strings.Join(conditionUsages(), "|") + "] [--timeout=duration]",
 		Short: "Wait until objects are ready, or as is said",
@@ -59,55 +63,54 @@ more. With --for=create there need not be one yet.`,
 
   # Until a field has a value
   kubectl imoocpod wait foo --for=jsonpath='{.status.readyReplicas}'=3`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			o.args = args
-			return o.targets.check(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			// What is not there yet is waited for first.
-			slices.SortStableFunc(o.conditions, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
-			var conditions []func() observe.Condition
-			for _, word := range o.conditions {
-				condition, err := observe.ParseCondition(word)
-				if err != nil {
-					return usageErrorf(cmd, "--for: %w", err)
-				}
-				conditions = append(conditions, condition)
-			}
-			if err := o.limits.check(cmd, true); err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), c, conditions)
-		},
 	}
 	o.print.AddFlags(cmd)
-	o.targets.addFlags(cmd)
-	cmd.Flags().BoolVarP(&o.targets.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
-	cmd.Flags().StringArrayVar(&o.conditions, "for", o.conditions, "What to wait for: "+strings.Join(conditionUsages(), ", ")+". A VALUE that is not given is true for a condition, and anything for a jsonpath. May be given several times: one after the other, create first.")
+	o.targetFlags.addFlags(cmd)
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
+	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(conditionUsages(), ", ")+". A VALUE that is not given is true for a condition, and anything for a jsonpath. May be given several times: one after the other, create first.")
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", o.limits.Timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)
-	return cmd
+	return bind(cmd, o)
 }
 
-// waitsFor reports whether one of the conditions is this one.
-func (o *waitOptions) waitsFor(condition string) bool {
-	return slices.ContainsFunc(o.conditions, func(word string) bool { return strings.EqualFold(word, condition) })
-}
-
-func (o *waitOptions) run(ctx context.Context, c *clients.Factory, conditions []func() observe.Condition) error {
-	printer, err := linePrinter(o.print)
-	if err != nil {
-		return &outcome.UsageError{Command: name + " wait", Err: err}
+func (o *waitOptions) complete(args []string) error {
+	if err := o.targetFlags.complete(args); err != nil {
+		return err
 	}
-	targets, errs := o.find(ctx, c)
-	if len(targets)+len(errs) == 0 {
-		return errors.New("no matching resources found")
+	// What is not there yet is waited for first.
+	slices.SortStableFunc(o.words, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
+	for _, word := range o.words {
+		condition, err := observe.ParseCondition(word)
+		if err != nil {
+			return usageErrorf("--for: %w", err)
+		}
+		o.conditions = append(o.conditions, condition)
 	}
 	switch {
 	case o.limits.Timeout < 0:
 		o.limits.Timeout = aWeek
 	case o.limits.Timeout == 0:
 		o.limits.Once = true
+	}
+	return nil
+}
+
+func (o *waitOptions) validate() error { return o.limits.validate(true) }
+
+// waitsFor reports whether one of the conditions is this one.
+func (o *waitOptions) waitsFor(condition string) bool {
+	return slices.ContainsFunc(o.words, func(word string) bool { return strings.EqualFold(word, condition) })
+}
+
+// Run waits for all objects at the same time.
+func (o *waitOptions) Run(ctx context.Context) error {
+	printer, err := linePrinter(o.print)
+	if err != nil {
+		return err
+	}
+	targets, errs := o.find(ctx)
+	if len(targets)+len(errs) == 0 {
+		return errors.New("no matching resources found")
 	}
 	var all []observe.WaitTarget
 	for _, t := range targets {
@@ -118,12 +121,12 @@ func (o *waitOptions) run(ctx context.Context, c *clients.Factory, conditions []
 			}
 			return printer.PrintObj(obj, o.streams.Out)
 		}}
-		for _, condition := range conditions {
+		for _, condition := range o.conditions {
 			w.Conditions = append(w.Conditions, condition())
 		}
 		all = append(all, w)
 	}
-	return outcome.Join(append(errs, awaitAll(ctx, c, o.streams, "", o.limits.Limits, all)...))
+	return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, "", o.limits.Limits, all)...))
 }
 
 // order puts create before all others.
@@ -135,13 +138,13 @@ func order(condition string) int {
 }
 
 // find names the targets. What may not be there is not asked for.
-func (o *waitOptions) find(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {
+func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if !o.waitsFor("create") && !o.waitsFor("delete") {
-		return o.targets.find(ctx, c, o.args)
+		return o.targetFlags.find(ctx, o.clients)
 	}
-	targets, errs := o.targets.name(ctx, c, o.args)
+	targets, errs := o.name(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
-		targets, errs = o.targets.find(ctx, c, o.args)
+		targets, errs = o.targetFlags.find(ctx, o.clients)
 	}
 	if o.waitsFor("delete") {
 		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !clients.NotServed(err) })

@@ -9,11 +9,7 @@ import (
 )
 
 // UsageError says that the command line is wrong. Nothing was changed.
-type UsageError struct {
-	// Command is the command whose help tells more, such as "kubectl imoocpod scale".
-	Command string
-	Err     error
-}
+type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 

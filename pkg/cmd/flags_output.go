@@ -13,12 +13,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 )
 
-// linePrinter is the printer of the flags. The lines in which kubectl's printers
+// linePrinter is the printer of the flags; an unknown format is a usage error. The lines in which kubectl's printers
 // name an object are for a person, other formats for programs.
 func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter, error) {
 	p, err := flags.ToPrinter()
 	if err != nil {
-		return nil, err
+		return nil, usageErrorf("%w", err)
 	}
 	if format := *flags.OutputFormat; format != "" && format != "name" {
 		return p, nil

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/klog/v2"
 
@@ -25,6 +26,8 @@ type targetFlags struct {
 	all      bool
 	// allNamespaces is for verbs that only look.
 	allNamespaces bool
+
+	args []string
 }
 
 func (f *targetFlags) addFlags(cmd *cobra.Command) {
@@ -44,18 +47,20 @@ func (f *targetFlags) fromFiles() bool {
 	return len(f.files.Filenames) > 0 || f.files.Kustomize != ""
 }
 
-// check refuses arguments that cannot be names, before a server is asked.
-func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
+// complete takes the arguments, and refuses what cannot be names before a server
+// is asked.
+func (f *targetFlags) complete(args []string) error {
+	f.args = args
 	if len(args) == 0 && !f.given() {
-		return usageErrorf(cmd, "which one? give the NAME of an ImoocPod, or TYPE/NAME")
+		return usageErrorf("which one? give the NAME of an ImoocPod, or TYPE/NAME")
 	}
 	if len(args) > 0 && f.fromFiles() {
-		return usageErrorf(cmd, "objects are named either by -f or -k or by arguments, not by both")
+		return usageErrorf("objects are named either by -f or -k or by arguments, not by both")
 	}
 	slash := func(arg string) bool { return strings.Contains(arg, "/") }
 	if slices.ContainsFunc(args, slash) {
 		if i := slices.IndexFunc(args, func(arg string) bool { return !slash(arg) }); i >= 0 {
-			return usageErrorf(cmd, "%q needs a type beside TYPE/NAME arguments, such as imoocpod/%s", args[i], args[i])
+			return usageErrorf("%q needs a type beside TYPE/NAME arguments, such as imoocpod/%s", args[i], args[i])
 		}
 	}
 	names, ok := f.imoocPods(args)
@@ -64,7 +69,7 @@ func (f *targetFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	for _, n := range names {
 		if problem := nameProblem(n); problem != "" {
-			return usageErrorf(cmd, "invalid name %q: %s", n, problem)
+			return usageErrorf("invalid name %q: %s", n, problem)
 		}
 	}
 	return nil
@@ -96,8 +101,8 @@ func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
 
 // name resolves arguments that name objects, without asking whether there are
 // such: nothing where they do not.
-func (f *targetFlags) name(ctx context.Context, c *clients.Factory, args []string) ([]observe.Target, []error) {
-	if _, ok := f.imoocPods(args); ok || f.given() || len(args) == 0 {
+func (f *targetFlags) name(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {
+	if _, ok := f.imoocPods(f.args); ok || f.given() || len(f.args) == 0 {
 		return nil, nil
 	}
 	namespace, _, err := c.Namespace()
@@ -114,13 +119,13 @@ func (f *targetFlags) name(ctx context.Context, c *clients.Factory, args []strin
 		}
 		found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: name})
 	}
-	for i, arg := range args {
+	for i, arg := range f.args {
 		word, name, slash := strings.Cut(arg, "/")
 		switch {
 		case slash:
 			named(word, name)
 		case i > 0:
-			named(args[0], arg)
+			named(f.args[0], arg)
 		}
 	}
 	return found, errs
@@ -128,12 +133,12 @@ func (f *targetFlags) name(ctx context.Context, c *clients.Factory, args []strin
 
 // find resolves arguments and flags to objects. Some may be found although
 // others are not: the errors are of those.
-func (f *targetFlags) find(ctx context.Context, c *clients.Factory, args []string) ([]observe.Target, []error) {
+func (f *targetFlags) find(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {
 	namespace, enforced, err := c.Namespace()
 	if err != nil {
 		return nil, []error{err}
 	}
-	if names, ok := f.imoocPods(args); ok {
+	if names, ok := f.imoocPods(f.args); ok {
 		var found []observe.Target
 		for _, n := range names {
 			found = append(found, observe.Target{Kind: kinds.ImoocPod(), Namespace: namespace, Name: n})
@@ -143,14 +148,14 @@ func (f *targetFlags) find(ctx context.Context, c *clients.Factory, args []strin
 	if _, err := c.Config(); err != nil {
 		return nil, []error{err} // the builder would try a server on localhost
 	}
-	tellOthers(c, args)
+	tellOthers(c, f.args)
 	infos, err := resource.NewBuilder(c.Flags).
 		Unstructured().
 		ContinueOnError().
 		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
 		FilenameParam(enforced, &f.files).
 		LabelSelectorParam(f.selector).
-		ResourceTypeOrNameArgs(f.all || f.allNamespaces, args...).
+		ResourceTypeOrNameArgs(f.all || f.allNamespaces, f.args...).
 		Flatten().
 		Do().
 		Infos()
@@ -166,7 +171,7 @@ func (f *targetFlags) find(ctx context.Context, c *clients.Factory, args []strin
 		}
 		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}
-	return found, explainTypes(separate(err), args)
+	return found, explainTypes(separate(err), f.args)
 }
 
 // tellOthers lists at -v=1 the types that share a name with the one that is
@@ -222,4 +227,18 @@ func explainTypes(errs []error, args []string) []error {
 		}
 	}
 	return errs
+}
+
+// nameProblem says what is wrong with the name of an object, before a server is
+// asked, in fewer words than the API machinery's.
+func nameProblem(name string) string {
+	switch problems := validation.IsDNS1123Subdomain(name); {
+	case name == "":
+		return "it is empty"
+	case len(name) > validation.DNS1123SubdomainMaxLength:
+		return fmt.Sprintf("it must be no longer than %d characters", validation.DNS1123SubdomainMaxLength)
+	case len(problems) > 0:
+		return "only lower case letters, digits, '-' and '.' are allowed, with a letter or digit at the start, at the end and around each '.'"
+	}
+	return ""
 }

@@ -9,7 +9,11 @@ import (
 )
 
 // waitFlags are those that all commands have that wait: how long they do.
-type waitFlags struct{ observe.Limits }
+type waitFlags struct {
+	observe.Limits
+	// given reports whether a flag was.
+	given func(flag string) bool
+}
 
 // failAfter is how long an object may have failed before a wait for it does.
 // What a kubelet did in vain it does again after 10 and then after 20 seconds:
@@ -18,18 +22,19 @@ const failAfter = 20 * time.Second
 
 // addFlags adds the flags beside --timeout, whose zero verbs take differently.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
+	f.given = cmd.Flags().Changed
 	cmd.Flags().DurationVar(&f.FailAfter, "fail-after", failAfter, "How long an object that will not become ready without help (its image cannot be pulled, its pods crash, a quota is full, …) is waited for all the same, in case that help comes. Then the exit code is 3.")
 	cmd.Flags().BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for such an object until the time is over.")
 }
 
-// check refuses what cannot be meant. waits says that the command waits at all.
-func (f *waitFlags) check(cmd *cobra.Command, waits bool) error {
+// validate refuses what cannot be meant. waits says that the command waits at all.
+func (f *waitFlags) validate(waits bool) error {
 	if f.FailAfter < 0 {
-		return usageErrorf(cmd, "--fail-after must be 0 (at once) or more, not %s", f.FailAfter)
+		return usageErrorf("--fail-after must be 0 (at once) or more, not %s", f.FailAfter)
 	}
 	for _, flag := range []string{"fail-after", "fail-fast"} {
-		if !waits && cmd.Flags().Changed(flag) {
-			return usageErrorf(cmd, "--%s is for a command that waits, and this one does not", flag)
+		if !waits && f.given(flag) {
+			return usageErrorf("--%s is for a command that waits, and this one does not", flag)
 		}
 	}
 	return nil
@@ -41,13 +46,13 @@ func (f *waitFlags) addWaitFlags(cmd *cobra.Command) {
 	f.addFlags(cmd)
 }
 
-// checkWait is check for a command with a --wait.
-func (f *waitFlags) checkWait(cmd *cobra.Command, waits bool) error {
+// validateWait is validate for a command with a --wait.
+func (f *waitFlags) validateWait(waits bool) error {
 	switch {
 	case f.Timeout < 0:
-		return usageErrorf(cmd, "--timeout must be 0 (as long as it takes) or more, not %s", f.Timeout)
-	case !waits && cmd.Flags().Changed("timeout"):
-		return usageErrorf(cmd, "--timeout is for --wait")
+		return usageErrorf("--timeout must be 0 (as long as it takes) or more, not %s", f.Timeout)
+	case !waits && f.given("timeout"):
+		return usageErrorf("--timeout is for --wait")
 	}
-	return f.check(cmd, waits)
+	return f.validate(waits)
 }

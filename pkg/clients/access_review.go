@@ -2,36 +2,42 @@ package clients
 
 import (
 	"context"
+	"fmt"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
+// Access is the client for questions about the rights of this user.
+func (c *Factory) Access() (authorizationv1client.SelfSubjectAccessReviewsGetter, error) {
+	config, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := authorizationv1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return client, nil
+}
+
 // Allowed asks the server whether this user has a right in a namespace, or in all
 // if that is empty; nil if it does not say.
-func Allowed(ctx context.Context, client dynamic.Interface, right status.Right, namespace string) *bool {
-	attributes := map[string]any{
-		"verb": right.Verb, "group": right.Group, "resource": right.Resource, "subresource": right.Subresource, "name": right.Name,
+func Allowed(ctx context.Context, access authorizationv1client.SelfSubjectAccessReviewsGetter, right status.Right, namespace string) *bool {
+	attributes := &authorizationv1.ResourceAttributes{
+		Verb: right.Verb, Group: right.Group, Resource: right.Resource, Subresource: right.Subresource, Name: right.Name,
 	}
 	if !right.Clusterwide {
-		attributes["namespace"] = namespace
+		attributes.Namespace = namespace
 	}
-	review := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-		"spec": map[string]any{"resourceAttributes": attributes},
-	}}
-	reviews := client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"})
-	answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
+	review, err := access.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes},
+	}, metav1.CreateOptions{})
 	if err != nil {
 		return nil
 	}
-	allowed, found, err := unstructured.NestedBool(answer.Object, "status", "allowed")
-	if err != nil || !found {
-		return nil
-	}
-	return &allowed
+	return &review.Status.Allowed
 }

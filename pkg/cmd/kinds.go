@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
@@ -43,6 +44,7 @@ type kindsOptions struct {
 
 	write     func(io.Writer, []*printer.Kind) error
 	finder    *discover.Finder
+	access    authorizationv1client.SelfSubjectAccessReviewsGetter
 	namespace string
 }
 
@@ -134,6 +136,9 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 		return err
 	}
 	if o.namespace, _, err = o.clients.Namespace(); err != nil {
+		return err
+	}
+	if o.access, err = o.clients.Access(); err != nil {
 		return err
 	}
 	o.finder.Discovery.Invalidate() // a CRD of a minute ago is what people look for
@@ -253,7 +258,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 		}
 	}
 	right := status.Right{Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource, Clusterwide: kind.Clusterwide}
-	row.MayScale = clients.Allowed(ctx, o.finder.Dynamic, right, o.namespace)
+	row.MayScale = clients.Allowed(ctx, o.access, right, o.namespace)
 	return row
 }
 

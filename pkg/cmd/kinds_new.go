@@ -104,7 +104,7 @@ func (o *kindsNewOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	crds := client.Resource(crdResource())
+	crds := client.Resource(kinds.CRDResource())
 	deed := "created"
 	created, err := crds.Create(ctx, o.crd, metav1.CreateOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsAlreadyExists(err) {

@@ -94,7 +94,7 @@ func (o *uninstallOptions) uninstallCRDs(ctx context.Context, client dynamic.Int
 		return err
 	}
 	for _, crd := range crds {
-		if err := o.uninstall(ctx, client.Resource(crdResource()), crd.GetName()); err != nil {
+		if err := o.uninstall(ctx, client.Resource(kinds.CRDResource()), crd.GetName()); err != nil {
 			return err
 		}
 	}

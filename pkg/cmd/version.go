@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
@@ -26,9 +28,9 @@ type versionOptions struct {
 
 // versions is what "version -o json" shows.
 type versions struct {
-	ClientVersion string        `json:"clientVersion"`
-	ServerVersion *version.Info `json:"serverVersion,omitempty"`
-	Controllers   []deployed    `json:"controllers,omitempty"`
+	ClientVersion string              `json:"clientVersion"`
+	ServerVersion *version.Info       `json:"serverVersion,omitempty"`
+	Controllers   []doctor.Controller `json:"controllers,omitempty"`
 }
 
 func newVersionCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
@@ -61,7 +63,7 @@ func (o *versionOptions) Run(ctx context.Context) error {
 	v := versions{ClientVersion: o.version}
 	var serverErr error
 	if !o.only {
-		v.ServerVersion, serverErr = serverVersion(ctx, o.clients)
+		v.ServerVersion, serverErr = o.clients.ServerVersion(ctx)
 		if serverErr == nil {
 			v.Controllers, serverErr = controllerVersions(ctx, o.clients)
 		}
@@ -76,7 +78,7 @@ func (o *versionOptions) Run(ctx context.Context) error {
 	return warnOfSkew(o.streams.ErrOut, o.version, v.Controllers)
 }
 
-func controllerVersions(ctx context.Context, c *clients.Factory) ([]deployed, error) {
+func controllerVersions(ctx context.Context, c *clients.Factory) ([]doctor.Controller, error) {
 	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err
@@ -85,23 +87,7 @@ func controllerVersions(ctx context.Context, c *clients.Factory) ([]deployed, er
 	if err != nil {
 		return nil, err
 	}
-	return deployedControllers(ctx, client, namespace)
-}
-
-func serverVersion(ctx context.Context, c *clients.Factory) (*version.Info, error) {
-	client, err := c.Core()
-	if err != nil {
-		return nil, err
-	}
-	body, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-	if err != nil {
-		return nil, err
-	}
-	info := &version.Info{}
-	if err := json.Unmarshal(body, info); err != nil {
-		return nil, fmt.Errorf("read the server's version: %w", err)
-	}
-	return info, nil
+	return doctor.Controllers(ctx, client, namespace)
 }
 
 func (o *versionOptions) print(v versions) error {
@@ -127,4 +113,17 @@ func (o *versionOptions) print(v versions) error {
 	}
 	_, err = o.streams.Out.Write(text)
 	return err
+}
+
+// warnOfSkew says which controllers are not of this program's version.
+func warnOfSkew(w io.Writer, version string, found []doctor.Controller) error {
+	for _, d := range found {
+		if d.Version == "" || d.Version == version {
+			continue
+		}
+		if err := escape.PrintLine(w, "Warning: the controller in namespace %s is of version %s, and this program of %s", d.Namespace, d.Version, version); err != nil {
+			return err
+		}
+	}
+	return nil
 }

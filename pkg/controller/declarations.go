@@ -98,9 +98,7 @@ func declarationOf(obj any) (any, error) {
 	return d, nil
 }
 
-func crdResource() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-}
+func crdResource() schema.GroupVersionResource { return kinds.CRDResource() }
 
 // followDeclarations reconciles what CRDs declare, from when they do until they
 // do not any more.

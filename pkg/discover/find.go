@@ -201,7 +201,7 @@ func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstru
 }
 
 func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
-	crds := f.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	crds := f.Dynamic.Resource(kinds.CRDResource())
 	crd, err := crds.Get(ctx, kind.CRD(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil //nolint:nilnil // there is none to be had, and that is no error

@@ -1,0 +1,61 @@
+// Package doctor looks whether all is in place to work in a namespace: the server, its
+// CRDs, the rights of the user, the loops that run, and what holds up pods.
+package doctor
+
+import (
+	"context"
+
+	"k8s.io/client-go/dynamic"
+	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// Doctor looks at a cluster.
+type Doctor struct {
+	// Namespace is where somebody wants to work; empty means in all.
+	Namespace string
+	// Version is that of this program.
+	Version string
+
+	client dynamic.Interface
+	access authorizationv1client.SelfSubjectAccessReviewsGetter
+	users  authenticationv1client.SelfSubjectReviewsGetter
+
+	// declared are the kinds that CRDs declare, and of which there are objects.
+	declared []string
+}
+
+// Run makes all checks.
+func (d *Doctor) Run(ctx context.Context, c *clients.Factory) ([]status.Check, error) {
+	config, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	if d.client, err = clients.DynamicFor(config); err != nil {
+		return nil, err
+	}
+	if d.access, err = c.Access(); err != nil {
+		return nil, err
+	}
+	if d.users, err = authenticationv1client.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	server, err := c.ServerVersion(ctx)
+	if err != nil {
+		return nil, err // nothing else can be looked at
+	}
+	checks := []status.Check{status.CheckServer(server.GitVersion, config.Host)}
+	for _, look := range []func(context.Context) ([]status.Check, error){
+		d.definitions, d.declarations, d.rights, d.loops, d.controllers, d.heldUp,
+	} {
+		found, err := look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		checks = append(checks, found...)
+	}
+	return checks, nil
+}

@@ -1,0 +1,37 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// heldUp looks which pods of the kinds that the program ships a quota or admission
+// holds up.
+func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
+	var reports []status.Report
+	for _, kind := range kinds.Shipped() {
+		list, err := d.client.Resource(kind.Resource).Namespace(d.Namespace).List(ctx, metav1.ListOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			continue // the check of its CRD says so
+		case apierrors.IsForbidden(err):
+			return []status.Check{{Name: "pods", State: status.CheckUnknown, Message: kind.CRD() + " may not be listed"}}, nil
+		case err != nil:
+			return nil, err
+		}
+		for i := range list.Items {
+			facts, err := kind.Facts(&list.Items[i])
+			if err != nil {
+				return nil, err
+			}
+			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now()}))
+		}
+	}
+	return status.CheckHeldUp(reports), nil
+}

@@ -1,0 +1,91 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// loops finds the loops by their leases: all that this user may list.
+func (d *Doctor) loops(ctx context.Context) ([]status.Check, error) {
+	leases := d.client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases"))
+	selected := metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController}
+	list, err := leases.List(ctx, selected)
+	if apierrors.IsForbidden(err) && d.Namespace != metav1.NamespaceAll {
+		list, err = leases.Namespace(d.Namespace).List(ctx, selected)
+	}
+	if apierrors.IsForbidden(err) {
+		return []status.Check{{Name: "loop", State: status.CheckUnknown, Message: "the leases that tell of one may not be listed"}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var loops []status.Loop
+	for i := range list.Items {
+		var lease coordinationv1.Lease
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &lease); err != nil {
+			return nil, fmt.Errorf("read the lease %s: %w", list.Items[i].GetName(), err)
+		}
+		loops = append(loops, status.LoopOf(&lease))
+	}
+	var shipped []string
+	for _, kind := range kinds.Shipped() {
+		shipped = append(shipped, kind.CRD())
+	}
+	now := time.Now()
+	return append(status.CheckLoops(loops, shipped, d.Namespace, d.Version, now), status.CheckDeclared(loops, d.declared, d.Namespace, now)...), nil
+}
+
+// controllers looks whether the controllers that are installed are of this version.
+func (d *Doctor) controllers(ctx context.Context) ([]status.Check, error) {
+	found, err := Controllers(ctx, d.client, d.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	checks := make([]status.Check, 0, len(found))
+	for _, c := range found {
+		checks = append(checks, status.CheckDeployed(c.Namespace, c.Version, d.Version))
+	}
+	return checks, nil
+}
+
+// Controller is one that "install --controller" installed.
+type Controller struct {
+	Namespace string `json:"namespace"`
+	// Version is that of the program that installed it; empty if others did.
+	Version string `json:"version"`
+}
+
+// Controllers lists the controllers that are installed: those of all namespaces, or
+// what one may see of them, which need not be any.
+func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
+	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
+	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}
+	list, err := deployments.List(ctx, opts)
+	if apierrors.IsForbidden(err) {
+		list, err = deployments.Namespace(namespace).List(ctx, opts)
+	}
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for controllers: %w", err)
+	}
+	found := make([]Controller, 0, len(list.Items))
+	for _, d := range list.Items {
+		found = append(found, Controller{Namespace: d.GetNamespace(), Version: d.GetLabels()[deploy.LabelVersion]})
+	}
+	return found, nil
+}

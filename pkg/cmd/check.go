@@ -22,7 +22,7 @@ type checkOptions struct {
 	streams       genericiooptions.IOStreams
 	version       string
 	color         color
-	output        string
+	output        *output
 	allNamespaces bool
 }
 
@@ -48,19 +48,14 @@ need more rights than the current user. The exit code is 0 if nothing is missing
   kubectl imoocpod check -o json`,
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Check for all namespaces.")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "Output format. One of: (json).")
+	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json")
 	o.color.addFlag(cmd)
 	return bind(cmd, o)
 }
 
 func (o *checkOptions) complete(args []string) error { return noArgs("check", args) }
 
-func (o *checkOptions) validate() error {
-	if o.output != "" && o.output != "json" {
-		return usageErrorf("unknown output format %q: the only one is json", o.output)
-	}
-	return nil
-}
+func (o *checkOptions) validate() error { return o.output.validate() }
 
 // Run makes the checks, and prints them.
 func (o *checkOptions) Run(ctx context.Context) error {
@@ -94,7 +89,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 }
 
 func (o *checkOptions) print(checks []status.Check, passed bool) error {
-	if o.output == "" {
+	if o.output.format == "" {
 		return printer.Checks(o.streams.Out, checks, o.color.style(o.streams.Out))
 	}
 	text, err := json.MarshalIndent(map[string]any{"apiVersion": status.ReportVersion, "kind": "CheckReport", "passed": passed, "checks": checks}, "", "  ")

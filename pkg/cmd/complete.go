@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -61,31 +60,21 @@ func addCompletion(root *cobra.Command, c *clients.Factory) {
 		"cluster":       bounded(f.clusters),
 		"user":          bounded(f.users),
 		"replicas-path": bounded(f.paths),
-		"dry-run":       oneOf("none", "client", "server"),
-		"color":         oneOf("auto", "always", "never"),
-		"for":           oneOf(conditionNames()...),
-		"if-held":       oneOf("wait", "exit"),
-		"plan":          oneOf("pods", "deployment", "nodes"),
-		"kinds":         oneOf("imoocpods", "appservices", "helloworlds", "mydaemonsets"),
-		"cascade":       oneOf("background", "foreground", "orphan"),
 	}
 	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir"}
 	offer := func(of *cobra.Command) func(*pflag.Flag) {
 		return func(flag *pflag.Flag) {
 			complete := values[flag.Name]
+			_, known := of.GetFlagCompletionFunc(flag.Name)
 			switch {
-			case slices.Contains(files, flag.Name):
-				return // what shells do by themselves
+			case known || slices.Contains(files, flag.Name):
+				return // said where it is added, or what shells do by themselves
 			case flag.Value.Type() == "bool":
 				complete = oneOf("true", "false")
-			case flag.Name == "output":
-				complete = oneOf(formats(flag)...)
 			case complete == nil:
 				complete = cobra.NoFileCompletions
 			}
-			if err := of.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
-				panic(err) // cannot be: the flag is there, and is met once
-			}
+			completeFlagBy(of, flag.Name, complete)
 		}
 	}
 	root.PersistentFlags().VisitAll(offer(root))
@@ -156,6 +145,21 @@ func harmless(words []cobra.Completion) []cobra.Completion {
 	return all
 }
 
+// completeFlag makes a flag complete to some words.
+func completeFlag[T ~string](cmd *cobra.Command, flag string, words ...T) {
+	completions := make([]cobra.Completion, 0, len(words))
+	for _, word := range words {
+		completions = append(completions, string(word))
+	}
+	completeFlagBy(cmd, flag, oneOf(completions...))
+}
+
+func completeFlagBy(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // cannot be: the flag is there, and is met once
+	}
+}
+
 // oneOf completes some words.
 func oneOf(words ...cobra.Completion) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -165,18 +169,6 @@ func oneOf(words ...cobra.Completion) cobra.CompletionFunc {
 
 func beginningWith(word string, words []cobra.Completion) []cobra.Completion {
 	return slices.DeleteFunc(words, func(w cobra.Completion) bool { return !strings.HasPrefix(w, word) })
-}
-
-// formats are the output formats that the help of a flag lists.
-func formats(flag *pflag.Flag) []cobra.Completion {
-	_, list, found := strings.Cut(flag.Usage, "One of")
-	if !found {
-		_, list, _ = strings.Cut(flag.Usage, "-o ")
-		list, _, _ = strings.Cut(list, " ")
-	}
-	list, _, _ = strings.Cut(list, ").")
-	words := regexp.MustCompile(`[a-z][a-z-]+`).FindAllString(list, -1)
-	return slices.DeleteFunc(words, func(w string) bool { return w == "or" })
 }
 
 // objects completes what targetFlags reads: NAME, TYPE/NAME… or TYPE NAME….

@@ -105,7 +105,7 @@ report for every change.`,
   # A manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
 	}
-	o.print.AddFlags(cmd)
+	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	cmd.Flags().StringSliceVarP(&o.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files with the objects to create.")
 	cmd.Flags().BoolVarP(&o.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")

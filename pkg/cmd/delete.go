@@ -25,15 +25,15 @@ type deleteOptions struct {
 	clients *clients.Factory
 	streams genericiooptions.IOStreams
 
-	cascade        string
+	cascade        cascade
 	wait           bool
 	timeout        time.Duration
 	ignoreNotFound bool
-	output         string
+	output         *output
 }
 
 func newDeleteCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &deleteOptions{clients: c, streams: streams, cascade: "background", wait: true}
+	o := &deleteOptions{clients: c, streams: streams, cascade: background, wait: true}
 	cmd := &cobra.Command{
 		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--wait]",
 		Short: "Delete an ImoocPod or another object, and with it its pods",
@@ -51,34 +51,38 @@ a controller runs: afterwards (background), before (foreground), or not at all
   kubectl imoocpod delete foo --cascade=orphan`,
 	}
 	o.addFlags(cmd)
-	cmd.Flags().StringVar(&o.cascade, "cascade", o.cascade, `Must be "background", "foreground", or "orphan". What becomes of the pods: deleted after the object, before it, or kept.`)
+	addChoice(cmd, &o.cascade, "cascade", "Must be %s. What becomes of the pods: deleted after the object, before it, or kept.", background, foreground, orphan)
 	cmd.Flags().Lookup("cascade").NoOptDefVal = "background"
 	cmd.Flags().BoolVar(&o.wait, "wait", o.wait, "If true, wait for the object to be gone before returning.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait before giving up on a delete, zero means as long as it takes.")
 	cmd.Flags().BoolVar(&o.ignoreNotFound, "ignore-not-found", false, `Treat "not found" as a successful delete.`)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", `Output mode. Use "-o name" for shorter output (resource/name).`)
+	o.output = addOutputFlag(cmd, "Output mode. One of: (%s), for shorter output (resource/name).", "name")
 	return bind(cmd, o)
 }
 
 func (o *deleteOptions) validate() error {
-	switch _, known := propagation(o.cascade); {
-	case o.output != "" && o.output != "name":
-		return usageErrorf("unknown output format %q: the only one is name", o.output)
-	case o.timeout < 0:
+	if o.timeout < 0 {
 		return usageErrorf("--timeout must be 0 (as long as it takes) or more, not %s", o.timeout)
-	case !known:
-		return usageErrorf(`invalid --cascade %q: must be "background", "foreground", or "orphan"`, o.cascade)
 	}
-	return nil
+	return o.output.validate()
 }
 
-func propagation(cascade string) (policy metav1.DeletionPropagation, known bool) {
-	policy, known = map[string]metav1.DeletionPropagation{
-		"background": metav1.DeletePropagationBackground,
-		"foreground": metav1.DeletePropagationForeground,
-		"orphan":     metav1.DeletePropagationOrphan,
-	}[cascade]
-	return policy, known
+// cascade is kubectl's --cascade.
+type cascade string
+
+const (
+	background cascade = "background"
+	foreground cascade = "foreground"
+	orphan     cascade = "orphan"
+)
+
+// policy is what the server calls it.
+func (c cascade) policy() metav1.DeletionPropagation {
+	return map[cascade]metav1.DeletionPropagation{
+		background: metav1.DeletePropagationBackground,
+		foreground: metav1.DeletePropagationForeground,
+		orphan:     metav1.DeletePropagationOrphan,
+	}[c]
 }
 
 // Run deletes the objects, and waits until they are gone if that was asked for.
@@ -132,7 +136,7 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 		}
 		t.Object = present
 	}
-	policy, _ := propagation(o.cascade)
+	policy := o.cascade.policy()
 	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
 		return nil, nil //nolint:nilnil // likewise
@@ -145,7 +149,7 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 
 func (o *deleteOptions) print(t observe.Target) error {
 	switch {
-	case o.output == "name":
+	case o.output.format == "name":
 		return escape.PrintLine(o.streams.Out, "%s", t)
 	case t.Kind.Clusterwide:
 		return escape.PrintLine(o.streams.Out, "%s %q deleted", t.Kind, t.Name)

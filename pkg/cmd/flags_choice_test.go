@@ -6,7 +6,7 @@ import "testing"
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	value := "wait"
-	c := choice[string]{&value, `"wait" or "exit"`}
+	c := choice[string]{&value, []string{"wait", "exit"}}
 	for _, word := range []string{"", "or", "wai", " ", `"`, `wait" or "exit`, "WAIT"} {
 		if err := c.Set(word); err == nil || err.Error() != `must be "wait" or "exit"` || value != "wait" {
 			t.Errorf("%q: %v, and the value is %q", word, err, value)

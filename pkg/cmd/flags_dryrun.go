@@ -12,7 +12,7 @@ type dryRun string
 
 func (d *dryRun) addFlag(cmd *cobra.Command) {
 	*d = "none"
-	cmd.Flags().Var(choice[dryRun]{d, `"none", "server", or "client"`}, "dry-run", `Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without sending it. If server strategy, submit server-side request without persisting the resource.`)
+	addChoice(cmd, d, "dry-run", `Must be %s. If client strategy, only print the object that would be sent, without sending it. If server strategy, submit server-side request without persisting the resource.`, "none", "server", "client")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
 }
 

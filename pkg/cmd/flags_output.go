@@ -3,8 +3,10 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -28,8 +30,23 @@ func linePrinter(flags *genericclioptions.PrintFlags) (printers.ResourcePrinter,
 	}), nil
 }
 
-// outputFormats are those of verbs that list things, as those of "kubectl get".
-const outputFormats = "json, yaml, name, go-template, go-template-file, template, templatefile, jsonpath, jsonpath-as-json, jsonpath-file, custom-columns, wide"
+// addPrintFlags adds kubectl's -o and what belongs to it.
+func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
+	flags.AddFlags(cmd)
+	completeFlag(cmd, "output", flags.AllowedFormats()...)
+}
+
+// addListPrintFlags adds -o as "kubectl get" has it.
+func addListPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
+	flags.AddFlags(cmd)
+	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + strings.Join(listFormats(flags), ", ") + ")."
+	completeFlag(cmd, "output", listFormats(flags)...)
+}
+
+// listFormats are the output formats of verbs that list things.
+func listFormats(flags *genericclioptions.PrintFlags) []string {
+	return append(flags.AllowedFormats(), "custom-columns", "wide")
+}
 
 // listPrinter is the printer of a format that is neither wide nor a table:
 // kubectl's, and custom columns, which kubectl has for itself.
@@ -45,7 +62,32 @@ func listPrinter(flags *genericclioptions.PrintFlags, noHeaders bool) (printers.
 	}
 	p, err := flags.ToPrinter()
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return nil, fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s,custom-columns,wide", format, strings.Join(flags.AllowedFormats(), ","))
+		return nil, fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", format, strings.Join(listFormats(flags), ","))
 	}
 	return p, err
+}
+
+// output is -o of a verb that has a few formats of its own.
+type output struct {
+	format  string
+	formats []string
+}
+
+// addOutputFlag adds -o. Its usage lists the formats in the place of %s.
+func addOutputFlag(cmd *cobra.Command, usage string, formats ...string) *output {
+	o := &output{formats: formats}
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", strings.Replace(usage, "%s", strings.Join(formats, ", "), 1))
+	completeFlag(cmd, "output", formats...)
+	return o
+}
+
+// validate refuses a format that there is not.
+func (o *output) validate() error {
+	switch {
+	case o.format == "" || slices.Contains(o.formats, o.format):
+		return nil
+	case len(o.formats) == 1:
+		return usageErrorf("unknown output format %q: the only one is %s", o.format, o.formats[0])
+	}
+	return usageErrorf("unknown output format %q: must be %s", o.format, strings.Join(o.formats, " or "))
 }

@@ -61,7 +61,7 @@ current namespace and in it, or for all namespaces, in ` + deploy.SystemNamespac
   # See what a controller for one namespace takes
   kubectl imoocpod install --controller -n team-a --dry-run=client -o yaml`,
 	}
-	o.print.AddFlags(cmd)
+	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller too.")
 	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "The controller reconciles the objects of all namespaces.")

@@ -71,8 +71,7 @@ what a verdict of "status" is reached, and what annotations of its CRD may chang
   kubectl imoocpod kinds deployment -o yaml`,
 		SuggestionsMinimumDistance: 2,
 	}
-	o.print.AddFlags(cmd)
-	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + outputFormats + ")."
+	addListPrintFlags(cmd, o.print)
 	cmd.AddCommand(newKindsNewCommand(c, streams), newKindsRBACCommand(c, streams))
 	o.nearest = cmd.SuggestionsFor
 	return bind(cmd, o)

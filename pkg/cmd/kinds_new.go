@@ -58,9 +58,9 @@ is left as it is: it is an error unless it says the same.`,
   # A kind that has a pod on every node
   kubectl imoocpod kinds new Agent --group example.com --plan nodes --image busybox -o json`,
 	}
-	o.print.AddFlags(cmd)
+	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
-	cmd.Flags().Var(choice[kinds.Strategy]{&o.scaffold.Plan, `"pods", "deployment", or "nodes"`}, "plan", `What an object keeps. Must be "pods", "deployment", or "nodes".`)
+	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object keeps. Must be %s.", kinds.StrategyPods, kinds.StrategyDeployment, kinds.StrategyNodes)
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that is to hold the count. (default .spec.replicas)")
 	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the pods' container where an object says no other.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster, in place of printing it.")

@@ -45,7 +45,7 @@ read from the cluster, or with --filename from a file.`,
   kubectl imoocpod kinds rbac -f foo.yaml | kubectl apply -f -`,
 		DisableFlagsInUseLine: true,
 	}
-	o.print.AddFlags(cmd)
+	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, in place of those in the cluster. '-' reads standard input.")
 	return bind(cmd, o)
 }

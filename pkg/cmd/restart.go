@@ -71,7 +71,7 @@ time is over.`,
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart appservices -l tier=front`,
 	}
-	o.print.AddFlags(cmd)
+	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	o.targetFlags.addFlags(cmd)
 	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")

@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/runner"
 )
 
@@ -18,6 +19,7 @@ type runControllerOptions struct {
 	runner.Options
 	clients *clients.Factory
 	limits  waitFlags // of a loop that ends
+	output  *output   // of a dry run
 	// verbosity is klog's -v.
 	verbosity func() string
 }
@@ -92,7 +94,7 @@ func (o *runControllerOptions) complete(args []string) error {
 	if err := noArgs("run-controller", args); err != nil {
 		return err
 	}
-	o.Limits = o.limits.Limits
+	o.Limits, o.Output = o.limits.Limits, o.output.format
 	var err error
 	if o.Matches, err = labels.Parse(o.Selector); err != nil {
 		return usageErrorf("--selector: %v", err)
@@ -143,7 +145,7 @@ func (o *runControllerOptions) Run(ctx context.Context) error {
 func addLeaseFlags(cmd *cobra.Command, o *runner.Lease) {
 	o.IfHeld = "wait"
 	cmd.Flags().BoolVar(&o.Elect, "leader-elect", true, "If true, work only while no other loop of the same scope does, by a lease. Without, two loops do no harm, but do the same work; it is for debugging.")
-	cmd.Flags().Var(choice[string]{&o.IfHeld, `"wait" or "exit"`}, "if-held", `What to do while another loop has the lease. Must be "wait" or "exit".`)
+	addChoice(cmd, &o.IfHeld, "if-held", "What to do while another loop has the lease. Must be %s.", "wait", "exit")
 }
 
 func addLimitFlags(cmd *cobra.Command, o *runner.RateLimit) {
@@ -163,7 +165,7 @@ func validateRateLimit(o runner.RateLimit) error {
 
 func addLogFlag(cmd *cobra.Command, l *runner.Log) {
 	l.Format = "human"
-	cmd.Flags().Var(choice[string]{&l.Format, `"human", "text" or "json"`}, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`)
+	addChoice(cmd, &l.Format, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`, "human", "text", "json")
 }
 
 func addServeFlags(cmd *cobra.Command, o *runner.Serving) {
@@ -193,6 +195,11 @@ func validateServing(o runner.Serving) error {
 
 func addKindFlags(cmd *cobra.Command, k *runner.Kinds) {
 	cmd.Flags().StringSliceVar(&k.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,appservice'. All that this program ships by default. A kind that its CRD declares is named with its group, such as 'widgets.example.com'.")
+	var shipped []string
+	for _, kind := range kinds.Shipped() {
+		shipped = append(shipped, kind.Resource.Resource)
+	}
+	completeFlag(cmd, "kinds", shipped...)
 	cmd.Flags().BoolVar(&k.Declared, "declared-kinds", false, "Reconcile also every kind that a CRD in the cluster declares, now or later. Who may write CRDs then says what is made with the rights of this loop.")
 	cmd.Flags().StringSliceVar(&k.Files, "kind-file", nil, "A file with CRDs, whose declarations are taken from there and not from the cluster. '-' reads standard input.")
 }
@@ -202,5 +209,5 @@ func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "Print what would be done for every object, and change nothing.")
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
 	o.limits.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.Output, "output", "o", "", `With --dry-run: the output format. One of: (json). Empty means text.`)
+	o.output = addOutputFlag(cmd, "With --dry-run: the output format. One of: (%s). Empty means text.", "json")
 }

@@ -90,7 +90,7 @@ pods are ready. It ends with code 3 when they will not become ready without help
   # Scale one element of a list, and touch no other
   kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
 	}
-	o.print.AddFlags(cmd)
+	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	o.targetFlags.addFlags(cmd)
 	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")

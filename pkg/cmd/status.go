@@ -107,8 +107,7 @@ no terminal, they print a line for every change.`,
   kubectl imoocpod status foo -o jsonpath='{.reasonCode}'
   kubectl imoocpod status foo --exit-code -o name`,
 	}
-	o.print.AddFlags(cmd)
-	cmd.Flags().Lookup("output").Usage = "Output format. One of: (" + outputFormats + ")."
+	addListPrintFlags(cmd, o.print)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, follow their changes until Ctrl-C: on a terminal in place, otherwise a line each.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Follow the objects until they are ready, or one of them will not be without help.")
 	o.limits.addWaitFlags(cmd)

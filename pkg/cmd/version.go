@@ -23,7 +23,7 @@ type versionOptions struct {
 	streams genericiooptions.IOStreams
 	version string
 	only    bool
-	output  string
+	output  *output
 }
 
 // versions is what "version -o json" shows.
@@ -45,18 +45,13 @@ func newVersionCommand(c *clients.Factory, version string, streams genericioopti
   kubectl imoocpod version --client`,
 	}
 	cmd.Flags().BoolVar(&o.only, "client", false, "If true, shows client version only (no server required).")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "One of 'yaml' or 'json'.")
+	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json", "yaml")
 	return bind(cmd, o)
 }
 
 func (o *versionOptions) complete(args []string) error { return noArgs("version", args) }
 
-func (o *versionOptions) validate() error {
-	if o.output != "" && o.output != "json" && o.output != "yaml" {
-		return usageErrorf("unknown output format %q: must be json or yaml", o.output)
-	}
-	return nil
-}
+func (o *versionOptions) validate() error { return o.output.validate() }
 
 // Run prints the versions.
 func (o *versionOptions) Run(ctx context.Context) error {
@@ -93,7 +88,7 @@ func controllerVersions(ctx context.Context, c *clients.Factory) ([]doctor.Contr
 func (o *versionOptions) print(v versions) error {
 	var text []byte
 	var err error
-	switch o.output {
+	switch o.output.format {
 	case "json":
 		text, err = json.MarshalIndent(v, "", "  ")
 		text = append(text, '\n')

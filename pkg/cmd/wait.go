@@ -64,10 +64,11 @@ more. With --for=create there need not be one yet.`,
   # Until a field has a value
   kubectl imoocpod wait foo --for=jsonpath='{.status.readyReplicas}'=3`,
 	}
-	o.print.AddFlags(cmd)
+	addPrintFlags(cmd, o.print)
 	o.targetFlags.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
 	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(conditionUsages(), ", ")+". A VALUE that is not given is true for a condition, and anything for a jsonpath. May be given several times: one after the other, create first.")
+	completeFlag(cmd, "for", conditionNames()...)
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", o.limits.Timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)
 	return bind(cmd, o)

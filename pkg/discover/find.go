@@ -109,53 +109,19 @@ func (r *remembered) ask(kind kinds.Kind, part string, ask func() (any, error)) 
 	return answer, err
 }
 
-// Find finds the replica field of an object's kind: a path that was given, the
-// kind's own if the program ships it, /scale if it is served, the annotation of
-// its CRD. Where none of these says it, the error is an UnknownFieldError, and a
-// NoCountError where there is none to be found. That a shipped kind has /scale is
-// not asked: a CRD of somebody else's may be without.
+// Find finds the replica field of an object's kind: what the first of the sources says
+// that knows it. Where none does, the error is an UnknownFieldError, and a
+// NoCountError where there is none to be found.
 func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, given *fieldpath.Path) (Field, error) {
-	if given != nil {
-		return Field{Path: given, Found: "--replicas-path"}, nil
-	}
-	if kind.Mapping.Strategy == kinds.StrategyNodes {
-		return Field{}, &NoCountError{Kind: kind}
-	}
-	if kind.Shipped() {
-		return Field{Scale: true, Path: kind.Path(), Found: "shipped"}, nil
-	}
-	served, err := f.scaleServed(kind)
-	if err != nil {
-		return Field{}, err
-	}
-	crd, err := f.crd(ctx, kind)
-	if err != nil {
-		return Field{}, err
-	}
-	if served {
-		return Field{Scale: true, Path: scalePath(crd, kind), Found: "/scale"}, nil
-	}
-	if kind.Reconciled() {
-		return Field{Path: kind.Path(), Found: "declaration of the CRD"}, nil
-	}
-	if crd != nil {
-		if word := crd.GetAnnotations()[kinds.AnnotationReplicasPath]; word != "" {
-			path, err := fieldpath.ParsePath(word)
-			if err != nil {
-				return Field{}, fmt.Errorf("annotation %s of the CRD %s: %w", kinds.AnnotationReplicasPath, kind.CRD(), err)
-			}
-			return Field{Path: &path, Found: "annotation of the CRD"}, nil
+	q := query{kind, obj, given}
+	for _, find := range sources() {
+		if field, err := find(ctx, f, q); err != nil {
+			return Field{}, err
+		} else if field != nil {
+			return *field, nil
 		}
 	}
-	fields, err := f.Schema(kind)
-	if err != nil {
-		return Field{}, err
-	}
-	var content map[string]any
-	if obj != nil {
-		content = obj.Object
-	}
-	return Field{}, &UnknownFieldError{Kind: kind, Candidates: replicafield.Candidates(fields, content)}
+	return Field{}, &UnknownFieldError{Kind: kind}
 }
 
 // scaleServed reports whether the server serves /scale for a kind.

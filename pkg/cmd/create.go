@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
@@ -55,6 +56,10 @@ type createOptions struct {
 	dash    func() int
 	printer printers.ResourcePrinter
 	finder  *discover.Finder
+	client  dynamic.Interface
+	// namespace is the current one; chosen says that a flag named it.
+	namespace string
+	chosen    bool
 }
 
 func newCreateCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
@@ -186,6 +191,14 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if o.printer, err = linePrinter(o.print); err != nil {
 		return err
 	}
+	if o.namespace, o.chosen, err = o.clients.Namespace(); err != nil {
+		return err
+	}
+	if !o.dryRun.client() {
+		if o.client, err = o.clients.Dynamic(); err != nil {
+			return err
+		}
+	}
 	if o.fromFiles() {
 		return o.createFiles(ctx)
 	}
@@ -196,18 +209,14 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if err := o.check(kind); err != nil {
 		return usageErrorf("%w", err)
 	}
-	namespace, given, err := o.clients.Namespace()
-	if err != nil {
-		return err
-	}
 	obj, err := o.object(ctx, kind)
 	if err != nil {
 		return err
 	}
-	if !kind.Clusterwide && (given || !o.dryRun.client()) {
-		obj.SetNamespace(namespace)
+	if !kind.Clusterwide && (o.chosen || !o.dryRun.client()) {
+		obj.SetNamespace(o.namespace)
 	}
-	t := observe.Target{Kind: kind, Namespace: namespace, Name: o.name, Path: o.path.path}
+	t := observe.Target{Kind: kind, Namespace: o.namespace, Name: o.name, Path: o.path.path}
 	w, err := o.send(ctx, t, obj)
 	if err != nil || !o.waits() {
 		return err
@@ -221,11 +230,8 @@ func (o *createOptions) waits() bool { return o.wait && o.dryRun == "none" }
 // send creates an object, and says so. It returns what there is to wait for.
 func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstructured.Unstructured) (observe.WaitTarget, error) {
 	if !o.dryRun.client() {
-		client, err := o.clients.Dynamic()
-		if err != nil {
-			return observe.WaitTarget{}, err
-		}
-		obj, err = t.Resource(client).Create(ctx, obj, metav1.CreateOptions{
+		var err error
+		obj, err = t.Resource(o.client).Create(ctx, obj, metav1.CreateOptions{
 			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
@@ -243,18 +249,14 @@ func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstruc
 // createFiles creates the objects of files. One that is refused does not stop the
 // others.
 func (o *createOptions) createFiles(ctx context.Context) error {
-	namespace, enforced, err := o.clients.Namespace()
-	if err != nil {
-		return err
-	}
 	if _, err := o.clients.Config(); err != nil {
 		return err // the builder would try a server on localhost
 	}
 	infos, err := resource.NewBuilder(o.clients.Flags).
 		Unstructured().
 		ContinueOnError().
-		NamespaceParam(namespace).DefaultNamespace().
-		FilenameParam(enforced, &o.files).
+		NamespaceParam(o.namespace).DefaultNamespace().
+		FilenameParam(o.chosen, &o.files).
 		Flatten().
 		Do().
 		Infos()

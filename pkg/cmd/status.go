@@ -331,7 +331,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	var errs []error
 	served := false
 	for _, kind := range kinds.Shipped() {
-		list, err := o.ofKind(kind).List(ctx, metav1.ListOptions{LabelSelector: o.selector})
+		list, err := clients.List(ctx, o.ofKind(kind), metav1.ListOptions{LabelSelector: o.selector})
 		if clients.NotServed(err) {
 			continue // it is not installed
 		}
@@ -340,8 +340,8 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 			errs = append(errs, err)
 			continue
 		}
-		for i := range list.Items {
-			obj := &list.Items[i]
+		for i := range list {
+			obj := &list[i]
 			targets = append(targets, observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj})
 		}
 	}

@@ -182,15 +182,15 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 	found := map[string][]unstructured.Unstructured{}
 	var refusals []error
 	for _, kind := range kinds.Shipped() {
-		list, err := client.Resource(kind.Resource).List(ctx, metav1.ListOptions{})
+		list, err := clients.List(ctx, client.Resource(kind.Resource), metav1.ListOptions{})
 		switch {
 		case clients.NotServed(err):
 			continue
 		case err != nil:
 			return fmt.Errorf("count the objects that would be deleted: %w", err)
 		}
-		found[kind.CRD()] = list.Items
-		if n := len(list.Items); n > 0 && !o.deleteObjects {
+		found[kind.CRD()] = list
+		if n := len(list); n > 0 && !o.deleteObjects {
 			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete the %d object%s of it, in all namespaces; say --delete-objects if that is meant", outcome.ErrRefused, kind.CRD(), n, plural(n)))
 		}
 	}

@@ -47,7 +47,7 @@ func (f *Finder) Kinds() ([]kinds.Kind, error) {
 			if !slices.Contains(r.Verbs, "patch") || strings.Contains(r.Name, "/") {
 				continue
 			}
-			if served, err := f.scaleServed(kind); (err == nil && served) || !kind.BuiltIn() {
+			if served, err := f.serves(kind, "scale"); (err == nil && served) || !kind.BuiltIn() {
 				listed = append(listed, kind)
 			}
 		}

@@ -124,11 +124,8 @@ func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Un
 	return Field{}, &UnknownFieldError{Kind: kind}
 }
 
-// scaleServed reports whether the server serves /scale for a kind.
-func (f *Finder) scaleServed(kind kinds.Kind) (bool, error) { return f.Serves(kind, "scale") }
-
-// Serves reports whether the server serves a subresource of a kind.
-func (f *Finder) Serves(kind kinds.Kind, subresource string) (bool, error) {
+// serves reports whether the server serves a subresource of a kind.
+func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
 	list, err := f.Discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
 	if err != nil {
 		return false, fmt.Errorf("find out whether %s has /%s: %w", kind.CRD(), subresource, err)
@@ -229,7 +226,7 @@ func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.KindSource,
 		return kinds.KindSource{}, err
 	}
 	if crd == nil {
-		served, err := f.Serves(kind, "status")
+		served, err := f.serves(kind, "status")
 		if err != nil {
 			return kinds.KindSource{}, err
 		}

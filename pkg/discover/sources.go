@@ -57,7 +57,7 @@ func shippedKind(_ context.Context, _ *Finder, q query) (*Field, error) {
 
 // scaleSubresource is /scale, if it is served.
 func scaleSubresource(ctx context.Context, f *Finder, q query) (*Field, error) {
-	served, err := f.scaleServed(q.kind)
+	served, err := f.serves(q.kind, "scale")
 	if err != nil || !served {
 		return nil, err
 	}

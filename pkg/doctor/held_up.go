@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -16,7 +17,7 @@ import (
 func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
 	var reports []status.Report
 	for _, kind := range kinds.Shipped() {
-		list, err := d.client.Resource(kind.Resource).Namespace(d.Namespace).List(ctx, metav1.ListOptions{})
+		list, err := clients.List(ctx, d.client.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			continue // the check of its CRD says so
@@ -25,8 +26,8 @@ func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
 		case err != nil:
 			return nil, err
 		}
-		for i := range list.Items {
-			facts, err := kind.Facts(&list.Items[i])
+		for i := range list {
+			facts, err := kind.Facts(&list[i])
 			if err != nil {
 				return nil, err
 			}

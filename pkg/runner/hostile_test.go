@@ -20,7 +20,7 @@ func TestLoopLogEscapes(t *testing.T) {
 		}
 		l.line(controller.Line{Text: escapetest.Hostile, Kind: escapetest.Hostile, Namespace: escapetest.Hostile, Name: escapetest.Hostile})
 		l.line(controller.Line{Text: escapetest.Hostile, Namespace: escapetest.Hostile})
-		l.Say("%s", escapetest.Hostile)
+		l.say("%s", escapetest.Hostile)
 		if n := strings.Count(w.String(), "\n"); n != 3 {
 			t.Errorf("3 lines of the format %s are %d", format, n)
 		}

@@ -116,8 +116,8 @@ func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 	return slog.NewTextHandler(records, options)
 }
 
-// Say says something of the program itself.
-func (l *Log) Say(format string, args ...any) {
+// say says something of the program itself.
+func (l *Log) say(format string, args ...any) {
 	l.line(controller.Line{Text: fmt.Sprintf(format, args...)})
 }
 

@@ -74,7 +74,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		return outcome.Join(errs)
 	}
 	if err == nil || errors.Is(err, errGivenUp) {
-		o.Log.Say("converged: %s", objectCount(len(all)))
+		o.Log.say("converged: %s", objectCount(len(all)))
 		return nil
 	}
 	return err

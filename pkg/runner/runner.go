@@ -78,7 +78,7 @@ func (o *Options) Run(ctx context.Context, c *clients.Factory, warnings io.Write
 	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records that were dropped because nobody read them.",
 	}, o.Log.dropped))
-	stop, err := o.Serve.serve(ctx, config, o.metrics, &o.health, o.Log.Say)
+	stop, err := o.Serve.serve(ctx, config, o.metrics, &o.health, o.Log.say)
 	defer stop()
 	if err != nil {
 		return err
@@ -228,6 +228,6 @@ func (o *Options) logStart(c *clients.Factory, server string, namespaces []strin
 	if current != "" { // in a pod there is none
 		where += fmt.Sprintf(" of context %q", current)
 	}
-	o.Log.Say("Reconciling %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)
+	o.Log.say("Reconciling %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)
 	return nil
 }

@@ -191,14 +191,6 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if o.printer, err = linePrinter(o.print); err != nil {
 		return err
 	}
-	if o.namespace, o.chosen, err = o.clients.Namespace(); err != nil {
-		return err
-	}
-	if !o.dryRun.client() {
-		if o.client, err = o.clients.Dynamic(); err != nil {
-			return err
-		}
-	}
 	if o.fromFiles() {
 		return o.createFiles(ctx)
 	}
@@ -208,6 +200,9 @@ func (o *createOptions) Run(ctx context.Context) error {
 	}
 	if err := o.check(kind); err != nil {
 		return usageErrorf("%w", err)
+	}
+	if err := o.connect(); err != nil {
+		return err
 	}
 	obj, err := o.object(ctx, kind)
 	if err != nil {
@@ -222,6 +217,14 @@ func (o *createOptions) Run(ctx context.Context) error {
 		return err
 	}
 	return outcome.Join(awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, []observe.WaitTarget{w}))
+}
+
+// connect makes what objects are created with.
+func (o *createOptions) connect() (err error) {
+	if o.namespace, o.chosen, err = o.clients.Namespace(); err == nil && !o.dryRun.client() {
+		o.client, err = o.clients.Dynamic()
+	}
+	return err
 }
 
 // waits reports whether what was created is waited for.
@@ -249,6 +252,9 @@ func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstruc
 // createFiles creates the objects of files. One that is refused does not stop the
 // others.
 func (o *createOptions) createFiles(ctx context.Context) error {
+	if err := o.connect(); err != nil {
+		return err
+	}
 	if _, err := o.clients.Config(); err != nil {
 		return err // the builder would try a server on localhost
 	}

@@ -150,7 +150,7 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 func (o *deleteOptions) print(t observe.Target) error {
 	switch {
 	case o.output.format == "name":
-		return escape.PrintLine(o.streams.Out, "%s", t)
+		return escape.PrintLine(o.streams.Out, "%s/%s", t.Kind, t.Name)
 	case t.Kind.Clusterwide:
 		return escape.PrintLine(o.streams.Out, "%s %q deleted", t.Kind, t.Name)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
@@ -146,20 +146,7 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 		return groupsErr
 	}
 	rows := make([]*printer.Kind, len(kinds))
-	todo := make(chan int)
-	var running sync.WaitGroup
-	for range surveyors {
-		running.Go(func() {
-			for i := range todo {
-				rows[i] = o.row(ctx, kinds[i])
-			}
-		})
-	}
-	for i := range kinds {
-		todo <- i
-	}
-	close(todo)
-	running.Wait()
+	workqueue.ParallelizeUntil(ctx, surveyors, len(kinds), func(i int) { rows[i] = o.row(ctx, kinds[i]) })
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

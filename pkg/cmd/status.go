@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -263,17 +263,11 @@ const reporters = 8
 // the others.
 func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) ([]status.Report, []error) {
 	all, errs := make([]status.Report, len(targets)), make([]error, len(targets))
-	places := make(chan struct{}, reporters)
-	var running sync.WaitGroup
-	for i, t := range targets {
-		running.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			all[i], errs[i] = o.report(ctx, t)
-			errs[i] = o.explainWord(ctx, clients.Explain(t.Kind, errs[i]))
-		})
-	}
-	running.Wait()
+	// What is not begun when the context ends fails with it, and is not left out.
+	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
+		all[i], errs[i] = o.report(ctx, targets[i])
+		errs[i] = o.explainWord(ctx, clients.Explain(targets[i].Kind, errs[i]))
+	})
 	var reports []status.Report
 	for i := range all {
 		if errs[i] == nil {

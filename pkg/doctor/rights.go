@@ -3,13 +3,15 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -118,24 +120,12 @@ func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[status.Right]
 			answers[right] = nil
 		}
 	}
-	todo := make(chan status.Right, len(answers))
-	for right := range answers {
-		todo <- right
+	all := slices.Collect(maps.Keys(answers))
+	allowed := make([]*bool, len(all))
+	workqueue.ParallelizeUntil(ctx, askers, len(all), func(i int) { allowed[i] = clients.Allowed(ctx, d.access, all[i], d.Namespace) })
+	for i, right := range all {
+		answers[right] = allowed[i]
 	}
-	close(todo)
-	var mu sync.Mutex
-	var running sync.WaitGroup
-	for range askers {
-		running.Go(func() {
-			for right := range todo {
-				allowed := clients.Allowed(ctx, d.access, right, d.Namespace)
-				mu.Lock()
-				answers[right] = allowed
-				mu.Unlock()
-			}
-		})
-	}
-	running.Wait()
 	return answers
 }
 

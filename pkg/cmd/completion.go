@@ -138,8 +138,7 @@ func (o *completionOptions) uninstall(out io.Writer) error {
 		return err
 	}
 	if leadsTo == "" {
-		err = escape.PrintLine(out, "%s is not there", link)
-		return err
+		return escape.PrintLine(out, "%s is not there", link)
 	}
 	if err := os.Remove(link); err != nil {
 		return err

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -214,10 +215,7 @@ func (o *Options) logStart(c *clients.Factory, server string, namespaces []strin
 	if err != nil {
 		return err
 	}
-	current := raw.CurrentContext
-	if given := *c.Flags.Context; given != "" {
-		current = given
-	}
+	current := cmp.Or(*c.Flags.Context, raw.CurrentContext)
 	where := "all namespaces"
 	switch {
 	case len(namespaces) > 1:

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -97,9 +98,7 @@ func (o *Serving) certificate() (*tls.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		if host == "" {
-			host = "localhost"
-		}
+		host = cmp.Or(host, "localhost")
 		certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.IPv4(127, 0, 0, 1)}, []string{"localhost"})
 		if err != nil {
 			return nil, fmt.Errorf("make a certificate: %w", err)
@@ -178,12 +177,7 @@ func (h *health) healthy() (ok bool, lines []string) {
 	return false, lines
 }
 
-func scopeName(namespace string) string {
-	if namespace == "" {
-		return "all namespaces"
-	}
-	return namespace
-}
+func scopeName(namespace string) string { return cmp.Or(namespace, "all namespaces") }
 
 // ready reports whether all loops are, with a line for each.
 func (h *health) ready() (ok bool, lines []string) {

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"context"
 	"reflect"
 	"sync"
 	"time"
@@ -34,8 +35,9 @@ func (c *Connection) note(err error) {
 }
 
 // watched takes in a watch that came about, and notes when it ends. Instead of an
-// error the client returns a watch that has ended where the server hung up.
-func (c *Connection) watched(w watch.Interface) watch.Interface {
+// error the client returns a watch that has ended where the server hung up. What
+// ends with the context was not lost.
+func (c *Connection) watched(ctx context.Context, w watch.Interface) watch.Interface {
 	if c == nil {
 		return w
 	}
@@ -48,12 +50,14 @@ func (c *Connection) watched(w watch.Interface) watch.Interface {
 	passed := watch.NewProxyWatcher(events)
 	go func() {
 		defer close(events)
-		defer c.lose()
 		defer w.Stop()
 		for {
 			select {
 			case event, more := <-w.ResultChan():
 				if !more {
+					if ctx.Err() == nil {
+						c.lose()
+					}
 					return
 				}
 				select {

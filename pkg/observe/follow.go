@@ -225,7 +225,7 @@ func followChanges[T runtime.Object](ctx context.Context, from source, selected 
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
 			w, err := from.watch(ctx, opts)
 			if err == nil {
-				return connection.watched(w), nil
+				return connection.watched(ctx, w), nil
 			}
 			connection.note(err)
 			if permanent(err) {

@@ -254,12 +254,12 @@ func TestAbsentCount(t *testing.T) {
 	cluster.Imoocpod(t, ns, "describe", "cell/it")
 	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cell/it", "--replicas", "3", "--current-replicas", "1"); r.Code != exitPrecondition {
 		t.Errorf("no count is not one: exit code %d, said %q", r.Code, r.Stderr)
-	} else if want := "expected the replicas of cell.nested.example.com/it to be 1, but .spec.gateway.replicas is not set"; !strings.Contains(r.Stderr, want) {
+	} else if want := "expected the replicas of cell/it to be 1, but .spec.gateway.replicas is not set"; !strings.Contains(r.Stderr, want) {
 		t.Errorf("said %q, want %q", r.Stderr, want)
 	}
 	for _, dryRun := range []string{"none", "client"} {
 		r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cell/it", "--by", "+1", "--dry-run="+dryRun)
-		if want := "expected the replicas of cell.nested.example.com/it to be set, but .spec.gateway.replicas is not set"; r.Code != exitPrecondition || !strings.Contains(r.Stderr, want) {
+		if want := "expected the replicas of cell/it to be set, but .spec.gateway.replicas is not set"; r.Code != exitPrecondition || !strings.Contains(r.Stderr, want) {
 			t.Errorf("nothing plus one: exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 		}
 	}

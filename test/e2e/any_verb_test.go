@@ -248,7 +248,7 @@ func TestSeveralTargets(t *testing.T) {
 	}{
 		{"widget/a widget/none imoocpod/imp --replicas 3", "", exitNotFound, []string{`widgets.plain.example.com "none" not found`}, map[string]int64{"a": 3, "b": 2, "c": 2, "imp": 3}},
 		{"widget/none lamp/it widget/b --replicas 4", "", exitError, []string{`"none" not found`, "Choose one"}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
-		{"widget a b none c --replicas 4 --current-replicas 4", "", exitNotFound, []string{"replicas of widget.plain.example.com/a to be 4, was 3", "widget.plain.example.com/c to be 4, was 2", `"none" not found`}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
+		{"widget a b none c --replicas 4 --current-replicas 4", "", exitNotFound, []string{"replicas of widget/a to be 4, was 3", "widget/c to be 4, was 2", `"none" not found`}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
 		{"widget a b c --replicas 5 --current-replicas 4", "", exitPrecondition, []string{"/a to be 4", "/c to be 4"}, map[string]int64{"a": 3, "b": 5, "c": 2, "imp": 3}},
 		{"imoocpod/imp imoocpod/none --replicas 6", "", exitNotFound, []string{`imoocpods.batch.tutorial.kubebuilder.io "none" not found`}, map[string]int64{"a": 3, "b": 5, "c": 2, "imp": 6}},
 		{"widget -l app=a --replicas 7", "", 0, nil, map[string]int64{"a": 7, "b": 5, "c": 2, "imp": 6}},

@@ -106,7 +106,7 @@ func TestBadInput(t *testing.T) {
 	few := newUser(t, ns, "get", "create", "patch")
 	atMostNine(t, ns)
 	name63, name64, name254 := strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 254)
-	const object = "imoocpod.batch.tutorial.kubebuilder.io/foo"
+	const object = "imoocpod/foo"
 	notFound := func(args string) refusal {
 		return refusal{args: args, code: exitNotFound, says: []string{`Error from server (NotFound): imoocpods.batch.tutorial.kubebuilder.io "no" not found`}}
 	}

@@ -43,14 +43,14 @@ kind: ImoocPod
 metadata: {name: slow}
 spec: {replicas: 1, template: {spec: {nodeSelector: {no: such}, containers: [{name: main, image: busybox}]}}}`)
 	late := once("--timeout", "5s")
-	if late.Code != 4 || !strings.Contains(late.Stderr, "error: wait for imoocpod/slow to be ready: timed out; last seen: ") {
+	if late.Code != 4 || !strings.Contains(late.Stderr, "error: wait for imoocpod.batch.tutorial.kubebuilder.io/slow to be ready: timed out; last seen: ") {
 		t.Errorf("%s: exit code %d, said %s", late.Line, late.Code, late.Stderr)
 	}
 	quota(t, ns, "6")
 	cluster.Imoocpod(t, ns, "scale", "slow", "--replicas", "0")
 	cluster.Imoocpod(t, ns, "scale", "bar", "--replicas", "9")
 	failed := once("--fail-after", "1s")
-	if failed.Code != 3 || !strings.Contains(failed.Stderr, "error: imoocpod/bar has failed: ") ||
+	if failed.Code != 3 || !strings.Contains(failed.Stderr, "error: imoocpod.batch.tutorial.kubebuilder.io/bar has failed: ") ||
 		!strings.Contains(failed.Stderr, "exceeded quota: few") {
 		t.Errorf("%s: exit code %d, said %s", failed.Line, failed.Code, failed.Stderr)
 	}

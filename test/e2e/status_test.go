@@ -69,7 +69,7 @@ web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
 `)
 	matches(t, "status -A", cluster.Imoocpod(t, "", "status", "-A"), `(?s)NAMESPACE +NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n.*`)
 	// With a type where objects of other tests are of other kinds.
-	if all := cluster.Imoocpod(t, "", "status", "-A"); !regexp.MustCompile(`(?m)^` + ns + ` +(imoocpod\.\S+/)?foo +2 +2 +2 +ready +` + age + `$`).MatchString(all) {
+	if all := cluster.Imoocpod(t, "", "status", "-A"); !regexp.MustCompile(`(?m)^` + ns + ` +(imoocpod/)?foo +2 +2 +2 +ready +` + age + `$`).MatchString(all) {
 		t.Errorf("status -A printed\n%s\nwant foo of %s in it", all, ns)
 	}
 	const prefix = "imoocpod.batch.tutorial.kubebuilder.io/"
@@ -257,7 +257,7 @@ func TestStatusWatchSeveral(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	cluster.Apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: web}]}}}}`)
 	w := cluster.StartPlugin(t, "status", "imoocpod/foo", "deployment/web", "-n", ns, "-w", "-o", `jsonpath={.metadata.type}/{.metadata.name} {.replicas.desired} {.verdict}{"\n"}`)
-	w.AwaitOutput("imoocpod/foo 1 not reconciled")
+	w.AwaitOutput("imoocpod.batch.tutorial.kubebuilder.io/foo 1 not reconciled")
 	w.AwaitOutput("deployment.apps/web 1 ready")
 	sets := cluster.StartPlugin(t, "status", "deployments,statefulsets", "--all", "-n", ns, "-w", "--not-ready", "-o", `jsonpath={.metadata.name} {.verdict}{"\n"}`)
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "deployment", "web", "--replicas", "2"))

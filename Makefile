@@ -86,6 +86,10 @@ manifests: check-go ## Generate the CRDs from the types
 reference: check-go ## Generate the command reference from the commands
 	go run ./hack/reference
 
+.PHONY: messages
+messages: check-go ## Generate the list of all messages from the code
+	go run ./hack/messages
+
 .PHONY: fmt
 fmt: check-go ## Format the code
 	$(GOLANGCI_LINT) fmt ./...
@@ -190,10 +194,10 @@ copy = git clone -q --no-checkout . "$$copy"; \
 drift: check-go ## Check that generated files and module files are up to date
 	@set -e -o pipefail; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	$(copy); cd "$$copy"; git add -A; \
-	$(MAKE) --no-print-directory generate manifests reference tidy; \
+	$(MAKE) --no-print-directory generate manifests reference messages tidy; \
 	git add -A --intent-to-add; \
 	if ! git --no-pager diff --exit-code; then \
-		echo 'error: files are not up to date: run "make generate manifests reference tidy"' >&2; exit 1; fi; \
+		echo 'error: files are not up to date: run "make generate manifests reference messages tidy"' >&2; exit 1; fi; \
 	echo "generated files and module files are up to date"
 
 .PHONY: documents

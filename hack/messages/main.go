@@ -1,0 +1,151 @@
+// Command messages writes docs/messages.md: every text in the program that can reach
+// a person, with the file that it comes from, so that all of them can be read in one
+// go. "make messages" runs it.
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const header = `# Messages
+
+Every text of the program that can reach a person: help, errors, hints, warnings, events, conditions and log lines, by
+the file that it comes from. ` + "`make messages`" + ` generates this page, and ` + "`make verify`" + ` checks that it is up to date, so
+that a change of a text is seen in review. The help of the commands is in [commands](commands/kubectl_imoocpod.md), too.
+`
+
+func main() {
+	if err := generate("docs/messages.md", "cmd", "pkg"); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func generate(out string, roots ...string) error {
+	var b strings.Builder
+	b.WriteString(header)
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !program(path) {
+				return err
+			}
+			texts, err := textsOf(path)
+			if err != nil || len(texts) == 0 {
+				return err
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n", filepath.ToSlash(path))
+			for _, text := range texts {
+				fmt.Fprintf(&b, "* %s\n", code(text))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(out, []byte(b.String()), 0o644)
+}
+
+// program reports whether a file is part of the program, and written by a person.
+func program(path string) bool {
+	name := filepath.Base(path)
+	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "zz_generated")
+}
+
+// textsOf are the texts of a file, each once, in their order.
+func textsOf(path string) ([]string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	add := func(text string) {
+		if text = strings.TrimSpace(text); isProse(text) && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field:
+			n.Tag = nil
+		case *ast.BinaryExpr:
+			if text, whole := joined(n); whole {
+				add(text)
+				return false
+			}
+		case *ast.BasicLit:
+			if text, is := literal(n); is {
+				add(text)
+			}
+		}
+		return true
+	})
+	return texts, nil
+}
+
+// joined is the text of literals that are added, with an ellipsis for what is not a
+// literal.
+func joined(n ast.Expr) (text string, whole bool) {
+	switch n := n.(type) {
+	case *ast.ParenExpr:
+		return joined(n.X)
+	case *ast.BasicLit:
+		return literal(n)
+	case *ast.BinaryExpr:
+		if n.Op != token.ADD {
+			return "", false
+		}
+		left, isLeft := joined(n.X)
+		right, isRight := joined(n.Y)
+		if !isLeft && !isRight {
+			return "", false
+		}
+		if !isLeft {
+			left = "…"
+		}
+		if !isRight {
+			right = "…"
+		}
+		return left + right, true
+	}
+	return "", false
+}
+
+func literal(n *ast.BasicLit) (string, bool) {
+	if n.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(n.Value)
+	return text, err == nil
+}
+
+// words is what makes a text prose rather than a name, a path or a format: two words
+// with a blank between.
+var words = regexp.MustCompile(`[A-Za-z]{2,}[,;:]? [a-z%"(-]`)
+
+func isProse(text string) bool { return words.MatchString(text) }
+
+// code is a text as it stands in a list of Markdown. Long ones are those of the help.
+func code(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		text = " " + text + " "
+	}
+	return fence + text + fence
+}

@@ -20,6 +20,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/cluster/node"
 )
 
 const usage = `Runs a Kubernetes control plane on loopback, without a container runtime.
@@ -31,6 +33,7 @@ Usage:
   cluster run [flags] -- COMMAND ...  run a control plane for as long as COMMAND runs
   cluster up [flags]                  run a control plane in the background
   cluster down [--dir DIR]            end the control plane that "up" started
+  cluster check-nodes                 say what is missing on this machine to run real nodes
 
 Use "cluster COMMAND --help" for the flags of a command.
 
@@ -102,6 +105,8 @@ func dispatch(ctx context.Context, args []string) error {
 		return upCommand(ctx, args)
 	case "down":
 		return downCommand(ctx, args)
+	case "check-nodes":
+		return node.Check()
 	case "node", "node-inside", "node-clean-up":
 		return nodeCommand(ctx, name, args)
 	case "help", "-h", "-help", "--help":

@@ -1,0 +1,74 @@
+package docs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// phrase is a way to say something that a reader has to read twice.
+type phrase struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+// phrases are those of phrases.tsv.
+func phrases(t *testing.T) []phrase {
+	t.Helper()
+	var all []phrase
+	for line := range strings.Lines(read(t, "docs/phrases.tsv")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		pattern, instead, found := strings.Cut(line, "\t")
+		if !found {
+			t.Fatalf("docs/phrases.tsv: no tab in %q", line)
+		}
+		all = append(all, phrase{regexp.MustCompile("(?i)" + pattern), instead})
+	}
+	return all
+}
+
+// found are the phrases in a text, each with its line.
+func found(text string, all []phrase) []string {
+	var places []string
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		for _, p := range all {
+			if m := p.pattern.FindString(line); m != "" {
+				places = append(places, fmt.Sprintf("%d: %q: write %s", number, strings.TrimSpace(m), p.instead))
+			}
+		}
+	}
+	return places
+}
+
+// The documents are written in plain English. Code is left out, and so are the
+// examples of what not to write.
+func TestPhrasing(t *testing.T) {
+	all := phrases(t)
+	for _, d := range documents(t) {
+		text := fenced.ReplaceAllStringFunc(read(t, d.path), blank)
+		text = inline.ReplaceAllString(text, "``")
+		text = regexp.MustCompile(`(?m)^\| before \|(.*\n\|)*.*$`).ReplaceAllStringFunc(text, blank)
+		for _, place := range found(text, all) {
+			t.Errorf("%s:%s", d.path, place)
+		}
+	}
+}
+
+// blank keeps the lines of a text and nothing in them.
+func blank(text string) string {
+	return strings.Repeat("\n", strings.Count(text, "\n"))
+}
+
+func TestPhrasesAreFound(t *testing.T) {
+	text := "First.\nWait until objects are ready, or as is said.\nIt works.\n"
+	places := found(text, phrases(t))
+	if len(places) == 0 || !strings.HasPrefix(places[0], `2: "or as is said": write `) {
+		t.Errorf("found %q", places)
+	}
+}

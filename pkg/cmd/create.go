@@ -422,7 +422,7 @@ func (o *createOptions) check(kind kinds.Kind) error {
 		return fmt.Errorf("a %s takes no command: it runs that of its image", kind.Kind)
 	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
 		return fmt.Errorf("a %s takes a command only with --image: it has no template of its own", kind.Kind)
-	case o.counted && r.Strategy == kinds.StrategyNodes:
+	case o.counted && r.Strategy.Uncounted():
 		return fmt.Errorf("a %s takes no --replicas: it runs one pod per node", kind.Kind)
 	case kind.Shipped():
 		return checkLength(o.name)

@@ -60,7 +60,7 @@ is left as it is: it is an error unless it says the same.`,
 	}
 	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
-	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object keeps. Must be %s.", kinds.StrategyPods, kinds.StrategyDeployment, kinds.StrategyNodes)
+	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object keeps. Must be %s.", kinds.Strategies()...)
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that is to hold the count. (default .spec.replicas)")
 	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the pods' container where an object says no other.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster, in place of printing it.")
@@ -82,7 +82,7 @@ func (o *kindsNewOptions) validate() (err error) {
 	switch {
 	case o.scaffold.Group == "":
 		return usageErrorf("which group? give --group, a domain of yours, as in example.com")
-	case o.scaffold.Plan == kinds.StrategyNodes && o.path.path != nil:
+	case o.scaffold.Plan.Uncounted() && o.path.path != nil:
 		return usageErrorf("--replicas-path is for the other plans: with a pod on each node there is no count")
 	case o.scaffold.Image == "":
 		return usageErrorf("--image is empty: give the name of an image, or leave it out for the default")

@@ -129,10 +129,9 @@ type declaration struct {
 func (d *declaration) read(kind *Kind) {
 	r := &kind.Mapping
 	r.Strategy = Strategy(d.take(AnnotationPlan))
-	switch r.Strategy {
-	case StrategyPods, StrategyDeployment, StrategyNodes:
-	default:
-		d.problem("%s must be pods, deployment or nodes, not %q", AnnotationPlan, r.Strategy)
+	rules, known := r.Strategy.rules()
+	if !known {
+		d.problem("%s must be %s, not %q", AnnotationPlan, strategyNames(), r.Strategy)
 		return
 	}
 	name, _ := d.version["name"].(string)
@@ -147,14 +146,21 @@ func (d *declaration) read(kind *Kind) {
 	}
 	scale := fieldpath.Object(d.version, "subresources", "scale")
 	scaled := func(path string) string { s, _ := scale[path].(string); return s }
-	if r.Strategy != StrategyNodes { // for which the annotation is one too many
+	if rules.counted { // for the others the annotation is one too many
 		kind.ReplicasPath = d.wants(AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
 			d.problem("%s is missing: nothing else says which field is the replica count", AnnotationReplicasPath)
 		}
 	}
+	if rules.readSpec != nil {
+		rules.readSpec(d, r)
+	}
 	d.readPods(r)
-	r.Status = d.readStatus(r.Strategy, scaled)
+	counted := ""
+	if rules.counted {
+		counted = scaled("statusReplicasPath")
+	}
+	r.Status = d.readStatus(rules.status, scaled("labelSelectorPath"), counted)
 	for _, key := range slices.Sorted(maps.Keys(d.said)) {
 		d.problem("%s is not among the annotations of the plan %s", key, r.Strategy)
 	}
@@ -162,9 +168,6 @@ func (d *declaration) read(kind *Kind) {
 
 // readPods reads what the pods are made from.
 func (d *declaration) readPods(r *Mapping) {
-	if r.Strategy == StrategyDeployment {
-		r.DeploymentNamePath = d.wants(AnnotationDeploymentNamePath, "string")
-	}
 	r.NameLabel = d.label(AnnotationNameLabel)
 	if _, templated := d.said[AnnotationTemplatePath]; templated {
 		r.TemplatePath = d.wants(AnnotationTemplatePath, "object")
@@ -185,27 +188,20 @@ func (d *declaration) readPods(r *Mapping) {
 
 // readStatus reads where the findings go: where it is declared, or else where
 // kinds usually have them, if the schema has such a field.
-func (d *declaration) readStatus(plan Strategy, scaled func(string) string) StatusPaths {
+// Before that is what /scale names as the selector and the count, "" for nothing.
+func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {
 	var at StatusPaths
 	for _, word := range d.said {
 		if names, err := fieldNames(word); err == nil && names[0] == "status" {
 			d.taken = append(d.taken, names)
 		}
 	}
-	at.Selector = d.tells(AnnotationSelectorPath, "string", scaled("labelSelectorPath"))
-	if plan == StrategyNodes {
-		at.Desired = d.tells(AnnotationDesiredPath, "integer", ".status.desiredNumberScheduled")
-		at.Current = d.tells(AnnotationCurrentPath, "integer", ".status.currentNumberScheduled")
-		at.Updated = d.tells(AnnotationUpdatedPath, "integer", ".status.updatedNumberScheduled")
-		at.Ready = d.tells(AnnotationReadyPath, "integer", ".status.numberReady")
-		at.Available = d.tells(AnnotationAvailablePath, "integer", ".status.numberAvailable")
-	} else {
-		at.Desired = d.tells(AnnotationDesiredPath, "integer")
-		at.Current = d.tells(AnnotationCurrentPath, "integer", scaled("statusReplicasPath"), ".status.replicas")
-		at.Updated = d.tells(AnnotationUpdatedPath, "integer", ".status.updatedReplicas")
-		at.Ready = d.tells(AnnotationReadyPath, "integer", ".status.readyReplicas")
-		at.Available = d.tells(AnnotationAvailablePath, "integer", ".status.availableReplicas")
-	}
+	at.Selector = d.tells(AnnotationSelectorPath, "string", selector)
+	at.Desired = d.tells(AnnotationDesiredPath, "integer", usual.desired.path())
+	at.Current = d.tells(AnnotationCurrentPath, "integer", count, usual.current.path())
+	at.Updated = d.tells(AnnotationUpdatedPath, "integer", usual.updated.path())
+	at.Ready = d.tells(AnnotationReadyPath, "integer", usual.ready.path())
+	at.Available = d.tells(AnnotationAvailablePath, "integer", usual.available.path())
 	at.PodNames = d.tells(AnnotationPodNamesPath, "array")
 	if path := []string{"status", "observedGeneration"}; d.typeAt(path) == "integer" && !d.isTaken(path) {
 		at.ObservedGeneration = path

@@ -100,7 +100,7 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 	if len(at.Ready)+len(at.Available) == 0 {
 		o.Uncounted = true
 	}
-	if k.Mapping.Strategy == StrategyNodes && len(at.Desired) == 0 {
+	if k.Mapping.Strategy.Uncounted() && len(at.Desired) == 0 {
 		o.NoCount = true
 	}
 	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)

@@ -2,19 +2,6 @@ package kinds
 
 import corev1 "k8s.io/api/core/v1"
 
-// Strategy names one of the ways in which the pods of a kind come about.
-type Strategy string
-
-// The strategies. A kind without one is reconciled by somebody else.
-const (
-	// StrategyPods keeps a number of pods, which the object owns directly.
-	StrategyPods Strategy = "pods"
-	// StrategyDeployment keeps one Deployment, which has the pods.
-	StrategyDeployment Strategy = "deployment"
-	// StrategyNodes keeps one pod on every node that may run it.
-	StrategyNodes Strategy = "nodes"
-)
-
 // Mapping declares how a kind is reconciled: by which strategy, where in an object
 // the plan finds what it needs, and where it says what came of it. A path is
 // the names of the fields from the root of the object; an empty one says that

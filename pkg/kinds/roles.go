@@ -21,12 +21,8 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	// For blockOwnerDeletion in references to an object, where
 	// OwnerReferencesPermissionEnforcement asks for it.
 	allow(&namespaced, k.Resource.Group, k.Resource.Resource+"/finalizers", "update")
-	if k.Mapping.Strategy == StrategyDeployment {
-		allow(&namespaced, "", "pods", "list", "watch")
-		allow(&namespaced, "apps", "deployments", "get", "list", "watch", "create", "patch", "delete")
-	} else {
-		allow(&namespaced, "", "pods", "get", "list", "watch", "create", "patch", "delete")
-	}
+	rules, _ := k.Mapping.Strategy.rules()
+	namespaced.Rules = append(namespaced.Rules, rules.rights...)
 	allow(&namespaced, "", "events", "create", "patch")
 	allow(&namespaced, "", "resourcequotas", "list", "watch")
 	allow(&namespaced, "coordination.k8s.io", "leases", "create")
@@ -37,9 +33,7 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	if !k.Shipped() {
 		allow(&clusterwide, "apiextensions.k8s.io", "customresourcedefinitions", "list", "watch")
 	}
-	if k.Mapping.Strategy == StrategyNodes {
-		allow(&clusterwide, "", "nodes", "list", "watch")
-	}
+	clusterwide.Rules = append(clusterwide.Rules, rules.clusterRights...)
 	return namespaced, clusterwide
 }
 
@@ -65,5 +59,10 @@ func clusterRole(name string) rbacv1.ClusterRole {
 }
 
 func allow(role *rbacv1.ClusterRole, group, resource string, verbs ...string) {
-	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs})
+	role.Rules = append(role.Rules, rule(group, resource, verbs...))
+}
+
+// rule allows some verbs on one resource.
+func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }

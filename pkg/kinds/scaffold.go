@@ -49,10 +49,14 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
+	rules, known := s.Plan.rules()
+	if !known {
+		return nil, fmt.Errorf("invalid plan %q: it must be %s", s.Plan, strategyNames())
+	}
 	version := part{
 		"name": resource.Version, "served": true, "storage": true,
-		"additionalPrinterColumns": s.columns(count),
-		"schema":                   part{"openAPIV3Schema": s.schema(count)},
+		"additionalPrinterColumns": columns(rules.status, count),
+		"schema":                   part{"openAPIV3Schema": s.schema(rules, count)},
 		"subresources":             subresources(count),
 	}
 	crd := &unstructured.Unstructured{Object: part{
@@ -107,9 +111,9 @@ func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 // count, nil where the kind has none.
 func (s Scaffold) countFields() ([]string, error) {
 	switch {
-	case s.Plan == StrategyNodes && s.ReplicasPath != nil:
+	case s.Plan.Uncounted() && s.ReplicasPath != nil:
 		return nil, errors.New("a pod on each node has no replica count")
-	case s.Plan == StrategyNodes:
+	case s.Plan.Uncounted():
 		return nil, nil
 	case s.ReplicasPath == nil:
 		return []string{"spec", "replicas"}, nil
@@ -143,46 +147,35 @@ func subresources(count []string) part {
 	return served
 }
 
-// columns are what "kubectl get" shows.
-func (s Scaffold) columns(count []string) []any {
+// columns are what "kubectl get" shows. Where there is a field of the count, it
+// is what is desired.
+func columns(counts statusCounts, count []string) []any {
 	column := func(name, kind, path, description string) any {
 		return part{"name": name, "type": kind, "jsonPath": path, "description": description}
 	}
-	image := part{
-		"name": "Image", "type": "string", "jsonPath": ".spec." + imageField, "description": "The image of the container.",
-		"priority": int64(1), // with -o wide
-	}
-	age := column("Age", "date", ".metadata.creationTimestamp", "How long ago the object was created.")
-	if s.Plan == StrategyNodes {
-		return []any{
-			column("Desired", "integer", ".status.desiredNumberScheduled", "How many nodes should run the pod."),
-			column("Current", "integer", ".status.currentNumberScheduled", "How many of them have a pod."),
-			column("Up-to-date", "integer", ".status.updatedNumberScheduled", "How many of them have a pod of the present spec."),
-			column("Ready", "integer", ".status.numberReady", "How many of the pods are ready."),
-			age, image,
+	var shown []any
+	for _, c := range counts.scaffolded() {
+		path := c.path()
+		if path == "" {
+			path = dotted(count)
 		}
+		shown = append(shown, column(c.title, "integer", path, c.columnText))
 	}
-	return []any{
-		column("Desired", "integer", dotted(count), "How many pods are wanted."),
-		column("Current", "integer", ".status.replicas", "How many pods there are."),
-		column("Up-to-date", "integer", ".status.updatedReplicas", "How many of them are of the present spec."),
-		column("Ready", "integer", ".status.readyReplicas", "How many of them are ready."),
-		age, image,
-	}
+	return append(shown,
+		column("Age", "date", ".metadata.creationTimestamp", "How long ago the object was created."),
+		part{
+			"name": "Image", "type": "string", "jsonPath": ".spec." + imageField, "description": "The image of the container.",
+			"priority": int64(1), // with -o wide
+		})
 }
 
-func (s Scaffold) schema(count []string) part {
-	about := map[Strategy]string{
-		StrategyPods:       "keeps a number of pods, which it owns itself.",
-		StrategyDeployment: "keeps a Deployment of its own name at a number of replicas.",
-		StrategyNodes:      "keeps one pod on every node that may run it, as nodes come and go.",
-	}
+func (s Scaffold) schema(rules strategyRules, count []string) part {
 	return part{
-		"description": s.Kind + " " + about[s.Plan],
+		"description": s.Kind + " " + rules.keeps,
 		"type":        "object",
 		"properties": part{
 			"spec":   s.spec(count),
-			"status": s.status(),
+			"status": scaffoldedStatus(rules),
 		},
 		"x-kubernetes-validations": []any{part{
 			"rule":    fmt.Sprintf("self.metadata.name.size() <= %d", apis.MaxNameLength),
@@ -228,9 +221,9 @@ func env() part {
 	return env
 }
 
-// status is the schema of what the loop tells, under the names that kinds
+// scaffoldedStatus is the schema of what the loop tells, under the names that kinds
 // usually have for it.
-func (s Scaffold) status() part {
+func scaffoldedStatus(rules strategyRules) part {
 	told := part{
 		"observedGeneration": part{
 			"type": "integer", "format": "int64",
@@ -238,15 +231,12 @@ func (s Scaffold) status() part {
 		},
 		"conditions": conditionsSchema(),
 	}
-	if s.Plan == StrategyNodes {
-		told["desiredNumberScheduled"] = number("How many nodes should run the pod.")
-		told["currentNumberScheduled"] = number("How many of these nodes have a pod.")
-		told["updatedNumberScheduled"] = number("How many of these nodes have a pod of the present spec.")
-		told["numberReady"] = number("How many of these pods are ready.")
-	} else {
-		told["replicas"] = number("How many pods there are, without those that are ending.")
-		told["updatedReplicas"] = number("How many of these pods are of the present spec.")
-		told["readyReplicas"] = number("How many of these pods are ready.")
+	for _, c := range rules.status.scaffolded() {
+		if c.field != "" {
+			told[c.field] = number(c.description)
+		}
+	}
+	if rules.counted {
 		told["selector"] = describedAs("string", "The label selector of the pods, as text: for autoscalers and disruption budgets, which read it through the scale subresource.")
 	}
 	return madeOf("What there is, as the controller last saw it.", told)

@@ -55,7 +55,7 @@ func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snaps
 // label by which they are found.
 func ownPods(kind kinds.Kind) bool {
 	// Objects of a kind that is declared may have pods of an earlier controller.
-	return kind.Shipped() && (kind.Mapping.Strategy == kinds.StrategyPods || kind.Mapping.Strategy == kinds.StrategyNodes)
+	return kind.Shipped() && kind.Mapping.Strategy.OwnsPods()
 }
 
 // podSelector selects the pods among which those of an object are: by the label of

@@ -1,0 +1,151 @@
+package kinds
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Strategy names one of the ways in which the pods of a kind come about.
+type Strategy string
+
+// The strategies. A kind without one is reconciled by somebody else.
+const (
+	// StrategyPods keeps a number of pods, which the object owns directly.
+	StrategyPods Strategy = "pods"
+	// StrategyDeployment keeps one Deployment, which has the pods.
+	StrategyDeployment Strategy = "deployment"
+	// StrategyNodes keeps one pod on every node that may run it.
+	StrategyNodes Strategy = "nodes"
+)
+
+// strategyRules is what a CRD may declare of a kind of one strategy, and what
+// follows from that. How the loop goes about it is in pkg/controller/strategy.
+type strategyRules struct {
+	name Strategy
+	// keeps says what an object does, in the description of a scaffolded CRD.
+	keeps string
+	// counted says that objects have a replica count.
+	counted bool
+	// ownsPods says that objects own their pods directly.
+	ownsPods bool
+	// readSpec reads the annotations that no other strategy has; nil: there are none.
+	readSpec func(*declaration, *Mapping)
+	// status are the usual fields of the counts.
+	status statusCounts
+	// rights are those in the namespaces of the objects, clusterRights those to what
+	// is in no namespace.
+	rights, clusterRights []rbacv1.PolicyRule
+}
+
+// statusCounts are the fields of .status in which kinds usually have what a plan
+// counts. One without a name has no usual field.
+type statusCounts struct {
+	desired, current, updated, ready, available statusCount
+}
+
+// statusCount is one of them, with the title and the description of the column
+// that a scaffolded CRD has of it, and the description of the field.
+type statusCount struct {
+	field, title, columnText, description string
+}
+
+// scaffolded are those that a scaffolded CRD has, in the order of its columns.
+// One without a field is the replica count.
+func (c statusCounts) scaffolded() []statusCount {
+	return []statusCount{c.desired, c.current, c.updated, c.ready}
+}
+
+// path is that of the field from the root of an object, "" where there is none.
+func (c statusCount) path() string {
+	if c.field == "" {
+		return ""
+	}
+	return ".status." + c.field
+}
+
+// strategies are all that there are, in the order in which they are spoken of.
+// Whatever differs between them on the side of declarations is here.
+func strategies() []strategyRules {
+	ofReplicas := statusCounts{
+		desired:   statusCount{title: "Desired", columnText: "How many pods are wanted."},
+		current:   statusCount{"replicas", "Current", "How many pods there are.", "How many pods there are, without those that are ending."},
+		updated:   statusCount{"updatedReplicas", "Up-to-date", "How many of them are of the present spec.", "How many of these pods are of the present spec."},
+		ready:     statusCount{"readyReplicas", "Ready", "How many of them are ready.", "How many of these pods are ready."},
+		available: statusCount{field: "availableReplicas"},
+	}
+	ofNodes := statusCounts{
+		desired:   statusCount{"desiredNumberScheduled", "Desired", "How many nodes should run the pod.", "How many nodes should run the pod."},
+		current:   statusCount{"currentNumberScheduled", "Current", "How many of them have a pod.", "How many of these nodes have a pod."},
+		updated:   statusCount{"updatedNumberScheduled", "Up-to-date", "How many of them have a pod of the present spec.", "How many of these nodes have a pod of the present spec."},
+		ready:     statusCount{"numberReady", "Ready", "How many of the pods are ready.", "How many of these pods are ready."},
+		available: statusCount{field: "numberAvailable"},
+	}
+	managesPods := rule("", "pods", "get", "list", "watch", "create", "patch", "delete")
+	return []strategyRules{
+		{
+			name: StrategyPods, keeps: "keeps a number of pods, which it owns itself.",
+			counted: true, ownsPods: true, status: ofReplicas,
+			rights: []rbacv1.PolicyRule{managesPods},
+		},
+		{
+			name: StrategyDeployment, keeps: "keeps a Deployment of its own name at a number of replicas.",
+			counted: true, status: ofReplicas,
+			readSpec: func(d *declaration, r *Mapping) {
+				r.DeploymentNamePath = d.wants(AnnotationDeploymentNamePath, "string")
+			},
+			rights: []rbacv1.PolicyRule{
+				rule("", "pods", "list", "watch"),
+				rule("apps", "deployments", "get", "list", "watch", "create", "patch", "delete"),
+			},
+		},
+		{
+			name: StrategyNodes, keeps: "keeps one pod on every node that may run it, as nodes come and go.",
+			ownsPods: true, status: ofNodes,
+			rights:        []rbacv1.PolicyRule{managesPods},
+			clusterRights: []rbacv1.PolicyRule{rule("", "nodes", "list", "watch")},
+		},
+	}
+}
+
+// Strategies names all strategies, in the order in which they are spoken of.
+func Strategies() []Strategy {
+	var names []Strategy
+	for _, rules := range strategies() {
+		names = append(names, rules.name)
+	}
+	return names
+}
+
+// rules are those of a strategy, if there is one of the name.
+func (s Strategy) rules() (rules strategyRules, known bool) {
+	all := strategies()
+	i := slices.IndexFunc(all, func(r strategyRules) bool { return r.name == s })
+	if i < 0 {
+		return strategyRules{}, false
+	}
+	return all[i], true
+}
+
+// strategyNames lists the strategies in a sentence.
+func strategyNames() string {
+	var names []string
+	for _, name := range Strategies() {
+		names = append(names, string(name))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// Uncounted reports whether the objects of a strategy have no replica count.
+func (s Strategy) Uncounted() bool {
+	rules, known := s.rules()
+	return known && !rules.counted
+}
+
+// OwnsPods reports whether the objects of a strategy own their pods directly.
+func (s Strategy) OwnsPods() bool {
+	rules, known := s.rules()
+	return known && rules.ownsPods
+}

@@ -8,15 +8,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -24,11 +21,13 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -54,7 +53,7 @@ type Options struct {
 	// DryRun makes the loop look and plan, and write nothing at all.
 	DryRun bool
 	// Metrics count what the loop does; nil means that nobody asks.
-	Metrics *Metrics
+	Metrics *metrics.Metrics
 	// Resumed says that the loop goes on after an earlier one of this process, or
 	// after a wait for the lease: missing rights and a server that fails are waited
 	// out, and not an error.
@@ -63,107 +62,102 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
+// loop is what all parts of a Controller share: what it works on and with, and
+// what it knows.
+type loop struct {
+	Options
+
+	strategies map[kinds.Strategy]*strategy.Strategy
+	kinds      *kindSet
+	// pods are those that carry the loop's label; beside, by strategy, is what plans
+	// look at beside them.
+	pods   cache.SharedIndexInformer
+	beside map[kinds.Strategy]*informer.Lazy
+	queue  *queue
+
+	expectations *expectations
+	syncStates   *syncStates
+	report       *reporter
+	health       *informer.Health
+}
+
+// clients are those of the namespace that the loop works in.
+func (l *loop) clients() strategy.Clients {
+	return strategy.Clients{Core: l.Core, Dynamic: l.Dynamic, Namespace: l.Namespace}
+}
+
 // Controller reconciles the objects of some kinds.
 type Controller struct {
-	core      corev1client.CoreV1Interface
-	dynamic   dynamic.Interface
-	namespace string
-	selector  labels.Selector
-	workers   int
-	dryRun    bool
-	resumed   bool
-	resync    time.Duration
-	clock     clock.PassiveClock
-
-	queue workqueue.TypedRateLimitingInterface[key]
-	pods  cache.SharedIndexInformer
-	// deployments are those of the namespaces that the loop works in, nodes those of
-	// the cluster.
-	deployments, nodes *lazyInformer
-	kinds              kindSet
-	expectations       *expectations
-	syncStates         *syncStates
-	orphanScans        chan struct{} // holds at most one request for an orphan scan
-	events             record.EventRecorder
-	preflight          preflight
-	declarations       declarations
-	link               watchHealth
-
-	line func(Line)
-
-	underWay underWay
-
-	looks   atomic.Int64
-	metrics *Metrics
+	*loop
+	reconciler   *reconciler
+	orphans      *orphanScanner
+	declarations *declarations
+	follower     *follower
+	underWay     underWay
 }
 
 // Reconciles is how many times an object was looked at. A converged system
 // does not add to it.
-func (c *Controller) Reconciles() int64 { return c.looks.Load() }
+func (c *Controller) Reconciles() int64 { return c.queue.looked.Load() }
 
-const (
-	// firstRetry and lastRetry bound the wait after an error that is worth an
-	// early retry.
-	firstRetry = 100 * time.Millisecond
-	lastRetry  = 30 * time.Second
-	// troubleAfter is how many failures in a row are told by an event, and for
-	// creates by a condition: a few seconds of them.
-	troubleAfter = 5
-)
+// troubleAfter is how many failures in a row are told by an event, and for
+// creates by a condition: a few seconds of them.
+const troubleAfter = 5
 
 // New makes a Controller; Run starts it.
 func New(opts Options) (*Controller, error) {
-	metrics := opts.Metrics
-	if metrics == nil {
-		metrics = NewMetrics("")
+	if opts.Metrics == nil {
+		opts.Metrics = metrics.New("")
 	}
-	c := &Controller{
-		metrics:   metrics,
-		core:      opts.Core,
-		dynamic:   opts.Dynamic,
-		namespace: opts.Namespace,
-		selector:  opts.Selector,
-		workers:   opts.Workers,
-		resync:    opts.Resync,
-		dryRun:    opts.DryRun,
-		resumed:   opts.Resumed,
-		clock:     opts.Clock,
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
-			workqueue.TypedRateLimitingQueueConfig[key]{Name: queueName(opts.Namespace), MetricsProvider: metrics}),
-		kinds:        kindSet{all: map[string]*owners{}},
-		declarations: declarations{Declarations: opts.Declared, refused: map[string]error{}},
-		expectations: newExpectations(),
-		syncStates:   newSyncStates(metrics.converging),
-		orphanScans:  make(chan struct{}, 1),
-		line:         opts.Log,
+	if opts.Selector == nil {
+		opts.Selector = labels.Everything()
 	}
-	c.link.say, c.link.down = c.logf, map[string]bool{}
-	pods, err := c.podInformer()
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	strategies, err := strategy.All()
 	if err != nil {
-		return nil, fmt.Errorf("watch pods: %w", err)
+		return nil, err
 	}
-	c.pods = pods
-	if err := c.addLazyInformers(); err != nil {
-		return nil, fmt.Errorf("watch what plans need: %w", err)
+	l := &loop{
+		Options:      opts,
+		strategies:   strategies,
+		kinds:        &kindSet{all: map[string]*owners{}},
+		beside:       map[kinds.Strategy]*informer.Lazy{},
+		queue:        newQueue(queueName(opts.Namespace), opts.Metrics),
+		expectations: newExpectations(),
+		syncStates:   newSyncStates(opts.Metrics),
 	}
-	if c.selector == nil {
-		c.selector = labels.Everything()
-	}
-	c.preflight.kinds = len(opts.Kinds)
-	if c.clock == nil {
-		c.clock = clock.RealClock{}
+	l.report = &reporter{line: opts.Log, namespace: opts.Namespace, objects: l.expectations.objects, look: l.queue.look}
+	l.health = informer.NewHealth(l.report.logf)
+	c := &Controller{loop: l, orphans: &orphanScanner{loop: l, requests: make(chan struct{}, 1)}}
+	c.reconciler = &reconciler{loop: l, orphans: c.orphans}
+	c.follower = &follower{loop: l, preflight: preflight{kinds: len(opts.Kinds)}}
+	c.declarations = &declarations{loop: l, orphans: c.orphans, refused: map[string]error{}}
+	if err := l.makeCaches(c.orphans.request); err != nil {
+		return nil, err
 	}
 	for _, kind := range opts.Kinds {
-		c.kinds.put(c.ownersOf(kind))
+		o, err := l.ownersOf(kind)
+		if err != nil {
+			return nil, err
+		}
+		l.kinds.put(o)
 	}
 	return c, nil
 }
 
 // ownersOf makes the cache of a kind's objects, which is yet to be filled.
-func (c *Controller) ownersOf(kind kinds.Kind) *owners {
-	c.metrics.know(kind.CRD())
-	return &owners{kind: kind, client: c.dynamic.Resource(kind.Resource), stopped: make(chan struct{})}
+func (l *loop) ownersOf(kind kinds.Kind) (*owners, error) {
+	s := l.strategies[kind.Mapping.Strategy]
+	if s == nil {
+		return nil, fmt.Errorf("%s is to be reconciled by the strategy %q, which there is not", kind.CRD(), kind.Mapping.Strategy)
+	}
+	l.Metrics.Know(kind.CRD())
+	return &owners{
+		kind: kind, strategy: s, ownsPods: kind.Mapping.Strategy.OwnsPods(),
+		client: l.Dynamic.Resource(kind.Resource), stopped: make(chan struct{}),
+	}, nil
 }
 
 // queueName is the queue's in the metrics.
@@ -196,36 +190,37 @@ func (c *Controller) Run(ctx context.Context) error {
 	// last may be lost: a broadcaster does not wait for its sink.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
-	if !c.dryRun {
-		broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.core.Events("")})
+	if !c.DryRun {
+		broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.Core.Events("")})
 	}
-	c.events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
+	c.report.events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
 
 	if _, err := c.pods.AddEventHandler(c.podEvents()); err != nil {
 		return fmt.Errorf("watch pods: %w", err)
 	}
-	// What informers find worth a warning is said in the loop's own words (link);
+	// What informers find worth a warning is said in the loop's own words (health);
 	// theirs are for those who ask with -v=2.
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).V(2))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
-	if c.resync > 0 {
+	if c.Resync > 0 {
 		running.Go(func() { c.resyncs(ctx) })
 	}
-	if !c.dryRun {
-		running.Go(func() { c.scanOrphansOnRequest(ctx) })
+	if !c.DryRun {
+		running.Go(func() { c.orphans.run(ctx) })
 	}
-	running.Go(func() { c.keepInformer(ctx, c.deployments) })
-	running.Go(func() { c.keepInformer(ctx, c.nodes) })
+	for name := range c.beside {
+		running.Go(func() { c.keepBeside(ctx, name) })
+	}
 	run := func(o *owners) {
 		ctx, end := context.WithCancel(ctx)
 		o.stop = end
 		running.Go(func() {
 			defer close(o.stopped)
 			// That a declaration was withdrawn is no error of the loop.
-			if err := c.follow(ctx, o); err != nil && ctx.Err() == nil {
+			if err := c.follower.follow(ctx, o); err != nil && ctx.Err() == nil {
 				stop(err)
 			}
 		})
@@ -235,7 +230,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	if c.declarations.any() {
 		running.Go(func() {
-			if err := c.followDeclarations(ctx, run); err != nil {
+			if err := c.declarations.follow(ctx, run); err != nil {
 				stop(err)
 			}
 		})
@@ -246,14 +241,14 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 	})
 	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
-		for range c.workers {
+		for range c.Workers {
 			running.Go(func() { c.work(ctx) })
 		}
 	}
 	<-ctx.Done()
 	c.queue.ShutDown()
 	running.Wait()
-	c.expectations.stop() // after the last worker that could set a timer
+	c.queue.stop() // after the last worker that could set a timer
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -263,14 +258,14 @@ func (c *Controller) Run(ctx context.Context) error {
 // mayStart finds at the start what would keep the loop from working. Later the
 // informers try again, and say so.
 func (c *Controller) mayStart(ctx context.Context) error {
-	if c.resumed {
+	if c.Resumed {
 		return nil
 	}
-	if _, err := c.core.Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner, Limit: 1}); err != nil {
+	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner, Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
 	if c.declarations.any() {
-		return c.mayReadDeclarations(ctx)
+		return c.declarations.mayRead(ctx)
 	}
 	return nil
 }
@@ -293,44 +288,41 @@ func (c *Controller) work(ctx context.Context) {
 
 // handle reconciles one object and says when it is looked at again.
 func (c *Controller) handle(ctx context.Context, k key) {
-	reasons := c.expectations.begin(k, c.looks.Add(1), time.Now())
-	logger := klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name, "reconcile", c.expectations.look(k))
+	look, reasons := c.queue.begin(k, time.Now())
+	logger := klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name, "reconcile", look)
 	ctx = klog.NewContext(ctx, logger)
 	logger.Info("Reconcile", "because", reasons) // for those who ask with -v=2, see Run
-	again, err := c.reconcile(ctx, k)
-	c.metrics.reconciled(k.kind, err)
+	again, err := c.reconciler.reconcile(ctx, k)
+	c.Metrics.Reconciled(k.kind, err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return
 		}
 		// A conflict is nothing to speak of, but it must be looked at again: the
 		// change that was missed may be one that wakes nobody.
-		if !errors.Is(err, errConflict) {
-			c.logObject(k, "%v; trying again", err)
+		if !errors.Is(err, strategy.ErrConflict) {
+			c.report.logObject(k, "%v; trying again", err)
 		}
-		c.syncStates.set(k, c.clock.Now(), SyncState{Why: err.Error()})
+		c.syncStates.set(k, c.Clock.Now(), SyncState{Why: err.Error()})
 		if c.queue.NumRequeues(k) == troubleAfter {
-			c.logError(k, err)
+			c.reportFailure(k, err)
 		}
-		c.because(k, "it failed before")
+		c.queue.because(k, "it failed before")
 		c.queue.AddRateLimited(k)
 		return
 	}
 	c.queue.Forget(k)
-	c.expectations.lookAgain(k, again, func() { c.wake(k, "its time has come") })
+	c.queue.lookAgain(k, again)
 }
 
-// wake puts an object into the queue, with the reason in words: at once, if the
-// last look was long enough ago for the number of its pods.
-func (c *Controller) wake(k key, why ...string) {
-	c.because(k, why...)
-	c.queue.AddAfter(k, c.expectations.requeueAfter(k, time.Now()))
-}
-
-// because notes why an object will be looked at, if somebody wants to know.
-func (c *Controller) because(k key, why ...string) {
-	if klog.V(2).Enabled() {
-		c.expectations.because(k, strings.Join(why, " "))
+// reportFailure records on the object that it could not be reconciled for a while.
+func (c *Controller) reportFailure(k key, err error) {
+	o := c.kinds.get(k.kind)
+	if o == nil {
+		return
+	}
+	if obj := o.get(k.namespace, k.name); obj != nil {
+		c.report.event(eventReference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
 	}
 }
 
@@ -338,17 +330,11 @@ func (c *Controller) because(k key, why ...string) {
 func (c *Controller) resyncs(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		for _, o := range c.kinds.list() {
-			store, _ := o.cached()
-			if store == nil {
-				continue
-			}
-			for _, obj := range store.List() {
-				if u, ok := obj.(*unstructured.Unstructured); ok {
-					c.wake(key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}, "resync")
-				}
+			for _, k := range o.keys() {
+				c.queue.wake(k, "resync")
 			}
 		}
-	}, c.resync)
+	}, c.Resync)
 }
 
 // forbidden reports whether an error means that rights are missing.

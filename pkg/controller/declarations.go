@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -25,9 +26,11 @@ type Declarations struct {
 	Named []string
 }
 
-// declarations is what is known of them.
+// declarations takes them up, and knows what is wrong with them.
 type declarations struct {
-	Declarations
+	*loop
+	orphans *orphanScanner
+
 	mu sync.Mutex
 	// read says that those which there were at the start have been taken up.
 	read bool
@@ -35,10 +38,12 @@ type declarations struct {
 	refused map[string]error
 }
 
-func (d *declarations) any() bool { return d.All || len(d.Named) > 0 }
+func (d *declarations) any() bool { return d.Declared.All || len(d.Declared.Named) > 0 }
 
 // ask reports whether the declaration of a CRD is to be taken up.
-func (d *declarations) ask(crd string) bool { return d.All || slices.Contains(d.Named, crd) }
+func (d *declarations) ask(crd string) bool {
+	return d.Declared.All || slices.Contains(d.Declared.Named, crd)
+}
 
 // known reports whether all has been taken up that was declared at the start.
 func (d *declarations) known() bool {
@@ -100,26 +105,27 @@ func declarationOf(obj any) (any, error) {
 
 func crdResource() schema.GroupVersionResource { return kinds.CRDResource() }
 
-// followDeclarations reconciles what CRDs declare, from when they do until they
+// follow reconciles what CRDs declare, from when they do until they
 // do not any more.
-func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) error {
-	crds := c.dynamic.Resource(crdResource())
-	informer, err := c.informer(informerSource{
-		resource: crdResource().Resource,
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
+	crds := d.Dynamic.Resource(crdResource())
+	crdInformer, err := d.health.Informer(informer.Source{
+		Resource: crdResource().Resource,
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return crds.List(ctx, opts)
 		},
-		watch: crds.Watch,
-	}, c.dynamic, &unstructured.Unstructured{}, declarationOf, nil, nil)
+		Watch:  crds.Watch,
+		Client: d.Dynamic, Example: &unstructured.Unstructured{}, Trim: declarationOf,
+	})
 	if err != nil {
 		return err
 	}
 	handle := func(obj any, there bool) {
-		if d, ok := untombed(obj).(*declaration); ok && c.declarations.ask(d.Name) {
-			c.handleCRDChange(d, there, run)
+		if declared, ok := informer.Object(obj).(*declaration); ok && d.ask(declared.Name) {
+			d.handleCRDChange(declared, there, run)
 		}
 	}
-	handled, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	handled, err := crdInformer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { handle(obj, true) },
 		UpdateFunc: func(_, obj any) { handle(obj, true) },
 		DeleteFunc: func(obj any) { handle(obj, false) },
@@ -129,31 +135,31 @@ func (c *Controller) followDeclarations(ctx context.Context, run func(*owners)) 
 	}
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
-			c.missDeclarations(informer.GetStore())
-			c.declarations.setRead()
-			c.syncStates.notify()
+			d.miss(crdInformer.GetStore())
+			d.setRead()
+			d.syncStates.notify()
 		}
 	}()
-	informer.RunWithContext(ctx)
+	crdInformer.RunWithContext(ctx)
 	return nil
 }
 
-// missDeclarations says of CRDs that were named and do not declare their kinds.
-func (c *Controller) missDeclarations(store cache.Store) {
-	for _, crd := range c.declarations.Named {
+// miss says of CRDs that were named and do not declare their kinds.
+func (d *declarations) miss(store cache.Store) {
+	for _, crd := range d.Declared.Named {
 		obj, _, _ := store.GetByKey(crd)
-		if d, ok := obj.(*declaration); !ok || (d.err == nil && !d.declared()) {
-			c.declarations.refuse(crd, errNotDeclared)
-			c.logf("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
+		if declared, ok := obj.(*declaration); !ok || (declared.err == nil && !declared.declared()) {
+			d.refuse(crd, errNotDeclared)
+			d.report.logf("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
 		}
 	}
 }
 
 var errNotDeclared = errors.New("no CRD of the name declares a plan")
 
-// mayReadDeclarations says at the start where the rights for that are missing.
-func (c *Controller) mayReadDeclarations(ctx context.Context) error {
-	_, err := c.dynamic.Resource(crdResource()).List(ctx, metav1.ListOptions{Limit: 1})
+// mayRead says at the start where the rights for that are missing.
+func (d *declarations) mayRead(ctx context.Context) error {
+	_, err := d.Dynamic.Resource(crdResource()).List(ctx, metav1.ListOptions{Limit: 1})
 	if forbidden(err) {
 		return fmt.Errorf("list CRDs for what they declare (give the CRDs with --kind-file where that may not be): %w", err)
 	}
@@ -162,27 +168,27 @@ func (c *Controller) mayReadDeclarations(ctx context.Context) error {
 
 // handleCRDChange makes the loop reconcile a kind as its CRD declares it now, or not any
 // more. It is called for one CRD after the other.
-func (c *Controller) handleCRDChange(d *declaration, there bool, run func(*owners)) {
-	before := c.kinds.get(d.Name)
+func (d *declarations) handleCRDChange(declared *declaration, there bool, run func(*owners)) {
+	before := d.kinds.get(declared.Name)
 	if before != nil && !before.declared {
 		return // it was named at the start, and is as it was then
 	}
 	var wrong error
 	if there {
-		wrong = d.err
+		wrong = declared.err
 	}
-	after := there && d.declared()
+	after := there && declared.declared()
 	switch {
-	case c.declarations.refuse(d.Name, wrong):
-		c.logf("%s is not reconciled: %v", d.Name, d.err)
+	case d.refuse(declared.Name, wrong):
+		d.report.logf("%s is not reconciled: %v", declared.Name, declared.err)
 	case before != nil && !after:
-		c.logf("%s is not declared any more: its objects stay, and what they have", d.Name)
+		d.report.logf("%s is not declared any more: its objects stay, and what they have", declared.Name)
 	case before == nil && after:
-		c.logf("%s is reconciled by the plan %s, as its CRD declares", d.Name, d.kind.Mapping.Strategy)
-	case before != nil && before.kind.Mapping.Strategy != d.kind.Mapping.Strategy:
-		c.logf("%s is declared with the plan %s instead of %s: what that made stays until the objects are deleted", d.Name, d.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
-	case before != nil && !equality.Semantic.DeepEqual(before.kind, d.kind):
-		c.logf("%s is declared in another way: it is reconciled by the plan %s now", d.Name, d.kind.Mapping.Strategy)
+		d.report.logf("%s is reconciled by the plan %s, as its CRD declares", declared.Name, declared.kind.Mapping.Strategy)
+	case before != nil && before.kind.Mapping.Strategy != declared.kind.Mapping.Strategy:
+		d.report.logf("%s is declared with the plan %s instead of %s: what that made stays until the objects are deleted", declared.Name, declared.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
+	case before != nil && !equality.Semantic.DeepEqual(before.kind, declared.kind):
+		d.report.logf("%s is declared in another way: it is reconciled by the plan %s now", declared.Name, declared.kind.Mapping.Strategy)
 	default:
 		return
 	}
@@ -193,27 +199,25 @@ func (c *Controller) handleCRDChange(d *declaration, there bool, run func(*owner
 	}
 	switch {
 	case after:
-		o := c.ownersOf(d.kind)
+		o, err := d.ownersOf(declared.kind)
+		if err != nil { // strategy.All knows all that can be declared
+			d.refuse(declared.Name, err)
+			break
+		}
 		o.declared = true
-		c.kinds.put(o)
+		d.kinds.put(o)
 		run(o)
-		c.requestOrphanScan()
+		d.orphans.request()
 	case before != nil:
-		c.kinds.remove(before)
-		c.forgetAll(before)
+		d.kinds.remove(before)
+		d.forgetAll(before)
 	}
-	c.syncStates.notify()
+	d.syncStates.notify()
 }
 
 // forgetAll has what is remembered of a kind's objects forgotten.
-func (c *Controller) forgetAll(o *owners) {
-	store, _ := o.cached()
-	if store == nil {
-		return
-	}
-	for _, obj := range store.List() {
-		if u, ok := obj.(*unstructured.Unstructured); ok {
-			c.wake(key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}, "its kind is not reconciled any more")
-		}
+func (d *declarations) forgetAll(o *owners) {
+	for _, k := range o.keys() {
+		d.queue.wake(k, "its kind is not reconciled any more")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -49,9 +50,9 @@ func (k *kindSet) remove(o *owners) {
 	delete(k.all, o.kind.CRD())
 }
 
-// by lists those that are reconciled by a plan.
-func (k *kindSet) by(plan kinds.Strategy) []*owners {
-	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != plan })
+// by lists those that are reconciled by a strategy.
+func (k *kindSet) by(name kinds.Strategy) []*owners {
+	return slices.DeleteFunc(k.list(), func(o *owners) bool { return o.kind.Mapping.Strategy != name })
 }
 
 // of is the kind of the object that a controller reference names, nil if it is
@@ -74,8 +75,31 @@ func (k *kindSet) of(ref *metav1.OwnerReference) *owners {
 // ofPod is of for the controller reference of a pod: nil also where the objects
 // of the kind have no pods of their own.
 func (k *kindSet) ofPod(ref *metav1.OwnerReference) *owners {
-	if o := k.of(ref); o != nil && o.kind.Mapping.Strategy != kinds.StrategyDeployment {
+	if o := k.of(ref); o != nil && o.ownsPods {
 		return o
 	}
 	return nil
+}
+
+// concerned lists the objects of a strategy that something concerns.
+func (k *kindSet) concerned(name kinds.Strategy, concern strategy.Concern) []key {
+	var keys []key
+	if ref := concern.Owner; ref != nil {
+		if o := k.of(ref); o != nil && o.kind.Mapping.Strategy == name {
+			keys = append(keys, key{kind: o.kind.CRD(), namespace: concern.Namespace, name: ref.Name})
+		}
+	}
+	if !concern.All && concern.Indexed == "" {
+		return keys
+	}
+	for _, o := range k.by(name) {
+		if concern.All {
+			keys = append(keys, o.keys()...)
+			continue
+		}
+		for _, obj := range o.find(byBeside, concern.Indexed) {
+			keys = append(keys, o.key(obj))
+		}
+	}
+	return keys
 }

@@ -9,18 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-const (
-	// maxCached is how large an object may be to be cached whole, in bytes. Of a
-	// larger one the cache holds an outline, and each reconcile reads the object.
-	maxCached = 32 << 10
-	// maxTemplate is how large a pod template may be, in bytes. The server stores
-	// pods of up to 1.5 MB; as many of these as an object may ask for would fill
-	// etcd, and the memory of all who watch pods.
-	maxTemplate = 256 << 10
-)
+// maxCached is how large an object may be to be cached whole, in bytes. Of a
+// larger one the cache holds an outline, and each reconcile reads the object.
+const maxCached = 32 << 10
 
 // annotationOutline marks an outline. It is in the cache alone.
 const annotationOutline = apis.Prefix + "outline"
@@ -34,7 +29,7 @@ func trimOwner(kind kinds.Kind) func(any) (any, error) {
 			return obj, nil // a tombstone
 		}
 		u.SetManagedFields(nil)
-		if size(u.Object, maxCached) <= maxCached {
+		if strategy.Size(u.Object, maxCached) <= maxCached {
 			return u, nil
 		}
 		return outline(kind, u)
@@ -64,7 +59,7 @@ func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Uns
 			}
 		}
 	}
-	status, err := encodeStatus(kind.Mapping.Status, decodeStatus(kind.Mapping.Status, obj), o)
+	status, err := strategy.EncodeStatus(kind.Mapping.Status, strategy.DecodeStatus(kind.Mapping.Status, obj), o)
 	if err != nil {
 		return nil, fmt.Errorf("cache %s: %w", obj.GetName(), err)
 	}
@@ -86,36 +81,4 @@ func (o *owners) whole(ctx context.Context, cached *unstructured.Unstructured) (
 		return nil, fmt.Errorf("read %s, which is too large to be cached: %w", cached.GetName(), err)
 	}
 	return obj, nil
-}
-
-// notTooLarge is the error of a pod template that is.
-func notTooLarge(template map[string]any) error {
-	if size(template, maxTemplate) > maxTemplate {
-		return fmt.Errorf("the pod template is too large: it has more than %d bytes", maxTemplate)
-	}
-	return nil
-}
-
-// size is about how many bytes a JSON value has; counting ends beyond a limit.
-func size(value any, limit int) int {
-	n := 0
-	switch value := value.(type) {
-	case string:
-		n = len(value)
-	case map[string]any:
-		for name, field := range value {
-			n += len(name) + size(field, limit-n)
-			if n > limit {
-				return n
-			}
-		}
-	case []any:
-		for _, element := range value {
-			n += size(element, limit-n)
-			if n > limit {
-				return n
-			}
-		}
-	}
-	return n + 8
 }

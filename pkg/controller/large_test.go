@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -27,6 +28,16 @@ func sized(kind kinds.Kind, bytes int) *unstructured.Unstructured {
 	return obj
 }
 
+// strategyOf is the strategy of a kind.
+func strategyOf(t testing.TB, kind kinds.Kind) *strategy.Strategy {
+	t.Helper()
+	all, err := strategy.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[kind.Mapping.Strategy]
+}
+
 // Of a large object the cache keeps no more than what tells that it changed.
 func TestLargeObjectsAreNotCached(t *testing.T) {
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
@@ -41,17 +52,17 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 			if !ok {
 				t.Fatalf("cached as %T", trimmed)
 			}
-			if n := size(cached.Object, 1<<30); kept != equality.Semantic.DeepEqual(cached, obj) || n > maxCached {
+			if n := strategy.Size(cached.Object, 1<<30); kept != equality.Semantic.DeepEqual(cached, obj) || n > maxCached {
 				t.Errorf("%s of %d bytes: %d bytes are cached", kind.Kind, bytes, n)
 			}
 			if differs(kind, cached, obj) || cached.GetResourceVersion() != "7" || cached.GetName() != "foo" || cached.GetNamespace() != "ns" {
 				t.Errorf("%s of %d bytes is cached as another: %v", kind.Kind, bytes, cached.Object["metadata"])
 			}
-			if a, b := decodeStatus(kind.Mapping.Status, cached), decodeStatus(kind.Mapping.Status, obj); !equality.Semantic.DeepEqual(a, b) {
+			if a, b := strategy.DecodeStatus(kind.Mapping.Status, cached), strategy.DecodeStatus(kind.Mapping.Status, obj); !equality.Semantic.DeepEqual(a, b) {
 				t.Errorf("%s of %d bytes has the status %+v in the cache, and is stored with %+v", kind.Kind, bytes, a, b)
 			}
-			a, _ := deploymentName(kind, cached)
-			if b, _ := deploymentName(kind, obj); a != b {
+			view := strategyOf(t, kind).Owner
+			if a, b := view(kind, cached).Wanted.Name, view(kind, obj).Wanted.Name; a != b {
 				t.Errorf("%s of %d bytes wants deployment %s by the cache, and %s", kind.Kind, bytes, a, b)
 			}
 			if !kept {
@@ -67,7 +78,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 // A template that is absurd makes no pods, and takes none away.
 func TestTemplateThatIsTooLarge(t *testing.T) {
 	for bytes, refused := range map[int]bool{100_000: false, 300_000: true} {
-		v := ownerView(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))
+		v := strategyOf(t, kinds.ImoocPod()).Owner(kinds.ImoocPod(), sized(kinds.ImoocPod(), bytes))
 		if (v.Template == nil) != refused || strings.Contains(v.Problem, "more than 262144 bytes") != refused || v.Desired != 2 || v.Invalid != "" {
 			t.Errorf("%d bytes: the problem is %q, and %d pods are wanted", bytes, v.Problem, v.Desired)
 		}
@@ -94,7 +105,7 @@ func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
 		if err := unstructured.SetNestedField(obj.Object, test.value, "spec", test.field); err != nil {
 			t.Fatal(err)
 		}
-		v := ownerView(test.kind, obj)
+		v := strategyOf(t, test.kind).Owner(test.kind, obj)
 		if !strings.HasPrefix(v.Invalid, test.invalid) || (v.Invalid == "") != (test.invalid == "") ||
 			!strings.HasPrefix(v.Problem, test.problem) || (v.Problem == "") != (test.problem == "") {
 			t.Errorf("%s: invalid %q, problem %q; want %q, %q", name, v.Invalid, v.Problem, test.invalid, test.problem)

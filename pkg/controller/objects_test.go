@@ -17,6 +17,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -216,11 +217,11 @@ func TestWhatIsNoCountIsToldAndNothingElse(t *testing.T) {
 				w.start()
 				w.converges()
 				w.staysQuiet()
-				before := w.get(deploymentResource(), "default", "foo")
+				before := w.get(strategy.DeploymentResource(), "default", "foo")
 				w.set(kind, "default", "foo", value, "spec", "replicas")
 				w.untilFailure(kind, "foo")
 				w.staysQuiet()
-				if now := w.get(deploymentResource(), "default", "foo"); !reflect.DeepEqual(before, now) {
+				if now := w.get(strategy.DeploymentResource(), "default", "foo"); !reflect.DeepEqual(before, now) {
 					t.Errorf("the deployment was written for %v: %v", value, now)
 				}
 				w.set(kind, "default", "foo", int64(4), "spec", "replicas")
@@ -239,7 +240,7 @@ func TestNameOfTheDeploymentThatIsNoTextIsTold(t *testing.T) {
 		w.start()
 		w.untilFailure(kind, "foo")
 		w.staysQuiet()
-		if made := w.all(deploymentResource()); len(made) > 0 {
+		if made := w.all(strategy.DeploymentResource()); len(made) > 0 {
 			t.Errorf("deployment %s was made", made[0].GetName())
 		}
 		w.set(kind, "default", "foo", "bar", "spec", "deploymentName")
@@ -272,11 +273,11 @@ func TestAnotherNameLabelLeavesTheSelector(t *testing.T) {
 		foo := w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
 		w.start()
 		w.converges()
-		before := w.get(deploymentResource(), "default", "foo")
+		before := w.get(strategy.DeploymentResource(), "default", "foo")
 		w.relabelCRD("other")
 		w.set(kind, "default", "foo", int64(3), "spec", "replicas")
 		w.converges()
-		after := w.get(deploymentResource(), "default", "foo")
+		after := w.get(strategy.DeploymentResource(), "default", "foo")
 		selector := func(d *unstructured.Unstructured) map[string]string {
 			labels, _, _ := unstructured.NestedStringMap(d.Object, "spec", "selector", "matchLabels")
 			return labels
@@ -314,7 +315,7 @@ func TestDeploymentOfAnEarlierVersionIsKept(t *testing.T) {
 				w.start()
 				w.converges()
 				w.staysQuiet()
-				if now := w.get(deploymentResource(), "default", "foo"); now.GetUID() != made.GetUID() {
+				if now := w.get(strategy.DeploymentResource(), "default", "foo"); now.GetUID() != made.GetUID() {
 					t.Error("the deployment was made anew")
 				}
 			})
@@ -344,11 +345,11 @@ func (w *world) applyDeployment(t *testing.T, name string, fields map[string]any
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := w.patched(string(types.ApplyPatchType), body, &write{resource: deploymentResource(), name: name}, "default")
+	after, err := w.patched(string(types.ApplyPatchType), body, &write{resource: strategy.DeploymentResource(), name: name}, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w.store(deploymentResource(), after)
+	return w.store(strategy.DeploymentResource(), after)
 }
 
 // The pods carry the label for names, so another one is another template.
@@ -463,7 +464,7 @@ func TestForeignDeploymentOfTheSameOwnerIsLeftAlone(t *testing.T) {
 		w.set(kind, "default", "foo", "bar", "spec", "deploymentName")
 		w.converges()
 		w.staysQuiet()
-		if now := w.get(deploymentResource(), "default", "sidecar"); now == nil || !reflect.DeepEqual(now.Object["spec"], other.Object["spec"]) {
+		if now := w.get(strategy.DeploymentResource(), "default", "sidecar"); now == nil || !reflect.DeepEqual(now.Object["spec"], other.Object["spec"]) {
 			t.Error("the deployment of somebody else was deleted or changed")
 		}
 	})
@@ -480,7 +481,7 @@ func (w *world) deployment(kind kinds.Kind, owner *unstructured.Unstructured, na
 	d.SetNamespace(owner.GetNamespace())
 	d.SetName(name)
 	d.SetOwnerReferences([]metav1.OwnerReference{reference(kind, owner)})
-	return w.put(deploymentResource(), d.Object)
+	return w.put(strategy.DeploymentResource(), d.Object)
 }
 
 // Creates that are refused together are one refusal: it is tried again after a

@@ -11,15 +11,17 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // owners is the cache of one kind's objects. Its informer comes and goes with
 // the CRD; between two of them there is nothing to reconcile.
 type owners struct {
-	kind   kinds.Kind
-	client dynamic.NamespaceableResourceInterface
+	kind     kinds.Kind
+	strategy *strategy.Strategy
+	ownsPods bool // as its strategy has it
+	client   dynamic.NamespaceableResourceInterface
 	// declared says that a CRD declares the kind: stop ends its informer, and
 	// stopped is closed then. withdrawn says that the declaration is not in force any
 	// more: the cache stands still, and nothing is written by it.
@@ -38,31 +40,54 @@ type owners struct {
 	refused error
 }
 
-// The indexes of a kind's objects: by their UIDs, and by the Deployments that
-// they want, as namespace/name.
+// The indexes of a kind's objects: by their UIDs, and by what their plans look at
+// beside pods.
 const (
-	byUID        = "uid"
-	byDeployment = "deployment"
+	byUID    = "uid"
+	byBeside = "beside"
 )
 
-func ownerIndexers(kind kinds.Kind) cache.Indexers {
+// indexers are those of the cache.
+func (o *owners) indexers() cache.Indexers {
 	index := func(value func(*unstructured.Unstructured) string) cache.IndexFunc {
 		return func(obj any) ([]string, error) {
 			u, ok := obj.(*unstructured.Unstructured)
 			if !ok {
-				return nil, fmt.Errorf("index an object of %s: unexpected %T", kind.CRD(), obj)
+				return nil, fmt.Errorf("index an object of %s: unexpected %T", o.kind.CRD(), obj)
 			}
 			return []string{value(u)}, nil
 		}
 	}
 	indexers := cache.Indexers{byUID: index(func(u *unstructured.Unstructured) string { return string(u.GetUID()) })}
-	if kind.Mapping.Strategy == kinds.StrategyDeployment {
-		indexers[byDeployment] = index(func(u *unstructured.Unstructured) string {
-			name, _ := deploymentName(kind, u) // without a name it wants none
-			return u.GetNamespace() + "/" + name
-		})
+	if beside := o.strategy.Beside; beside != nil && beside.OwnerIndex != nil {
+		indexers[byBeside] = index(func(u *unstructured.Unstructured) string { return beside.OwnerIndex(o.kind, u) })
 	}
 	return indexers
+}
+
+// key is that of an object of the kind.
+func (o *owners) key(obj *unstructured.Unstructured) key {
+	return key{kind: o.kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()}
+}
+
+// keys are those of all objects in the cache.
+func (o *owners) keys() []key {
+	store, _ := o.cached()
+	return o.keysIn(store)
+}
+
+// keysIn are those of all objects in a cache of the kind, which may be nil.
+func (o *owners) keysIn(store cache.Indexer) []key {
+	if store == nil {
+		return nil
+	}
+	var keys []key
+	for _, obj := range store.List() {
+		if u, ok := obj.(*unstructured.Unstructured); ok {
+			keys = append(keys, o.key(u))
+		}
+	}
+	return keys
 }
 
 // find returns the objects that an index has under a value.
@@ -110,7 +135,7 @@ func (o *owners) getRefused() error {
 
 // cached returns the cache, nil if there is none, and says whether it holds all
 // that there is.
-func (o *owners) cached() (store cache.Store, synced bool) {
+func (o *owners) cached() (store cache.Indexer, synced bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.store, o.missing || o.refused != nil || (o.synced != nil && o.synced())
@@ -145,48 +170,6 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
-}
-
-// ownerView is what the plan reads of an object.
-func ownerView(kind kinds.Kind, obj *unstructured.Unstructured) plan.Owner {
-	v := plan.Owner{
-		Name:       obj.GetName(),
-		UID:        obj.GetUID(),
-		Generation: obj.GetGeneration(),
-		Deleting:   obj.GetDeletionTimestamp() != nil,
-		Status:     decodeStatus(kind.Mapping.Status, obj),
-		StatusMask: shows(kind.Mapping.Status),
-	}
-	var err error
-	if kind.Mapping.Strategy != kinds.StrategyNodes {
-		if v.Desired, err = kind.Desired(obj); err != nil {
-			v.Invalid = err.Error()
-		}
-	}
-	template, err := kinds.TemplateFields(kind, obj)
-	if err == nil {
-		err = notTooLarge(template)
-	}
-	if err == nil {
-		v.Template, err = kinds.DecodeTemplate(template)
-	}
-	if err == nil && kind.Mapping.Strategy == kinds.StrategyDeployment {
-		v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template)
-	}
-	if err != nil {
-		v.Problem = err.Error()
-	}
-	switch {
-	case kind.Mapping.Strategy == kinds.StrategyDeployment:
-		if v.Wanted.Name, err = deploymentName(kind, obj); err != nil {
-			v.Invalid = err.Error()
-		}
-	case v.Problem == "": // else what is replaced could not be made again
-		v.TemplateHash = kinds.TemplateHash(kind, obj)
-	case kind.Mapping.Strategy == kinds.StrategyNodes:
-		v.Invalid = v.Problem // which nodes may run the pods, the template says
-	}
-	return v
 }
 
 // reference is the controller reference of the pods of an object.

@@ -41,12 +41,12 @@ func (r *preflight) answer(crd string, missing bool, denied error) (notInstalled
 }
 
 // logNotInstalled says which CRDs are not, and what helps.
-func (c *Controller) logNotInstalled(crds ...string) {
+func (f *follower) logNotInstalled(crds ...string) {
 	switch len(crds) {
 	case 0:
 	case 1:
-		c.logf("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", crds[0])
+		f.report.logf("%s is not installed: run \"kubectl imoocpod install\"; waiting for it", crds[0])
 	default:
-		c.logf("%s are not installed: run \"kubectl imoocpod install\"; waiting for them", strings.Join(crds, ", "))
+		f.report.logf("%s are not installed: run \"kubectl imoocpod install\"; waiting for them", strings.Join(crds, ", "))
 	}
 }

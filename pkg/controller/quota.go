@@ -10,45 +10,48 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 )
 
 // followQuotas wakes the objects whose creates were refused when a quota of
 // their namespace gives way, so that they need not wait out their back-off. It
 // is a convenience: without the right to watch quotas the back-off does.
-func (c *Controller) followQuotas(ctx context.Context) error {
-	quotas := c.core.ResourceQuotas(c.namespace)
+func (l *loop) followQuotas(ctx context.Context) error {
+	quotas := l.Core.ResourceQuotas(l.Namespace)
 	if _, err := quotas.List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
 		klog.FromContext(ctx).V(1).Info("Quotas are not watched", "err", err)
 		return nil
 	}
-	informer, err := c.informer(informerSource{
-		resource: "resourcequotas",
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	quotaInformer, err := l.health.Informer(informer.Source{
+		Resource: "resourcequotas",
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return quotas.List(ctx, opts)
 		},
-		watch: quotas.Watch,
-	}, c.core, &corev1.ResourceQuota{}, nil, nil, nil)
+		Watch:  quotas.Watch,
+		Client: l.Core, Example: &corev1.ResourceQuota{},
+	})
 	if err != nil {
 		return fmt.Errorf("watch resourcequotas: %w", err)
 	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err = quotaInformer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*corev1.ResourceQuota)
 			after, ok2 := obj.(*corev1.ResourceQuota)
 			if ok && ok2 && givesWay(before.Status, after.Status) {
-				c.retryRefused(after.Namespace)
+				l.retryRefused(after.Namespace)
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if q, ok := untombed(obj).(*corev1.ResourceQuota); ok {
-				c.retryRefused(q.Namespace)
+			if q, ok := informer.Object(obj).(*corev1.ResourceQuota); ok {
+				l.retryRefused(q.Namespace)
 			}
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("watch resourcequotas: %w", err)
 	}
-	informer.RunWithContext(ctx)
+	quotaInformer.RunWithContext(ctx)
 	return nil
 }
 
@@ -70,8 +73,8 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 
 // retryRefused puts the objects of a namespace whose creates were refused into
 // the queue, to be tried at once.
-func (c *Controller) retryRefused(namespace string) {
-	for _, k := range c.expectations.liftRefusals(namespace) {
-		c.wake(k, "a quota gave way")
+func (l *loop) retryRefused(namespace string) {
+	for _, k := range l.expectations.refused.lift(namespace) {
+		l.queue.wake(k, "a quota gave way")
 	}
 }

@@ -11,9 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
 // readAgain is how old the knowledge of an object may be when a pod is made or
@@ -23,11 +25,17 @@ const readAgain = time.Second
 // cacheTimeout is the backstop behind the events that end the wait for a cache.
 const cacheTimeout = time.Second
 
+// reconciler looks at one object after the other, plans and executes.
+type reconciler struct {
+	*loop
+	orphans *orphanScanner
+}
+
 // reconcile brings one object a step closer to what it asks for: it looks,
 // plans, executes, and writes the status if it changed. again is when to look
 // again without an event, zero for not.
-func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration, err error) {
-	owners := c.kinds.get(k.kind)
+func (r *reconciler) reconcile(ctx context.Context, k key) (again time.Duration, err error) {
+	owners := r.kinds.get(k.kind)
 	if owners != nil && owners.withdrawn.Load() {
 		return 0, nil // takeUp wakes the object when it knows what is in force
 	}
@@ -38,22 +46,23 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 	var refused string
 	var unseen error
 	// Also for an object that is not in the cache: it may be yet to come.
-	if owners != nil && !c.dryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
-		refused, unseen = c.checkOrphans(ctx, k)
-		if unseen != nil && c.queue.NumRequeues(k) < troubleAfter {
+	if owners != nil && !r.DryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
+		refused, unseen = r.orphans.check(ctx, k)
+		if unseen != nil && r.queue.NumRequeues(k) < troubleAfter {
 			return 0, unseen // mostly it goes better the next time, and then all pods are in sight
 		}
 	}
 	if obj == nil {
-		c.expectations.forget(k)
-		c.syncStates.forget(k)
+		r.expectations.forget(k)
+		r.queue.drop(k)
+		r.syncStates.forget(k)
 		return 0, unseen
 	}
-	again, err = c.reconcileObject(ctx, k, owners, obj)
+	again, err = r.reconcileObject(ctx, k, owners, obj)
 	if refused != "" {
 		// Its pods are there all the same, and all else goes on.
-		if c.logObject(k, "%s; trying again in %s", refused, lastRetry) {
-			c.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", "%s", refused)
+		if r.report.logObject(k, "%s; trying again in %s", refused, lastRetry) {
+			r.report.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", "%s", refused)
 		}
 		if again == 0 || lastRetry < again {
 			again = lastRetry
@@ -63,33 +72,32 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again time.Duration,
 }
 
 // reconcileObject is reconcile for an object that is there.
-func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
+func (r *reconciler) reconcileObject(ctx context.Context, k key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
 	// What is wrong with one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicked(ctx, p)
-			c.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
+			err = strategy.Panicked(ctx, p)
+			r.report.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
-	rec := c.expectations.of(k, obj.GetUID())
-	rec.podsWritten = later(c.expectations.takeLabelled(k), rec.podsWritten)
-	if c.cachesBehind(k, owners, rec) {
-		c.metrics.cacheWaits.WithLabelValues(k.kind).Inc()
+	rec := r.expectations.objects.get(k, obj.GetUID())
+	rec.podsWritten = informer.Later(r.expectations.orphans.takeLabelled(k), rec.podsWritten)
+	if r.cachesBehind(k, owners, rec) {
+		r.Metrics.CacheWaited(k.kind)
 		return cacheTimeout, nil
 	}
-	if c.expectations.lifted(k) {
+	if r.expectations.refused.takeLifted(k) {
 		rec.plan = rec.plan.Accepted()
 	}
 	if obj, err = owners.whole(ctx, obj); obj == nil {
 		return 0, err // where it is gone, its event is under way
 	}
-	view, err := c.look(owners, obj, rec)
+	view, err := r.look(owners, obj, rec)
 	if err != nil {
 		return 0, err
 	}
-	decide := strategyOf(owners.kind)
-	p := decide(view)
-	c.expectations.saw(k, len(view.Pods))
+	p := owners.strategy.Plan(view)
+	r.queue.saw(k, len(view.Pods))
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
 		// only for an owner that is there now, as it is now.
@@ -100,150 +108,163 @@ func (c *Controller) reconcileObject(ctx context.Context, k key, owners *owners,
 		if err != nil {
 			return 0, fmt.Errorf("read %s again before anything is written for it: %w", k.name, err)
 		}
-		if !c.selector.Matches(labels.Set(obj.GetLabels())) {
+		if !r.Selector.Matches(labels.Set(obj.GetLabels())) {
 			return 0, nil // likewise
 		}
-		if view, err = c.look(owners, obj, rec); err != nil {
+		if view, err = r.look(owners, obj, rec); err != nil {
 			return 0, err
 		}
-		p = decide(view)
+		p = owners.strategy.Plan(view)
 	}
-	if c.dryRun {
-		c.setSyncState(k, view, p)
+	if r.DryRun {
+		r.syncStates.observe(k, r.Clock.Now(), view, p, r.DryRun)
 		return 0, nil
 	}
-	return c.execute(ctx, k, owners, obj, rec, view, p)
-}
-
-// strategyOf is the plan by which a kind is reconciled.
-func strategyOf(kind kinds.Kind) func(plan.View) plan.Actions {
-	switch kind.Mapping.Strategy {
-	case kinds.StrategyDeployment:
-		return plan.Deployments
-	case kinds.StrategyNodes:
-		return plan.Nodes
-	}
-	return plan.Pods
+	return r.execute(ctx, k, owners, obj, rec, view, p)
 }
 
 // cachesBehind reports whether a cache has yet to see this loop's own writes.
 // While it has, every event of the object wakes it up.
-func (c *Controller) cachesBehind(k key, o *owners, rec *objectState) bool {
-	c.expectations.setWaiting(k, true) // before the look: no event may come between
-	if behind(c.pods.GetStore(), rec.podsWritten) {
+func (r *reconciler) cachesBehind(k key, o *owners, rec *objectState) bool {
+	r.expectations.waiting.set(k, true) // before the look: no event may come between
+	if informer.Behind(r.pods.GetStore(), rec.podsWritten) {
 		return true
 	}
-	if rec.deploymentWritten != "" && behind(c.deployments.informer.GetStore(), rec.deploymentWritten) {
+	name := o.kind.Mapping.Strategy
+	if written := rec.besideWritten[name]; written != "" && informer.Behind(r.beside[name].GetStore(), written) {
 		return true
 	}
-	if store := o.getStore(); store != nil && behind(store, rec.ownerWritten) {
+	if store := o.getStore(); store != nil && informer.Behind(store, rec.ownerWritten) {
 		return true
 	}
-	c.expectations.setWaiting(k, false)
+	r.expectations.waiting.set(k, false)
 	return false
 }
 
 // look collects what the plan may know.
-func (c *Controller) look(o *owners, obj *unstructured.Unstructured, rec *objectState) (plan.View, error) {
-	v := plan.View{Owner: ownerView(o.kind, obj), Memory: rec.plan, Now: c.clock.Now()}
-	var err error
-	index := byOwner
-	switch o.kind.Mapping.Strategy {
-	case kinds.StrategyNodes:
-		v.Nodes = c.nodeList()
-	case kinds.StrategyDeployment:
-		index = byLabel
-		if v.Deployments, err = c.deploymentsOf(obj.GetNamespace(), obj.GetUID(), v.Owner.Wanted.Name); err != nil {
-			return v, err
-		}
+func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *objectState) (plan.View, error) {
+	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.plan, Now: r.Clock.Now()}
+	var beside cache.Indexer
+	if lazy := r.beside[o.kind.Mapping.Strategy]; lazy != nil {
+		beside = lazy.GetIndexer()
 	}
-	pods, err := c.pods.GetIndexer().ByIndex(index, string(obj.GetUID()))
-	if err != nil {
-		return v, fmt.Errorf("find the pods of %s: %w", obj.GetName(), err)
-	}
-	v.Pods = make([]plan.Pod, 0, len(pods))
-	for _, pod := range pods {
-		if r, ok := pod.(*podRecord); ok && r.Namespace == obj.GetNamespace() {
-			v.Pods = append(v.Pods, r.podView())
-		}
-	}
-	return v, nil
+	return v, o.strategy.Read(&v, obj, r.pods.GetIndexer(), beside)
 }
 
 // stillWanted returns a function that reports whether a plan still speaks of its
 // object as it is, which was read at a time. The cache tells most changes; it may
 // be behind by any stretch of time, so now and then the object is read again. The
 // function is for one goroutine.
-func (c *Controller) stillWanted(ctx context.Context, o *owners, obj *unstructured.Unstructured, read time.Time) func() bool {
+func (r *reconciler) stillWanted(ctx context.Context, o *owners, obj *unstructured.Unstructured, read time.Time) func() bool {
 	return func() bool {
 		cached := o.get(obj.GetNamespace(), obj.GetName())
 		// A cache that is behind what was read has nothing to say against it.
-		if o.withdrawn.Load() || cached == nil || (!older(cached.GetResourceVersion(), obj.GetResourceVersion()) && differs(o.kind, cached, obj)) {
+		if o.withdrawn.Load() || cached == nil || (!informer.Older(cached.GetResourceVersion(), obj.GetResourceVersion()) && differs(o.kind, cached, obj)) {
 			return false
 		}
-		if c.clock.Now().Sub(read) < readAgain {
+		if r.Clock.Now().Sub(read) < readAgain {
 			return true
 		}
 		now, err := o.client.Namespace(obj.GetNamespace()).Get(ctx, obj.GetName(), metav1.GetOptions{})
 		if err != nil {
 			return !apierrors.IsNotFound(err) // of a server that fails, the writes will tell
 		}
-		read = c.clock.Now()
+		read = r.Clock.Now()
 		return !differs(o.kind, now, obj)
 	}
 }
 
 // execute executes a plan. The status, which does not wait for that, is written
 // at the same time.
-func (c *Controller) execute(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *objectState,
+func (r *reconciler) execute(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *objectState,
 	view plan.View, p plan.Actions) (time.Duration, error) {
-	w := &work{c: c, kind: o.kind, namespace: k.namespace, owner: reference(o.kind, obj), of: view.Owner, plan: p,
-		failing: rec.failing}
-	w.current = c.stillWanted(ctx, o, obj, view.Now)
-	c.logPlan(k, view, p)
+	w := &strategy.Work{
+		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.namespace},
+		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Of: view.Owner, Plan: p,
+		Failing: rec.failing, MaxFailing: troubleAfter,
+		Current:  r.stillWanted(ctx, o, obj, view.Now),
+		Deleting: r.expectations.orphans.deleting, Deleted: r.expectations.orphans.deleted,
+		Relabel: r.orphans.relabel,
+	}
+	r.report.plan(k, view, p)
 	rec.plan = p.Memory
 	during, executed := context.WithCancel(ctx)
 	defer executed() // also after a panic
 	told, statusDone := p, make(chan error, 1)
 	go func() {
-		statusDone <- recoverPanic(ctx, func() (err error) {
-			told, err = w.keepStatus(during, o, obj, rec, view, p)
+		statusDone <- strategy.Recover(ctx, func() (err error) {
+			told, err = r.keepStatus(during, k, o, obj, rec, view, p)
 			return err
 		})
 	}()
-	c.metrics.planned(k.kind, p)
-	out, done, err := w.execute(ctx)
+	r.Metrics.Planned(k.kind, p)
+	out, done, err := w.Execute(ctx)
 	executed()
-	c.metrics.wrote(k.kind, out)
+	r.Metrics.Wrote(k.kind, out.Created, out.Deleted)
 	statusErr := <-statusDone
-	rec.podsWritten = later(out.podsWritten, rec.podsWritten)
-	rec.deploymentWritten = later(out.deploymentWritten, rec.deploymentWritten)
-	if out.applied != nil {
-		rec.plan.Applied = out.applied
+	rec.podsWritten = informer.Later(out.PodsWritten, rec.podsWritten)
+	name := o.kind.Mapping.Strategy
+	rec.besideWritten[name] = informer.Later(out.BesideWritten, rec.besideWritten[name])
+	if out.Applied != nil {
+		rec.plan.Applied = out.Applied
 	}
 	switch {
-	case out.created > 0 || out.applied != nil:
+	case out.Created > 0 || out.Applied != nil:
 		rec.plan, rec.failing = rec.plan.Accepted(), 0
-	case out.failing:
+	case out.Failing:
 		rec.failing++
 	}
-	for _, r := range out.refused {
-		rec.plan = rec.plan.Refused(r.slot, plan.Refusal{
-			Reason: r.reason, Message: r.message, Generation: view.Owner.Generation, At: c.clock.Now(),
+	for _, refusal := range out.Refused {
+		r.Metrics.Refused(k.kind, refusal.Reason)
+		rec.plan = rec.plan.Refused(refusal.Slot, plan.Refusal{
+			Reason: refusal.Reason, Message: refusal.Message, Generation: view.Owner.Generation, At: r.Clock.Now(),
 		})
 	}
-	c.expectations.setRefused(k, len(rec.plan.Refusals) > 0)
-	c.logResult(k, o.kind, obj, rec, p, out, done)
-	if err != nil && errors.Is(statusErr, errConflict) {
+	r.expectations.refused.set(k, len(rec.plan.Refusals) > 0)
+	r.report.result(k, o.kind, obj, rec, p, out, done)
+	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
 		statusErr = nil // the other error is the one to speak of
 	}
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
 	}
-	if !out.ending && (!done || len(out.refused) > 0) {
-		c.wake(k, "the last plan was not done in full") // plan the rest, or what the refusal means
+	if !out.Ending && (!done || len(out.Refused) > 0) {
+		r.queue.wake(k, "the last plan was not done in full") // plan the rest, or what the refusal means
 	}
-	c.logState(k, eventReference(o.kind, obj), view, told)
-	c.setSyncState(k, view, p)
+	r.report.state(k, eventReference(o.kind, obj), view, told)
+	r.syncStates.observe(k, r.Clock.Now(), view, p, r.DryRun)
 	return p.Recheck, nil
+}
+
+// keepStatus writes the status that a plan found and, until the context ends, how
+// far its execution has come. It returns the plan whose status was written last,
+// and it alone writes notes meanwhile: what it wrote.
+func (r *reconciler) keepStatus(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *objectState,
+	view plan.View, found plan.Actions) (told plan.Actions, err error) {
+	told = found
+	w := statusWriter{owners: o, key: k, written: r.expectations.statuses}
+	for {
+		if found.WriteStatus && !o.withdrawn.Load() {
+			now, err := w.write(ctx, obj, found.Status)
+			if err != nil {
+				return told, err
+			}
+			stored := view.Owner.Status
+			if now != nil {
+				obj, rec.ownerWritten = now, informer.Later(now.GetResourceVersion(), rec.ownerWritten)
+				stored = strategy.DecodeStatus(o.kind.Mapping.Status, now)
+			}
+			rec.plan.Written = &plan.Written{At: view.Now, Status: found.Status, Stored: stored}
+			told = found
+		}
+		select {
+		case <-ctx.Done():
+			return told, nil
+		case <-time.After(plan.StatusInterval):
+		}
+		if view, err = r.look(o, obj, rec); err != nil {
+			return told, err
+		}
+		found = o.strategy.Plan(view)
+	}
 }

@@ -56,9 +56,9 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 				}
 			}
 			noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-			c := &Controller{clock: clocktesting.NewFakePassiveClock(noon.Add(test.after))}
+			r := &reconciler{loop: &loop{Options: Options{Clock: clocktesting.NewFakePassiveClock(noon.Add(test.after))}}}
 			o := &owners{kind: kind, client: client.Resource(kind.Resource), store: store}
-			if got := c.stillWanted(t.Context(), o, version("5", 1), noon)(); got != test.want {
+			if got := r.stillWanted(t.Context(), o, version("5", 1), noon)(); got != test.want {
 				t.Errorf("the plan still holds: %v, want %v", got, test.want)
 			}
 		})

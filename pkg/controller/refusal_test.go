@@ -2,47 +2,17 @@ package controller
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
-
-func TestRefusalReason(t *testing.T) {
-	pods := schema.GroupResource{Resource: "pods"}
-	for _, test := range []struct {
-		name string
-		err  error
-		want string // "" is no refusal: worth an early retry
-	}{
-		{"quota", apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: few, requested: pods=1")), "QuotaExceeded"},
-		{"rights", apierrors.NewForbidden(pods, "a", errors.New("User cannot create")), "Forbidden"},
-		{"a new kind", apierrors.NewForbidden(pods, "a", errors.New(`cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.com/v1 Kind Foo: no matches for kind "Foo"`)), ""},
-		{"admission", apierrors.NewBadRequest("admission webhook denied the request"), "CreateRejected"},
-		{"invalid", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), "CreateRejected"},
-		{"wrapped", fmt.Errorf("create: %w", apierrors.NewBadRequest("no")), "CreateRejected"},
-		{"conflict", apierrors.NewConflict(pods, "a", errors.New("modified")), ""},
-		{"busy", apierrors.NewTooManyRequests("slow down", 1), ""},
-		{"credentials", apierrors.NewUnauthorized("expired"), ""},
-		{"server", apierrors.NewInternalError(errors.New("etcd")), ""},
-		{"away", apierrors.NewServiceUnavailable("shutting down"), ""},
-		{"connection", io.ErrUnexpectedEOF, ""},
-	} {
-		reason, refused := refusalReason(test.err)
-		if reason != test.want || refused != (test.want != "") {
-			t.Errorf("%s: %q, %v; want %q", test.name, reason, refused, test.want)
-		}
-	}
-}
 
 // ofEndingNamespace is what a server answers to a create in a namespace that is
 // going away.
@@ -57,26 +27,6 @@ func ofEndingNamespace(name string) *apierrors.StatusError {
 // ofMissingNamespace is what it answers when the namespace is gone.
 func ofMissingNamespace(string) *apierrors.StatusError {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
-}
-
-func TestNamespaceEnds(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		err  error
-		want bool
-	}{
-		{"terminating", ofEndingNamespace("a"), true},
-		{"terminating, wrapped", fmt.Errorf("create: %w", ofEndingNamespace("a")), true},
-		{"gone", ofMissingNamespace("a"), true},
-		{"something else is gone", apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"), false},
-		{"another refusal", apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", errors.New("namespace default is being terminated, said a webhook")), false},
-		{"not found, without details", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound, Code: 404}}, false},
-		{"connection", io.ErrUnexpectedEOF, false},
-	} {
-		if got := namespaceEnds(test.err); got != test.want {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
-	}
 }
 
 // A namespace that goes away is no failure: nothing is said of it, and nothing is
@@ -110,32 +60,5 @@ func TestCreatesInANamespaceThatEnds(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestGivesWay(t *testing.T) {
-	quota := func(hard, used string) corev1.ResourceQuotaStatus {
-		s := corev1.ResourceQuotaStatus{Hard: corev1.ResourceList{}, Used: corev1.ResourceList{}}
-		if hard != "" {
-			s.Hard["pods"] = resource.MustParse(hard)
-			s.Used["pods"] = resource.MustParse(used)
-		}
-		return s
-	}
-	for _, test := range []struct {
-		name          string
-		before, after corev1.ResourceQuotaStatus
-		want          bool
-	}{
-		{"nothing", quota("5", "5"), quota("5", "5"), false},
-		{"the limit rises", quota("5", "5"), quota("6", "5"), true},
-		{"the limit falls", quota("5", "5"), quota("4", "5"), false},
-		{"the use falls", quota("5", "5"), quota("5", "4"), true},
-		{"the use rises: our own creates", quota("5", "3"), quota("5", "4"), false},
-		{"the limit goes", quota("5", "5"), quota("", ""), true},
-	} {
-		if got := givesWay(test.before, test.after); got != test.want {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
 	}
 }

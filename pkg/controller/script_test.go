@@ -20,6 +20,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -416,7 +417,7 @@ func (w *world) refuse(verb string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.admit = func(is write) *apierrors.StatusError {
-		if is.verb == verb && (is.resource == podsResource || is.resource == deploymentResource()) {
+		if is.verb == verb && (is.resource == podsResource || is.resource == strategy.DeploymentResource()) {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: is.resource.Resource}, is.name, errors.New("a webhook denied the request"))
 		}
 		return nil

@@ -29,6 +29,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
 const (
@@ -125,7 +127,7 @@ func newServer() *server {
 	return &server{
 		kinds: map[schema.GroupVersionResource]served{
 			podsResource: {kind: "Pod", status: true}, nodesResource: {kind: "Node"}, quotasResource: {kind: "ResourceQuota"},
-			eventsResource: {kind: "Event"}, deploymentResource(): {kind: "Deployment", status: true}, crdResource(): {kind: "CustomResourceDefinition"},
+			eventsResource: {kind: "Event"}, strategy.DeploymentResource(): {kind: "Deployment", status: true}, crdResource(): {kind: "CustomResourceDefinition"},
 		},
 		objects: map[schema.GroupVersionResource]map[string]*unstructured.Unstructured{},
 		applied: map[string]map[string]any{},
@@ -596,7 +598,7 @@ func (s *server) validate(before, after *unstructured.Unstructured, resource sch
 	switch resource {
 	case podsResource:
 		errs = append(errs, validatePodSpec(after.Object["spec"], spec)...)
-	case deploymentResource():
+	case strategy.DeploymentResource():
 		template, _, _ := unstructured.NestedMap(after.Object, "spec", "template")
 		errs = append(errs, validatePodSpec(template["spec"], spec.Child("template", "spec"))...)
 		set, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
@@ -685,7 +687,7 @@ func (s *server) store(resource schema.GroupVersionResource, obj *unstructured.U
 	switch {
 	case resource == podsResource && before == nil && obj.Object["status"] == nil:
 		time.AfterFunc(podStarts, func() { s.startPod(at, obj.GetUID()) })
-	case resource == deploymentResource() && (before == nil || before.GetGeneration() != obj.GetGeneration()):
+	case resource == strategy.DeploymentResource() && (before == nil || before.GetGeneration() != obj.GetGeneration()):
 		time.AfterFunc(deploymentTakes, func() { s.rollOut(at, obj.GetUID()) })
 	}
 	return obj
@@ -725,7 +727,7 @@ func (s *server) remove(resource schema.GroupVersionResource, obj *unstructured.
 	delete(s.objects[resource], at)
 	s.revision++
 	s.tell(event{revision: s.revision, resource: resource, before: obj})
-	for _, resource := range []schema.GroupVersionResource{podsResource, deploymentResource()} {
+	for _, resource := range []schema.GroupVersionResource{podsResource, strategy.DeploymentResource()} {
 		for _, child := range s.objects[resource] { // the garbage collector
 			if ref := metav1.GetControllerOf(child); ref != nil && ref.UID == obj.GetUID() {
 				time.AfterFunc(podEnds, func() { s.collect(resource, child.GetNamespace(), child.GetName()) })
@@ -788,7 +790,7 @@ func (s *server) kubelets(done <-chan struct{}) {
 func (s *server) rollOut(at string, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.objects[deploymentResource()][at]
+	d := s.objects[strategy.DeploymentResource()][at]
 	if d == nil || d.GetUID() != uid {
 		return
 	}
@@ -801,7 +803,7 @@ func (s *server) rollOut(at string, uid types.UID) {
 		"observedGeneration": d.GetGeneration(), "replicas": replicas, "updatedReplicas": replicas,
 		"readyReplicas": replicas, "availableReplicas": replicas,
 	}
-	s.store(deploymentResource(), d)
+	s.store(strategy.DeploymentResource(), d)
 }
 
 // put stores an object as a test has it, whatever the API would say to it now: it

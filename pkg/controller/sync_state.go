@@ -7,12 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -36,11 +35,11 @@ type syncStates struct {
 	mu      sync.Mutex
 	of      map[key]SyncState
 	changed chan struct{} // holds one at the most: there is something new
-	took    *prometheus.HistogramVec
+	metrics *metrics.Metrics
 }
 
-func newSyncStates(took *prometheus.HistogramVec) *syncStates {
-	return &syncStates{of: map[key]SyncState{}, changed: make(chan struct{}, 1), took: took}
+func newSyncStates(metrics *metrics.Metrics) *syncStates {
+	return &syncStates{of: map[key]SyncState{}, changed: make(chan struct{}, 1), metrics: metrics}
 }
 
 // notify says that something is new.
@@ -57,7 +56,7 @@ func (s *syncStates) set(k key, now time.Time, state SyncState) {
 	state.Kind, state.Namespace, state.Name = k.kind, k.namespace, k.name
 	switch before := s.of[k]; {
 	case state.Converged && !before.began.IsZero():
-		s.took.WithLabelValues(k.kind).Observe(now.Sub(before.began).Seconds())
+		s.metrics.Converged(k.kind, now.Sub(before.began))
 	case !state.Converged && before.began.IsZero():
 		state.began = now
 	case !state.Converged:
@@ -81,9 +80,9 @@ func (s *syncStates) forget(k key) {
 	s.notify()
 }
 
-// setSyncState notes how far the loop is with an object, after a plan for it. An
+// observe notes how far the loop is with an object, after a plan for it. An
 // object that is being deleted has all that it will get.
-func (c *Controller) setSyncState(k key, v plan.View, p plan.Actions) {
+func (s *syncStates) observe(k key, now time.Time, v plan.View, p plan.Actions, dryRun bool) {
 	state := SyncState{Converged: v.Owner.Deleting}
 	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
 	if ready != nil {
@@ -93,10 +92,10 @@ func (c *Controller) setSyncState(k key, v plan.View, p plan.Actions) {
 	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {
 		state.Why = failure.Reason + ": " + failure.Message
 	}
-	if c.dryRun {
+	if dryRun {
 		state.DryRun = planned(v, p)
 	}
-	c.syncStates.set(k, c.clock.Now(), state)
+	s.set(k, now, state)
 }
 
 // WaitForConvergence waits until every object that there is has been looked at and has what
@@ -134,22 +133,14 @@ func (c *Controller) SyncStates() (all []SyncState, settled bool) {
 	for _, o := range c.kinds.list() {
 		store, synced := o.cached()
 		settled = settled && synced
-		if store == nil {
-			continue
-		}
-		for _, obj := range store.List() {
-			u, ok := obj.(*unstructured.Unstructured)
-			if !ok {
-				continue
-			}
-			k := key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}
+		for _, k := range o.keysIn(store) {
 			s, known := c.syncStates.get(k)
 			if !known {
 				s = SyncState{Kind: k.kind, Namespace: k.namespace, Name: k.name, Why: "not yet looked at"}
 			}
 			s.Of = o.kind
 			all = append(all, s)
-			settled = settled && known && (c.dryRun || s.Converged)
+			settled = settled && known && (c.DryRun || s.Converged)
 		}
 	}
 	slices.SortFunc(all, func(a, b SyncState) int {

@@ -47,7 +47,7 @@ func (u *underWay) oldest() (of key, since time.Time, found bool) {
 // none. A loop whose context has ended and that does not return is stuck likewise.
 func (c *Controller) Stuck() string {
 	k, since, found := c.underWay.oldest()
-	if !found || c.clock.Now().Sub(since) < stuckAfter {
+	if !found || c.Clock.Now().Sub(since) < stuckAfter {
 		return ""
 	}
 	return fmt.Sprintf("the reconcile of %s %s/%s has not ended since %s", k.kind, k.namespace, k.name, since.UTC().Format("2006-01-02 15:04:05 MST"))

@@ -12,7 +12,7 @@ func TestStuck(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	clk := clocktesting.NewFakePassiveClock(start)
-	c := &Controller{clock: clk}
+	c := &Controller{loop: &loop{Options: Options{Clock: clk}}}
 	foo, bar := key{"imoocpods.g", "a", "foo"}, key{"imoocpods.g", "a", "bar"}
 	stuck := func(at time.Duration, want string) {
 		t.Helper()

@@ -25,6 +25,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -333,7 +334,7 @@ func (w *world) hold(is write) {
 		default:
 			w.holdLabels(is)
 		}
-	case deploymentResource():
+	case strategy.DeploymentResource():
 		if owner == nil || kind.Mapping.Strategy != kinds.StrategyDeployment {
 			w.blame("I4: %s, whose Deployment is not the loop's", is)
 			return
@@ -394,7 +395,7 @@ func lost(pod *unstructured.Unstructured) bool {
 // holdCreate: no create while as many pods are live as are wanted now, and none
 // for an object that was not looked at just before.
 func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
-	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > slice+time.Second {
+	if looked, ever := w.looked[owner.GetUID()]; !ever || time.Since(looked) > strategy.Slice+time.Second {
 		w.blame("%s without a look at its owner (the last one was at %s)", is, looked.Format(time.TimeOnly))
 	}
 	_, most, ok := w.between(owner.GetUID())
@@ -629,13 +630,13 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 
 func (w *world) amissDeployment(kind kinds.Kind, obj *unstructured.Unstructured, n int64) string {
 	mine := 0
-	for _, d := range w.objects[deploymentResource()] {
+	for _, d := range w.objects[strategy.DeploymentResource()] {
 		selector, _, _ := unstructured.NestedStringMap(d.Object, "spec", "selector", "matchLabels")
 		if ref := metav1.GetControllerOf(d); ref == nil || ref.UID != obj.GetUID() || selector[apis.LabelOwner] != string(obj.GetUID()) {
 			continue
 		}
 		mine++
-		name, _ := deploymentName(kind, obj)
+		name := strategyOf(w, kind).Owner(kind, obj).Wanted.Name
 		if replicas, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas"); d.GetName() != name || replicas != n {
 			return fmt.Sprintf("deployment %s of %s has %d replicas, want %d", d.GetName(), obj.GetName(), replicas, n)
 		}
@@ -687,7 +688,7 @@ func (w *world) staysQuiet() {
 		looks := w.c.Reconciles()
 		for _, kind := range w.kinds {
 			for _, obj := range w.all(kind.Resource) {
-				w.c.wake(key{kind: kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()}, "a test asks for it")
+				w.c.queue.wake(key{kind: kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()}, "a test asks for it")
 			}
 		}
 		w.passes(2 * time.Minute)

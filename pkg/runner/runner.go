@@ -22,6 +22,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/leader"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -53,7 +55,7 @@ type Options struct {
 	Matches labels.Selector // that selector means
 	several bool            // namespaces
 	plans   dryRuns
-	metrics *controller.Metrics
+	metrics *metrics.Metrics
 	health  health
 }
 
@@ -75,7 +77,7 @@ func (o *Options) Run(ctx context.Context, c *clients.Factory, warnings io.Write
 	if err := o.logStart(c, config.Host, namespaces); err != nil {
 		return err
 	}
-	o.metrics = controller.NewMetrics(o.Version)
+	o.metrics = metrics.New(o.Version)
 	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records that were dropped because nobody read them.",
 	}, o.Log.dropped))
@@ -136,7 +138,7 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 		return o.runLoop(ctx, readOnly(config), namespace, false)
 	}
 	o.health.waits(namespace, "waiting for the lease")
-	self := controller.ThisProcess(o.Version, o.scope(namespace))
+	self := leader.ThisProcess(o.Version, o.scope(namespace))
 	return o.Lease.hold(ctx, config, self, o.metrics, o.logFor(namespace), func(ctx context.Context, config *rest.Config, resumed bool) error {
 		return o.runLoop(ctx, config, namespace, resumed)
 	})

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
 // Serving say where metrics and health can be asked for.
@@ -31,7 +32,7 @@ type Serving struct {
 func Served(address string) bool { return address != "" && address != "0" }
 
 // serve starts what was asked for; stop ends it.
-func (o *Serving) serve(ctx context.Context, config *rest.Config, metrics *controller.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
+func (o *Serving) serve(ctx context.Context, config *rest.Config, metrics *metrics.Metrics, h *health, say func(string, ...any)) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {
 		for _, s := range servers {

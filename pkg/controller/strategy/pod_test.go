@@ -1,4 +1,4 @@
-package controller
+package strategy
 
 import (
 	"testing"
@@ -14,17 +14,17 @@ import (
 )
 
 // recorded is what the loop keeps of a pod of slot 3.
-func recorded(t *testing.T, change func(*corev1.Pod)) *podRecord {
+func recorded(t *testing.T, change func(*corev1.Pod)) *PodRecord {
 	t.Helper()
 	const owner = types.UID("b0a9c1d2")
 	pod := serverPod(plan.PodName("some-owner", owner, "", 3), owner)
 	pod.UID = "one"
 	change(pod)
-	trimmed, err := trimPod(pod)
+	trimmed, err := TrimPod(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, ok := trimmed.(*podRecord)
+	r, ok := trimmed.(*PodRecord)
 	if !ok {
 		t.Fatalf("unexpected %T", trimmed)
 	}
@@ -48,7 +48,7 @@ func TestDiffers(t *testing.T) {
 		"its template":                       {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, true},
 		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, false},
 	} {
-		if got := recorded(t, test.change).differs(*before); got != test.want {
+		if got := recorded(t, test.change).Differs(*before); got != test.want {
 			t.Errorf("%s: differs %v, want %v", name, got, test.want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestSlotOfRecord(t *testing.T) {
 func TestIdentityOfAPodWithoutASlot(t *testing.T) {
 	owner := metav1.OwnerReference{Name: "foo", UID: "u"}
 	for slot, want := range map[plan.Slot]string{plan.NoSlot: "", 0: "0", 3: "3"} {
-		got, labelled := identity(nil, kinds.ImoocPod(), owner, plan.Creation{Slot: slot})[apis.LabelSlot]
+		got, labelled := Identity(nil, kinds.ImoocPod(), owner, plan.Creation{Slot: slot})[apis.LabelSlot]
 		if got != want || labelled != (want != "") {
 			t.Errorf("slot %d: the label is %q (%v), want %q", slot, got, labelled, want)
 		}

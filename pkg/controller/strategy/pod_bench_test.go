@@ -1,4 +1,4 @@
-package controller
+package strategy
 
 import (
 	"fmt"
@@ -23,13 +23,13 @@ func BenchmarkPodCache(b *testing.B) {
 	const pods, each = 5000, 5 // pods of an owner
 	for b.Loop() {
 		before := heap()
-		store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{byOwner: indexByOwner, byLabel: indexByLabel})
+		store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{ByOwner: IndexByOwner, ByLabel: IndexByLabel})
 		var owner types.UID
 		for i := range pods {
 			if i%each == 0 {
 				owner = uuid.NewUUID()
 			}
-			record, err := trimPod(serverPod(fmt.Sprintf("some-owner-0a1b2c3d-%d", i), owner))
+			record, err := TrimPod(serverPod(fmt.Sprintf("some-owner-0a1b2c3d-%d", i), owner))
 			if err != nil {
 				b.Fatal(err)
 			}

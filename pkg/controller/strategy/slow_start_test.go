@@ -1,4 +1,4 @@
-package controller
+package strategy
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func TestSlideDoublesWhileItSucceeds(t *testing.T) {
 	done, running, most := 0, 0, 0
 	next := make(chan struct{}, 1)
 	next <- struct{}{}
-	begun, err := slowStart(t.Context(), items, always, func(context.Context, int) error {
+	begun, err := SlowStart(t.Context(), items, always, func(context.Context, int) error {
 		mu.Lock()
 		running++
 		most = max(most, running)
@@ -53,7 +53,7 @@ func TestSlideStopsAtTheFirstFailure(t *testing.T) {
 		var mu sync.Mutex
 		done, failed := 0, 0
 		refused := errors.New("refused")
-		begun, err := slowStart(context.Background(), items, always, func(context.Context, int) error {
+		begun, err := SlowStart(context.Background(), items, always, func(context.Context, int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if done == allowed {
@@ -83,14 +83,14 @@ func TestSlideStopsAtTheFirstFailure(t *testing.T) {
 
 func TestSlideAsksBeforeEachCall(t *testing.T) {
 	asked := 0
-	begun, err := slowStart(t.Context(), make([]int, 10), func() bool { asked++; return asked <= 3 },
+	begun, err := SlowStart(t.Context(), make([]int, 10), func() bool { asked++; return asked <= 3 },
 		func(context.Context, int) error { return nil })
 	if begun != 3 || err != nil {
 		t.Errorf("began %d calls, want 3 (%v)", begun, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if begun, _ := slowStart(ctx, make([]int, 10), always, func(context.Context, int) error { return nil }); begun != 0 {
+	if begun, _ := SlowStart(ctx, make([]int, 10), always, func(context.Context, int) error { return nil }); begun != 0 {
 		t.Errorf("began %d calls for a loop that stops", begun)
 	}
 }

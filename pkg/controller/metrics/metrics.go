@@ -1,4 +1,5 @@
-package controller
+// Package metrics counts what the loops of a process do.
+package metrics
 
 import (
 	"net/http"
@@ -31,8 +32,8 @@ type Metrics struct {
 
 var _ workqueue.MetricsProvider = (*Metrics)(nil)
 
-// NewMetrics makes metrics that nobody has counted in.
-func NewMetrics(version string) *Metrics {
+// New makes metrics that nobody has counted in.
+func New(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry()}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -77,16 +78,16 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// know makes the counts of a kind begin at zero: what is absent is no answer.
-func (m *Metrics) know(kind string) {
+// Know makes the counts of a kind begin at zero: what is absent is no answer.
+func (m *Metrics) Know(kind string) {
 	for _, c := range []*prometheus.CounterVec{m.created, m.deleted, m.cacheWaits} {
 		c.WithLabelValues(kind)
 	}
 	m.converging.WithLabelValues(kind)
 }
 
-// reconciled counts a look at an object.
-func (m *Metrics) reconciled(kind string, err error) {
+// Reconciled counts a look at an object.
+func (m *Metrics) Reconciled(kind string, err error) {
 	result := "done"
 	if err != nil {
 		result = "error"
@@ -94,8 +95,8 @@ func (m *Metrics) reconciled(kind string, err error) {
 	m.reconciles.WithLabelValues(kind, result).Inc()
 }
 
-// planned counts what a plan wants.
-func (m *Metrics) planned(kind string, p plan.Actions) {
+// Planned counts what a plan wants.
+func (m *Metrics) Planned(kind string, p plan.Actions) {
 	nothing := true
 	for action, wanted := range map[string]bool{
 		"create": len(p.Create) > 0, "delete": len(p.Delete) > 0, "deployment": p.Apply != nil || len(p.Remove) > 0, "status": p.WriteStatus, "later": p.Recheck > 0,
@@ -110,17 +111,29 @@ func (m *Metrics) planned(kind string, p plan.Actions) {
 	}
 }
 
-// wrote counts what came of a plan.
-func (m *Metrics) wrote(kind string, out *outcome) {
-	m.created.WithLabelValues(kind).Add(float64(out.created))
-	m.deleted.WithLabelValues(kind).Add(float64(out.deleted))
-	for _, r := range out.refused {
-		m.refusals.WithLabelValues(kind, r.reason).Inc()
-	}
+// Wrote counts the pods that a plan came to.
+func (m *Metrics) Wrote(kind string, created, deleted int) {
+	m.created.WithLabelValues(kind).Add(float64(created))
+	m.deleted.WithLabelValues(kind).Add(float64(deleted))
 }
 
-// lead notes whether a lease, given as namespace/name, is held.
-func (m *Metrics) lead(lease string, held bool) {
+// Refused counts a create that was refused.
+func (m *Metrics) Refused(kind, reason string) {
+	m.refusals.WithLabelValues(kind, reason).Inc()
+}
+
+// CacheWaited counts a look that was put off.
+func (m *Metrics) CacheWaited(kind string) {
+	m.cacheWaits.WithLabelValues(kind).Inc()
+}
+
+// Converged counts an object that has what it asks for, after how long.
+func (m *Metrics) Converged(kind string, took time.Duration) {
+	m.converging.WithLabelValues(kind).Observe(took.Seconds())
+}
+
+// Lead notes whether a lease, given as namespace/name, is held.
+func (m *Metrics) Lead(lease string, held bool) {
 	value := 0.0
 	if held {
 		value = 1

@@ -1,9 +1,11 @@
-package controller
+package leader
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -155,7 +157,9 @@ func leaseServer(t *testing.T, lease *coordinationv1.Lease) coordinationv1client
 			}
 		}
 		if lease == nil {
-			writeStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound)
+			w.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+				Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
 			return
 		}
 		_ = json.NewEncoder(w).Encode(lease)
@@ -264,6 +268,24 @@ func (s *leaseStore) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.lease)
 	return answer(r, fields, err)
+}
+
+// answer is a response with an object or an error of the API.
+func answer(r *http.Request, obj map[string]any, err error) (*http.Response, error) {
+	code, content := http.StatusOK, any(obj)
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		told := status.Status()
+		told.APIVersion, told.Kind = "v1", "Status"
+		code, content = int(told.Code), told
+	}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)),
+	}, nil
 }
 
 // holder is who has the lease by what is stored.

@@ -1,4 +1,6 @@
-package controller
+// Package leader lets one loop of a scope work at a time: by client-go's election
+// with a lock of its own, which writes who it is and knows that a holder is dead.
+package leader
 
 import (
 	"context"
@@ -46,8 +48,8 @@ type Lease struct {
 	ExitIfHeld bool
 	// Log takes a line for the person who watches the loop.
 	Log func(format string, args ...any)
-	// Metrics tell whether the lease is held.
-	Metrics *Metrics
+	// OnChange, if given, is told whether the lease, given as namespace/name, is held.
+	OnChange func(lease string, held bool)
 	// Clock tells the time, with jumps; nil means the machine's.
 	Clock clock.PassiveClock
 
@@ -191,9 +193,9 @@ func (l *Lease) drop() {
 }
 
 func (l *Lease) tell(held bool) {
-	if l.Metrics != nil {
+	if l.OnChange != nil {
 		namespace, name := l.Self.Scope.Lease()
-		l.Metrics.lead(namespace+"/"+name, held)
+		l.OnChange(namespace+"/"+name, held)
 	}
 }
 

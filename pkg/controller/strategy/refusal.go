@@ -1,4 +1,4 @@
-package controller
+package strategy
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// refusalReason reports whether the server refused a create for a reason that
+// RefusalReason reports whether the server refused a create for a reason that
 // repeating it at once will not change, and gives the condition reason for it.
 // Everything else (a broken connection, a busy server, credentials that are
 // being renewed) is worth an early retry.
-func refusalReason(err error) (reason string, refused bool) {
+func RefusalReason(err error) (reason string, refused bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return "", false

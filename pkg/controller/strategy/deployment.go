@@ -1,10 +1,12 @@
-package controller
+package strategy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,17 +15,51 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// deploymentResource is the built-in one. It is read and written as fields:
+// deployment keeps one Deployment, which has the pods.
+func deployment() *Strategy {
+	return &Strategy{
+		Plan: plan.Deployments, PodIndex: ByLabel,
+		Beside: &Beside{
+			Source: deploymentSource, Written: true,
+			Differs:  deploymentDiffers,
+			Released: deploymentReleased,
+			Why:      whyDeployment,
+			Concerns: deploymentConcerns,
+			OwnerIndex: func(kind kinds.Kind, obj *unstructured.Unstructured) string {
+				name, _ := deploymentName(kind, obj) // without a name it wants none
+				return obj.GetNamespace() + "/" + name
+			},
+			read: readDeployments,
+		},
+		complete: completeDeployment,
+		apply:    applyDeployment,
+	}
+}
+
+// completeDeployment says which Deployment an object wants.
+func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
+	var err error
+	if v.Problem == "" {
+		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template); err != nil {
+			v.Problem = err.Error()
+		}
+	}
+	if v.Wanted.Name, err = deploymentName(kind, obj); err != nil {
+		v.Invalid = err.Error()
+	}
+}
+
+// DeploymentResource is the built-in one. It is read and written as fields:
 // what a plan compares and server-side apply sends are fields.
-func deploymentResource() schema.GroupVersionResource {
+func DeploymentResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource("deployments")
 }
 
@@ -34,17 +70,19 @@ type deploymentRecord struct {
 	plan plan.Deployment
 }
 
-// deploymentInformer watches all Deployments: one that is not ours may have a
-// name that we want, until it goes away.
-func (c *Controller) deploymentInformer() (cache.SharedIndexInformer, error) {
-	deployments := c.dynamic.Resource(deploymentResource()).Namespace(c.namespace)
-	return c.informer(informerSource{
-		resource: "deployments",
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+// deploymentSource watches all Deployments: one that is not ours may have a name
+// that we want, until it goes away.
+func deploymentSource(c Clients) informer.Source {
+	deployments := c.Dynamic.Resource(DeploymentResource()).Namespace(c.Namespace)
+	return informer.Source{
+		Resource: "deployments",
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return deployments.List(ctx, opts)
 		},
-		watch: deployments.Watch,
-	}, c.dynamic, &unstructured.Unstructured{}, trimDeployment, cache.Indexers{byOwner: indexByOwner}, nil)
+		Watch:  deployments.Watch,
+		Client: c.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimDeployment,
+		Indexers: cache.Indexers{ByOwner: IndexByOwner},
+	}
 }
 
 // trimDeployment makes the record of a Deployment before it is stored.
@@ -122,11 +160,41 @@ func deploymentFailure(conditions []appsv1.DeploymentCondition) *metav1.Conditio
 	return nil
 }
 
-// differs reports whether a plan could tell the two records apart.
-func (r *deploymentRecord) differs(old *deploymentRecord) bool {
-	a, b := r.plan, old.plan
+// deploymentDiffers reports whether a plan could tell the two records apart.
+func deploymentDiffers(before, after any) bool {
+	old, ok := before.(*deploymentRecord)
+	now, ok2 := after.(*deploymentRecord)
+	if !ok || !ok2 {
+		return true
+	}
+	a, b := now.plan, old.plan
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	return !reflect.DeepEqual(a, b)
+}
+
+// deploymentReleased reports whether a Deployment is another owner's than it was.
+func deploymentReleased(before, after any) bool {
+	old, ok := before.(*deploymentRecord)
+	now, ok2 := after.(*deploymentRecord)
+	return ok && ok2 && old.plan.Controller != now.plan.Controller
+}
+
+func whyDeployment(obj any, how string) []string {
+	r, ok := obj.(*deploymentRecord)
+	if !ok {
+		return nil
+	}
+	return []string{"deployment", r.Name, how}
+}
+
+// deploymentConcerns says whose plans look at a Deployment: its owner's, and that
+// of whoever wants its name.
+func deploymentConcerns(obj any) Concern {
+	r, ok := obj.(*deploymentRecord)
+	if !ok {
+		return Concern{}
+	}
+	return Concern{Owner: metav1.GetControllerOfNoCopy(r), Namespace: r.Namespace, Indexed: r.Namespace + "/" + r.Name}
 }
 
 // wantedFields are those of the Deployment that an object wants. Its pods carry
@@ -172,24 +240,43 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 	return obj.GetName(), nil
 }
 
-// apply writes the plan's Deployment, by server-side apply with the fields that
+// applyDeployment writes and removes the Deployments of a plan.
+func applyDeployment(ctx context.Context, w *Work, o *Outcome) (done bool, err error) {
+	var mu sync.Mutex
+	var gone []Note
+	removed, removeErr := SlowStart(ctx, w.Plan.Remove, w.proceed(), func(ctx context.Context, d plan.Deployment) error {
+		deleted, err := removeDeployment(ctx, w, d)
+		if deleted {
+			mu.Lock()
+			defer mu.Unlock()
+			gone = append(gone, Note{"SuccessfulDelete", "Deleted deployment " + d.Name})
+		}
+		return err
+	})
+	err = writeDeployment(ctx, w, o)
+	o.Notes = append(o.Notes, gone...)
+	done = removed == len(w.Plan.Remove) && (w.Plan.Apply == nil || o.Applied != nil)
+	return done, errors.Join(removeErr, err)
+}
+
+// writeDeployment writes the plan's Deployment, by server-side apply with the fields that
 // are ours and no others. One that was seen must be as it was seen. Where none
 // was, one of somebody else may have come meanwhile: its selector is another,
 // and as that cannot be changed, the server refuses the whole of the write.
-func (w *work) apply(ctx context.Context, o *outcome) error {
-	a := w.plan.Apply
-	if a == nil || !w.current() {
+func writeDeployment(ctx context.Context, w *Work, o *Outcome) error {
+	a := w.Plan.Apply
+	if a == nil || !w.Current() {
 		return nil
 	}
-	ctx, cancel := finish(ctx)
+	ctx, cancel := Finish(ctx)
 	defer cancel()
-	deployments := w.c.dynamic.Resource(deploymentResource()).Namespace(w.namespace)
+	deployments := w.Dynamic.Resource(DeploymentResource()).Namespace(w.Namespace)
 	obj := (&unstructured.Unstructured{Object: a.Fields}).DeepCopy()
 	obj.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
 	obj.SetName(a.Name)
 	obj.SetUID(a.UID)
 	obj.SetResourceVersion(a.ResourceVersion)
-	obj.SetOwnerReferences([]metav1.OwnerReference{w.owner})
+	obj.SetOwnerReferences([]metav1.OwnerReference{w.Owner})
 	now, err := deployments.Apply(ctx, a.Name, obj, metav1.ApplyOptions{FieldManager: kinds.FieldManager, Force: true})
 	switch {
 	case err == nil:
@@ -197,13 +284,19 @@ func (w *work) apply(ctx context.Context, o *outcome) error {
 		if err != nil {
 			return err
 		}
-		o.applied = &plan.Applied{Wanted: a.Wanted, UID: now.GetUID(), Stored: record.plan.Fields}
-		o.deploymentWritten = now.GetResourceVersion()
+		o.Applied = &plan.Applied{Wanted: a.Wanted, UID: now.GetUID(), Stored: record.plan.Fields}
+		o.BesideWritten = now.GetResourceVersion()
+		reason, what := "SuccessfulCreate", "Created"
+		if a.UID != "" {
+			reason, what = "SuccessfulUpdate", "Updated"
+		}
+		o.Notes = append(o.Notes, Note{reason, what + " deployment " + a.Name})
 		return nil
 	case apierrors.IsConflict(err):
-		return errConflict
+		return ErrConflict
 	case namespaceEnds(err):
-		return errEnding
+		o.Ending = true
+		return nil
 	}
 	reason, refused := w.refused(err, o)
 	if !refused {
@@ -211,7 +304,7 @@ func (w *work) apply(ctx context.Context, o *outcome) error {
 	}
 	message := fmt.Sprintf("cannot write deployment %s: %s", a.Name, serverWords(err))
 	if holder, err := deployments.Get(ctx, a.Name, metav1.GetOptions{}); err == nil {
-		if r, err := newDeploymentRecord(holder); err == nil && r.plan.Controller != w.owner.UID {
+		if r, err := newDeploymentRecord(holder); err == nil && r.plan.Controller != w.Owner.UID {
 			reason, message = "NameTaken", fmt.Sprintf("deployment %s is wanted, but the one of that name is %s", a.Name, r.plan.Whose)
 		}
 	}
@@ -219,86 +312,40 @@ func (w *work) apply(ctx context.Context, o *outcome) error {
 	return nil
 }
 
-// remove deletes a Deployment, and only that one, with its pods.
-func (w *work) remove(ctx context.Context, d plan.Deployment, o *outcome) error {
-	ctx, cancel := finish(ctx)
+// removeDeployment deletes a Deployment, and only that one, with its pods. One that
+// is gone already is not deleted; the cache will say so.
+func removeDeployment(ctx context.Context, w *Work, d plan.Deployment) (deleted bool, err error) {
+	ctx, cancel := Finish(ctx)
 	defer cancel()
 	background := metav1.DeletePropagationBackground
-	err := w.c.dynamic.Resource(deploymentResource()).Namespace(w.namespace).Delete(ctx, d.Name, metav1.DeleteOptions{
+	err = w.Dynamic.Resource(DeploymentResource()).Namespace(w.Namespace).Delete(ctx, d.Name, metav1.DeleteOptions{
 		Preconditions: metav1.NewUIDPreconditions(string(d.UID)), PropagationPolicy: &background,
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil // gone already; the cache will say so
+		return false, nil
 	case err != nil:
-		return fmt.Errorf("delete deployment %s: %w", d.Name, err)
+		return false, fmt.Errorf("delete deployment %s: %w", d.Name, err)
 	}
-	o.remove(d.Name)
-	return nil
+	return true, nil
 }
 
-// deploymentsOf collects the Deployments that a plan may know of: those that an
+// readDeployments puts those into a view that a plan may know of: those that an
 // object controls, and that of the name it wants.
-func (c *Controller) deploymentsOf(namespace string, owner types.UID, wanted string) ([]plan.Deployment, error) {
-	store := c.deployments.informer.GetIndexer()
-	owned, err := store.ByIndex(byOwner, string(owner))
+func readDeployments(v *plan.View, object *unstructured.Unstructured, store cache.Indexer) error {
+	owner := object.GetUID()
+	owned, err := store.ByIndex(ByOwner, string(owner))
 	if err != nil {
-		return nil, fmt.Errorf("find deployments: %w", err)
+		return fmt.Errorf("find deployments: %w", err)
 	}
-	var list []plan.Deployment
 	for _, obj := range owned {
-		if r, ok := obj.(*deploymentRecord); ok && r.Namespace == namespace && r.plan.Controller == owner {
-			list = append(list, r.plan)
+		if r, ok := obj.(*deploymentRecord); ok && r.Namespace == object.GetNamespace() && r.plan.Controller == owner {
+			v.Deployments = append(v.Deployments, r.plan)
 		}
 	}
-	obj, found, err := store.GetByKey(cache.NewObjectName(namespace, wanted).String())
+	obj, found, err := store.GetByKey(cache.NewObjectName(object.GetNamespace(), v.Owner.Wanted.Name).String())
 	if r, ok := obj.(*deploymentRecord); err == nil && found && ok && r.plan.Controller != owner {
-		list = append(list, r.plan)
+		v.Deployments = append(v.Deployments, r.plan)
 	}
-	return list, nil
-}
-
-// deploymentEvents puts the owner of a Deployment into the queue, and whoever
-// wants its name.
-func (c *Controller) deploymentEvents() cache.ResourceEventHandler {
-	enqueue := func(obj any, changed bool, how string) {
-		r, ok := untombed(obj).(*deploymentRecord)
-		if !ok {
-			return
-		}
-		for _, k := range c.interestedIn(r) {
-			if changed || c.expectations.isWaiting(k) {
-				c.wake(k, "deployment", r.Name, how)
-			}
-		}
-	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { enqueue(obj, true, added) },
-		UpdateFunc: func(old, obj any) {
-			before, ok := old.(*deploymentRecord)
-			after, ok2 := obj.(*deploymentRecord)
-			changed := !ok || !ok2 || after.differs(before)
-			enqueue(obj, changed, updated)
-			if changed && ok && ok2 && before.plan.Controller != after.plan.Controller {
-				enqueue(old, true, "was released")
-			}
-		},
-		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },
-	}
-}
-
-// interestedIn lists the objects whose plans look at a Deployment.
-func (c *Controller) interestedIn(r *deploymentRecord) []key {
-	var keys []key
-	if ref := metav1.GetControllerOfNoCopy(r); ref != nil {
-		if o := c.kinds.of(ref); o != nil && o.kind.Mapping.Strategy == kinds.StrategyDeployment {
-			keys = append(keys, key{kind: o.kind.CRD(), namespace: r.Namespace, name: ref.Name})
-		}
-	}
-	for _, o := range c.kinds.by(kinds.StrategyDeployment) {
-		for _, obj := range o.find(byDeployment, r.Namespace+"/"+r.Name) {
-			keys = append(keys, key{kind: o.kind.CRD(), namespace: r.Namespace, name: obj.GetName()})
-		}
-	}
-	return keys
+	return nil
 }

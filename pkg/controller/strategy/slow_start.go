@@ -1,4 +1,4 @@
-package controller
+package strategy
 
 import (
 	"context"
@@ -15,21 +15,21 @@ import (
 // server only do more for the same.
 const maxBatch = 128
 
-// slowStart does the work for each item in a batch of parallel calls that starts
+// SlowStart does the work for each item in a batch of parallel calls that starts
 // at one and grows by one with every success, so it doubles in the time of one
 // call. After the first failure nothing new is begun: the waste is what was
 // under way. It returns when every call it began has, with how many items were
 // begun and the first error.
 //
 // proceed is asked before each call; once it says no, nothing new is begun.
-func slowStart[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
+func SlowStart[T any](ctx context.Context, items []T, proceed func() bool, do func(context.Context, T) error) (begun int, err error) {
 	results := make(chan error)
 	size, running := 1, 0
 	for {
 		for begun < len(items) && running < size && err == nil && ctx.Err() == nil && proceed() {
 			item := items[begun]
 			begun, running = begun+1, running+1
-			go func() { results <- recoverPanic(ctx, func() error { return do(ctx, item) }) }()
+			go func() { results <- Recover(ctx, func() error { return do(ctx, item) }) }()
 		}
 		if running == 0 {
 			return begun, err
@@ -45,19 +45,19 @@ func slowStart[T any](ctx context.Context, items []T, proceed func() bool, do fu
 	}
 }
 
-// recoverPanic makes an error of a panic: what is wrong with one object must not stop
+// Recover makes an error of a panic: what is wrong with one object must not stop
 // the loop for the others.
-func recoverPanic(ctx context.Context, do func() error) (err error) {
+func Recover(ctx context.Context, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicked(ctx, p)
+			err = Panicked(ctx, p)
 		}
 	}()
 	return do()
 }
 
-// panicked logs a panic and makes an error of it.
-func panicked(ctx context.Context, p any) error {
+// Panicked logs a panic and makes an error of it.
+func Panicked(ctx context.Context, p any) error {
 	klog.FromContext(ctx).Error(nil, "Reconcile panicked", "panic", p, "stack", string(debug.Stack()))
 	return fmt.Errorf("internal error: %v", p)
 }

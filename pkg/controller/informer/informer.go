@@ -1,0 +1,142 @@
+// Package informer makes the caches of the loop: informers of client-go that tell
+// once when the server does not answer, and those that are filled only when an
+// object needs them.
+package informer
+
+import (
+	"context"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+)
+
+// Health knows whether the server answers, and says so once when that changes.
+// Informers retry for ever and are silent where a connection is refused.
+type Health struct {
+	mu   sync.Mutex
+	down map[string]bool // by resource
+	say  func(format string, args ...any)
+}
+
+// NewHealth makes a Health that says what it has to say.
+func NewHealth(say func(format string, args ...any)) *Health {
+	return &Health{say: say, down: map[string]bool{}}
+}
+
+// observe takes the outcome of a list or of the start of a watch.
+func (h *Health) observe(ctx context.Context, resource string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case err == nil:
+		if h.down[resource] {
+			h.say("%s are watched again", resource)
+		}
+		delete(h.down, resource)
+	case ctx.Err() != nil, apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		// The loop stops, the CRD is gone, a watch is too old: not the link's trouble.
+	case !h.down[resource]:
+		h.down[resource] = true
+		h.say("cannot watch %s: %v; trying again", resource, err)
+	}
+}
+
+// Source is what an informer lists and watches, and what it keeps of that.
+type Source struct {
+	// Resource is its name for people.
+	Resource string
+	List     func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	Watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// Client is what they are done with, which tells how it can be watched.
+	Client any
+	// Example is of the type of the objects.
+	Example runtime.Object
+	// Trim, if given, makes of an object what is kept of it.
+	Trim cache.TransformFunc
+	// Indexers find objects in the cache; nil: none.
+	Indexers cache.Indexers
+	// Listed, if given, is called whenever all there is has been listed anew: at
+	// the start, and where a watch could not go on from where it ended.
+	Listed func()
+	// Missing, if given, is called when the server does not serve the resource.
+	Missing func()
+}
+
+// Informer makes an informer over a source, which is yet to be run.
+func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
+	heard := func(ctx context.Context, err error) {
+		h.observe(ctx, s.Resource, err)
+		if apierrors.IsNotFound(err) && s.Missing != nil {
+			s.Missing()
+		}
+	}
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			list, err := s.List(ctx, opts)
+			heard(ctx, err)
+			if err == nil && s.Listed != nil {
+				s.Listed()
+			}
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			w, err := s.Watch(ctx, opts)
+			heard(ctx, err)
+			if err == nil && s.Listed != nil && ptr.Deref(opts.SendInitialEvents, false) {
+				w = notifyListed(w, s.Listed)
+			}
+			return w, err
+		},
+	}
+	informer := cache.NewSharedIndexInformerWithOptions(
+		cache.ToListWatcherWithWatchListSemantics(lw, s.Client), s.Example, cache.SharedIndexInformerOptions{Indexers: s.Indexers})
+	if err := informer.SetTransform(s.Trim); err != nil {
+		return nil, err
+	}
+	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
+		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
+	})
+	return informer, err
+}
+
+// notifyListed tells when a watch that begins with all there is has come to the
+// end of that, which is a bookmark.
+func notifyListed(w watch.Interface, listed func()) watch.Interface {
+	return drained{watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
+		if event.Type == watch.Bookmark {
+			if obj, err := meta.Accessor(event.Object); err == nil && obj.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+				listed()
+			}
+		}
+		return event, true
+	})}
+}
+
+// drained is a filtered watch whose goroutine ends when it is stopped, also
+// while it holds an event that nobody takes any more.
+type drained struct{ watch.Interface }
+
+// Stop ends the watch.
+func (d drained) Stop() {
+	d.Interface.Stop()
+	go func() {
+		for range d.ResultChan() { // thrown away
+		}
+	}()
+}
+
+// Object is the last known state of the object of an event, also where the watch
+// missed its deletion.
+func Object(obj any) any {
+	if t, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return t.Obj
+	}
+	return obj
+}

@@ -1,0 +1,150 @@
+package controller
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+// key names an object in the queue.
+type key struct {
+	kind            string // plural.group
+	namespace, name string
+}
+
+const (
+	// firstRetry and lastRetry bound the wait after an error that is worth an
+	// early retry.
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	// requeueIntervalPerPod is how long after a look there is none, for each pod of the object: of
+	// thousands that become ready one by one, not each is worth a look at all of them.
+	// To look at a pod and to plan for it takes a microsecond or two.
+	requeueIntervalPerPod = 25 * time.Microsecond
+	// mostReasons bounds what is noted: of a thousand pods of one object the first
+	// few tell enough.
+	mostReasons = 5
+)
+
+// queue holds the objects that are to be looked at, and when and why that is.
+type queue struct {
+	workqueue.TypedRateLimitingInterface[key]
+	// looked is how many times an object was looked at.
+	looked atomic.Int64
+
+	mu sync.Mutex
+	// looks holds how objects came to be looked at.
+	looks map[key]lookState
+	// timers are the next looks without an event. They are not the queue's own,
+	// which cannot be taken back: one that an event has overtaken would be a
+	// reconcile for nothing.
+	timers map[key]*time.Timer
+}
+
+// lookState is how an object came to be looked at.
+type lookState struct {
+	look    int64    // its number
+	reasons []string // for the next look
+	// began is when the last look did, pods how many there were to look at.
+	began time.Time
+	pods  int
+}
+
+func newQueue(name string, metrics workqueue.MetricsProvider) *queue {
+	return &queue{
+		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
+			workqueue.TypedRateLimitingQueueConfig[key]{Name: name, MetricsProvider: metrics}),
+		looks:  map[key]lookState{},
+		timers: map[key]*time.Timer{},
+	}
+}
+
+// wake puts an object into the queue, with the reason in words: at once, if the
+// last look was long enough ago for the number of its pods.
+func (q *queue) wake(k key, why ...string) {
+	q.because(k, why...)
+	q.AddAfter(k, q.requeueAfter(k, time.Now()))
+}
+
+// because notes why an object will be looked at, if somebody wants to know.
+func (q *queue) because(k key, why ...string) {
+	if !klog.V(2).Enabled() {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.looks[k]
+	if len(t.reasons) < mostReasons {
+		t.reasons = append(t.reasons, strings.Join(why, " "))
+	}
+	q.looks[k] = t
+}
+
+// begin notes a look, and returns its number and the reasons for it.
+func (q *queue) begin(k key, now time.Time) (look int64, reasons []string) {
+	look = q.looked.Add(1)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.looks[k]
+	q.looks[k] = lookState{look: look, began: now, pods: t.pods}
+	return look, t.reasons
+}
+
+// saw notes how many pods of an object were looked at.
+func (q *queue) saw(k key, pods int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.looks[k]
+	t.pods = pods
+	q.looks[k] = t
+}
+
+// requeueAfter is how long an object is not to be looked at again; less than nothing: it may be.
+func (q *queue) requeueAfter(k key, now time.Time) time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.looks[k]
+	return t.began.Add(requeueIntervalPerPod * time.Duration(t.pods)).Sub(now)
+}
+
+// look is the number of the last look at an object, zero for none.
+func (q *queue) look(k key) int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.looks[k].look
+}
+
+// lookAgain puts an object into the queue after a delay, in place of an earlier
+// call that is not yet due. No delay: only that.
+func (q *queue) lookAgain(k key, delay time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t := q.timers[k]; t != nil {
+		t.Stop()
+		delete(q.timers, k)
+	}
+	if delay > 0 {
+		q.timers[k] = time.AfterFunc(delay, func() { q.wake(k, "its time has come") })
+	}
+}
+
+// drop forgets how an object came to be looked at.
+func (q *queue) drop(k key) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.looks, k)
+}
+
+// stop ends all timers.
+func (q *queue) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, t := range q.timers {
+		t.Stop()
+	}
+}

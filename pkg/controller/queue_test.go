@@ -1,0 +1,29 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+)
+
+// A look at many pods is not followed by the next one at once.
+func TestRest(t *testing.T) {
+	q, k, now := newQueue("", metrics.New("")), key{name: "foo"}, time.Unix(1_700_000_000, 0)
+	if rest := q.requeueAfter(k, now); rest > 0 {
+		t.Errorf("an object that was never looked at has to wait for %v", rest)
+	}
+	q.begin(k, now)
+	q.saw(k, 4000)
+	if rest := q.requeueAfter(k, now.Add(40*time.Millisecond)); rest != 60*time.Millisecond {
+		t.Errorf("4,000 pods were looked at 40 ms ago: the next look is due in %v, want 60ms", rest)
+	}
+	q.begin(k, now.Add(time.Second))
+	if rest := q.requeueAfter(k, now.Add(time.Second)); rest != 100*time.Millisecond {
+		t.Errorf("while the next look is under way, the one after it is due in %v, want 100ms", rest)
+	}
+	q.drop(k)
+	if rest := q.requeueAfter(k, now.Add(time.Second)); rest > 0 {
+		t.Errorf("an object that is forgotten has to wait for %v", rest)
+	}
+}

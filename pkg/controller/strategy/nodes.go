@@ -1,0 +1,97 @@
+package strategy
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// nodes keeps one pod on every node that may run it.
+func nodes() *Strategy {
+	return &Strategy{
+		Plan: plan.Nodes, PodIndex: ByOwner,
+		Beside: &Beside{
+			Source:   nodeSource,
+			Differs:  nodeDiffers,
+			Why:      func(any, string) []string { return []string{"a node changed"} },
+			Concerns: func(any) Concern { return Concern{All: true} },
+			read:     readNodes,
+		},
+		complete: func(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
+			hashTemplate(v, kind, obj, template)
+			v.Invalid = v.Problem // which nodes may run the pods, the template says
+		},
+		create: createPod, delete: deletePod,
+	}
+}
+
+// nodeSource watches the nodes, of which a small part is kept.
+func nodeSource(c Clients) informer.Source {
+	nodes := c.Core.Nodes()
+	return informer.Source{
+		Resource: "nodes",
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return nodes.List(ctx, opts)
+		},
+		Watch:  nodes.Watch,
+		Client: c.Core, Example: &corev1.Node{}, Trim: trimNode,
+	}
+}
+
+// trimNode keeps of a node what decides which pods it may run.
+func trimNode(obj any) (any, error) {
+	node, ok := obj.(*corev1.Node)
+	if !ok {
+		return obj, nil // a tombstone
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels},
+		Spec:       corev1.NodeSpec{Taints: node.Spec.Taints},
+	}, nil
+}
+
+// nodeDiffers reports whether a node changed in what decides who may run on it.
+// That it is alive, it says all the time.
+func nodeDiffers(before, after any) bool {
+	a, ok := before.(*corev1.Node)
+	b, ok2 := after.(*corev1.Node)
+	return !ok || !ok2 || !equality.Semantic.DeepEqual(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.Spec, b.Spec)
+}
+
+// readNodes puts those of the cluster into a view.
+func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) error {
+	for _, obj := range store.List() {
+		if node, ok := obj.(*corev1.Node); ok {
+			v.Nodes = append(v.Nodes, node)
+		}
+	}
+	return nil
+}
+
+// forNode makes a pod one that the scheduler puts on a node and nowhere else, and
+// that stays there as a DaemonSet's does. Other demands of its template on nodes
+// have been met by this one.
+func forNode(pod *corev1.Pod, node string) {
+	pod.Spec.Tolerations = plan.DaemonTolerations(pod.Spec)
+	only := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
+	}}}
+	affinity := pod.Spec.Affinity.DeepCopy() // the template is everybody's
+	if affinity == nil {
+		affinity = &corev1.Affinity{}
+	}
+	if affinity.NodeAffinity == nil {
+		affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = only
+	pod.Spec.Affinity = affinity
+}

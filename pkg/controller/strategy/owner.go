@@ -1,0 +1,77 @@
+package strategy
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// Owner is what the plan reads of an object.
+func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.Owner {
+	v := plan.Owner{
+		Name:       obj.GetName(),
+		UID:        obj.GetUID(),
+		Generation: obj.GetGeneration(),
+		Deleting:   obj.GetDeletionTimestamp() != nil,
+		Status:     DecodeStatus(kind.Mapping.Status, obj),
+		StatusMask: StatusMask(kind.Mapping.Status),
+	}
+	var err error
+	if !kind.Mapping.Strategy.Uncounted() {
+		if v.Desired, err = kind.Desired(obj); err != nil {
+			v.Invalid = err.Error()
+		}
+	}
+	template, err := kinds.TemplateFields(kind, obj)
+	if err == nil {
+		err = notTooLarge(template)
+	}
+	if err == nil {
+		v.Template, err = kinds.DecodeTemplate(template)
+	}
+	if err != nil {
+		v.Problem, template = err.Error(), nil
+	}
+	s.complete(&v, kind, obj, template)
+	return v
+}
+
+// maxTemplate is how large a pod template may be, in bytes. The server stores
+// pods of up to 1.5 MB; as many of these as an object may ask for would fill
+// etcd, and the memory of all who watch pods.
+const maxTemplate = 256 << 10
+
+// notTooLarge is the error of a pod template that is.
+func notTooLarge(template map[string]any) error {
+	if Size(template, maxTemplate) > maxTemplate {
+		return fmt.Errorf("the pod template is too large: it has more than %d bytes", maxTemplate)
+	}
+	return nil
+}
+
+// Size is about how many bytes a JSON value has; counting ends beyond a limit.
+func Size(value any, limit int) int {
+	n := 0
+	switch value := value.(type) {
+	case string:
+		n = len(value)
+	case map[string]any:
+		for name, field := range value {
+			n += len(name) + Size(field, limit-n)
+			if n > limit {
+				return n
+			}
+		}
+	case []any:
+		for _, element := range value {
+			n += Size(element, limit-n)
+			if n > limit {
+				return n
+			}
+		}
+	}
+	return n + 8
+}

@@ -1,0 +1,198 @@
+package strategy
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// PodRecord is what the loop keeps of a pod: a tenth of the object. It keeps
+// the resourceVersion, by which the cache tells how far it has come.
+type PodRecord struct {
+	metav1.ObjectMeta
+	finished   bool
+	ready      bool
+	readySince time.Time
+	slot       plan.Slot
+	replaces   types.UID
+	template   string
+	// Label is the UID in the identity label, and Deployment the name of the
+	// one that has the pod through a ReplicaSet; "": none has.
+	Label      types.UID
+	Deployment string
+}
+
+// ByOwner and ByLabel are the indexes of pods: by their controller's UID, and, of those of Deployments,
+// by the UID in the identity label.
+const (
+	ByOwner = "owner"
+	ByLabel = "label"
+)
+
+// TrimPod makes the record of a pod before it is stored.
+func TrimPod(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil // already trimmed, or a tombstone
+	}
+	r := &PodRecord{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              pod.Name,
+			Namespace:         pod.Namespace,
+			UID:               pod.UID,
+			ResourceVersion:   pod.ResourceVersion,
+			DeletionTimestamp: pod.DeletionTimestamp,
+
+			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
+		},
+		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		slot:     plan.NoSlot,
+		template: pod.Labels[apis.LabelTemplateHash],
+		Label:    types.UID(pod.Labels[apis.LabelOwner]),
+	}
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		r.OwnerReferences = []metav1.OwnerReference{*ref}
+		r.slot, r.replaces = SlotOf(pod, *ref)
+		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
+			r.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			r.ready, r.readySince = true, c.LastTransitionTime.Time
+		}
+	}
+	return r, nil
+}
+
+// SlotOf is the slot that a pod's name stands for, and the lost pod that it
+// replaces. Anybody may write the label that tells of one; the name, which nobody
+// can change, decides whether it is true.
+func SlotOf(pod *corev1.Pod, owner metav1.OwnerReference) (plan.Slot, types.UID) {
+	replaces := types.UID(pod.Labels[apis.LabelReplaces])
+	if slot := plan.SlotOf(pod.Name, owner.Name, owner.UID, replaces); slot != plan.NoSlot {
+		return slot, replaces
+	}
+	return plan.SlotOf(pod.Name, owner.Name, owner.UID, ""), ""
+}
+
+// Controller is the pod's controller reference, nil if it has none.
+func (r *PodRecord) Controller() *metav1.OwnerReference {
+	if len(r.OwnerReferences) == 0 {
+		return nil
+	}
+	return &r.OwnerReferences[0]
+}
+
+// Differs reports whether a plan could tell the two records apart.
+func (r PodRecord) Differs(old PodRecord) bool {
+	if r.Deployment != "" && r.Deployment == old.Deployment {
+		r.ready, old.ready = false, false // that is the Deployment's to tell
+	}
+	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.replaces != old.replaces ||
+		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.OwnerUID() != old.OwnerUID()
+}
+
+// OwnerUID is the UID of the pod's controller, "" if it has none.
+func (r *PodRecord) OwnerUID() types.UID {
+	if ref := r.Controller(); ref != nil {
+		return ref.UID
+	}
+	return ""
+}
+
+// IndexByOwner indexes objects by the UID of their controller.
+func IndexByOwner(obj any) ([]string, error) {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return nil, fmt.Errorf("index an object by its owner: unexpected %T", obj)
+	}
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return []string{string(ref.UID)}, nil
+	}
+	return nil, nil
+}
+
+// IndexByLabel indexes the pods of Deployments by the UID in the identity label.
+func IndexByLabel(obj any) ([]string, error) {
+	r, ok := obj.(*PodRecord)
+	if !ok {
+		return nil, fmt.Errorf("index a pod by its label: unexpected %T", obj)
+	}
+	if r.Deployment == "" {
+		return nil, nil
+	}
+	return []string{string(r.Label)}, nil
+}
+
+// podView is what the plan reads of a pod.
+func (r *PodRecord) podView() plan.Pod {
+	p := plan.Pod{
+		Name:       r.Name,
+		UID:        r.UID,
+		Slot:       r.slot,
+		Replaces:   r.replaces,
+		Finished:   r.finished,
+		Ready:      r.ready,
+		ReadySince: r.readySince,
+		Template:   r.template,
+		Deployment: r.Deployment,
+	}
+	if r.DeletionTimestamp != nil {
+		p.Terminating = true
+		if r.DeletionGracePeriodSeconds != nil {
+			p.Grace = time.Duration(*r.DeletionGracePeriodSeconds) * time.Second
+		}
+	}
+	return p
+}
+
+// newPod makes a pod from the owner's template.
+func newPod(kind kinds.Kind, owner metav1.OwnerReference, of plan.Owner, namespace string, c plan.Creation) *corev1.Pod {
+	template := of.Template
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            plan.PodName(owner.Name, owner.UID, c.Replaces, c.Slot),
+			Namespace:       namespace,
+			Labels:          Identity(template.Labels, kind, owner, c),
+			Annotations:     template.Annotations,
+			Finalizers:      template.Finalizers,
+			OwnerReferences: []metav1.OwnerReference{owner},
+		},
+		Spec: template.Spec,
+	}
+	if of.TemplateHash != "" {
+		pod.Labels[apis.LabelTemplateHash] = of.TemplateHash
+	}
+	if c.Node != "" {
+		forNode(pod, c.Node)
+	}
+	return pod
+}
+
+// Identity adds the labels by which the loop finds a pod to those of the template.
+func Identity(labels map[string]string, kind kinds.Kind, owner metav1.OwnerReference, c plan.Creation) map[string]string {
+	all := make(map[string]string, len(labels)+3)
+	maps.Copy(all, labels)
+	if kind.Mapping.NameLabel != "" {
+		all[kind.Mapping.NameLabel] = owner.Name
+	}
+	all[apis.LabelOwner] = string(owner.UID)
+	if c.Slot != plan.NoSlot {
+		all[apis.LabelSlot] = c.Slot.String()
+	}
+	if c.Replaces != "" {
+		all[apis.LabelReplaces] = string(c.Replaces)
+	}
+	return all
+}

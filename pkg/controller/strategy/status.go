@@ -1,0 +1,162 @@
+package strategy
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// StatusMask says for which parts of a plan's status a kind has a place.
+func StatusMask(at kinds.StatusPaths) plan.StatusMask {
+	return plan.StatusMask{
+		Selector: len(at.Selector) > 0,
+		Desired:  len(at.Desired) > 0, Current: len(at.Current) > 0, Updated: len(at.Updated) > 0,
+		Ready: len(at.Ready) > 0, Available: len(at.Available) > 0,
+		PodNames: len(at.PodNames) > 0, ObservedGeneration: len(at.ObservedGeneration) > 0, Conditions: len(at.Conditions) > 0,
+	}
+}
+
+// counts gives the place of each count of a status.
+func counts(at kinds.StatusPaths, s *plan.Status) map[*int32][]string {
+	return map[*int32][]string{
+		&s.Desired: at.Desired, &s.Current: at.Current, &s.Updated: at.Updated, &s.Ready: at.Ready, &s.Available: at.Available,
+	}
+}
+
+// foreign is a count or a name that no plan finds: what is stored in its place is
+// not what a plan wrote.
+const foreign = -1
+
+// DecodeStatus reads what is stored of what a plan writes. What is of an
+// unexpected type is not what a plan wrote.
+func DecodeStatus(at kinds.StatusPaths, obj *unstructured.Unstructured) plan.Status {
+	var s plan.Status
+	if len(at.ObservedGeneration) > 0 {
+		s.ObservedGeneration, _, _ = unstructured.NestedInt64(obj.Object, at.ObservedGeneration...)
+	}
+	if len(at.Conditions) > 0 {
+		s.Conditions = decodeConditions(storedConditions(at, obj))
+	}
+	for count, path := range counts(at, &s) {
+		if len(path) == 0 {
+			continue
+		}
+		switch n, found, err := unstructured.NestedInt64(obj.Object, path...); {
+		case err != nil || n < 0 || n > math.MaxInt32:
+			*count = foreign
+		case found:
+			*count = int32(n)
+		}
+	}
+	if len(at.Selector) > 0 {
+		s.Selector, _, _ = unstructured.NestedString(obj.Object, at.Selector...)
+	}
+	if len(at.PodNames) > 0 {
+		names, _, err := unstructured.NestedStringSlice(obj.Object, at.PodNames...)
+		if err != nil {
+			names = []string{""} // no pod has that name
+		}
+		s.PodNames = names
+	}
+	return s
+}
+
+// storedConditions are the conditions of an object as they are stored, those of
+// others included. They are shared: nobody may change them.
+func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []any {
+	stored, _, err := unstructured.NestedFieldNoCopy(obj.Object, at.Conditions...)
+	if err != nil {
+		return nil
+	}
+	list, _ := stored.([]any)
+	return list
+}
+
+// ourConditions are the types of the conditions that a plan writes.
+func ourConditions() []string {
+	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure}
+}
+
+// decodeConditions reads those that a plan writes. One that cannot be read is as
+// good as absent, whoever wrote it.
+func decodeConditions(stored []any) []metav1.Condition {
+	var list []metav1.Condition
+	for _, name := range ourConditions() {
+		i := conditionOf(stored, name)
+		if i < 0 {
+			continue
+		}
+		fields, _ := stored[i].(map[string]any)
+		var c metav1.Condition
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c); err == nil {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// conditionOf is the place of the first condition of a type, -1 for none.
+func conditionOf(stored []any, name string) int {
+	return slices.IndexFunc(stored, func(element any) bool {
+		fields, _ := element.(map[string]any)
+		return fields["type"] == name
+	})
+}
+
+// EncodeStatus puts a plan's status into the status that an object has, and
+// returns that. What somebody else has written beside it stays as it is, also
+// within a condition. A list of names is never null, which schemas refuse.
+func EncodeStatus(at kinds.StatusPaths, s plan.Status, obj *unstructured.Unstructured) (any, error) {
+	stored, _ := obj.Object["status"].(map[string]any)
+	object := map[string]any{}
+	if stored != nil {
+		object["status"] = runtime.DeepCopyJSON(stored)
+	}
+	var errs []error
+	put := func(value any, path []string) {
+		if len(path) > 0 {
+			errs = append(errs, unstructured.SetNestedField(object, value, path...))
+		}
+	}
+	for count, path := range counts(at, &s) {
+		put(int64(*count), path)
+	}
+	for name, value := range at.Empty {
+		if _, there := stored[name]; !there {
+			put(value, []string{"status", name})
+		}
+	}
+	put(s.ObservedGeneration, at.ObservedGeneration)
+	put(s.Selector, at.Selector)
+	names := make([]any, len(s.PodNames))
+	for i, name := range s.PodNames {
+		names[i] = name
+	}
+	put(names, at.PodNames)
+	if len(at.Conditions) > 0 {
+		conditions := slices.Clone(storedConditions(at, obj))
+		for _, c := range s.Conditions {
+			ours, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&c)
+			errs = append(errs, err)
+			if i := conditionOf(conditions, c.Type); i >= 0 {
+				all, _ := conditions[i].(map[string]any)
+				all = maps.Clone(all)
+				maps.Copy(all, ours)
+				conditions[i] = all
+			} else {
+				conditions = append(conditions, ours)
+			}
+		}
+		put(conditions, at.Conditions)
+	}
+	return object["status"], errors.Join(errs...)
+}

@@ -67,7 +67,7 @@ func (l *loop) besideEvents(name kinds.Strategy, beside *strategy.Beside) cache.
 		}
 		obj = informer.Object(obj)
 		for _, k := range l.kinds.concerned(name, beside.Concerns(obj)) {
-			if changed || l.expectations.waiting.has(k) {
+			if changed || l.expectations.Waiting.Has(k) {
 				l.queue.wake(k, beside.Why(obj, how)...)
 			}
 		}

@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
@@ -75,7 +76,7 @@ type loop struct {
 	beside map[kinds.Strategy]*informer.Lazy
 	queue  *queue
 
-	expectations *expectations
+	expectations *expectations.Expectations
 	syncStates   *syncStates
 	report       *reporter
 	health       *informer.Health
@@ -125,10 +126,10 @@ func New(opts Options) (*Controller, error) {
 		kinds:        &kindSet{all: map[string]*owners{}},
 		beside:       map[kinds.Strategy]*informer.Lazy{},
 		queue:        newQueue(queueName(opts.Namespace), opts.Metrics),
-		expectations: newExpectations(),
+		expectations: expectations.New(),
 		syncStates:   newSyncStates(opts.Metrics),
 	}
-	l.report = &reporter{line: opts.Log, namespace: opts.Namespace, objects: l.expectations.objects, look: l.queue.look}
+	l.report = &reporter{line: opts.Log, namespace: opts.Namespace, objects: l.expectations.Objects, look: l.queue.look}
 	l.health = informer.NewHealth(l.report.logf)
 	c := &Controller{loop: l, orphans: &orphanScanner{loop: l, requests: make(chan struct{}, 1)}}
 	c.reconciler = &reconciler{loop: l, orphans: c.orphans}
@@ -287,13 +288,13 @@ func (c *Controller) work(ctx context.Context) {
 }
 
 // handle reconciles one object and says when it is looked at again.
-func (c *Controller) handle(ctx context.Context, k key) {
+func (c *Controller) handle(ctx context.Context, k expectations.Key) {
 	look, reasons := c.queue.begin(k, time.Now())
-	logger := klog.FromContext(ctx).WithValues("kind", k.kind, "namespace", k.namespace, "name", k.name, "reconcile", look)
+	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", look)
 	ctx = klog.NewContext(ctx, logger)
 	logger.Info("Reconcile", "because", reasons) // for those who ask with -v=2, see Run
 	again, err := c.reconciler.reconcile(ctx, k)
-	c.Metrics.Reconciled(k.kind, err)
+	c.Metrics.Reconciled(k.Kind, err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return
@@ -316,12 +317,12 @@ func (c *Controller) handle(ctx context.Context, k key) {
 }
 
 // reportFailure records on the object that it could not be reconciled for a while.
-func (c *Controller) reportFailure(k key, err error) {
-	o := c.kinds.get(k.kind)
+func (c *Controller) reportFailure(k expectations.Key, err error) {
+	o := c.kinds.get(k.Kind)
 	if o == nil {
 		return
 	}
-	if obj := o.get(k.namespace, k.name); obj != nil {
+	if obj := o.get(k.Namespace, k.Name); obj != nil {
 		c.report.event(eventReference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
 	}
 }

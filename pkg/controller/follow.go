@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -141,8 +142,8 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 		if !ok {
 			return
 		}
-		k := key{kind: o.kind.CRD(), namespace: u.GetNamespace(), name: u.GetName()}
-		if changed || f.expectations.waiting.has(k) {
+		k := expectations.Key{Kind: o.kind.CRD(), Namespace: u.GetNamespace(), Name: u.GetName()}
+		if changed || f.expectations.Waiting.Has(k) {
 			f.queue.wake(k, "it", how)
 		}
 	}
@@ -153,7 +154,7 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 			after, ok2 := obj.(*unstructured.Unstructured)
 			changed := !ok || !ok2 || differs(o.kind, before, after)
 			if !changed {
-				k := key{kind: o.kind.CRD(), namespace: after.GetNamespace(), name: after.GetName()}
+				k := expectations.Key{Kind: o.kind.CRD(), Namespace: after.GetNamespace(), Name: after.GetName()}
 				changed = f.statusChanged(k, o.kind, before, after)
 			}
 			enqueue(obj, changed, updated)
@@ -164,7 +165,7 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 
 // statusChanged reports whether somebody else has changed what a plan writes of
 // an object's status.
-func (f *follower) statusChanged(k key, kind kinds.Kind, before, after *unstructured.Unstructured) bool {
+func (f *follower) statusChanged(k expectations.Key, kind kinds.Kind, before, after *unstructured.Unstructured) bool {
 	now := strategy.DecodeStatus(kind.Mapping.Status, after)
-	return !equality.Semantic.DeepEqual(now, strategy.DecodeStatus(kind.Mapping.Status, before)) && !f.expectations.statuses.expected(k, now)
+	return !equality.Semantic.DeepEqual(now, strategy.DecodeStatus(kind.Mapping.Status, before)) && !f.expectations.Statuses.Expected(k, now)
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -82,11 +83,11 @@ func (k *kindSet) ofPod(ref *metav1.OwnerReference) *owners {
 }
 
 // concerned lists the objects of a strategy that something concerns.
-func (k *kindSet) concerned(name kinds.Strategy, concern strategy.Concern) []key {
-	var keys []key
+func (k *kindSet) concerned(name kinds.Strategy, concern strategy.Concern) []expectations.Key {
+	var keys []expectations.Key
 	if ref := concern.Owner; ref != nil {
 		if o := k.of(ref); o != nil && o.kind.Mapping.Strategy == name {
-			keys = append(keys, key{kind: o.kind.CRD(), namespace: concern.Namespace, name: ref.Name})
+			keys = append(keys, expectations.Key{Kind: o.kind.CRD(), Namespace: concern.Namespace, Name: ref.Name})
 		}
 	}
 	if !concern.All && concern.Indexed == "" {

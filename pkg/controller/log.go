@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -32,9 +33,9 @@ type Line struct {
 type reporter struct {
 	line      func(Line)
 	namespace string
-	objects   *objectStates
+	objects   *expectations.States
 	// look is the number of the last look at an object.
-	look   func(key) int64
+	look   func(expectations.Key) int64
 	events record.EventRecorder // from when the loop runs
 }
 
@@ -46,17 +47,17 @@ func (r *reporter) logf(format string, args ...any) {
 
 // logObject writes a line about one object, unless it was the last one already,
 // and reports whether it did.
-func (r *reporter) logObject(k key, format string, args ...any) bool {
+func (r *reporter) logObject(k expectations.Key, format string, args ...any) bool {
 	line := escape.Line(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")) // errors may be joined
-	if r.objects.repeated(k, line) {
+	if r.objects.Repeated(k, line) {
 		return false
 	}
-	r.line(Line{Text: line, Kind: k.kind, Namespace: k.namespace, Name: k.name, Reconcile: r.look(k)})
+	r.line(Line{Text: line, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Reconcile: r.look(k)})
 	return true
 }
 
 // plan says what is about to be done: "1 → 3 pods: creating 2".
-func (r *reporter) plan(k key, v plan.View, p plan.Actions) {
+func (r *reporter) plan(k expectations.Key, v plan.View, p plan.Actions) {
 	if !p.Writes() {
 		return
 	}
@@ -89,7 +90,7 @@ func (r *reporter) plan(k key, v plan.View, p plan.Actions) {
 
 // state says that an object has what it asks for, or that what it asks for
 // cannot be.
-func (r *reporter) state(k key, on *corev1.ObjectReference, v plan.View, p plan.Actions) {
+func (r *reporter) state(k expectations.Key, on *corev1.ObjectReference, v plan.View, p plan.Actions) {
 	// Its kind may have no conditions to say it in.
 	if why := cmp.Or(v.Owner.Invalid, v.Owner.Problem); why != "" && !v.Owner.Deleting {
 		if r.logObject(k, "%s", why) {
@@ -109,18 +110,18 @@ func (r *reporter) state(k key, on *corev1.ObjectReference, v plan.View, p plan.
 
 // result records events on the object: creations and deletions in aggregate once
 // a plan has been done in full, refusals with the server's own words.
-func (r *reporter) result(k key, kind kinds.Kind, obj *unstructured.Unstructured, rec *objectState, p plan.Actions, out *strategy.Outcome, done bool) {
+func (r *reporter) result(k expectations.Key, kind kinds.Kind, obj *unstructured.Unstructured, rec *expectations.State, p plan.Actions, out *strategy.Outcome, done bool) {
 	on := eventReference(kind, obj)
-	if p.NameTaken != "" && p.NameTaken != rec.nameTaken {
+	if p.NameTaken != "" && p.NameTaken != rec.NameTaken {
 		r.event(on, corev1.EventTypeWarning, "FailedCreate", "%s", p.NameTaken)
 		r.logObject(k, "%s", p.NameTaken)
 	}
-	rec.nameTaken = p.NameTaken
+	rec.NameTaken = p.NameTaken
 	for _, note := range out.Notes {
 		r.event(on, corev1.EventTypeNormal, note.Reason, "%s", note.Message)
 	}
-	rec.created += out.Created
-	rec.deleted += out.Deleted
+	rec.Created += out.Created
+	rec.Deleted += out.Deleted
 	if message := out.Refusals(); message != "" {
 		r.event(on, corev1.EventTypeWarning, "FailedCreate", "%s", message)
 		r.logObject(k, "%s", message)
@@ -128,13 +129,13 @@ func (r *reporter) result(k key, kind kinds.Kind, obj *unstructured.Unstructured
 	if !done || len(out.Refused) > 0 {
 		return
 	}
-	if rec.created > 0 {
-		r.event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", podCount(rec.created))
+	if rec.Created > 0 {
+		r.event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", podCount(rec.Created))
 	}
-	if rec.deleted > 0 {
-		r.event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", podCount(rec.deleted))
+	if rec.Deleted > 0 {
+		r.event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", podCount(rec.Deleted))
 	}
-	rec.created, rec.deleted = 0, 0
+	rec.Created, rec.Deleted = 0, 0
 }
 
 // event records an event. Its message is read on a terminal sooner or later, and

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -62,7 +63,7 @@ func (s *orphanScanner) relabel(ctx context.Context, pod *corev1.Pod, owner meta
 	if err != nil {
 		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
 	}
-	s.expectations.orphans.setLabelled(key{kind: o.kind.CRD(), namespace: pod.Namespace, name: owner.Name}, labelled.ResourceVersion)
+	s.expectations.Orphans.SetLabelled(expectations.Key{Kind: o.kind.CRD(), Namespace: pod.Namespace, Name: owner.Name}, labelled.ResourceVersion)
 	return labelled, nil
 }
 
@@ -71,15 +72,15 @@ func (s *orphanScanner) relabel(ctx context.Context, pod *corev1.Pod, owner meta
 // to be looked for, when the error has brought the object into the queue again;
 // so do those whose labels the server refuses, when that may have changed: of
 // these refused tells.
-func (s *orphanScanner) check(ctx context.Context, k key) (refused string, err error) {
+func (s *orphanScanner) check(ctx context.Context, k expectations.Key) (refused string, err error) {
 	var mu sync.Mutex
-	orphans := s.expectations.orphans.take(k)
+	orphans := s.expectations.Orphans.Take(k)
 	begun, err := strategy.SlowStart(ctx, orphans, func() bool { return true }, func(ctx context.Context, r *strategy.PodRecord) error {
 		pod, err := s.Core.Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		switch {
 		case err != nil || pod.UID != r.UID || !strategy.Unlabelled(pod, r.OwnerUID()):
 		case s.leftAlone(r.Namespace, r.Controller()):
-			s.expectations.orphans.add(k, r) // until the selector takes the object in again
+			s.expectations.Orphans.Add(k, r) // until the selector takes the object in again
 		default:
 			var gone bool
 			if gone, err = s.ownerGone(ctx, r.Namespace, r.Controller()); gone || err != nil {
@@ -87,7 +88,7 @@ func (s *orphanScanner) check(ctx context.Context, k key) (refused string, err e
 			}
 			_, err = s.relabel(ctx, pod, *r.Controller())
 			if _, no := strategy.RefusalReason(err); no && !apierrors.IsNotFound(err) {
-				s.expectations.orphans.add(k, r)
+				s.expectations.Orphans.Add(k, r)
 				mu.Lock()
 				defer mu.Unlock()
 				refused = err.Error()
@@ -95,13 +96,13 @@ func (s *orphanScanner) check(ctx context.Context, k key) (refused string, err e
 			}
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
-			s.expectations.orphans.add(k, r)
+			s.expectations.Orphans.Add(k, r)
 			return fmt.Errorf("look for pod %s: %w", r.Name, err)
 		}
 		return nil
 	})
 	for _, r := range orphans[begun:] {
-		s.expectations.orphans.add(k, r)
+		s.expectations.Orphans.Add(k, r)
 	}
 	return refused, err
 }
@@ -178,8 +179,8 @@ func (s *orphanScanner) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerRefere
 	if o == nil || err != nil || !ok {
 		return
 	}
-	k := key{kind: o.kind.CRD(), namespace: pod.Namespace, name: ref.Name}
-	s.expectations.orphans.add(k, r)
+	k := expectations.Key{Kind: o.kind.CRD(), Namespace: pod.Namespace, Name: ref.Name}
+	s.expectations.Orphans.Add(k, r)
 	s.queue.wake(k, "pod", pod.Name, "cannot be labelled")
 }
 

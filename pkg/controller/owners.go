@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -66,22 +67,22 @@ func (o *owners) indexers() cache.Indexers {
 }
 
 // key is that of an object of the kind.
-func (o *owners) key(obj *unstructured.Unstructured) key {
-	return key{kind: o.kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()}
+func (o *owners) key(obj *unstructured.Unstructured) expectations.Key {
+	return expectations.Key{Kind: o.kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
 // keys are those of all objects in the cache.
-func (o *owners) keys() []key {
+func (o *owners) keys() []expectations.Key {
 	store, _ := o.cached()
 	return o.keysIn(store)
 }
 
 // keysIn are those of all objects in a cache of the kind, which may be nil.
-func (o *owners) keysIn(store cache.Indexer) []key {
+func (o *owners) keysIn(store cache.Indexer) []expectations.Key {
 	if store == nil {
 		return nil
 	}
-	var keys []key
+	var keys []expectations.Key
 	for _, obj := range store.List() {
 		if u, ok := obj.(*unstructured.Unstructured); ok {
 			keys = append(keys, o.key(u))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
@@ -47,11 +48,11 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 			}
 			return
 		}
-		k := key{kind: owners.kind.CRD(), namespace: r.Namespace, name: r.Controller().Name}
+		k := expectations.Key{Kind: owners.kind.CRD(), Namespace: r.Namespace, Name: r.Controller().Name}
 		if how == deleted {
-			l.expectations.orphans.gone(k, r)
+			l.expectations.Orphans.Gone(k, r)
 		}
-		if changed || l.expectations.waiting.has(k) {
+		if changed || l.expectations.Waiting.Has(k) {
 			l.queue.wake(k, "pod", r.Name, how)
 		}
 	}
@@ -81,7 +82,7 @@ func (l *loop) enqueueNamers(r *strategy.PodRecord) {
 			continue
 		}
 		for _, obj := range o.find(byUID, string(r.Label)) {
-			l.queue.wake(key{kind: o.kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()}, "pod", r.Name, "changed")
+			l.queue.wake(expectations.Key{Kind: o.kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "pod", r.Name, "changed")
 		}
 	}
 }

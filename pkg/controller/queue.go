@@ -8,13 +8,9 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
-)
 
-// key names an object in the queue.
-type key struct {
-	kind            string // plural.group
-	namespace, name string
-}
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+)
 
 const (
 	// firstRetry and lastRetry bound the wait after an error that is worth an
@@ -32,17 +28,17 @@ const (
 
 // queue holds the objects that are to be looked at, and when and why that is.
 type queue struct {
-	workqueue.TypedRateLimitingInterface[key]
+	workqueue.TypedRateLimitingInterface[expectations.Key]
 	// looked is how many times an object was looked at.
 	looked atomic.Int64
 
 	mu sync.Mutex
 	// looks holds how objects came to be looked at.
-	looks map[key]lookState
+	looks map[expectations.Key]lookState
 	// timers are the next looks without an event. They are not the queue's own,
 	// which cannot be taken back: one that an event has overtaken would be a
 	// reconcile for nothing.
-	timers map[key]*time.Timer
+	timers map[expectations.Key]*time.Timer
 }
 
 // lookState is how an object came to be looked at.
@@ -57,22 +53,22 @@ type lookState struct {
 func newQueue(name string, metrics workqueue.MetricsProvider) *queue {
 	return &queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
-			workqueue.TypedRateLimitingQueueConfig[key]{Name: name, MetricsProvider: metrics}),
-		looks:  map[key]lookState{},
-		timers: map[key]*time.Timer{},
+			workqueue.NewTypedItemExponentialFailureRateLimiter[expectations.Key](firstRetry, lastRetry),
+			workqueue.TypedRateLimitingQueueConfig[expectations.Key]{Name: name, MetricsProvider: metrics}),
+		looks:  map[expectations.Key]lookState{},
+		timers: map[expectations.Key]*time.Timer{},
 	}
 }
 
 // wake puts an object into the queue, with the reason in words: at once, if the
 // last look was long enough ago for the number of its pods.
-func (q *queue) wake(k key, why ...string) {
+func (q *queue) wake(k expectations.Key, why ...string) {
 	q.because(k, why...)
 	q.AddAfter(k, q.requeueAfter(k, time.Now()))
 }
 
 // because notes why an object will be looked at, if somebody wants to know.
-func (q *queue) because(k key, why ...string) {
+func (q *queue) because(k expectations.Key, why ...string) {
 	if !klog.V(2).Enabled() {
 		return
 	}
@@ -86,7 +82,7 @@ func (q *queue) because(k key, why ...string) {
 }
 
 // begin notes a look, and returns its number and the reasons for it.
-func (q *queue) begin(k key, now time.Time) (look int64, reasons []string) {
+func (q *queue) begin(k expectations.Key, now time.Time) (look int64, reasons []string) {
 	look = q.looked.Add(1)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,7 +92,7 @@ func (q *queue) begin(k key, now time.Time) (look int64, reasons []string) {
 }
 
 // saw notes how many pods of an object were looked at.
-func (q *queue) saw(k key, pods int) {
+func (q *queue) saw(k expectations.Key, pods int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
@@ -105,7 +101,7 @@ func (q *queue) saw(k key, pods int) {
 }
 
 // requeueAfter is how long an object is not to be looked at again; less than nothing: it may be.
-func (q *queue) requeueAfter(k key, now time.Time) time.Duration {
+func (q *queue) requeueAfter(k expectations.Key, now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
@@ -113,7 +109,7 @@ func (q *queue) requeueAfter(k key, now time.Time) time.Duration {
 }
 
 // look is the number of the last look at an object, zero for none.
-func (q *queue) look(k key) int64 {
+func (q *queue) look(k expectations.Key) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.looks[k].look
@@ -121,7 +117,7 @@ func (q *queue) look(k key) int64 {
 
 // lookAgain puts an object into the queue after a delay, in place of an earlier
 // call that is not yet due. No delay: only that.
-func (q *queue) lookAgain(k key, delay time.Duration) {
+func (q *queue) lookAgain(k expectations.Key, delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if t := q.timers[k]; t != nil {
@@ -134,7 +130,7 @@ func (q *queue) lookAgain(k key, delay time.Duration) {
 }
 
 // drop forgets how an object came to be looked at.
-func (q *queue) drop(k key) {
+func (q *queue) drop(k expectations.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.looks, k)

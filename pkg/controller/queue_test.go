@@ -4,12 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
 // A look at many pods is not followed by the next one at once.
 func TestRest(t *testing.T) {
-	q, k, now := newQueue("", metrics.New("")), key{name: "foo"}, time.Unix(1_700_000_000, 0)
+	q, k, now := newQueue("", metrics.New("")), expectations.Key{Name: "foo"}, time.Unix(1_700_000_000, 0)
 	if rest := q.requeueAfter(k, now); rest > 0 {
 		t.Errorf("an object that was never looked at has to wait for %v", rest)
 	}

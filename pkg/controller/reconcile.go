@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
@@ -34,14 +35,14 @@ type reconciler struct {
 // reconcile brings one object a step closer to what it asks for: it looks,
 // plans, executes, and writes the status if it changed. again is when to look
 // again without an event, zero for not.
-func (r *reconciler) reconcile(ctx context.Context, k key) (again time.Duration, err error) {
-	owners := r.kinds.get(k.kind)
+func (r *reconciler) reconcile(ctx context.Context, k expectations.Key) (again time.Duration, err error) {
+	owners := r.kinds.get(k.Kind)
 	if owners != nil && owners.withdrawn.Load() {
 		return 0, nil // takeUp wakes the object when it knows what is in force
 	}
 	var obj *unstructured.Unstructured
 	if owners != nil {
-		obj = owners.get(k.namespace, k.name)
+		obj = owners.get(k.Namespace, k.Name)
 	}
 	var refused string
 	var unseen error
@@ -53,7 +54,7 @@ func (r *reconciler) reconcile(ctx context.Context, k key) (again time.Duration,
 		}
 	}
 	if obj == nil {
-		r.expectations.forget(k)
+		r.expectations.Forget(k)
 		r.queue.drop(k)
 		r.syncStates.forget(k)
 		return 0, unseen
@@ -72,7 +73,7 @@ func (r *reconciler) reconcile(ctx context.Context, k key) (again time.Duration,
 }
 
 // reconcileObject is reconcile for an object that is there.
-func (r *reconciler) reconcileObject(ctx context.Context, k key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
+func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, owners *owners, obj *unstructured.Unstructured) (again time.Duration, err error) {
 	// What is wrong with one object must not stop the loop for the others.
 	defer func() {
 		if p := recover(); p != nil {
@@ -80,14 +81,14 @@ func (r *reconciler) reconcileObject(ctx context.Context, k key, owners *owners,
 			r.report.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
-	rec := r.expectations.objects.get(k, obj.GetUID())
-	rec.podsWritten = informer.Later(r.expectations.orphans.takeLabelled(k), rec.podsWritten)
+	rec := r.expectations.Objects.Get(k, obj.GetUID())
+	rec.PodsWritten = informer.Later(r.expectations.Orphans.TakeLabelled(k), rec.PodsWritten)
 	if r.cachesBehind(k, owners, rec) {
-		r.Metrics.CacheWaited(k.kind)
+		r.Metrics.CacheWaited(k.Kind)
 		return cacheTimeout, nil
 	}
-	if r.expectations.refused.takeLifted(k) {
-		rec.plan = rec.plan.Accepted()
+	if r.expectations.Refused.TakeLifted(k) {
+		rec.Plan = rec.Plan.Accepted()
 	}
 	if obj, err = owners.whole(ctx, obj); obj == nil {
 		return 0, err // where it is gone, its event is under way
@@ -101,12 +102,12 @@ func (r *reconciler) reconcileObject(ctx context.Context, k key, owners *owners,
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
 		// only for an owner that is there now, as it is now.
-		obj, err = owners.client.Namespace(k.namespace).Get(ctx, k.name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || (err == nil && obj.GetUID() != rec.uid) {
+		obj, err = owners.client.Namespace(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || (err == nil && obj.GetUID() != rec.UID) {
 			return 0, nil // its event is under way
 		}
 		if err != nil {
-			return 0, fmt.Errorf("read %s again before anything is written for it: %w", k.name, err)
+			return 0, fmt.Errorf("read %s again before anything is written for it: %w", k.Name, err)
 		}
 		if !r.Selector.Matches(labels.Set(obj.GetLabels())) {
 			return 0, nil // likewise
@@ -125,25 +126,25 @@ func (r *reconciler) reconcileObject(ctx context.Context, k key, owners *owners,
 
 // cachesBehind reports whether a cache has yet to see this loop's own writes.
 // While it has, every event of the object wakes it up.
-func (r *reconciler) cachesBehind(k key, o *owners, rec *objectState) bool {
-	r.expectations.waiting.set(k, true) // before the look: no event may come between
-	if informer.Behind(r.pods.GetStore(), rec.podsWritten) {
+func (r *reconciler) cachesBehind(k expectations.Key, o *owners, rec *expectations.State) bool {
+	r.expectations.Waiting.Set(k, true) // before the look: no event may come between
+	if informer.Behind(r.pods.GetStore(), rec.PodsWritten) {
 		return true
 	}
 	name := o.kind.Mapping.Strategy
-	if written := rec.besideWritten[name]; written != "" && informer.Behind(r.beside[name].GetStore(), written) {
+	if written := rec.BesideWritten[name]; written != "" && informer.Behind(r.beside[name].GetStore(), written) {
 		return true
 	}
-	if store := o.getStore(); store != nil && informer.Behind(store, rec.ownerWritten) {
+	if store := o.getStore(); store != nil && informer.Behind(store, rec.OwnerWritten) {
 		return true
 	}
-	r.expectations.waiting.set(k, false)
+	r.expectations.Waiting.Set(k, false)
 	return false
 }
 
 // look collects what the plan may know.
-func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *objectState) (plan.View, error) {
-	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.plan, Now: r.Clock.Now()}
+func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *expectations.State) (plan.View, error) {
+	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.Plan, Now: r.Clock.Now()}
 	var beside cache.Indexer
 	if lazy := r.beside[o.kind.Mapping.Strategy]; lazy != nil {
 		beside = lazy.GetIndexer()
@@ -176,18 +177,18 @@ func (r *reconciler) stillWanted(ctx context.Context, o *owners, obj *unstructur
 
 // execute executes a plan. The status, which does not wait for that, is written
 // at the same time.
-func (r *reconciler) execute(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *objectState,
+func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners, obj *unstructured.Unstructured, rec *expectations.State,
 	view plan.View, p plan.Actions) (time.Duration, error) {
 	w := &strategy.Work{
-		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.namespace},
+		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
 		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Of: view.Owner, Plan: p,
-		Failing: rec.failing, MaxFailing: troubleAfter,
+		Failing: rec.Failing, MaxFailing: troubleAfter,
 		Current:  r.stillWanted(ctx, o, obj, view.Now),
-		Deleting: r.expectations.orphans.deleting, Deleted: r.expectations.orphans.deleted,
+		Deleting: r.expectations.Orphans.Deleting, Deleted: r.expectations.Orphans.Deleted,
 		Relabel: r.orphans.relabel,
 	}
 	r.report.plan(k, view, p)
-	rec.plan = p.Memory
+	rec.Plan = p.Memory
 	during, executed := context.WithCancel(ctx)
 	defer executed() // also after a panic
 	told, statusDone := p, make(chan error, 1)
@@ -197,30 +198,30 @@ func (r *reconciler) execute(ctx context.Context, k key, o *owners, obj *unstruc
 			return err
 		})
 	}()
-	r.Metrics.Planned(k.kind, p)
+	r.Metrics.Planned(k.Kind, p)
 	out, done, err := w.Execute(ctx)
 	executed()
-	r.Metrics.Wrote(k.kind, out.Created, out.Deleted)
+	r.Metrics.Wrote(k.Kind, out.Created, out.Deleted)
 	statusErr := <-statusDone
-	rec.podsWritten = informer.Later(out.PodsWritten, rec.podsWritten)
+	rec.PodsWritten = informer.Later(out.PodsWritten, rec.PodsWritten)
 	name := o.kind.Mapping.Strategy
-	rec.besideWritten[name] = informer.Later(out.BesideWritten, rec.besideWritten[name])
+	rec.BesideWritten[name] = informer.Later(out.BesideWritten, rec.BesideWritten[name])
 	if out.Applied != nil {
-		rec.plan.Applied = out.Applied
+		rec.Plan.Applied = out.Applied
 	}
 	switch {
 	case out.Created > 0 || out.Applied != nil:
-		rec.plan, rec.failing = rec.plan.Accepted(), 0
+		rec.Plan, rec.Failing = rec.Plan.Accepted(), 0
 	case out.Failing:
-		rec.failing++
+		rec.Failing++
 	}
 	for _, refusal := range out.Refused {
-		r.Metrics.Refused(k.kind, refusal.Reason)
-		rec.plan = rec.plan.Refused(refusal.Slot, plan.Refusal{
+		r.Metrics.Refused(k.Kind, refusal.Reason)
+		rec.Plan = rec.Plan.Refused(refusal.Slot, plan.Refusal{
 			Reason: refusal.Reason, Message: refusal.Message, Generation: view.Owner.Generation, At: r.Clock.Now(),
 		})
 	}
-	r.expectations.refused.set(k, len(rec.plan.Refusals) > 0)
+	r.expectations.Refused.Set(k, len(rec.Plan.Refusals) > 0)
 	r.report.result(k, o.kind, obj, rec, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
 		statusErr = nil // the other error is the one to speak of
@@ -239,10 +240,10 @@ func (r *reconciler) execute(ctx context.Context, k key, o *owners, obj *unstruc
 // keepStatus writes the status that a plan found and, until the context ends, how
 // far its execution has come. It returns the plan whose status was written last,
 // and it alone writes notes meanwhile: what it wrote.
-func (r *reconciler) keepStatus(ctx context.Context, k key, o *owners, obj *unstructured.Unstructured, rec *objectState,
+func (r *reconciler) keepStatus(ctx context.Context, k expectations.Key, o *owners, obj *unstructured.Unstructured, rec *expectations.State,
 	view plan.View, found plan.Actions) (told plan.Actions, err error) {
 	told = found
-	w := statusWriter{owners: o, key: k, written: r.expectations.statuses}
+	w := statusWriter{owners: o, key: k, written: r.expectations.Statuses}
 	for {
 		if found.WriteStatus && !o.withdrawn.Load() {
 			now, err := w.write(ctx, obj, found.Status)
@@ -251,10 +252,10 @@ func (r *reconciler) keepStatus(ctx context.Context, k key, o *owners, obj *unst
 			}
 			stored := view.Owner.Status
 			if now != nil {
-				obj, rec.ownerWritten = now, informer.Later(now.GetResourceVersion(), rec.ownerWritten)
+				obj, rec.OwnerWritten = now, informer.Later(now.GetResourceVersion(), rec.OwnerWritten)
 				stored = strategy.DecodeStatus(o.kind.Mapping.Status, now)
 			}
-			rec.plan.Written = &plan.Written{At: view.Now, Status: found.Status, Stored: stored}
+			rec.Plan.Written = &plan.Written{At: view.Now, Status: found.Status, Stored: stored}
 			told = found
 		}
 		select {

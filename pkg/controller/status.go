@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -18,8 +19,8 @@ import (
 // statusWriter writes the status of one object.
 type statusWriter struct {
 	owners  *owners
-	key     key
-	written *writtenStatuses
+	key     expectations.Key
+	written *expectations.Statuses
 }
 
 // write writes a status, on condition that the object is still as the plan
@@ -41,10 +42,10 @@ func (w statusWriter) write(ctx context.Context, seen *unstructured.Unstructured
 	if err != nil {
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.written.expect(w.key, status.Masked(strategy.StatusMask(w.owners.kind.Mapping.Status))) // its event may come before the answer
+	w.written.Expect(w.key, status.Masked(strategy.StatusMask(w.owners.kind.Mapping.Status))) // its event may come before the answer
 	// A CRD may have no place for a part of it, which is then dropped: that is no
 	// reason to warn the person who runs the loop.
-	obj, err := w.owners.client.Namespace(w.key.namespace).Patch(ctx, w.key.name, types.JSONPatchType, patch,
+	obj, err := w.owners.client.Namespace(w.key.Namespace).Patch(ctx, w.key.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
@@ -54,6 +55,6 @@ func (w statusWriter) write(ctx context.Context, seen *unstructured.Unstructured
 	case err != nil:
 		return nil, fmt.Errorf("write the status: %w", err)
 	}
-	w.written.expect(w.key, strategy.DecodeStatus(w.owners.kind.Mapping.Status, obj))
+	w.written.Expect(w.key, strategy.DecodeStatus(w.owners.kind.Mapping.Status, obj))
 	return obj, nil
 }

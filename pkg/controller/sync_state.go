@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -33,13 +34,13 @@ type SyncState struct {
 // syncStates are those of all objects.
 type syncStates struct {
 	mu      sync.Mutex
-	of      map[key]SyncState
+	of      map[expectations.Key]SyncState
 	changed chan struct{} // holds one at the most: there is something new
 	metrics *metrics.Metrics
 }
 
 func newSyncStates(metrics *metrics.Metrics) *syncStates {
-	return &syncStates{of: map[key]SyncState{}, changed: make(chan struct{}, 1), metrics: metrics}
+	return &syncStates{of: map[expectations.Key]SyncState{}, changed: make(chan struct{}, 1), metrics: metrics}
 }
 
 // notify says that something is new.
@@ -50,13 +51,13 @@ func (s *syncStates) notify() {
 	}
 }
 
-func (s *syncStates) set(k key, now time.Time, state SyncState) {
+func (s *syncStates) set(k expectations.Key, now time.Time, state SyncState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state.Kind, state.Namespace, state.Name = k.kind, k.namespace, k.name
+	state.Kind, state.Namespace, state.Name = k.Kind, k.Namespace, k.Name
 	switch before := s.of[k]; {
 	case state.Converged && !before.began.IsZero():
-		s.metrics.Converged(k.kind, now.Sub(before.began))
+		s.metrics.Converged(k.Kind, now.Sub(before.began))
 	case !state.Converged && before.began.IsZero():
 		state.began = now
 	case !state.Converged:
@@ -66,14 +67,14 @@ func (s *syncStates) set(k key, now time.Time, state SyncState) {
 	s.notify()
 }
 
-func (s *syncStates) get(k key) (SyncState, bool) {
+func (s *syncStates) get(k expectations.Key) (SyncState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state, known := s.of[k]
 	return state, known
 }
 
-func (s *syncStates) forget(k key) {
+func (s *syncStates) forget(k expectations.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.of, k)
@@ -82,7 +83,7 @@ func (s *syncStates) forget(k key) {
 
 // observe notes how far the loop is with an object, after a plan for it. An
 // object that is being deleted has all that it will get.
-func (s *syncStates) observe(k key, now time.Time, v plan.View, p plan.Actions, dryRun bool) {
+func (s *syncStates) observe(k expectations.Key, now time.Time, v plan.View, p plan.Actions, dryRun bool) {
 	state := SyncState{Converged: v.Owner.Deleting}
 	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
 	if ready != nil {
@@ -136,7 +137,7 @@ func (c *Controller) SyncStates() (all []SyncState, settled bool) {
 		for _, k := range o.keysIn(store) {
 			s, known := c.syncStates.get(k)
 			if !known {
-				s = SyncState{Kind: k.kind, Namespace: k.namespace, Name: k.name, Why: "not yet looked at"}
+				s = SyncState{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Why: "not yet looked at"}
 			}
 			s.Of = o.kind
 			all = append(all, s)

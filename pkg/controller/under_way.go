@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 )
 
 // stuckAfter is how long no reconcile takes that goes on at all: each of its
@@ -13,26 +15,26 @@ const stuckAfter = 10 * time.Minute
 // underWay knows since when each of the reconciles has gone on that have not ended.
 type underWay struct {
 	mu    sync.Mutex
-	since map[key]time.Time
+	since map[expectations.Key]time.Time
 }
 
-func (u *underWay) begin(k key, now time.Time) {
+func (u *underWay) begin(k expectations.Key, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.since == nil {
-		u.since = map[key]time.Time{}
+		u.since = map[expectations.Key]time.Time{}
 	}
 	u.since[k] = now
 }
 
-func (u *underWay) end(k key) {
+func (u *underWay) end(k expectations.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.since, k)
 }
 
 // oldest returns the reconcile that has gone on for the longest, if there is one.
-func (u *underWay) oldest() (of key, since time.Time, found bool) {
+func (u *underWay) oldest() (of expectations.Key, since time.Time, found bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for k, at := range u.since {
@@ -50,5 +52,5 @@ func (c *Controller) Stuck() string {
 	if !found || c.Clock.Now().Sub(since) < stuckAfter {
 		return ""
 	}
-	return fmt.Sprintf("the reconcile of %s %s/%s has not ended since %s", k.kind, k.namespace, k.name, since.UTC().Format("2006-01-02 15:04:05 MST"))
+	return fmt.Sprintf("the reconcile of %s %s/%s has not ended since %s", k.Kind, k.Namespace, k.Name, since.UTC().Format("2006-01-02 15:04:05 MST"))
 }

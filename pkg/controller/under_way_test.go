@@ -6,6 +6,8 @@ import (
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 )
 
 func TestStuck(t *testing.T) {
@@ -13,7 +15,7 @@ func TestStuck(t *testing.T) {
 	start := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	clk := clocktesting.NewFakePassiveClock(start)
 	c := &Controller{loop: &loop{Options: Options{Clock: clk}}}
-	foo, bar := key{"imoocpods.g", "a", "foo"}, key{"imoocpods.g", "a", "bar"}
+	foo, bar := expectations.Key{Kind: "imoocpods.g", Namespace: "a", Name: "foo"}, expectations.Key{Kind: "imoocpods.g", Namespace: "a", Name: "bar"}
 	stuck := func(at time.Duration, want string) {
 		t.Helper()
 		clk.SetTime(start.Add(at))

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -688,7 +689,7 @@ func (w *world) staysQuiet() {
 		looks := w.c.Reconciles()
 		for _, kind := range w.kinds {
 			for _, obj := range w.all(kind.Resource) {
-				w.c.queue.wake(key{kind: kind.CRD(), namespace: obj.GetNamespace(), name: obj.GetName()}, "a test asks for it")
+				w.c.queue.wake(expectations.Key{Kind: kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "a test asks for it")
 			}
 		}
 		w.passes(2 * time.Minute)

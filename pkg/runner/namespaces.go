@@ -29,35 +29,40 @@ func (o *Options) runInEach(ctx context.Context, namespaces []string, run func(c
 	var running sync.WaitGroup
 	for _, namespace := range namespaces {
 		running.Go(func() {
-			said := ""
-			for first := true; ; first = false {
-				err := run(ctx, namespace)
-				if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) {
-					if all.add(err); err != nil && !o.Ends() {
-						end()
-					}
-					return
-				}
-				if all.refuse(namespace, err) == len(namespaces) {
-					end()
-					return
-				}
-				if said != err.Error() {
-					said = err.Error()
-					o.logFor(namespace)("%v; going on without it, and trying again every %s", err, refusedAgain)
-				}
-				o.health.waits(namespace, "left out: "+err.Error())
-				select {
-				case <-ctx.Done():
-					return
-				case <-time.After(refusedAgain):
-					all.accept(namespace)
-				}
+			if !o.runBesideOthers(ctx, namespace, all, len(namespaces), run) {
+				end()
 			}
 		})
 	}
 	running.Wait()
 	return all.together(len(namespaces))
+}
+
+// runBesideOthers runs in one of some namespaces, again and again while it is left
+// out, and reports whether the others go on.
+func (o *Options) runBesideOthers(ctx context.Context, namespace string, all *outcomes, namespaces int, run func(context.Context, string) error) bool {
+	said := ""
+	for first := true; ; first = false {
+		err := run(ctx, namespace)
+		if o.Ends() || ctx.Err() != nil || !triedAgain(err, first) {
+			all.add(err)
+			return err == nil || o.Ends()
+		}
+		if all.refuse(namespace, err) == namespaces {
+			return false
+		}
+		if said != err.Error() {
+			said = err.Error()
+			o.logFor(namespace)("%v; going on without it, and trying again every %s", err, refusedAgain)
+		}
+		o.health.waits(namespace, "left out: "+err.Error())
+		select {
+		case <-ctx.Done():
+			return true
+		case <-time.After(refusedAgain):
+			all.accept(namespace)
+		}
+	}
 }
 
 // triedAgain reports whether an error leaves out one namespace alone, to be

@@ -1,4 +1,4 @@
-package controller
+package expectations
 
 import (
 	"encoding/json"
@@ -9,19 +9,19 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
-// writtenStatuses holds the last statuses that this loop wrote, and what came of
+// Statuses holds the last statuses that this loop wrote, and what came of
 // them: an event that tells of another is somebody else's doing.
-type writtenStatuses struct {
+type Statuses struct {
 	mu sync.Mutex
-	of map[key][]statusHash
+	of map[Key][]statusHash
 }
 
 // mostStatuses is how many statuses of an object are remembered: each is written
 // and answered, and the events may be behind by one.
 const mostStatuses = 4
 
-// expect remembers a status of which an event will tell.
-func (w *writtenStatuses) expect(k key, status plan.Status) {
+// Expect remembers a status of which an event will tell.
+func (w *Statuses) Expect(k Key, status plan.Status) {
 	hash := hashStatus(status)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -29,15 +29,15 @@ func (w *writtenStatuses) expect(k key, status plan.Status) {
 	w.of[k] = slices.Clone(list[max(0, len(list)-mostStatuses):])
 }
 
-// expected reports whether a status is one that this loop wrote.
-func (w *writtenStatuses) expected(k key, status plan.Status) bool {
+// Expected reports whether a status is one that this loop wrote.
+func (w *Statuses) Expected(k Key, status plan.Status) bool {
 	hash := hashStatus(status)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Contains(w.of[k], hash)
 }
 
-func (w *writtenStatuses) forget(k key) {
+func (w *Statuses) forget(k Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.of, k)

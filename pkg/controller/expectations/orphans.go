@@ -1,4 +1,4 @@
-package controller
+package expectations
 
 import (
 	"sync"
@@ -9,21 +9,21 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
-// orphanTracker knows which pods went out of sight although they may be there.
-type orphanTracker struct {
+// Orphans knows which pods went out of sight although they may be there.
+type Orphans struct {
 	mu sync.Mutex
 	// deletions holds the pods that this loop deletes; orphans, by owner, those
 	// that went out of sight and were deleted by nobody as far as it knows.
 	deletions map[types.UID]*deletion
-	orphans   map[key][]*strategy.PodRecord
+	orphans   map[Key][]*strategy.PodRecord
 	// labelled holds, by owner, the highest resourceVersion of the pods that were
 	// labelled again, until its next look.
-	labelled map[key]string
+	labelled map[Key]string
 }
 
-func newOrphanTracker() *orphanTracker {
-	return &orphanTracker{
-		deletions: map[types.UID]*deletion{}, orphans: map[key][]*strategy.PodRecord{}, labelled: map[key]string{},
+func newOrphans() *Orphans {
+	return &Orphans{
+		deletions: map[types.UID]*deletion{}, orphans: map[Key][]*strategy.PodRecord{}, labelled: map[Key]string{},
 	}
 }
 
@@ -32,21 +32,21 @@ type deletion struct {
 	// answered says that the server has deleted it, or has begun to.
 	answered bool
 	// owner and seen are of the pod if it went out of sight before the answer.
-	owner key
+	owner Key
 	seen  *strategy.PodRecord
 }
 
-// deleting notes that this loop is about to delete a pod.
-func (t *orphanTracker) deleting(pod types.UID) {
+// Deleting notes that this loop is about to delete a pod.
+func (t *Orphans) Deleting(pod types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.deletions[pod] = &deletion{}
 }
 
-// deleted notes the answer to a deletion. Without a good one it is not known
+// Deleted notes the answer to a deletion. Without a good one it is not known
 // what became of the pod: if it went out of sight, it is to be looked for; the
 // event of that has put its object into the queue again.
-func (t *orphanTracker) deleted(pod types.UID, done bool) {
+func (t *Orphans) Deleted(pod types.UID, done bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := t.deletions[pod]
@@ -62,10 +62,10 @@ func (t *orphanTracker) deleted(pod types.UID, done bool) {
 	}
 }
 
-// gone notes that a pod of an object went out of sight. If it was not deleted
+// Gone notes that a pod of an object went out of sight. If it was not deleted
 // as far as the loop knows, it is to be looked for. One that is ending goes by
 // itself, in sight or not, and its name stays taken until then.
-func (t *orphanTracker) gone(k key, r *strategy.PodRecord) {
+func (t *Orphans) Gone(k Key, r *strategy.PodRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch d := t.deletions[r.UID]; {
@@ -80,15 +80,15 @@ func (t *orphanTracker) gone(k key, r *strategy.PodRecord) {
 	}
 }
 
-// add notes a pod that is to be looked for.
-func (t *orphanTracker) add(k key, r *strategy.PodRecord) {
+// Add notes a pod that is to be looked for.
+func (t *Orphans) Add(k Key, r *strategy.PodRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.orphans[k] = append(t.orphans[k], r)
 }
 
-// take returns the pods that are to be looked for, once.
-func (t *orphanTracker) take(k key) []*strategy.PodRecord {
+// Take returns the pods that are to be looked for, once.
+func (t *Orphans) Take(k Key) []*strategy.PodRecord {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := t.orphans[k]
@@ -96,16 +96,16 @@ func (t *orphanTracker) take(k key) []*strategy.PodRecord {
 	return list
 }
 
-// setLabelled notes that a pod of an object was labelled again.
-func (t *orphanTracker) setLabelled(k key, resourceVersion string) {
+// SetLabelled notes that a pod of an object was labelled again.
+func (t *Orphans) SetLabelled(k Key, resourceVersion string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.labelled[k] = informer.Later(resourceVersion, t.labelled[k])
 }
 
-// takeLabelled returns, once, the highest resourceVersion of the pods that were
+// TakeLabelled returns, once, the highest resourceVersion of the pods that were
 // labelled again.
-func (t *orphanTracker) takeLabelled(k key) string {
+func (t *Orphans) TakeLabelled(k Key) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	version := t.labelled[k]
@@ -115,7 +115,7 @@ func (t *orphanTracker) takeLabelled(k key) string {
 
 // forget drops what waits for the next look at an object. Its orphans stay to be
 // looked for.
-func (t *orphanTracker) forget(k key) {
+func (t *Orphans) forget(k Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.labelled, k)

@@ -1,0 +1,104 @@
+// Package expectations is what the loop remembers of objects between reconciles, and
+// what it expects to see of its own writes: each subject a type with its own lock.
+package expectations
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// Key names an object that is reconciled.
+type Key struct {
+	Kind            string // plural.group
+	Namespace, Name string
+}
+
+// Expectations are those of all subjects. All of it can be lost: a new loop starts
+// with none.
+type Expectations struct {
+	Objects  *States
+	Orphans  *Orphans
+	Refused  *Refusals
+	Waiting  *Waits
+	Statuses *Statuses
+}
+
+// New makes expectations of nothing.
+func New() *Expectations {
+	return &Expectations{
+		Objects: &States{of: map[Key]*State{}}, Orphans: newOrphans(),
+		Refused: &Refusals{lifted: map[Key]bool{}}, Waiting: &Waits{of: map[Key]bool{}},
+		Statuses: &Statuses{of: map[Key][]statusHash{}},
+	}
+}
+
+// Forget drops what is known of an object that is gone, or not yet seen: its
+// orphans stay to be looked for, and each of them puts it into the queue.
+func (e *Expectations) Forget(k Key) {
+	e.Objects.forget(k)
+	e.Orphans.forget(k)
+	e.Refused.Set(k, false)
+	e.Waiting.Set(k, false)
+	e.Statuses.forget(k)
+}
+
+// State is what the loop remembers of one object between reconciles. Only
+// the worker that holds the object's key touches it.
+type State struct {
+	UID  types.UID
+	Plan plan.Memory
+	// PodsWritten and OwnerWritten are the highest resourceVersions that this loop's
+	// own writes of them were answered with, BesideWritten those of what the plans of
+	// a strategy look at beside pods.
+	PodsWritten, OwnerWritten string
+	BesideWritten             map[kinds.Strategy]string
+	// Created and Deleted count the pods since the last event that told of them.
+	Created, Deleted int
+	// Failing is for how many plans in a row the server failed over a create.
+	Failing int
+	// NameTaken is the last word on who has the name of the Deployment.
+	NameTaken string
+	// lastLine is the last line that was logged of it.
+	lastLine string
+}
+
+// States are those of all objects.
+type States struct {
+	mu sync.Mutex
+	of map[Key]*State
+}
+
+// Get returns the state of an object, a fresh one if another object had its name.
+func (s *States) Get(k Key, uid types.UID) *State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.of[k]
+	if r == nil || r.UID != uid {
+		r = &State{UID: uid, BesideWritten: map[kinds.Strategy]string{}}
+		s.of[k] = r
+	}
+	return r
+}
+
+// Repeated reports whether a line was the last one said of an object, and notes it.
+func (s *States) Repeated(k Key, line string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.of[k]
+	if r == nil {
+		return false
+	}
+	before := r.lastLine
+	r.lastLine = line
+	return before == line
+}
+
+func (s *States) forget(k Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, k)
+}

@@ -1,0 +1,28 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic/fake"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// A loop does not start with a kind of a strategy that there is not: it would be
+// taken for another.
+func TestUnknownStrategy(t *testing.T) {
+	core, err := corev1client.NewForConfig(&rest.Config{Host: "http://server"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := kinds.ImoocPod()
+	kind.Mapping.Strategy = "jobs"
+	_, err = New(Options{Dynamic: fake.NewSimpleDynamicClient(runtime.NewScheme()), Core: core, Kinds: []kinds.Kind{kind}})
+	if err == nil || !strings.Contains(err.Error(), `the strategy "jobs", which there is not`) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,58 @@
+package kinds
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// A kind can be scaffolded, declared and given rights by every strategy that there is.
+func TestEveryStrategyCanBeDeclared(t *testing.T) {
+	for _, name := range Strategies() {
+		crd, err := Scaffold{Kind: "Foo", Group: "example.com", Plan: name, Image: "nginx"}.CRD()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		kind, err := Declared(crd)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if kind.Mapping.Strategy != name || kind.Mapping.NameLabel != apis.LabelApp || name.Uncounted() != (kind.ReplicasPath == nil) {
+			t.Errorf("%s is declared as %+v", name, kind)
+		}
+		rules, known := name.rules()
+		if !known || len(rules.rights) == 0 || rules.keeps == "" {
+			t.Errorf("%s: the rules are incomplete: %+v", name, rules)
+		}
+		namespaced, clusterwide := kind.Roles()
+		for _, right := range rules.rights {
+			if !slices.ContainsFunc(namespaced.Rules, func(r rbacv1.PolicyRule) bool { return reflect.DeepEqual(r, right) }) {
+				t.Errorf("%s: a loop may not %v", name, right)
+			}
+		}
+		for _, right := range rules.clusterRights {
+			if !slices.ContainsFunc(clusterwide.Rules, func(r rbacv1.PolicyRule) bool { return reflect.DeepEqual(r, right) }) {
+				t.Errorf("%s: a loop may not %v", name, right)
+			}
+		}
+	}
+}
+
+// A kind that nothing is known of has a count, and no pods of its own.
+func TestUnknownStrategy(t *testing.T) {
+	for _, name := range []Strategy{"", "jobs"} {
+		if rules, known := name.rules(); known || !reflect.DeepEqual(rules, strategyRules{}) || name.Uncounted() || name.OwnsPods() {
+			t.Errorf("the strategy %q is known", name)
+		}
+	}
+	if _, err := (Scaffold{Kind: "Foo", Group: "example.com", Plan: "jobs", Image: "nginx"}).CRD(); err == nil ||
+		err.Error() != `invalid plan "jobs": it must be pods, deployment or nodes` {
+		t.Errorf("a CRD of an unknown plan: %v", err)
+	}
+}

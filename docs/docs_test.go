@@ -189,7 +189,7 @@ func TestNamedFilesExist(t *testing.T) {
 func TestDiagram(t *testing.T) {
 	_, picture, _ := strings.Cut(read(t, "docs/how-it-works.md"), "```\n")
 	picture, _, _ = strings.Cut(picture, "```")
-	named := regexp.MustCompile(`(\w+\.go|plan/): (\w+(?:, \w+)*)`).FindAllStringSubmatch(picture, -1)
+	named := regexp.MustCompile(`((?:\w+/)?\w+\.go|plan/): (\w+(?:, \w+)*)`).FindAllStringSubmatch(picture, -1)
 	if len(named) == 0 {
 		t.Error("docs/how-it-works.md has no picture that names code")
 	}

@@ -25,27 +25,27 @@ const (
 	// AnnotationReplicasPath names the replica field, also for kinds that have no plan and
 	// no /scale: an administrator says it once.
 	AnnotationReplicasPath = declares + "replicas-path"
-	// AnnotationTemplatePath names the pod template.
-	AnnotationTemplatePath = declares + "template-path"
-	// AnnotationImagePath, AnnotationCommandPath and AnnotationEnvPath name the
+	// annotationTemplatePath names the pod template.
+	annotationTemplatePath = declares + "template-path"
+	// annotationImagePath, annotationCommandPath and annotationEnvPath name the
 	// image, command and environment of the one container of kinds without a
-	// template; AnnotationImage is the image where none is said.
-	AnnotationImagePath   = declares + "image-path"
-	AnnotationCommandPath = declares + "command-path"
-	AnnotationEnvPath     = declares + "env-path"
-	AnnotationImage       = declares + "image"
+	// template; annotationImage is the image where none is said.
+	annotationImagePath   = declares + "image-path"
+	annotationCommandPath = declares + "command-path"
+	annotationEnvPath     = declares + "env-path"
+	annotationImage       = declares + "image"
 	// AnnotationDeploymentNamePath names the field with the name of the Deployment.
 	AnnotationDeploymentNamePath = declares + "deployment-name-path"
 	// AnnotationNameLabel is the label of the pods that holds the object's name.
 	AnnotationNameLabel = declares + "name-label"
 	// The others name fields of the status.
-	AnnotationSelectorPath  = declares + "selector-path"
-	AnnotationDesiredPath   = declares + "desired-path"
-	AnnotationCurrentPath   = declares + "current-path"
-	AnnotationUpdatedPath   = declares + "updated-path"
-	AnnotationReadyPath     = declares + "ready-path"
-	AnnotationAvailablePath = declares + "available-path"
-	AnnotationPodNamesPath  = declares + "pod-names-path"
+	annotationSelectorPath  = declares + "selector-path"
+	annotationDesiredPath   = declares + "desired-path"
+	annotationCurrentPath   = declares + "current-path"
+	annotationUpdatedPath   = declares + "updated-path"
+	annotationReadyPath     = declares + "ready-path"
+	annotationAvailablePath = declares + "available-path"
+	annotationPodNamesPath  = declares + "pod-names-path"
 )
 
 // declares is what the names of these annotations begin with.
@@ -169,20 +169,20 @@ func (d *declaration) read(kind *Kind) {
 // readPods reads what the pods are made from.
 func (d *declaration) readPods(r *Mapping) {
 	r.NameLabel = d.label(AnnotationNameLabel)
-	if _, templated := d.said[AnnotationTemplatePath]; templated {
-		r.TemplatePath = d.wants(AnnotationTemplatePath, "object")
+	if _, templated := d.said[annotationTemplatePath]; templated {
+		r.TemplatePath = d.wants(annotationTemplatePath, "object")
 		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
-			d.problem("%s names no pod template: %s is not in the schema of version %s", AnnotationTemplatePath, missing, d.version["name"])
+			d.problem("%s names no pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
 		}
 		return // the annotations for kinds without are too many
 	}
 	before := len(d.problems)
-	r.ImagePath = d.wants(AnnotationImagePath, "string")
-	r.CommandPath = d.wants(AnnotationCommandPath, "array")
-	r.EnvPath = d.wants(AnnotationEnvPath, "array")
-	r.Image = d.take(AnnotationImage)
+	r.ImagePath = d.wants(annotationImagePath, "string")
+	r.CommandPath = d.wants(annotationCommandPath, "array")
+	r.EnvPath = d.wants(annotationEnvPath, "array")
+	r.Image = d.take(annotationImage)
 	if r.ImagePath == nil && r.Image == "" && len(d.problems) == before {
-		d.problem("what the pods are made from is missing: say %s, %s or %s", AnnotationTemplatePath, AnnotationImagePath, AnnotationImage)
+		d.problem("what the pods are made from is missing: say %s, %s or %s", annotationTemplatePath, annotationImagePath, annotationImage)
 	}
 }
 
@@ -196,13 +196,13 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 			d.taken = append(d.taken, names)
 		}
 	}
-	at.Selector = d.tells(AnnotationSelectorPath, "string", selector)
-	at.Desired = d.tells(AnnotationDesiredPath, "integer", usual.desired.path())
-	at.Current = d.tells(AnnotationCurrentPath, "integer", count, usual.current.path())
-	at.Updated = d.tells(AnnotationUpdatedPath, "integer", usual.updated.path())
-	at.Ready = d.tells(AnnotationReadyPath, "integer", usual.ready.path())
-	at.Available = d.tells(AnnotationAvailablePath, "integer", usual.available.path())
-	at.PodNames = d.tells(AnnotationPodNamesPath, "array")
+	at.Selector = d.tells(annotationSelectorPath, "string", selector)
+	at.Desired = d.tells(annotationDesiredPath, "integer", usual.desired.path())
+	at.Current = d.tells(annotationCurrentPath, "integer", count, usual.current.path())
+	at.Updated = d.tells(annotationUpdatedPath, "integer", usual.updated.path())
+	at.Ready = d.tells(annotationReadyPath, "integer", usual.ready.path())
+	at.Available = d.tells(annotationAvailablePath, "integer", usual.available.path())
+	at.PodNames = d.tells(annotationPodNamesPath, "array")
 	if path := []string{"status", "observedGeneration"}; d.typeAt(path) == "integer" && !d.isTaken(path) {
 		at.ObservedGeneration = path
 	}

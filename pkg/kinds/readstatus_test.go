@@ -231,11 +231,11 @@ func TestStatusesOfOperators(t *testing.T) {
 			status.Failed, status.CodeReportedFailure, "its controller says: Failed: no oil"},
 		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
 			status.Progressing, status.CodePodsMissing, "its controller says: expanding"},
-		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{AnnotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: 'off', replicas: 1, readyReplicas: 1}", status.Progressing, status.CodeConditionFalse, "what its kind declares as ready does not hold"},
-		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{AnnotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: 'on', replicas: 1, readyReplicas: 1}", status.Ready, status.CodeReady, "1 of 1 pods are ready"},
-		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{AnnotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: burnt, replicas: 1, readyReplicas: 1}", status.Failed, status.CodeReportedFailure, "its controller says: {.status.light}=burnt"},
 		"suspended": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
 			status.Paused, status.CodePaused, "it is paused: {.spec.suspend}=true"},
@@ -306,7 +306,7 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	bad := KindSource{Annotations: map[string]string{AnnotationReadyWhen: "{.status"}}
+	bad := KindSource{Annotations: map[string]string{annotationReadyWhen: "{.status"}}
 	if _, err := NewStatusFacts(kindNamed("lamps.example.com", "Lamp"), bad, nil); err == nil {
 		t.Error("an expression that is none was read")
 	}

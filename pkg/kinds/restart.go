@@ -32,7 +32,7 @@ func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]a
 	if inPlace(obj.Object) {
 		return nil, errInPlace
 	}
-	path, err := RestartPath(kind, obj, schema)
+	path, err := restartPath(kind, obj, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +50,12 @@ func inPlace(obj map[string]any) bool {
 	return false
 }
 
-// RestartPath finds the annotations of an object whose change makes its
+// restartPath finds the annotations of an object whose change makes its
 // controller replace the pods, as the built-in kinds and those that
 // "run-controller" reconciles do. Of other kinds it is believed of those that
 // have a pod template where these have it. The schema is that of the kind, and is
 // needed for the other kinds alone.
-func RestartPath(kind Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
+func restartPath(kind Kind, obj *unstructured.Unstructured, schema map[string]any) ([]string, error) {
 	template := []string{"spec", "template"}
 	switch {
 	case kind.Reconciled():

@@ -57,7 +57,7 @@ func TestRestartPath(t *testing.T) {
 		"custom, template without pods": {app, "{spec: {template: {spec: {containers: []}}}}", open, "", errNoTemplate},
 	} {
 		obj := &unstructured.Unstructured{Object: parsed(t, test.obj)}
-		path, err := RestartPath(test.kind, obj, parsed(t, test.schema))
+		path, err := restartPath(test.kind, obj, parsed(t, test.schema))
 		if got := strings.Join(path, "."); got != test.yes || err != test.no { //nolint:errorlint // it is this very one
 			t.Errorf("%s: %q, %v, want %q, %v", name, got, err, test.yes, test.no)
 		}
@@ -110,7 +110,7 @@ func TestRestartField(t *testing.T) {
 	}{
 		"a Rollout has a field":           {"rollouts.argoproj.io", "{spec: {" + pod + "}}", nil, "spec.restartAt", nil},
 		"without a template, too":         {"rollouts.argoproj.io", "{spec: {replicas: 1}}", nil, "spec.restartAt", nil},
-		"another field, by annotation":    {"lamps.example.com", "{spec: {replicas: 1}}", map[string]string{AnnotationRestartPath: ".spec.restart.at"}, "spec.restart.at", nil},
+		"another field, by annotation":    {"lamps.example.com", "{spec: {replicas: 1}}", map[string]string{annotationRestartPath: ".spec.restart.at"}, "spec.restart.at", nil},
 		"a template":                      {"lamps.example.com", "{spec: {" + pod + "}}", nil, inside, nil},
 		"in place":                        {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: InPlaceIfPossible}, " + pod + "}}", nil, "", errInPlace},
 		"in place, an advanced one":       {"statefulsets.apps.kruise.io", "{spec: {updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}, " + pod + "}}", nil, "", errInPlace},

@@ -75,9 +75,9 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	crd.SetName(resource.GroupResource().String())
 	crd.SetAnnotations(map[string]string{
 		AnnotationPlan:        string(s.Plan),
-		AnnotationImagePath:   ".spec." + imageField,
-		AnnotationCommandPath: ".spec." + commandField,
-		AnnotationEnvPath:     ".spec." + envField,
+		annotationImagePath:   ".spec." + imageField,
+		annotationCommandPath: ".spec." + commandField,
+		annotationEnvPath:     ".spec." + envField,
 		AnnotationNameLabel:   apis.LabelApp,
 	})
 	return crd, nil

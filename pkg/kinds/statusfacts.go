@@ -13,28 +13,28 @@ import (
 // The annotations of a CRD that say how its objects tell what became of a
 // change. Several expressions are given one to a line.
 const (
-	// AnnotationUnit is what there are so many of where that is not pods.
-	AnnotationUnit = declares + "unit"
-	// AnnotationReadyWhen holds expressions that must all hold of an object that is
-	// ready, AnnotationFailedWhen and AnnotationPausedWhen those of which one is
+	// annotationUnit is what there are so many of where that is not pods.
+	annotationUnit = declares + "unit"
+	// annotationReadyWhen holds expressions that must all hold of an object that is
+	// ready, annotationFailedWhen and annotationPausedWhen those of which one is
 	// enough.
-	AnnotationReadyWhen  = declares + "ready-when"
-	AnnotationFailedWhen = declares + "failed-when"
-	AnnotationPausedWhen = declares + "paused-when"
-	// AnnotationPausedHint says who must act on an object that is paused.
-	AnnotationPausedHint = declares + "paused-hint"
-	// AnnotationPartitionPath names the number, or the percentage, of pods that keep
+	annotationReadyWhen  = declares + "ready-when"
+	annotationFailedWhen = declares + "failed-when"
+	annotationPausedWhen = declares + "paused-when"
+	// annotationPausedHint says who must act on an object that is paused.
+	annotationPausedHint = declares + "paused-hint"
+	// annotationPartitionPath names the number, or the percentage, of pods that keep
 	// the older template.
-	AnnotationPartitionPath = declares + "partition-path"
-	// AnnotationRestartPath names the field that takes the time of a restart.
-	AnnotationRestartPath = declares + "restart-path"
+	annotationPartitionPath = declares + "partition-path"
+	// annotationRestartPath names the field that takes the time of a restart.
+	annotationRestartPath = declares + "restart-path"
 )
 
 // statusAnnotations are those that StatusFacts are made from.
 func statusAnnotations() []string {
 	return []string{
-		AnnotationUnit, AnnotationReadyWhen, AnnotationFailedWhen, AnnotationPausedWhen, AnnotationPausedHint, AnnotationPartitionPath,
-		AnnotationRestartPath, AnnotationDesiredPath, AnnotationCurrentPath, AnnotationReadyPath, AnnotationUpdatedPath, AnnotationAvailablePath,
+		annotationUnit, annotationReadyWhen, annotationFailedWhen, annotationPausedWhen, annotationPausedHint, annotationPartitionPath,
+		annotationRestartPath, annotationDesiredPath, annotationCurrentPath, annotationReadyPath, annotationUpdatedPath, annotationAvailablePath,
 	}
 }
 
@@ -332,8 +332,8 @@ func (f *StatusFacts) beside(root map[string]any, count *fieldpath.Path) {
 // fromAnnotations takes what annotations say for what the schema let guess.
 func (f *StatusFacts) fromAnnotations(said map[string]string) error {
 	for key, at := range map[string]*[]string{
-		AnnotationDesiredPath: &f.Desired, AnnotationCurrentPath: &f.Current, AnnotationReadyPath: &f.Ready,
-		AnnotationUpdatedPath: &f.Updated, AnnotationAvailablePath: &f.Available,
+		annotationDesiredPath: &f.Desired, annotationCurrentPath: &f.Current, annotationReadyPath: &f.Ready,
+		annotationUpdatedPath: &f.Updated, annotationAvailablePath: &f.Available,
 	} {
 		word, is := said[key]
 		if !is {
@@ -347,7 +347,7 @@ func (f *StatusFacts) fromAnnotations(said map[string]string) error {
 	}
 	slices.Sort(f.Zero)
 	f.Zero = slices.Compact(f.Zero)
-	for key, at := range map[string]*string{AnnotationPartitionPath: &f.Partition, AnnotationRestartPath: &f.Restart} {
+	for key, at := range map[string]*string{annotationPartitionPath: &f.Partition, annotationRestartPath: &f.Restart} {
 		word, is := said[key]
 		if !is {
 			continue
@@ -357,13 +357,13 @@ func (f *StatusFacts) fromAnnotations(said map[string]string) error {
 		}
 		*at = word
 	}
-	if word, is := said[AnnotationUnit]; is {
+	if word, is := said[annotationUnit]; is {
 		f.Unit = strings.ToLower(strings.TrimSpace(word))
 	}
-	if word, is := said[AnnotationPausedHint]; is {
+	if word, is := said[annotationPausedHint]; is {
 		f.PausedHint = word
 	}
-	for key, at := range map[string]*[]string{AnnotationReadyWhen: &f.ReadyWhen, AnnotationFailedWhen: &f.FailedWhen, AnnotationPausedWhen: &f.PausedWhen} {
+	for key, at := range map[string]*[]string{annotationReadyWhen: &f.ReadyWhen, annotationFailedWhen: &f.FailedWhen, annotationPausedWhen: &f.PausedWhen} {
 		if word, is := said[key]; is {
 			*at = lines(word)
 		}
@@ -372,7 +372,7 @@ func (f *StatusFacts) fromAnnotations(said map[string]string) error {
 		from []string
 		to   *[]fieldpath.Expression
 	}{
-		AnnotationReadyWhen: {f.ReadyWhen, &f.readyIf}, AnnotationFailedWhen: {f.FailedWhen, &f.failedIf}, AnnotationPausedWhen: {f.PausedWhen, &f.pausedIf},
+		annotationReadyWhen: {f.ReadyWhen, &f.readyIf}, annotationFailedWhen: {f.FailedWhen, &f.failedIf}, annotationPausedWhen: {f.PausedWhen, &f.pausedIf},
 	} {
 		var err error
 		if *list.to, err = expressions(list.from); err != nil {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -25,7 +26,7 @@ import (
 // a kill -9.
 type Controller struct {
 	*controller.Controller
-	Metrics *controller.Metrics
+	Metrics *metrics.Metrics
 	// Kill ends it as kill -9 does, Stop as Ctrl-C does.
 	Kill, Stop func()
 	// Done is closed when it has ended, with Err.
@@ -77,7 +78,7 @@ func (c *Cluster) StartControllerFor(t *testing.T, namespace string, kinds []kin
 // and what is to be seen of it are filled in.
 func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, interceptors ...Interceptor) *Controller {
 	t.Helper()
-	l := &Controller{Done: make(chan struct{}), Metrics: controller.NewMetrics("test")}
+	l := &Controller{Done: make(chan struct{}), Metrics: metrics.New("test")}
 	// A loop that is killed fails at what it had begun, and client-go says so.
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&l.clientLog)))
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))

@@ -134,7 +134,7 @@ func TestSeveralOutcomes(t *testing.T) {
 	}{
 		{"wait deployment/ready", 0, nil},
 		{"wait imoocpod/waits deployment/ready", exitTimeout, []string{"waits to be ready: timed out; last seen: not reconciled"}},
-		{"wait imoocpod/waits deployment/refused deployment/ready --fail-after 0", exitFailed, []string{"deployment.apps/refused has failed: ", "exceeded quota: none", "waits to be ready: timed out"}},
+		{"wait imoocpod/waits deployment/refused deployment/ready --fail-after 0", exitFailed, []string{"deployment/refused has failed: ", "exceeded quota: none", "waits to be ready: timed out"}},
 		{"wait imoocpod/waits imoocpod/none deployment/refused --fail-after 0", exitNotFound, []string{"has failed", `"none" not found`, "timed out"}},
 		{"scale imoocpod/waits imoocpod/none --replicas 2 --current-replicas 7", exitNotFound, []string{`"none" not found`, "to be 7, was 1"}},
 		{"scale imoocpod/waits deployment/refused --replicas 2 --current-replicas 1 --fail-after 0", exitFailed, []string{"has failed", "timed out"}},

@@ -263,7 +263,7 @@ func TestStatusWatchSeveral(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "deployment", "web", "--replicas", "2"))
 	w.AwaitOutput("deployment.apps/web 2 ready")
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	w.AwaitOutput("imoocpod/foo 1 deleted")
+	w.AwaitOutput("imoocpod.batch.tutorial.kubebuilder.io/foo 1 deleted")
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment", "web"))
 	sets.AwaitOutput("web deleted")
 	if code := w.Wait(); code != exitNotFound {

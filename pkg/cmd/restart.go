@@ -73,7 +73,7 @@ time is over.`,
 	}
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
-	o.targetFlags.addFlags(cmd)
+	o.addFlags(cmd)
 	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have new pods and are ready.")
 	o.limits.addWaitFlags(cmd)

@@ -92,7 +92,7 @@ pods are ready. It ends with code 3 when they will not become ready without help
 	}
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
-	o.targetFlags.addFlags(cmd)
+	o.addFlags(cmd)
 	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")
 	cmd.Flags().Var(stepFlag{&o.change.By}, "by", "How many replicas more or fewer, such as +2, -1, 50% or -50%.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for kinds that do not say it. May select one element of a list by a key.")

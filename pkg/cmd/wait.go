@@ -65,7 +65,7 @@ more. With --for=create there need not be one yet.`,
   kubectl imoocpod wait foo --for=jsonpath='{.status.readyReplicas}'=3`,
 	}
 	addPrintFlags(cmd, o.print)
-	o.targetFlags.addFlags(cmd)
+	o.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
 	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(conditionUsages(), ", ")+". A VALUE that is not given is true for a condition, and anything for a jsonpath. May be given several times: one after the other, create first.")
 	completeFlag(cmd, "for", conditionNames()...)

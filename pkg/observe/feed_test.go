@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -147,9 +148,9 @@ func (s *podServer) tell(ctx context.Context, since int, events chan<- watch.Eve
 		select {
 		case <-changed:
 		case err := <-ended:
-			if err != nil {
-				status := err.(apierrors.APIStatus).Status()
-				send(watch.Event{Type: watch.Error, Object: &status})
+			var status apierrors.APIStatus
+			if errors.As(err, &status) {
+				send(watch.Event{Type: watch.Error, Object: new(status.Status())})
 			}
 			return
 		case <-stopped:
@@ -162,6 +163,12 @@ func (s *podServer) tell(ctx context.Context, since int, events chan<- watch.Eve
 
 func aPod(name string, uid int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint(name, "-", uid))}}
+}
+
+// pass lets so much of the test's own time pass, and all happen that is due.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
 }
 
 // versions are the pods as a feed knows them.
@@ -234,8 +241,7 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 			synctest.Wait()
 			s.do(func() { s.stalled = false })
 		}
-		time.Sleep(time.Minute) // of the test's own time: whatever was to be tried again has been
-		synctest.Wait()
+		pass(time.Minute) // whatever was to be tried again has been
 		want := map[string]string{}
 		for name, pod := range s.pods {
 			want[name] = pod.ResourceVersion
@@ -267,8 +273,7 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 		running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
 		synctest.Wait()
 		s.do(func() { s.store(watch.Added, aPod("late", 0)); s.failing = 1 })
-		time.Sleep(3 * pollInterval)
-		synctest.Wait()
+		pass(3 * pollInterval)
 		if got := versions(ctx, t, f); len(got) != 1 {
 			t.Errorf("it knows %v", got)
 		}
@@ -295,8 +300,7 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 		if _, err := f.each(ctx, func(*corev1.Pod) {}); !apierrors.IsServiceUnavailable(err) {
 			t.Errorf("the error is %v", err)
 		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		if _, err := f.each(ctx, func(*corev1.Pod) {}); err != nil {
 			t.Errorf("the error is still %v", err)
 		}

@@ -27,10 +27,8 @@ func (f frame) table(height int) []line {
 	hints := height <= 0 || 2*firstReady+shown+2 <= height
 	for _, r := range rows {
 		sign, color := f.look(r.Verdict)
-		reason := ""
-		if r.Verdict != status.Ready {
-			reason = trimmed(r.Reason)
-		} else {
+		reason := trimmed(r.Reason)
+		if r.Verdict == status.Ready {
 			reason = f.rollouts[r.Metadata.UID].text(r.Replicas.Ready, f.now)
 		}
 		all = append(all, f.row(c, color, sign, r.Metadata.Namespace, ObjectName(r), counted(r), string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, f.now), reason))

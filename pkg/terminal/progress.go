@@ -70,12 +70,12 @@ func (p *Progress) SetLost(since time.Time) {
 	p.tell()
 }
 
-// Print has something printed above the progress.
-func (p *Progress) Print(print func() error) error {
+// Print calls write, which prints something above the progress.
+func (p *Progress) Print(write func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	err := print()
+	err := write()
 	if p.seen && !p.over {
 		p.tell()
 	}

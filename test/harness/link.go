@@ -129,8 +129,7 @@ func (l *Link) gate() chan struct{} {
 
 // relay passes on what one connection sends to another.
 func (l *Link) relay(from, to net.Conn) {
-	defer from.Close()
-	defer to.Close()
+	defer func() { _, _ = from.Close(), to.Close() }()
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)

@@ -57,6 +57,7 @@ type createOptions struct {
 	printer printers.ResourcePrinter
 	finder  *discover.Finder
 	client  dynamic.Interface
+	loops   *loopWarner
 	// namespace is the current one; chosen says that a flag named it.
 	namespace string
 	chosen    bool
@@ -223,6 +224,7 @@ func (o *createOptions) Run(ctx context.Context) error {
 func (o *createOptions) connect() (err error) {
 	if o.namespace, o.chosen, err = o.clients.Namespace(); err == nil && !o.dryRun.client() {
 		o.client, err = o.clients.Dynamic()
+		o.loops = &loopWarner{client: o.client, out: o.streams.ErrOut}
 	}
 	return err
 }
@@ -243,10 +245,15 @@ func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstruc
 	}
 	t.Name = obj.GetName() // which the server may have made
 	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
-	if !o.waits() {
-		return w, o.printer.PrintObj(obj, o.streams.Out)
+	if o.waits() {
+		return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
 	}
-	return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
+	err := o.printer.PrintObj(obj, o.streams.Out)
+	if err == nil && o.dryRun == "none" {
+		t.Object = obj
+		o.loops.warn(ctx, t)
+	}
+	return w, err
 }
 
 // createFiles creates the objects of files. One that is refused does not stop the

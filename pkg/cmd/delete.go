@@ -29,13 +29,14 @@ type deleteOptions struct {
 	wait           bool
 	timeout        time.Duration
 	ignoreNotFound bool
+	dryRun         dryRun
 	output         *output
 }
 
 func newDeleteCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &deleteOptions{clients: c, streams: streams, cascade: background, wait: true}
 	cmd := &cobra.Command{
-		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--wait]",
+		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--dry-run=server|client|none] [--wait]",
 		Short: "Delete an ImoocPod or another object, and with it its pods",
 		Long: `Delete an ImoocPod (NAME) or other objects (TYPE/NAME, or what else kubectl
 takes). Their pods are removed by the cluster's garbage collector, whether or not
@@ -51,6 +52,7 @@ a controller runs: afterwards (background), before (foreground), or not at all
   kubectl imoocpod delete foo --cascade=orphan`,
 	}
 	o.addFlags(cmd)
+	o.dryRun.addFlag(cmd)
 	addChoice(cmd, &o.cascade, "cascade", "Must be %s. What becomes of the pods: deleted after the object, before it, or kept.", background, foreground, orphan)
 	cmd.Flags().Lookup("cascade").NoOptDefVal = "background"
 	cmd.Flags().BoolVar(&o.wait, "wait", o.wait, "If true, wait for the object to be gone before returning.")
@@ -101,6 +103,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.wait = o.wait && o.dryRun == "none"
 	// All are asked to go before any is waited for: they go together.
 	var going []observe.WaitTarget
 	for _, t := range targets {
@@ -126,7 +129,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 // delete asks the server to delete one object, and says so. It returns the
 // object as it was, if it was read, and nil if there was none and that is no error.
 func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
-	if o.wait && t.Object == nil {
+	if (o.wait || o.dryRun.client()) && t.Object == nil {
 		present, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 		if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
 			return nil, nil //nolint:nilnil // there is none, as was asked for
@@ -136,8 +139,11 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 		}
 		t.Object = present
 	}
+	if o.dryRun.client() {
+		return nil, o.print(t)
+	}
 	policy := o.cascade.policy()
-	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: &policy})
+	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: &policy, DryRun: o.dryRun.server()})
 	if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
 		return nil, nil //nolint:nilnil // likewise
 	}
@@ -152,7 +158,7 @@ func (o *deleteOptions) print(t observe.Target) error {
 	case o.output.format == "name":
 		return escape.PrintLine(o.streams.Out, "%s/%s", t.Kind, t.Name)
 	case t.Kind.Clusterwide:
-		return escape.PrintLine(o.streams.Out, "%s %q deleted", t.Kind, t.Name)
+		return escape.PrintLine(o.streams.Out, "%s %q %s", t.Kind, t.Name, o.dryRun.mark("deleted"))
 	}
-	return escape.PrintLine(o.streams.Out, "%s %q deleted from %s namespace", t.Kind, t.Name, t.Namespace)
+	return escape.PrintLine(o.streams.Out, "%s %q %s", t.Kind, t.Name, o.dryRun.mark("deleted from "+t.Namespace+" namespace"))
 }

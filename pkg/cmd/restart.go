@@ -41,6 +41,7 @@ type restartOptions struct {
 
 	printer printers.ResourcePrinter
 	finder  *discover.Finder
+	loops   *loopWarner
 }
 
 func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
@@ -96,6 +97,7 @@ func (o *restartOptions) Run(ctx context.Context) error {
 	if o.finder, err = o.clients.Finder(); err != nil {
 		return err
 	}
+	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to restart")
@@ -147,7 +149,11 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 		}
 	}
 	if !o.wait {
-		return observe.WaitTarget{}, o.printer.PrintObj(obj, o.streams.Out)
+		err := o.printer.PrintObj(obj, o.streams.Out)
+		if err == nil && o.dryRun == "none" {
+			o.loops.warn(ctx, t)
+		}
+		return observe.WaitTarget{}, err
 	}
 	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
 	return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -39,16 +41,18 @@ type scaleOptions struct {
 	// group names one of several groups of pods, in the place of a path.
 	group  string
 	change scale.Request
+	wait   bool
 	limits waitFlags
 
 	printer printers.ResourcePrinter
 	finder  *discover.Finder
+	loops   *loopWarner
 }
 
 func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &scaleOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: scale.Request{Current: scale.AnyCount}}
 	cmd := &cobra.Command{
-		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE) [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--timeout=duration]",
+		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE) [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
 		Long: `Set a new number of replicas, for an ImoocPod (NAME) or for any resource that
 carries a replica count (TYPE/NAME, or what else kubectl takes).
@@ -99,6 +103,7 @@ pods are ready. It ends with code 3 when they will not become ready without help
 	cmd.Flags().StringVar(&o.group, "group", "", "Name of the group of pods to scale, where a kind has several with a count each: the key of an element of a list, or the field that holds the count.")
 	cmd.Flags().Var(count{&o.change.Current, scale.AnyCount}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.change.ResourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the controller has seen the change and all pods are ready.")
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
 	o.limits.addFlags(cmd)
 	return bind(cmd, o)
@@ -124,7 +129,8 @@ func (o *scaleOptions) validate() error {
 	case o.limits.Timeout < 0:
 		return usageErrorf("--timeout must be 0 (do not wait) or more, not %s", o.limits.Timeout)
 	}
-	return o.limits.validate(o.limits.Timeout > 0)
+	o.wait = o.wait || o.limits.Timeout > 0
+	return o.limits.validate(o.wait)
 }
 
 // Run scales the objects, and waits for them if that was asked for.
@@ -136,6 +142,7 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 	if o.finder, err = o.clients.Finder(); err != nil {
 		return err
 	}
+	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
 		return outcome.Join(append(errs, usageErrorf("--resource-version cannot be that of several objects")))
@@ -154,11 +161,14 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 		}
 		all = append(all, w)
 	}
-	if o.limits.Timeout > 0 && o.dryRun == "none" {
-		errs = append(errs, awaitAll(ctx, o.clients, o.streams, "", o.limits.Limits, all)...)
+	if o.waits() {
+		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
 	}
 	return outcome.Join(errs)
 }
+
+// waits reports whether the change is waited for.
+func (o *scaleOptions) waits() bool { return o.wait && o.dryRun == "none" }
 
 // scale scales one object, and says so. It returns what there is to wait for.
 func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.WaitTarget, error) {
@@ -175,7 +185,10 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 		return observe.WaitTarget{}, err
 	}
 	t.Path = path
-	if o.limits.Timeout > 0 || !t.Kind.Shipped() {
+	if err := o.look(ctx, &t, field); err != nil {
+		return observe.WaitTarget{}, err
+	}
+	if o.wait || !t.Kind.Shipped() {
 		o.warn(ctx, t)
 	}
 	var done scale.Result
@@ -184,12 +197,18 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 			return observe.WaitTarget{}, err
 		}
 	}
-	obj, err := o.result(ctx, objects, t, field, done)
+	obj, err := o.result(ctx, objects, t, field, &done)
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}
-	if err := o.printer.PrintObj(obj, o.streams.Out); err != nil {
+	if err := o.say(obj); err != nil {
 		return observe.WaitTarget{}, err
+	}
+	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(done.String())); err != nil {
+		return observe.WaitTarget{}, err
+	}
+	if !o.wait && o.dryRun == "none" {
+		o.loops.warn(ctx, t)
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path.path == nil {
 		if err := escape.PrintLine(o.streams.ErrOut, "%s: the count is %s%s", t, named, o.beside(ctx, t, field)); err != nil {
@@ -197,6 +216,30 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 		}
 	}
 	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Scaled(o.clients, field, done.Replicas)}, UID: done.UID, Since: done.ResourceVersion}, nil
+}
+
+// look reads an object before its count is set, for the count that it has and to
+// refuse one that is being deleted. Users who may only set the count can do so.
+func (o *scaleOptions) look(ctx context.Context, t *observe.Target, field discover.Field) error {
+	if t.Object == nil && (field.Scale || o.dryRun.client()) {
+		obj, err := t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
+		if apierrors.IsForbidden(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t.Object = obj
+	}
+	return scale.Refuse(*t, t.Object)
+}
+
+// say prints an object: in one line of JSON where reports follow it.
+func (o *scaleOptions) say(obj *unstructured.Unstructured) error {
+	if o.waits() {
+		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
+	}
+	return o.printer.PrintObj(obj, o.streams.Out)
 }
 
 // beside names the other counts of an object whose count is not of pods, or is
@@ -307,7 +350,7 @@ func isResourceVersion(word string) bool {
 
 // result is the object to print. Its name needs no request; the formats that
 // show more of it read it.
-func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done scale.Result) (*unstructured.Unstructured, error) {
+func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done *scale.Result) (*unstructured.Unstructured, error) {
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
 		return nameOnly(t), nil
@@ -327,9 +370,10 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 }
 
 // show puts the new count into an object that a dry run has not changed.
-func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, field discover.Field, done scale.Result) error {
+func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, field discover.Field, done *scale.Result) error {
 	path := field.Path
 	if path == nil {
+		done.Replicas = cmp.Or(done.Replicas, o.change.Replicas)
 		return nil // the field behind /scale is not known
 	}
 	now, found, err := path.Get(obj.Object)
@@ -341,9 +385,11 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, fi
 		if o.change.ReadsCount() && !found {
 			return o.change.NotSet(t, field)
 		}
+		done.Before = scale.Before(obj, path)
 		if n, err = o.change.From(t, now); err != nil {
 			return err
 		}
+		done.Replicas = n
 	}
 	return path.Set(obj.Object, int64(n))
 }

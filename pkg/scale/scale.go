@@ -5,9 +5,11 @@ package scale
 import (
 	"context"
 	"fmt"
+	"math"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -35,11 +37,42 @@ type Request struct {
 	DryRun          []string
 }
 
-// Result is what a change came to: the count, and the object that has it.
+// Result is the new count, and the object that has it.
 type Result struct {
+	// Before is the count before the change, nil where that is not known.
+	Before          *int32
 	Replicas        int32
 	UID             types.UID
 	ResourceVersion string
+}
+
+// String says what the change did, such as "3 → 5".
+func (r Result) String() string {
+	if r.Before == nil {
+		return fmt.Sprintf("set to %d", r.Replicas)
+	}
+	return fmt.Sprintf("%d → %d", *r.Before, r.Replicas)
+}
+
+// Before is the count that an object has in a field: nil where the field is not known
+// or has no count.
+func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
+	if obj == nil || path == nil {
+		return nil
+	}
+	n, found, err := path.Get(obj.Object)
+	if err != nil || !found || n < math.MinInt32 || n > math.MaxInt32 {
+		return nil
+	}
+	return new(int32(n))
+}
+
+// Refuse reports that an object cannot be scaled because it is being deleted.
+func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
+	if obj == nil || obj.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is being deleted and cannot be scaled", t)
 }
 
 // Set sets the count of one object in the field that was found.
@@ -65,9 +98,10 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 	}
 }
 
-// setScale sets the count through /scale: one request, or two where the present
-// count matters, which pins the version that was looked at.
+// setScale sets the count through /scale. Where the present count matters, the
+// change is made only to the version that was read.
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
+	before := Before(t.Object, field.Path)
 	if c.ReadsCount() {
 		scale, err := discover.GetScale(ctx, objects, t.Name)
 		if apierrors.IsInternalError(err) && absent(ctx, objects, t, field) {
@@ -79,6 +113,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		if c.Replicas, err = c.From(t, int64(scale.Spec.Replicas)); err != nil {
 			return Result{}, err
 		}
+		before = &scale.Spec.Replicas
 		if c.ResourceVersion == "" {
 			c.ResourceVersion = scale.ResourceVersion
 		}
@@ -87,7 +122,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{c.Replicas, scale.UID, scale.ResourceVersion}, nil
+	return Result{before, c.Replicas, scale.UID, scale.ResourceVersion}, nil
 }
 
 // exists reports whether the object can be read. The server says of an object that
@@ -102,6 +137,9 @@ func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, path fieldpath.Path, c Request) (Result, error) {
 	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
+		return Result{}, err
+	}
+	if err := Refuse(t, obj); err != nil {
 		return Result{}, err
 	}
 	if c.ResourceVersion != "" && obj.GetResourceVersion() != c.ResourceVersion {
@@ -127,7 +165,7 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observ
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{c.Replicas, changed.GetUID(), changed.GetResourceVersion()}, nil
+	return Result{Before(obj, &path), c.Replicas, changed.GetUID(), changed.GetResourceVersion()}, nil
 }
 
 // absent reports whether the count behind /scale is not set: then the server cannot

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,11 +100,11 @@ func TestScaleAnyKind(t *testing.T) {
 				return
 			}
 			singular := strings.ToLower(k.kind) + strings.TrimPrefix(k.resource, harness.Resource(k.resource).Resource)
-			says := ""
+			says := status.ShortType(singular) + "/it: X → 4\n"
 			if k.field != ".spec.replicas" {
-				says = strings.ToLower(k.kind) + "/it: the count is " + k.field + k.beside + "\n"
+				says += strings.ToLower(k.kind) + "/it: the count is " + k.field + k.beside + "\n"
 			}
-			if r.Code != 0 || r.Stdout != singular+"/it scaled\n" || r.Stderr != says {
+			if r.Code != 0 || r.Stdout != singular+"/it scaled\n" || regexp.MustCompile(`: (set to|\d+ →) 4\n`).ReplaceAllString(r.Stderr, ": X → 4\n") != says {
 				t.Errorf("exit code %d, printed %q, said %q, want it to say %q", r.Code, r.Stdout, r.Stderr, says)
 			}
 			changedOnly(t, before, after, int64(4), k.path...)
@@ -310,7 +312,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	})
 	before := cluster.CreateObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: it}, spec: {clusterSize: 2}}")
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "ring/it", "--replicas", "4", "--as", ns)
-	if want := "ring/it: the count is /scale\n"; r.Code != 0 || r.Stderr != want {
+	if want := "ring/it: set to 4\nring/it: the count is /scale\n"; r.Code != 0 || r.Stderr != want {
 		t.Errorf("exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 	}
 	changedOnly(t, before, cluster.Object(t, ns, "rings.odd-name.example.com", "it"), int64(4), "spec", "clusterSize")

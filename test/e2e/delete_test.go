@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -39,6 +41,28 @@ func TestDeleteFlags(t *testing.T) {
 	if left := contents(t, ns); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
+
+	// A dry run says what kubectl's says, and deletes nothing.
+	cluster.Imoocpod(t, ns, "create", "foo")
+	for _, way := range []string{"--dry-run=server", "--dry-run=client"} {
+		for _, format := range []string{"", "name"} {
+			args := []string{"delete", way}
+			if format != "" {
+				args = append(args, "-o", format)
+			}
+			want := harness.Must(t, cluster.Kubectl(t, ns, append(args, "imoocpod/foo")...))
+			if got := cluster.Imoocpod(t, ns, append(args, "foo")...); got != want {
+				t.Errorf("%v printed %q, and kubectl %q", args, got, want)
+			}
+		}
+		if r := cluster.Kubectl(t, ns, "imoocpod", "delete", "no", way); r.Code != exitNotFound {
+			t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
+		}
+	}
+	if foo := cluster.ImoocPod(t, ns, "foo"); foo.DeletionTimestamp != nil {
+		t.Error("a dry run deleted the object")
+	}
+	cluster.Imoocpod(t, ns, "delete", "foo")
 
 	// What a finalizer holds goes when that is lifted.
 	cluster.Imoocpod(t, ns, "create", "foo")

@@ -34,7 +34,7 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	}
 	cluster.AwaitConverged(t, ns, "foo", 3)
 	scaling := cluster.Requests(t, ns, func(r harness.Request) bool {
-		return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "scaler"
+		return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "scaler" && r.Writes()
 	})
 	if len(scaling) != 1 || scaling[0].Verb != "patch" || scaling[0].Resource() != "imoocpods/scale" {
 		t.Errorf("the scale took the requests %+v, want one PATCH of imoocpods/scale", scaling)

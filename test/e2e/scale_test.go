@@ -71,6 +71,25 @@ func TestScale(t *testing.T) {
 		}
 	}
 
+	// Standard error tells what changed, and a dry run says that it is one.
+	for _, step := range []struct{ args, says string }{
+		{"--replicas 4", "imoocpod/foo: 2147483647 → 4\n"},
+		{"--replicas 4 -o name", "imoocpod/foo: 4 → 4\n"},
+		{"--replicas 6 --dry-run=client", "imoocpod/foo: 4 → 6 (dry run)\n"},
+		{"--by +3 --dry-run=server", "imoocpod/foo: 4 → 7 (server dry run)\n"},
+		{"--by +1", "imoocpod/foo: 4 → 5\n"},
+	} {
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "foo"}, strings.Fields(step.args)...)...)
+		harness.Must(t, r)
+		says := step.says
+		if !strings.Contains(says, "dry run") {
+			says += noLoop("imoocpods", ns)
+		}
+		if r.Stderr != says {
+			t.Errorf("%s said %q, want %q", r.Line, r.Stderr, says)
+		}
+	}
+
 	var shown v1alpha1.ImoocPod
 	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "json")), &shown); err != nil {
 		t.Fatal(err)
@@ -80,6 +99,84 @@ func TestScale(t *testing.T) {
 	}
 	if out := cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "-o", "yaml"); !strings.Contains(out, "\nspec:\n  replicas: 1\n") {
 		t.Errorf("-o yaml printed %s", out)
+	}
+}
+
+// noLoop is the warning that no controller acts on a change.
+func noLoop(kind, namespace string) string {
+	return fmt.Sprintf("Warning: no controller runs for %s in namespace %[2]s: kubectl imoocpod run-controller -n %[2]s\n", kind, namespace)
+}
+
+// An object that is being deleted gets no other count.
+func TestScaleWhatIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
+	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
+	cluster.Imoocpod(t, ns, "delete", "foo", "--wait=false")
+	for _, args := range [][]string{{"--replicas", "3"}, {"--by", "+1"}, {"--replicas", "3", "--replicas-path", ".spec.replicas"}, {"--replicas", "3", "--dry-run=client"}} {
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "foo"}, args...)...)
+		if r.Code != exitError || r.Stdout != "" || r.Stderr != "error: imoocpod/foo is being deleted and cannot be scaled\n" {
+			t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
+		}
+	}
+	setFinalizers(t, ns, "foo", "null")
+}
+
+// Of what changes an object that no controller reconciles, the user is warned at once.
+func TestWarningWithoutController(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	for _, step := range []struct {
+		args  string
+		warns bool
+	}{
+		{"create foo --dry-run=server", false},
+		{"create foo", true},
+		{"create helloworld/hi", false}, // below
+		{"restart foo", true},
+		{"restart foo --dry-run=client", false},
+		{"scale foo --replicas 2", true},
+		{"delete foo", false},
+	} {
+		kind := "imoocpods"
+		if strings.Contains(step.args, "helloworld") {
+			kind, step.warns = "helloworlds", true
+		}
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, strings.Fields(step.args)...)...)
+		if harness.Must(t, r); strings.HasSuffix(r.Stderr, noLoop(kind, ns)) != step.warns {
+			t.Errorf("%s said %q", r.Line, r.Stderr)
+		}
+	}
+	// Those who may not read the leases of all namespaces are told nothing.
+	blind := newUser(t, ns, "create")
+	if r := cluster.Kubectl(t, ns, "imoocpod", "create", "bar", "--as", blind); r.Code != 0 || r.Stderr != "" {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+	}
+	l := cluster.StartRunController(t, ns)
+	l.AwaitOutput("in namespace " + ns)
+	if r := cluster.Kubectl(t, ns, "imoocpod", "create", "foo", "--replicas", "0"); r.Code != 0 || r.Stderr != "" {
+		t.Errorf("with a controller: exit code %d, said %q", r.Code, r.Stderr)
+	}
+}
+
+// With --wait the command waits as long as it takes, and prints one document to a
+// line in JSON.
+func TestScaleWait(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "1", "--wait", "--timeout", "2s"); r.Code != exitTimeout {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+	}
+	w := cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "2", "--wait", "-o", "json")
+	w.AwaitOutput("\"replicas\":2")
+	cluster.StartRunController(t, ns)
+	if code := w.Wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if foo := cluster.ImoocPod(t, ns, "foo"); foo.Status.ReadyReplicas != 2 {
+		t.Errorf("the wait was over at the status %+v", foo.Status)
 	}
 }
 

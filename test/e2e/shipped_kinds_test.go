@@ -169,7 +169,8 @@ func TestScaleShippedKinds(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "mydaemonset/agent", "--image", "nginx")
 	const said = "appservice.appcontroller.k8s.io/foo scaled\nhelloworld.test.jiaozi.com/hi scaled\n"
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "appservice/foo", "helloworld/hi", "--replicas", "3")
-	if harness.Must(t, r) != said || r.Stderr != "" {
+	says := "appservice/foo: 1 → 3\n" + noLoop("appservices", ns) + "helloworld/hi: 1 → 3\n" + noLoop("helloworlds", ns)
+	if harness.Must(t, r) != said || r.Stderr != says {
 		t.Errorf("printed %q, said %q", r.Stdout, r.Stderr)
 	}
 	for object, path := range map[string]string{"appservice/foo": ".spec.replicas", "helloworld/hi": ".spec.size"} {

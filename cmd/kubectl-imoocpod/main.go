@@ -32,6 +32,7 @@ func main() {
 	root.SetArgs(args)
 	if verb, _, err := root.Find(args); err == nil && verb.Name() != "run-controller" {
 		logErrorsAtV1()
+		klog.SetOutput(verbose{escape.Writer(streams.ErrOut)})
 	}
 	command, err := root.ExecuteContextC(ctx)
 	interrupted := ctx.Err() != nil
@@ -58,6 +59,17 @@ func logErrorsAtV1() {
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, about ...any) {
 		klog.FromContext(ctx).V(1).Info(message, append(about, "err", err)...)
 	}}
+}
+
+// verbose writes what is logged if -v asks for that: client-go logs errors that it also
+// returns, or from which it recovers by itself.
+type verbose struct{ w io.Writer }
+
+func (v verbose) Write(p []byte) (int, error) {
+	if !klog.V(1).Enabled() {
+		return len(p), nil
+	}
+	return v.w.Write(p)
 }
 
 // interruptible is a context that ends with the first Ctrl-C, so that what is

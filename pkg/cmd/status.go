@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -50,12 +50,21 @@ type statusOptions struct {
 	write     func(io.Writer, []status.Report) error
 	client    dynamic.Interface
 	namespace string
+	// word is the ImoocPod that one bare word names.
+	word *unstructured.Unstructured
 }
 
 // named reports whether objects or a type were named; otherwise all objects of the
 // kinds that this program ships are meant.
 func (o *statusOptions) named() bool {
 	return len(o.args) > 0 || o.fromFiles()
+}
+
+// one reports whether a single object was named, which is shown in full. What is
+// selected is a list, whatever its length.
+func (o *statusOptions) one() bool {
+	named := len(o.args) == 1 || len(o.args) == 2 && !strings.Contains(o.args[0], "/")
+	return !o.watch && (o.fromFiles() || named && !o.given())
 }
 
 func newStatusCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
@@ -122,6 +131,9 @@ no terminal, they print a line for every change.`,
 }
 
 func (o *statusOptions) complete(args []string) (err error) {
+	if len(args) == 1 && strings.Contains(args[0], ",") {
+		o.all = true // of each of these types
+	}
 	if len(args) > 0 || o.fromFiles() {
 		if err = o.targetFlags.complete(args); err != nil {
 			return err
@@ -157,7 +169,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 		fallthrough
 	case "":
 		return func(w io.Writer, reports []status.Report) error {
-			if o.named() && !o.watch && len(reports) == 1 {
+			if o.one() && !o.noHeaders && len(reports) == 1 {
 				if screen, is := o.terminal(); is {
 					width, _ := terminal.Size(screen)
 					return o.printScreen(reports, width)
@@ -181,7 +193,7 @@ func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error)
 			return nil, err
 		}
 		return func(w io.Writer, reports []status.Report) error {
-			return printModels(p, w, reports, len(reports) == 1 && (o.named() || o.watch))
+			return printModels(p, w, reports, len(reports) == 1 && (o.one() || o.watch))
 		}, nil
 	}
 }
@@ -216,6 +228,7 @@ func (o *statusOptions) Run(ctx context.Context) error {
 	if o.client, err = o.clients.Dynamic(); err != nil {
 		return err
 	}
+	o.takeWord(ctx)
 	screen, isLive := o.terminal()
 	switch {
 	case o.wait:
@@ -266,7 +279,7 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 	// What is not begun when the context ends fails with it, and is not left out.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, targets[i])
-		errs[i] = o.explainWord(ctx, clients.Explain(targets[i].Kind, errs[i]))
+		errs[i] = clients.Explain(targets[i].Kind, errs[i])
 	})
 	var reports []status.Report
 	for i := range all {
@@ -275,19 +288,6 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 		}
 	}
 	return reports, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-}
-
-// explainWord says how objects are named where the one word that was given is a
-// type, and was taken for an ImoocPod of a server that has none.
-func (o *statusOptions) explainWord(ctx context.Context, err error) error {
-	var missing *outcome.NotServedError
-	if !errors.As(err, &missing) || len(o.args) != 1 || strings.Contains(o.args[0], "/") {
-		return err
-	}
-	if kind, unknown := o.clients.KindNamed(ctx, o.args[0]); unknown == nil {
-		return usageErrorf("%q is a type: name an object as %s/NAME, or select some by -l, --all or -A", o.args[0], kind.Singular)
-	}
-	return err
 }
 
 // verdicts are the errors that give the exit code of what is not ready.
@@ -319,15 +319,26 @@ func (o *statusOptions) sayNone() error {
 // find reads the objects to show.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if o.named() {
-		return o.targetFlags.find(ctx, o.clients)
+		targets, errs := o.targetFlags.find(ctx, o.clients)
+		if o.word != nil && len(targets) == 1 {
+			targets[0].Object = o.word
+		}
+		return o.withReplicas(ctx, targets, errs)
 	}
 	var targets []observe.Target
+	all, err := o.allKinds(ctx)
+	if err != nil {
+		return nil, []error{err}
+	}
 	var errs []error
 	served := false
-	for _, kind := range kinds.Shipped() {
+	for _, kind := range all {
 		list, err := clients.List(ctx, o.ofKind(kind), metav1.ListOptions{LabelSelector: o.selector})
 		if clients.NotServed(err) {
 			continue // it is not installed
+		}
+		if apierrors.IsForbidden(err) && !kind.Shipped() {
+			continue // not everybody who may see our kinds may see all others
 		}
 		served = true
 		if err != nil {
@@ -348,6 +359,13 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	return targets, errs
 }
 
+// allKinds are those of which objects are shown where none is named: the kinds that this
+// program ships, and those that CRDs declare.
+func (o *statusOptions) allKinds(ctx context.Context) ([]kinds.Kind, error) {
+	declared, err := o.clients.DeclaredKinds(ctx)
+	return append(kinds.Shipped(), declared...), err
+}
+
 // ofKind is the client for the objects of a kind in the namespace, or in all.
 func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
 	if o.allNamespaces || kind.Clusterwide {
@@ -359,7 +377,7 @@ func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
 // report makes the model of an object. Where all is not shown, what stands
 // below an object that says of itself that it is ready is not read.
 func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Report, error) {
-	inFull := !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.named() && !o.watch
+	inFull := !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.one()
 	// Of a kind of another program, what it says of itself is not enough.
 	if t.Object != nil && !inFull && (t.Kind.Reconciled() || t.Kind.BuiltIn()) {
 		object, err := observe.ReadObject(ctx, o.clients, o.client, t)

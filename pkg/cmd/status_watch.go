@@ -72,7 +72,16 @@ func (o *statusOptions) sources(ctx context.Context) ([]watched, []error) {
 	}
 	switch {
 	case !o.named():
-		for _, kind := range kinds.Shipped() {
+		all, err := o.allKinds(ctx)
+		if err != nil {
+			return nil, []error{err}
+		}
+		for _, kind := range all {
+			if !kind.Shipped() {
+				if _, err := o.ofKind(kind).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+					continue // not everybody who may see our kinds may see all others
+				}
+			}
 			ofKind(kind)
 		}
 	case len(o.args) > 0 && o.given():
@@ -81,11 +90,14 @@ func (o *statusOptions) sources(ctx context.Context) ([]watched, []error) {
 			if err != nil {
 				return nil, []error{err}
 			}
+			if !hasStatus(kind) {
+				return nil, []error{noStatus(kind, "")}
+			}
 			ofKind(kind)
 		}
 	default:
 		var targets []observe.Target
-		targets, errs = o.targetFlags.find(ctx, o.clients)
+		targets, errs = o.find(ctx)
 		for _, t := range targets {
 			sources = append(sources, watched{t, t.Resource(o.client)})
 		}

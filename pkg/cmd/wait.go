@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -105,8 +106,7 @@ func (o *waitOptions) waitsFor(condition string) bool {
 
 // Run waits for all objects at the same time.
 func (o *waitOptions) Run(ctx context.Context) error {
-	printer, err := linePrinter(o.print)
-	if err != nil {
+	if _, err := linePrinter(o.print); err != nil {
 		return err
 	}
 	targets, errs := o.find(ctx)
@@ -120,7 +120,11 @@ func (o *waitOptions) Run(ctx context.Context) error {
 			if obj == nil {
 				obj = nameOnly(t)
 			}
-			return printer.PrintObj(obj, o.streams.Out)
+			p, err := o.printer(t.Namespace)
+			if err != nil {
+				return err
+			}
+			return p.PrintObj(obj, o.streams.Out)
 		}}
 		for _, condition := range o.conditions {
 			w.Conditions = append(w.Conditions, condition())
@@ -128,6 +132,18 @@ func (o *waitOptions) Run(ctx context.Context) error {
 		all = append(all, w)
 	}
 	return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, "", o.limits.Limits, all)...))
+}
+
+// printer prints an object for which the wait is over, with its namespace where objects
+// of several are waited for.
+func (o *waitOptions) printer(namespace string) (printers.ResourcePrinter, error) {
+	flags := *o.print
+	if o.allNamespaces && namespace != "" && *flags.OutputFormat == "" {
+		names := *flags.NamePrintFlags
+		names.Operation += " in namespace " + namespace
+		flags.NamePrintFlags = &names
+	}
+	return linePrinter(&flags)
 }
 
 // order puts create before all others.

@@ -3,6 +3,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -30,7 +31,7 @@ type Discovered struct {
 }
 
 // Kinds lists the kinds that the server prefers and that could carry a replica
-// count: those with /scale, and custom ones.
+// count: those with /scale, and custom ones, in the order of their groups.
 func (f *Finder) Kinds() ([]kinds.Kind, error) {
 	lists, err := f.Discovery.ServerPreferredResources()
 	if err != nil && len(lists) == 0 {
@@ -52,6 +53,9 @@ func (f *Finder) Kinds() ([]kinds.Kind, error) {
 			}
 		}
 	}
+	slices.SortFunc(listed, func(a, b kinds.Kind) int {
+		return cmp.Or(cmp.Compare(a.Resource.Group, b.Resource.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource))
+	})
 	return listed, err
 }
 

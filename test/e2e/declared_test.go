@@ -135,6 +135,9 @@ func TestDeclaredKinds(t *testing.T) {
 			create := []string{"create", name}
 			cluster.Imoocpod(t, ns, append(create, test.create...)...)
 			cluster.Imoocpod(t, ns, "status", name, "--wait", "--timeout", "2m")
+			if out := cluster.Imoocpod(t, ns, "status", "-o", "name"); !strings.Contains(out, name+"\n") {
+				t.Errorf("status does not list it:\n%s", out)
+			}
 			if n := len(pods()); n != test.pods {
 				t.Fatalf("it is ready with %d pods, want %d", n, test.pods)
 			}

@@ -273,3 +273,61 @@ func TestStatusWatchSeveral(t *testing.T) {
 		t.Errorf("--not-ready showed what is ready:\n%s", sets.Output())
 	}
 }
+
+// One word that is a type and no ImoocPod's name lists that type, as kubectl get does.
+// A list is a table whatever its length.
+func TestStatusOfType(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "web", 1))
+	harness.Must(t, cluster.Kubectl(t, ns, "label", "deployment/web", "app=web", "--overwrite"))
+	const header = "NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n"
+	for _, args := range []string{"deployment", "deploy", "deployments.apps", "deployment --all", "deployment -l app=web"} {
+		matches(t, args, cluster.Imoocpod(t, ns, append([]string{"status"}, words(args)...)...), header+"web +1 [^\n]+\n")
+	}
+	if out := cluster.Imoocpod(t, ns, "status", "deployment", "-o", "jsonpath={.kind} {.items[*].metadata.name}"); out != "List web" {
+		t.Errorf("-o jsonpath printed %q", out)
+	}
+	matches(t, "several types", cluster.Imoocpod(t, ns, "status", "deploy,sts"), header+"[^\n]*web +1 [^\n]+\n")
+	matches(t, "no headers", cluster.Imoocpod(t, ns, "status", "deployment/web", "--no-headers"), "web +1 [^\n]+\n")
+	matches(t, "all namespaces", cluster.Imoocpod(t, ns, "status", "deployments", "-A"), "NAMESPACE +"+header+"(?s:.*)"+ns+" +web +1 [^\n]+\n(?s:.*)")
+	if r := cluster.Kubectl(t, ns, "imoocpod", "status", "statefulsets"); r.Code != 0 || r.Stdout != "" || r.Stderr != "No resources found in "+ns+" namespace.\n" {
+		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
+	}
+	// The name of an ImoocPod comes first.
+	cluster.Imoocpod(t, ns, "create", "deployment", "--replicas", "0")
+	if out := cluster.Imoocpod(t, ns, "status", "deployment"); !strings.HasPrefix(out, "imoocpod/deployment: ") {
+		t.Errorf("the status of an ImoocPod of that name is\n%s", out)
+	}
+}
+
+// A pod leads to its owner, and what has no replicas is refused.
+func TestStatusOfWhatHasNoReplicas(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "web", 1))
+	pod := ""
+	harness.Eventually(t, "there is a pod", func() bool {
+		pod = strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}")))
+		return pod != ""
+	})
+	r := cluster.Kubectl(t, ns, "imoocpod", "status", "pod/"+pod)
+	if r.Code != 0 || !strings.HasPrefix(r.Stdout, "deployment/web: ") || r.Stderr != "pod/"+pod+" belongs to deployment/web; showing deployment/web\n" {
+		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
+	}
+	harness.Must(t, cluster.Kubectl(t, ns, "run", "alone", "--image", "busybox"))
+	for args, says := range map[string]string{
+		"pod/alone":           "error: pod/alone has no owner with replicas: kubectl describe pod alone -n " + ns + "\n",
+		"svc/kubernetes":      "error: service/kubernetes has no replicas and no pods of its own",
+		"configmaps --all":    "error: configmap/kube-root-ca.crt has no replicas and no pods of its own",
+		"configmaps -w --all": "error: the type configmaps has no replicas and no pods of its own",
+	} {
+		in := ns
+		if strings.HasPrefix(args, "svc") {
+			in = "default"
+		}
+		if r := cluster.Kubectl(t, in, append([]string{"imoocpod", "status"}, words(args)...)...); r.Code != exitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
+			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", r.Line, r.Code, r.Stdout, r.Stderr, says)
+		}
+	}
+}

@@ -94,6 +94,22 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// Objects of the same name in several namespaces are told apart.
+func TestWaitInAllNamespaces(t *testing.T) {
+	t.Parallel()
+	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
+	for _, namespace := range []string{ns, other} {
+		cluster.Imoocpod(t, namespace, "create", "foo", "--replicas", "0")
+		harness.Must(t, cluster.Kubectl(t, namespace, "label", "imoocpod/foo", "test="+ns))
+	}
+	out := cluster.Imoocpod(t, ns, "wait", "imoocpods", "-A", "-l", "test="+ns, "--for=jsonpath={.spec.replicas}=0")
+	for _, namespace := range []string{ns, other} {
+		if want := "imoocpod.batch.tutorial.kubebuilder.io/foo condition met in namespace " + namespace + "\n"; !strings.Contains(out, want) {
+			t.Errorf("printed %q, want %q in it", out, want)
+		}
+	}
+}
+
 // With --wait -o json every change is a document to a line.
 func TestWaitInJSON(t *testing.T) {
 	t.Parallel()

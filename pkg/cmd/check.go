@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,7 +91,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 
 func (o *checkOptions) print(checks []status.Check, passed bool) error {
 	if o.output.format == "" {
-		return printer.Checks(o.streams.Out, checks, o.color.style(o.streams.Out))
+		return printer.Checks(o.streams.Out, fixOnce(checks), o.color.style(o.streams.Out))
 	}
 	text, err := json.MarshalIndent(map[string]any{"apiVersion": status.ReportVersion, "kind": "CheckReport", "passed": passed, "checks": checks}, "", "  ")
 	if err != nil {
@@ -98,6 +99,17 @@ func (o *checkOptions) print(checks []status.Check, passed bool) error {
 	}
 	_, err = fmt.Fprintf(o.streams.Out, "%s\n", text)
 	return err
+}
+
+// fixOnce leaves the commands that fix several checks below the last of these.
+func fixOnce(checks []status.Check) []status.Check {
+	checks = slices.Clone(checks)
+	for i := range checks {
+		if slices.ContainsFunc(checks[i+1:], func(later status.Check) bool { return slices.Equal(later.Fix, checks[i].Fix) }) {
+			checks[i].Fix = nil
+		}
+	}
+	return checks
 }
 
 // sameCluster are the flags by which a command that is pasted acts on the

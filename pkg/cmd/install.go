@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ type installOptions struct {
 
 func newInstallCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &installOptions{
-		clients: c, streams: streams, print: genericclioptions.NewPrintFlags(""), timeout: time.Minute,
+		clients: c, streams: streams, print: genericclioptions.NewPrintFlags(""), timeout: 2 * time.Minute,
 		settings: deploy.Settings{Image: deploy.Image + ":" + version, Replicas: 2, Version: version},
 	}
 	cmd := &cobra.Command{
@@ -67,7 +68,7 @@ current namespace and in it, or for all namespaces, in ` + deploy.SystemNamespac
 	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "The controller reconciles the objects of all namespaces.")
 	cmd.Flags().StringVar(&o.settings.Image, "image", o.settings.Image, "Image of the controller.")
 	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "How many copies of the controller run, one of which works.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each definition to be served.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each definition to be served, and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
 	return bind(cmd, o)
 }
@@ -82,6 +83,12 @@ func (o *installOptions) validate() error {
 		if o.given(flag) && !o.controller {
 			return usageErrorf("--%s is for the controller: say --controller", flag)
 		}
+	}
+	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.settings.Version) {
+		return usageErrorf(`--image is required: this program is version %[1]s, which is not a release, so no image of it is published.
+To make one and to install it:
+  make docker-build docker-push IMG=registry.example.com/kubectl-imoocpod:%[1]s
+  kubectl imoocpod install --controller --image registry.example.com/kubectl-imoocpod:%[1]s`, o.settings.Version)
 	}
 	if o.settings.Image == "" {
 		return usageErrorf("--image is empty: give the name of an image, or leave it out for the default")
@@ -129,7 +136,30 @@ func (o *installOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return warnOfSkew(o.streams.ErrOut, o.settings.Version, found)
+	if err := warnOfSkew(o.streams.ErrOut, o.settings.Version, found); err != nil {
+		return err
+	}
+	if !o.controller || o.dryRun != "none" {
+		return nil
+	}
+	return o.awaitController(ctx)
+}
+
+// isRelease reports whether an image of a version is published: not of what "git describe"
+// calls a commit after a release.
+func isRelease(version string) bool {
+	return version != "v0.0.0-dev" && regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
+}
+
+// awaitController waits until the controller runs as it is installed.
+func (o *installOptions) awaitController(ctx context.Context) error {
+	kind, err := o.clients.KindNamed(ctx, "deployments.apps")
+	if err != nil {
+		return err
+	}
+	t := observe.Target{Kind: kind, Namespace: o.settings.Namespace, Name: deploy.ControllerName}
+	limits := observe.Limits{Timeout: o.timeout, FailAfter: failAfter, FailFast: true}
+	return outcome.Join(awaitAll(ctx, o.clients, o.streams, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
 }
 
 // controllerObjects are the controller's, with the namespace that is meant for

@@ -9,6 +9,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 
@@ -56,9 +57,20 @@ func (d *Doctor) controllers(ctx context.Context) ([]status.Check, error) {
 	}
 	checks := make([]status.Check, 0, len(found))
 	for _, c := range found {
-		checks = append(checks, status.CheckDeployed(c.Namespace, c.Version, d.Version))
+		checks = append(checks, checkAvailable(status.CheckDeployed(c.Namespace, c.Version, d.Version), c))
 	}
 	return checks, nil
+}
+
+// checkAvailable fails the check of a controller whose pods do not run.
+func checkAvailable(check status.Check, c Controller) status.Check {
+	if c.Desired == 0 || c.Available > 0 {
+		return check
+	}
+	check.State = status.CheckFailed
+	check.Message += fmt.Sprintf("; none of its pods is available (desired %d)", c.Desired)
+	check.Fix = append(check.Fix, "kubectl imoocpod status deployment/"+deploy.ControllerName+" -n "+c.Namespace)
+	return check
 }
 
 // Controller is one that "install --controller" installed.
@@ -66,6 +78,9 @@ type Controller struct {
 	Namespace string `json:"namespace"`
 	// Version is that of the program that installed it; empty if others did.
 	Version string `json:"version"`
+	// Desired is how many pods it should have, Available how many of them run.
+	Desired   int64 `json:"-"`
+	Available int64 `json:"-"`
 }
 
 // Controllers lists the controllers that are installed: those of all namespaces, or
@@ -85,7 +100,10 @@ func Controllers(ctx context.Context, client dynamic.Interface, namespace string
 	}
 	found := make([]Controller, 0, len(list.Items))
 	for _, d := range list.Items {
-		found = append(found, Controller{Namespace: d.GetNamespace(), Version: d.GetLabels()[deploy.LabelVersion]})
+		c := Controller{Namespace: d.GetNamespace(), Version: d.GetLabels()[deploy.LabelVersion]}
+		c.Desired, _, _ = unstructured.NestedInt64(d.Object, "spec", "replicas")
+		c.Available, _, _ = unstructured.NestedInt64(d.Object, "status", "availableReplicas")
+		found = append(found, c)
 	}
 	return found, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -22,11 +23,19 @@ import (
 // askers is how many rights are asked about at the same time.
 const askers = 8
 
-// verbRights are the rights that a verb needs.
+// verbRights are the rights that a verb needs, and the role of deploy/rbac that has them.
 type verbRights struct {
 	verb   string
+	role   string
 	rights []status.Right
 }
+
+// The roles of deploy/rbac.
+const (
+	viewer     = "imoocpod-viewer"
+	editor     = "imoocpod-editor"
+	controller = deploy.ControllerName
+)
 
 // rights looks which of the rights that each verb needs the user has.
 func (d *Doctor) rights(ctx context.Context) ([]status.Check, error) {
@@ -39,34 +48,108 @@ func (d *Doctor) rights(ctx context.Context) ([]status.Check, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return checkRights(needed, answers, user, d.Namespace), nil
+	checks := checkRights(needed, answers, user, d.Namespace)
+	if slices.ContainsFunc(checks, func(c status.Check) bool { return c.State == status.CheckFailed }) {
+		bindRoles(checks, needed, d.roles(ctx), user, d.Namespace)
+	}
+	return checks, nil
 }
 
-// neededRights lists what each verb does with ImoocPods, and what the controller's
-// role allows it.
+// roles are the roles of deploy/rbac that are installed: each with its kind as kubectl
+// takes it, such as "clusterrole".
+func (d *Doctor) roles(ctx context.Context) map[string]string {
+	installed := map[string]string{}
+	for _, role := range []string{viewer, editor} {
+		if _, err := d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles")).Get(ctx, role, metav1.GetOptions{}); err == nil {
+			installed[role] = "clusterrole"
+		}
+	}
+	if d.Namespace != metav1.NamespaceAll {
+		if _, err := d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("roles")).Namespace(d.Namespace).Get(ctx, controller, metav1.GetOptions{}); err == nil {
+			installed[controller] = "role"
+		}
+	}
+	return installed
+}
+
+// bindRoles replaces the commands that grant rights one by one by one binding to a role
+// that is installed. The role of those who change objects has the rights of those who
+// look at them.
+func bindRoles(checks []status.Check, needed []verbRights, installed map[string]string, user, namespace string) {
+	edits := false
+	for i, c := range checks {
+		edits = edits || c.State == status.CheckFailed && needed[i].role == editor
+	}
+	for i := range checks {
+		role := needed[i].role
+		if role == viewer && edits {
+			role = editor
+		}
+		if kind := installed[role]; kind != "" && checks[i].State == status.CheckFailed {
+			checks[i].Fix = []string{bind(role, kind, user, namespace)}
+		}
+	}
+}
+
+// bind is the command that gives a user a role.
+func bind(role, kind, user, namespace string) string {
+	binding, where := "rolebinding", " -n "+namespace
+	if namespace == "" {
+		binding, where = "clusterrolebinding", ""
+	}
+	to := "--user=" + escape.ShellWord(user)
+	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
+		to = "--serviceaccount=" + escape.ShellWord(account)
+	}
+	name := role + "-" + strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(user))
+	return fmt.Sprintf("kubectl create %s %s --%s=%s %s%s", binding, name, kind, role, to, where)
+}
+
+// neededRights lists what each verb does with the kinds that this program ships, and what
+// the controller's role allows it.
 func neededRights(namespace string) ([]verbRights, error) {
-	kind := kinds.ImoocPod().Resource
-	own := func(subresource string, verbs ...string) []status.Right {
-		var rights []status.Right
-		for _, verb := range verbs {
-			rights = append(rights, status.Right{Verb: verb, Group: kind.Group, Resource: kind.Resource, Subresource: subresource})
+	kind := func(verbs ...string) (rights []status.Right) {
+		for _, k := range kinds.Shipped() {
+			for _, verb := range verbs {
+				rights = append(rights, status.Right{Verb: verb, Group: k.Resource.Group, Resource: k.Resource.Resource})
+			}
 		}
 		return rights
 	}
-	pods := status.Right{Verb: "list", Resource: "pods"}
-	crd := func(verb string) status.Right {
-		return status.Right{Verb: verb, Group: kinds.CRDResource().Group, Resource: kinds.CRDResource().Resource, Clusterwide: true}
+	scale := func() (rights []status.Right) {
+		for _, k := range kinds.Shipped() {
+			if len(k.ReplicasPath) > 0 {
+				rights = append(rights, status.Right{Verb: "patch", Group: k.Resource.Group, Resource: k.Resource.Resource, Subresource: "scale"})
+			}
+		}
+		return rights
+	}
+	pods := []status.Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}}
+	events := status.Right{Verb: "list", Resource: "events"}
+	crds := func(verbs ...string) (rights []status.Right) {
+		for _, verb := range verbs {
+			rights = append(rights, status.Right{Verb: verb, Group: kinds.CRDResource().Group, Resource: kinds.CRDResource().Resource, Clusterwide: true})
+		}
+		return rights
 	}
 	all := []verbRights{
-		{"create", own("", "create")},
-		{"scale", append(own("scale", "patch"), own("", "get", "list", "watch")...)},
-		{"status", append(own("", "get", "list", "watch"), pods)},
-		{"describe", append(own("", "get"), pods, status.Right{Verb: "list", Resource: "events"})},
-		{"delete", own("", "get", "delete")},
-		{"install", []status.Right{crd("get"), crd("create"), crd("patch")}},
+		{verb: "create", role: editor, rights: kind("create")},
+		{verb: "scale", role: editor, rights: append(scale(), kind("get")...)},
+		{verb: "restart", role: editor, rights: kind("get", "patch")},
+		{verb: "delete", role: editor, rights: kind("get", "list", "watch", "delete")},
+		{verb: "status", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), events)},
+		{verb: "describe", role: viewer, rights: append(append(kind("get"), pods[0]), events)},
+		{verb: "wait", role: viewer, rights: append(kind("get", "list", "watch"), pods...)},
+		{verb: "install", rights: crds("get", "create", "patch", "watch")},
+		{verb: "uninstall", rights: crds("get", "delete", "watch")},
 	}
 	loop, err := loopRights(namespace)
-	return append(all, verbRights{"run-controller", loop}), err
+	return append(all, verbRights{verb: "run-controller", role: controller, rights: loop}), err
 }
 
 // loopRights reads the rights of the controller from its role.

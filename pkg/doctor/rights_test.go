@@ -1,10 +1,15 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -32,7 +37,7 @@ func TestRightsOf(t *testing.T) {
 func TestCheckRights(t *testing.T) {
 	t.Parallel()
 	get, list := status.Right{Verb: "get", Resource: "pods"}, status.Right{Verb: "list", Resource: "pods"}
-	needed := []verbRights{{"status", []status.Right{get, list}}}
+	needed := []verbRights{{verb: "status", rights: []status.Right{get, list}}}
 	for name, test := range map[string]struct {
 		get, list *bool
 		want      status.CheckState
@@ -64,6 +69,82 @@ func TestNeededRights(t *testing.T) {
 			if len(verb.rights) == 0 {
 				t.Errorf("in %q, %s needs no right", namespace, verb.verb)
 			}
+			for _, right := range verb.rights {
+				if !has(t, namespace, verb.role, right) {
+					t.Errorf("%s needs %s, which %s does not have", verb.verb, right, verb.role)
+				}
+			}
 		}
+	}
+}
+
+// has reports whether the shipped role of people has a right; of other roles it is true.
+func has(t *testing.T, namespace, role string, right status.Right) bool {
+	t.Helper()
+	if role != viewer && role != editor {
+		return true
+	}
+	objs, err := deploy.Controller(deploy.Settings{Namespace: cmp.Or(namespace, "ns"), AllNamespaces: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range objs {
+		if obj.GetKind() != "ClusterRole" || obj.GetName() != role {
+			continue
+		}
+		var rules rbacv1.ClusterRole
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &rules); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range rules.Rules {
+			if slices.Contains(rightsOf(rule), right) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// One binding to an installed role takes the place of many commands.
+func TestBindRoles(t *testing.T) {
+	t.Parallel()
+	needed := []verbRights{{verb: "scale", role: editor}, {verb: "status", role: viewer}, {verb: "install"}, {verb: "run-controller", role: controller}}
+	failed := func(states ...status.CheckState) (checks []status.Check) {
+		for _, state := range states {
+			checks = append(checks, status.Check{State: state, Fix: []string{"as before"}})
+		}
+		return checks
+	}
+	const bad, good = status.CheckFailed, status.CheckPassed
+	all := map[string]string{viewer: "clusterrole", editor: "clusterrole", controller: "role"}
+	for name, test := range map[string]struct {
+		checks    []status.Check
+		installed map[string]string
+		namespace string
+		want      []string
+	}{
+		"no role": {failed(bad, bad, bad, bad), nil, "ns", []string{"as before", "as before", "as before", "as before"}},
+		"all roles": {failed(bad, bad, bad, bad), all, "ns", []string{
+			"kubectl create rolebinding imoocpod-editor-a-b --clusterrole=imoocpod-editor --user=A:b -n ns",
+			"kubectl create rolebinding imoocpod-editor-a-b --clusterrole=imoocpod-editor --user=A:b -n ns",
+			"as before",
+			"kubectl create rolebinding imoocpod-controller-a-b --role=imoocpod-controller --user=A:b -n ns",
+		}},
+		"may edit, everywhere": {failed(good, bad, bad, good), map[string]string{viewer: "clusterrole"}, "", []string{
+			"as before", "kubectl create clusterrolebinding imoocpod-viewer-a-b --clusterrole=imoocpod-viewer --user=A:b", "as before", "as before",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bindRoles(test.checks, needed, test.installed, "A:b", test.namespace)
+			for i, c := range test.checks {
+				if got := strings.Join(c.Fix, "\n"); got != test.want[i] {
+					t.Errorf("%s: %q, want %q", needed[i].verb, got, test.want[i])
+				}
+			}
+		})
+	}
+	if got := bind(viewer, "clusterrole", "system:serviceaccount:ci:bot", "ns"); !strings.Contains(got, " --serviceaccount=ci:bot ") {
+		t.Errorf("a service account gets %q", got)
 	}
 }

@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 	if r.Code != 1 || checks["server"][0].State != status.CheckPassed {
 		t.Errorf("exit code %d, %+v", r.Code, checks)
 	}
-	for _, verb := range []string{"create", "scale", "status", "describe", "delete", "install", "run-controller"} {
+	for _, verb := range []string{"create", "scale", "restart", "status", "describe", "delete", "wait", "install", "uninstall", "run-controller"} {
 		name := "rights to " + verb
 		if len(checks[name]) != 1 || checks[name][0].State != status.CheckFailed || len(checks[name][0].Fix) < 2 {
 			t.Errorf("%s: %+v", name, checks[name])
@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 
 	// For people: a line each, and the commands lead to the same cluster.
 	r = cluster.Kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")
-	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob may not create imoocpods.batch.tutorial.kubebuilder.io\n    kubectl create role imoocpod-create [^\n]+ --context cluster\n(?s:.*)`)
+	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob may not create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n    kubectl create role imoocpod-create [^\n]+ --context cluster\n(?s:.*)`)
 	if r.Code != 1 {
 		t.Errorf("exit code %d", r.Code)
 	}

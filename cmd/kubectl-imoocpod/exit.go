@@ -74,6 +74,7 @@ func reportOne(w io.Writer, err error, command string, interrupted bool) int {
 func exitCode(err error) int {
 	var usage *outcome.UsageError
 	var missing *outcome.NotServedError
+	var unknown *outcome.UnknownTypeError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
@@ -83,7 +84,7 @@ func exitCode(err error) int {
 		return exitReverted
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrNotReady), noAnswer(err):
 		return exitTimeout
-	case errors.Is(err, outcome.ErrGone), errors.As(err, &missing), apierrors.IsNotFound(err):
+	case errors.Is(err, outcome.ErrGone), errors.As(err, &missing), errors.As(err, &unknown), apierrors.IsNotFound(err):
 		return exitNotFound
 	case errors.Is(err, outcome.ErrPrecondition), errors.Is(err, outcome.ErrRefused), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return exitPrecondition

@@ -3,6 +3,7 @@ package clients
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +32,16 @@ func Explain(kind kinds.Kind, err error) error {
 	return err
 }
 
-// UnknownType is how the builder begins to say that a word is no type.
-const UnknownType = "the server doesn't have a resource type "
+// unknownType is how the builder begins to say that a word is no type.
+const unknownType = "the server doesn't have a resource type "
+
+// UnknownType gives an error of the builder about an unknown type its own form.
+func UnknownType(err error) error {
+	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
+		return MissingType(strings.Trim(word, `"`))
+	}
+	return err
+}
 
 // MissingResource is missingType where the type is known from an earlier
 // discovery, and the server does not have the path any more.
@@ -49,9 +58,10 @@ func MissingResource(err error) error {
 	return err
 }
 
-// MissingType says what to install where the server does not have a type that
-// this program ships.
-func MissingType(word string, err error) error {
+// MissingType is the error for a type that the server does not have. It names what to
+// install where this program ships the type.
+func MissingType(word string) error {
+	err := &outcome.UnknownTypeError{Type: word}
 	for _, kind := range kinds.Shipped() {
 		if slices.Contains(TypeNames(kind), word) {
 			return &outcome.NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}

@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
@@ -41,6 +43,36 @@ To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilde
 			Err: &discover.UnknownFieldError{Kind: kind, Candidates: test.candidates}}
 		if got := err.Error(); got != test.want {
 			t.Errorf("got\n%s\nwant\n%s", got, test.want)
+		}
+	}
+}
+
+// A path to a field that is not there leads to the nearest that is.
+func TestNoField(t *testing.T) {
+	t.Parallel()
+	integer := map[string]any{"type": "integer"}
+	object := func(properties map[string]any) map[string]any {
+		return map[string]any{"type": "object", "properties": properties}
+	}
+	schema := object(map[string]any{"spec": object(map[string]any{
+		"size": integer, "image": map[string]any{"type": "string"},
+		"sets": map[string]any{"type": "array", "items": object(map[string]any{"count": integer})},
+	})})
+	target := observe.Target{Kind: kinds.HelloWorld(), Name: "hi"}
+	for word, want := range map[string]string{
+		".spec.siz":           "helloworld/hi has no field .spec.siz; did you mean .spec.size?",
+		".spec.sets[0].cound": "helloworld/hi has no field .spec.sets[0].cound; did you mean .spec.sets[0].count?",
+		".spec.frobnicate":    "helloworld/hi has no field .spec.frobnicate; did you mean .spec.size",
+	} {
+		path, err := fieldpath.ParsePath(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := noField(target, path, schema).Error(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+		if got := noField(target, path, nil).Error(); strings.Contains(got, "mean") {
+			t.Errorf("%s without a schema: %q", word, got)
 		}
 	}
 }

@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -15,8 +17,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // targetFlags are kubectl's flags that say which objects are meant.
@@ -28,9 +32,34 @@ type targetFlags struct {
 	allNamespaces bool
 
 	args []string
+	// line gives the command with other arguments, and its flags as they were given.
+	line func(args []string) string
+}
+
+// command is the command line in which all words name ImoocPods.
+func (f *targetFlags) command(words []string) string {
+	var args []string
+	for _, word := range words {
+		args = append(args, "imoocpod/"+word)
+	}
+	if f.line == nil {
+		return strings.Join(args, " ")
+	}
+	return f.line(args)
 }
 
 func (f *targetFlags) addFlags(cmd *cobra.Command) {
+	f.line = func(args []string) string {
+		words := append([]string{cmd.CommandPath()}, args...)
+		cmd.Flags().Visit(func(flag *pflag.Flag) {
+			value := flag.Value.String()
+			if list, is := flag.Value.(pflag.SliceValue); is {
+				value = strings.Join(list.GetSlice(), ",")
+			}
+			words = append(words, "--"+flag.Name+"="+escape.ShellWord(value))
+		})
+		return strings.Join(words, " ")
+	}
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files identifying the objects.")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
@@ -153,7 +182,7 @@ func (f *targetFlags) find(ctx context.Context, c *clients.Factory) ([]observe.T
 		Unstructured().
 		ContinueOnError().
 		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(f.allNamespaces).
-		FilenameParam(enforced, &f.files).
+		FilenameParam(enforced && !f.allNamespaces, &f.files).
 		LabelSelectorParam(f.selector).
 		ResourceTypeOrNameArgs(f.all || f.allNamespaces, f.args...).
 		Flatten().
@@ -171,7 +200,7 @@ func (f *targetFlags) find(ctx context.Context, c *clients.Factory) ([]observe.T
 		}
 		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}
-	return found, explainTypes(separate(err), f.args)
+	return found, f.explainTypes(separate(err))
 }
 
 // tellOthers lists at -v=1 the types that share a name with the one that is
@@ -206,24 +235,21 @@ func separate(err error) []error {
 
 // explainTypes says what to install for a type that is missing, and how several
 // ImoocPods are named to a person who gave bare words of which the first is no type.
-func explainTypes(errs []error, args []string) []error {
+func (f *targetFlags) explainTypes(errs []error) []error {
+	args := f.args
 	for i, err := range errs {
-		if word, is := strings.CutPrefix(err.Error(), clients.UnknownType); is {
-			errs[i] = clients.MissingType(strings.Trim(word, `"`), err)
-		} else {
-			errs[i] = clients.MissingResource(err)
-		}
+		errs[i] = clients.MissingResource(clients.UnknownType(err))
 	}
 	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs
 	}
-	hint := "a word alone is a type where -l, --all or -A selects the objects: name an ImoocPod as imoocpod/" + args[0]
+	hint := "with -l, --all or -A, a word is a type; to name an ImoocPod, use imoocpod/" + args[0]
 	if len(args) > 1 {
-		hint = fmt.Sprintf("of several words the first is a type: name several ImoocPods as imoocpod/%s imoocpod/%s", args[0], args[1])
+		hint = "the first of several words is a type; to name several ImoocPods: " + f.command(args)
 	}
 	for i, err := range errs {
-		if strings.HasPrefix(err.Error(), clients.UnknownType) {
-			errs[i] = fmt.Errorf("%w; %s", err, hint)
+		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {
+			errs[i] = fmt.Errorf("%w\nhint: %s", err, hint)
 		}
 	}
 	return errs

@@ -163,7 +163,7 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	var errs []error
 	for _, word := range o.types {
 		kind, err := o.clients.KindNamed(ctx, word)
-		if err != nil && strings.HasPrefix(err.Error(), clients.UnknownType) {
+		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {
 			err = usageErrorf("unknown command %q for %q, and no resource type of the server", word, programName+" kinds")
 		}
 		if err != nil {

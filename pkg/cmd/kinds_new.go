@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -120,7 +121,21 @@ func (o *kindsNewOptions) Run(ctx context.Context) error {
 	if err := awaitEstablished(ctx, crds, created, time.Minute); err != nil {
 		return err
 	}
-	return said.say(created, deed)
+	if err := said.say(created, deed); err != nil {
+		return err
+	}
+	return o.sayNext()
+}
+
+// sayNext prints the commands that reconcile the kind and make its first object.
+func (o *kindsNewOptions) sayNext() error {
+	crd := o.crd.GetName()
+	for _, line := range []string{"Next:", "  " + programName + " run-controller --kinds " + crd, "  " + programName + " create " + crd + "/NAME"} {
+		if err := escape.PrintLine(o.streams.ErrOut, "%s", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // says reports whether a definition has all that another has; it may have more.

@@ -5,7 +5,6 @@ package cmd
 import (
 	"context"
 	"flag"
-	"fmt"
 	"strings"
 	"time"
 
@@ -90,19 +89,41 @@ time, 5 if another set another count; 6 if there is no such object, or not any m
 		newRunControllerCommand(c, version, streams),
 		newCompletionCommand(streams))
 	add("", newVersionCommand(c, version, streams), newOptionsCommand(streams))
+	root.SetHelpCommand(newHelpCommand())
+	root.InitDefaultHelpCmd()
 	addCompletion(root, c)
 	for _, verb := range commandsBelow(root) {
 		if verb.RunE != nil && verb.Name() != "run-controller" {
-			verb.RunE = interruptible(verb.RunE)
+			verb.RunE = interruptible(suggestTypes(c, verb.RunE))
 		}
 	}
 	return root
+}
+
+// otherTools are verbs of kubectl and other tools, with what to use here.
+func otherTools() map[string]string {
+	const useKubectl = "kubectl has that: kubectl "
+	return map[string]string{
+		"get":     "list objects with \"" + programName + " status\"",
+		"list":    "list objects with \"" + programName + " status\"",
+		"ls":      "list objects with \"" + programName + " status\"",
+		"ps":      "list objects with \"" + programName + " status\"",
+		"rollout": "restart pods with \"" + programName + " restart\", follow a rollout with \"" + programName + " status NAME --wait\"",
+		"edit":    useKubectl + "edit imoocpod/NAME; to change the replica count, use \"" + programName + " scale\"",
+		"apply":   useKubectl + "apply -f FILENAME; to wait for the objects, use \"" + programName + " wait -f FILENAME\"",
+		"logs":    useKubectl + "logs POD; \"" + programName + " status NAME\" lists the pods",
+		"top":     useKubectl + "top pods",
+		"exec":    useKubectl + "exec POD -- COMMAND; \"" + programName + " status NAME\" lists the pods",
+	}
 }
 
 // knownVerb refuses a first word that is no verb of a command, and names the nearest.
 func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if instead := otherTools()[args[0]]; instead != "" && !cmd.HasParent() {
+		return usageErrorf("unknown command %q for %q; %s", args[0], cmd.CommandPath(), instead)
 	}
 	return unknownCommand(args[0], cmd.CommandPath(), cmd.SuggestionsFor(args[0]))
 }
@@ -121,23 +142,13 @@ func flagError(cmd *cobra.Command, err error) error {
 	if !found {
 		return usageErrorf("%w", err)
 	}
-	// cobra knows how near two names are, but only for commands.
-	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	nearest := flags.SuggestionsFor(unknown)
+	var flags []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	nearest := nearestTo(unknown, flags)
 	for i := range nearest {
 		nearest[i] = "--" + nearest[i]
 	}
 	return usageErrorf("%w%s", err, didYouMean(nearest))
-}
-
-func didYouMean(nearest []string) string {
-	if len(nearest) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", strings.Join(nearest, " or "))
 }
 
 // usageTemplate replaces the two dozen global flags under every command's help

@@ -193,7 +193,11 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 	}
 	var done scale.Result
 	if !o.dryRun.client() {
-		if done, err = scale.Set(ctx, objects, t, field, o.change); err != nil {
+		if done, err = scale.Set(ctx, objects, t, field, o.change); unknownField(err) && field.Path != nil {
+			schema, _ := o.finder.Schema(t.Kind) // without it no field is suggested
+			err = noField(t, *field.Path, schema)
+		}
+		if err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}

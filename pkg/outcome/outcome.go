@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // UsageError says that the command line is wrong. Nothing was changed.
@@ -55,6 +56,22 @@ func Join(errs []error) error {
 		return errs[0]
 	}
 	return Errors(errs)
+}
+
+// UnknownTypeError says that the server has no resource type of a name.
+type UnknownTypeError struct {
+	// Type is the name.
+	Type string
+	// Nearest are the types that may be meant.
+	Nearest []string
+}
+
+func (e *UnknownTypeError) Error() string {
+	text := fmt.Sprintf("the server doesn't have a resource type %q", e.Type)
+	if len(e.Nearest) > 0 {
+		text += "; did you mean " + strings.Join(e.Nearest, " or ") + "?"
+	}
+	return text
 }
 
 // NotServedError says that the server does not have a resource type.

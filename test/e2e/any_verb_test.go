@@ -256,7 +256,7 @@ func TestSeveralTargets(t *testing.T) {
 		{"-f " + widgetA + " --replicas 9", "", 0, nil, map[string]int64{"a": 9, "b": 8, "c": 8, "imp": 6}},
 		{"-f - --replicas 9", object("imp", ""), 0, nil, map[string]int64{"a": 9, "b": 8, "c": 8, "imp": 9}},
 		{"widget,lamp --all --replicas 1", "", exitError, []string{"Choose one"}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
-		{"pear plum --replicas 1", "", exitError, []string{`doesn't have a resource type "pear"; of several words the first is a type: name several ImoocPods as imoocpod/pear imoocpod/plum`}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
+		{"pear plum --replicas 1", "", exitNotFound, []string{`doesn't have a resource type "pear"`, "to name several ImoocPods: kubectl imoocpod scale imoocpod/pear imoocpod/plum --namespace=" + ns + " --replicas=1\n"}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
 	} {
 		r := cluster.KubectlFrom(t, step.stdin, nil, ns, append([]string{"imoocpod", "scale"}, words(step.args)...)...)
 		if r.Code != step.code {

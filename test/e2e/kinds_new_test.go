@@ -50,7 +50,8 @@ func TestKindsNew(t *testing.T) {
 		}
 		r := cluster.Kubectl(t, "", append([]string{"imoocpod"}, append(command, "--install")...)...)
 		removeCRD(t, crd)
-		if harness.Must(t, r) != said+" created\n" || r.Stderr != "" {
+		next := "Next:\n  kubectl imoocpod run-controller --kinds " + crd + "\n  kubectl imoocpod create " + crd + "/NAME\n"
+		if harness.Must(t, r) != said+" created\n" || r.Stderr != next {
 			t.Errorf("%s printed %q and said %q", r.Line, r.Stdout, r.Stderr)
 		}
 		stored, err := crds().Get(t.Context(), crd, metav1.GetOptions{})

@@ -1,0 +1,48 @@
+package cmd
+
+import "github.com/spf13/cobra"
+
+// newHelpCommand makes cobra's help command, with an error for an unknown command.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		Example: `  # What "scale" does
+  kubectl imoocpod help scale`,
+		Args: func(help *cobra.Command, args []string) error {
+			_, err := helpedCommand(help, args)
+			return err
+		},
+		RunE: func(help *cobra.Command, args []string) error {
+			cmd, err := helpedCommand(help, args)
+			if err != nil {
+				return err
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(help *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			cmd, err := helpedCommand(help, args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var words []cobra.Completion
+			for _, sub := range cmd.Commands() {
+				words = append(words, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+			}
+			return beginningWith(word, words), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// helpedCommand is the command that the arguments of help name.
+func helpedCommand(help *cobra.Command, args []string) (*cobra.Command, error) {
+	cmd, rest, err := help.Root().Find(args)
+	if err != nil {
+		return nil, usageErrorf("%w", err)
+	}
+	if cmd.HasSubCommands() && len(rest) > 0 {
+		return nil, knownVerb(cmd, rest)
+	}
+	return cmd, nil
+}

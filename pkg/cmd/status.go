@@ -374,10 +374,15 @@ func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
 	return o.client.Resource(kind.Resource).Namespace(o.namespace)
 }
 
+// inFull reports whether all that is known of an object is shown.
+func (o *statusOptions) inFull() bool {
+	return !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.one()
+}
+
 // report makes the model of an object. Where all is not shown, what stands
 // below an object that says of itself that it is ready is not read.
 func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Report, error) {
-	inFull := !slices.Contains([]string{"", "wide", "name"}, *o.print.OutputFormat) || o.one()
+	inFull := o.inFull()
 	// Of a kind of another program, what it says of itself is not enough.
 	if t.Object != nil && !inFull && (t.Kind.Reconciled() || t.Kind.BuiltIn()) {
 		object, err := observe.ReadObject(ctx, o.clients, o.client, t)

@@ -40,7 +40,15 @@ func (o *statusOptions) runWatch(ctx context.Context, connection *observe.Connec
 		}
 		return outcome.Join(errs)
 	}
+	var followed sync.WaitGroup
+	defer followed.Wait()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	w := &statusWatch{options: o, write: write, connection: connection, toList: len(sources), absent: !o.named()}
+	var err error
+	if w.fleet, err = observe.NewFleet(ctx, &followed, o.clients, connection, o.inFull(), w.print, fail); err != nil {
+		return err
+	}
 	errs = make([]error, len(sources))
 	var running sync.WaitGroup
 	for i, source := range sources {
@@ -109,6 +117,7 @@ func (o *statusOptions) sources(ctx context.Context) ([]watched, []error) {
 type statusWatch struct {
 	options *statusOptions
 	write   func(io.Writer, []status.Report) error
+	fleet   *observe.Fleet
 	// connection notes whether the server is to be found.
 	connection *observe.Connection
 	// absent says that kinds which are not installed are left out.
@@ -148,7 +157,7 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 	shown := shownObjects{}
 	show := func(obj *unstructured.Unstructured, gone bool) error {
 		shown.note(obj, gone)
-		if err := w.show(ctx, source.Kind, obj, gone); err != nil {
+		if err := w.show(source.Kind, obj, gone); err != nil {
 			return err
 		}
 		if gone && source.Name != "" {
@@ -182,23 +191,26 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 	return err
 }
 
-// show shows an object as it is now.
-func (w *statusWatch) show(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured, gone bool) error {
-	r, err := w.report(ctx, observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj}, gone)
+// show has an object shown, now and when something below it changes, or shows that it
+// is gone.
+func (w *statusWatch) show(kind kinds.Kind, obj *unstructured.Unstructured, gone bool) error {
+	if !gone {
+		w.fleet.Put(observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj})
+		return nil
+	}
+	w.fleet.Remove(obj.GetUID())
+	facts, err := kind.Facts(obj)
 	if err != nil {
 		return err
 	}
+	return w.print(status.NewReport(status.Snapshot{Object: facts}).Gone())
+}
+
+// print shows a report.
+func (w *statusWatch) print(r status.Report) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.write(w.options.streams.Out, []status.Report{r})
-}
-
-func (w *statusWatch) report(ctx context.Context, t observe.Target, gone bool) (status.Report, error) {
-	if !gone {
-		return w.options.report(ctx, t)
-	}
-	facts, err := t.Kind.Facts(t.Object)
-	return status.NewReport(status.Snapshot{Object: facts}).Gone(), err
 }
 
 // shownObjects are those that were shown, as they last were.

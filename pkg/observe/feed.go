@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,25 +21,59 @@ type feed[T interface {
 	runtime.Object
 	metav1.Object
 }] struct {
-	// trim drops what nobody looks at, and notify is told of every change.
-	trim   func(T)
-	notify func()
+	// trim drops what nobody looks at.
+	trim func(T)
 	// known is closed when the objects are known, or why they cannot be.
 	known chan struct{}
 
-	mu  sync.Mutex
-	all map[types.UID]T
-	err error
+	mu          sync.Mutex
+	subscribers []subscriber
+	all         map[types.UID]T
+	err         error
 	// polled says that the objects may be listed and not watched.
 	polled bool
+}
+
+// subscriber is told of changes: of those of what matters to it, by the UIDs that
+// an object has to do with.
+type subscriber struct {
+	matters func(...types.UID) bool
+	notify  func()
 }
 
 // newFeed makes a feed that is empty until it runs.
 func newFeed[T interface {
 	runtime.Object
 	metav1.Object
-}](trim func(T), notify func()) *feed[T] {
-	return &feed[T]{trim: trim, notify: notify, known: make(chan struct{}), all: map[types.UID]T{}}
+}](trim func(T)) *feed[T] {
+	return &feed[T]{trim: trim, known: make(chan struct{}), all: map[types.UID]T{}}
+}
+
+// subscribe adds who is told of changes.
+func (f *feed[T]) subscribe(s subscriber) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.subscribers = append(f.subscribers, s)
+}
+
+// notifyAll tells everybody that something changed.
+func (f *feed[T]) notifyAll() {
+	for _, s := range f.subscribers {
+		s.notify()
+	}
+}
+
+// uids are those that an object has to do with: its own, that of its controller, and
+// that of what an event is about.
+func uids(obj metav1.Object) []types.UID {
+	all := []types.UID{obj.GetUID()}
+	if controller := metav1.GetControllerOfNoCopy(obj); controller != nil {
+		all = append(all, controller.UID)
+	}
+	if event, is := obj.(*corev1.Event); is {
+		all = append(all, event.InvolvedObject.UID)
+	}
+	return all
 }
 
 // run follows what is selected of a source until the context ends, or the server
@@ -59,15 +94,20 @@ func (f *feed[T]) run(ctx context.Context, from source, selected metav1.ListOpti
 		if apierrors.IsForbidden(err) && listed {
 			err = f.poll(ctx, from, selected)
 		}
-		f.mu.Lock()
-		f.err = err
-		f.mu.Unlock()
+		f.fail(err)
 		known()
 		if !transient(err) || sleep(ctx, pause) != nil {
-			f.notify()
 			return
 		}
 	}
+}
+
+// fail notes why the objects are not known any more.
+func (f *feed[T]) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+	f.notifyAll()
 }
 
 // refuse says that nothing can be followed, and why.
@@ -108,7 +148,7 @@ func (f *feed[T]) replace(found []T) {
 		f.trim(obj)
 		f.all[obj.GetUID()] = obj
 	}
-	f.notify()
+	f.notifyAll()
 }
 
 func (f *feed[T]) change(obj T, gone bool) (bool, error) {
@@ -120,7 +160,12 @@ func (f *feed[T]) change(obj T, gone bool) (bool, error) {
 		f.trim(obj)
 		f.all[obj.GetUID()] = obj
 	}
-	f.notify()
+	about := uids(obj)
+	for _, s := range f.subscribers {
+		if s.matters(about...) {
+			s.notify()
+		}
+	}
 	return false, nil
 }
 

@@ -197,7 +197,8 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := newPodServer()
 	notified := false
-	f := newFeed(trimPod, func() { notified = true })
+	f := newFeed(trimPod)
+	f.subscribe(subscriber{matters: func(...types.UID) bool { return true }, notify: func() { notified = true }})
 	var running sync.WaitGroup
 	running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
 	synctest.Wait()
@@ -268,7 +269,7 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := newPodServer()
 		s.forbidden = true
-		f := newFeed(trimPod, func() {})
+		f := newFeed(trimPod)
 		var running sync.WaitGroup
 		running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
 		synctest.Wait()
@@ -293,7 +294,7 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := newPodServer()
 		s.failing = 2
-		f := newFeed(trimPod, func() {})
+		f := newFeed(trimPod)
 		var running sync.WaitGroup
 		running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
 		synctest.Wait()

@@ -11,15 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -27,13 +22,9 @@ import (
 // model is what is known of a target and of all that stands below it. It reads
 // everything once, and watches keep it up to date.
 type model struct {
-	clients    *clients.Factory
-	dynamic    dynamic.Interface
-	core       corev1client.CoreV1Interface
-	target     Target
-	connection *Connection
-	notify     func()
-	running    *sync.WaitGroup
+	*feeds
+	target Target
+	notify func()
 
 	// object is what was last read from the target's object, and facts what it says.
 	object *unstructured.Unstructured
@@ -42,6 +33,10 @@ type model struct {
 	pods     *feed[*corev1.Pod]
 	events   *feed[*corev1.Event]
 	children map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]
+
+	mu sync.Mutex
+	// about are the UIDs of the object and of what stands below it.
+	about map[types.UID]bool
 
 	// confirmed says that a fresh read has confirmed that the target is ready.
 	confirmed bool
@@ -57,20 +52,24 @@ type model struct {
 // for true.
 const reasonsFor = 5 * time.Second
 
-func newModel(c *clients.Factory, t Target, connection *Connection, running *sync.WaitGroup, notify func()) (*model, error) {
-	client, err := c.Dynamic()
-	if err != nil {
-		return nil, err
-	}
-	core, err := c.Core()
-	if err != nil {
-		return nil, err
-	}
+// newModel makes the model of a target, which tells notify of every change.
+func newModel(from *feeds, t Target, notify func()) *model {
 	t.Object = nil // it is followed
-	return &model{
-		clients: c, dynamic: client, core: core, target: t, connection: connection, notify: notify, running: running,
-		children: map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]{},
-	}, nil
+	return &model{feeds: from, target: t, notify: notify, children: map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]{}}
+}
+
+// subscriber is how the model hears of changes. Among the objects of others, a change
+// matters if it is about something that the model knows.
+func (m *model) subscriber() subscriber {
+	matters := func(...types.UID) bool { return true }
+	if m.shared {
+		matters = func(all ...types.UID) bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return slices.ContainsFunc(all, func(uid types.UID) bool { return m.about[uid] })
+		}
+	}
+	return subscriber{matters: matters, notify: m.notify}
 }
 
 // isOf reports whether the model is of this very object, and not of another one of
@@ -81,9 +80,8 @@ func (m *model) isOf(obj *unstructured.Unstructured) bool {
 
 // snapshot is all that is known of the target, whose object is given. What cannot
 // matter is not followed: of an object that is ready, nothing but itself and what
-// stands below it. The watches that
-// it begins end with the context.
-func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, closely bool) (status.Snapshot, error) {
+// stands below it.
+func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, closely, brief bool) (status.Snapshot, error) {
 	t := m.target
 	t.Object = obj
 	if m.object == nil || m.object.GetResourceVersion() != obj.GetResourceVersion() || m.object.GetUID() != obj.GetUID() {
@@ -100,6 +98,10 @@ func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, cl
 		}
 	}
 	e := status.Snapshot{Object: m.facts, Now: time.Now()}
+	// Of a kind of another program, what it says of itself is not enough.
+	if kind := t.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && status.NewReport(e).Verdict == status.Ready {
+		return e, nil
+	}
 	if err := m.addTree(ctx, &e); err != nil {
 		return e, err
 	}
@@ -109,15 +111,16 @@ func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, cl
 
 // addTree adds the pods and what stands between them and the object.
 func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
-	selector := podSelector(m.target.Kind, m.object)
 	if m.pods == nil {
-		m.pods = newFeed(trimPod, m.notify)
-		m.running.Go(func() {
-			m.pods.run(ctx, podSource(m.core.Pods(m.target.Namespace)), metav1.ListOptions{LabelSelector: selector}, m.connection)
-		})
+		m.pods = m.podsOf(m.target, m.object, m.subscriber())
 	}
 	e.Pods = []corev1.Pod{}
-	polled, err := m.pods.each(ctx, func(pod *corev1.Pod) { e.Pods = append(e.Pods, *pod) })
+	own := ownPods(m.target.Kind)
+	polled, err := m.pods.each(ctx, func(pod *corev1.Pod) {
+		if !own || metav1.IsControlledBy(pod, m.object) {
+			e.Pods = append(e.Pods, *pod)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -125,17 +128,38 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 		e.Unread = append(e.Unread, "changes of pods")
 	}
 	slices.SortFunc(e.Pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	if ownPods(m.target.Kind) {
-		return nil
+	if !own {
+		err = m.addIntermediate(ctx, e)
 	}
-	return m.addIntermediate(ctx, e)
+	m.setAbout(e)
+	return err
+}
+
+// setAbout notes what the model is about.
+func (m *model) setAbout(e *status.Snapshot) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.about
+	m.about = map[types.UID]bool{e.Object.UID: true}
+	for _, pod := range status.NewReport(*e).Pods {
+		m.about[pod.UID] = true
+	}
+	for _, c := range e.Own() {
+		m.about[c.UID] = true
+	}
+	for uid := range m.about {
+		if m.shared && !before[uid] {
+			m.notify() // what changed about it until now did not matter
+			return
+		}
+	}
 }
 
 // addIntermediate adds the objects to which the controller references of pods lead,
 // up to the target. Where it has no pods, those who should make them are looked for.
 func (m *model) addIntermediate(ctx context.Context, e *status.Snapshot) error {
 	for i := range e.Pods {
-		m.followOwner(ctx, metav1.GetControllerOfNoCopy(&e.Pods[i]))
+		m.followOwner(metav1.GetControllerOfNoCopy(&e.Pods[i]))
 	}
 	others := !m.target.Kind.Reconciled() && !m.target.Kind.BuiltIn()
 	for range levels {
@@ -147,7 +171,7 @@ func (m *model) addIntermediate(ctx context.Context, e *status.Snapshot) error {
 		if others || len(status.NewReport(*e).Pods) == 0 {
 			// A child without pods is seen by nothing but itself.
 			for _, gvk := range podMakers() {
-				m.followKind(ctx, gvk)
+				m.followKind(gvk)
 			}
 		}
 		if len(m.children) == before {
@@ -176,7 +200,7 @@ func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
 		}
 	}
 	for _, owner := range owners {
-		m.followOwner(ctx, owner)
+		m.followOwner(owner)
 	}
 	slices.SortFunc(all, func(a, b status.Child) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
@@ -184,25 +208,18 @@ func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
 	return all, context.Cause(ctx)
 }
 
-func (m *model) followOwner(ctx context.Context, owner *metav1.OwnerReference) {
+func (m *model) followOwner(owner *metav1.OwnerReference) {
 	if owner != nil {
-		m.followKind(ctx, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
+		m.followKind(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
 	}
 }
 
 // followKind follows the objects of a kind in the namespace.
-func (m *model) followKind(ctx context.Context, gvk schema.GroupVersionKind) {
+func (m *model) followKind(gvk schema.GroupVersionKind) {
 	if m.children[gvk] != nil || gvk == m.target.Kind.GroupVersionKind() {
 		return
 	}
-	f := newFeed(trimChild, m.notify)
-	m.children[gvk] = f
-	objects, err := objectsOf(m.clients, m.dynamic, gvk, m.target.Namespace)
-	if err != nil {
-		f.refuse(err)
-		return
-	}
-	m.running.Go(func() { f.run(ctx, dynamicSource(objects), metav1.ListOptions{}, m.connection) })
+	m.children[gvk] = m.ofKind(gvk, m.target.Namespace, m.subscriber())
 }
 
 // addReasons adds what may tell why an object is not ready: events, the nodes of its
@@ -236,20 +253,10 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
 // below it.
 func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
 	if m.events == nil {
-		m.events = newFeed(func(event *corev1.Event) { event.ManagedFields = nil }, m.notify)
-		m.running.Go(func() {
-			m.events.run(ctx, eventSource(m.core.Events(m.target.Namespace)), metav1.ListOptions{}, m.connection)
-		})
-	}
-	about := map[types.UID]bool{e.Object.UID: true}
-	for i := range e.Pods {
-		about[e.Pods[i].UID] = true
-	}
-	for _, c := range e.Children {
-		about[c.UID] = true
+		m.events = m.eventsOf(m.target.Namespace, m.subscriber())
 	}
 	_, err := m.events.each(ctx, func(event *corev1.Event) {
-		if about[event.InvolvedObject.UID] {
+		if m.about[event.InvolvedObject.UID] {
 			e.Events = append(e.Events, *event)
 		}
 	})
@@ -260,43 +267,4 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
 func (m *model) readCompetitors(ctx context.Context) error {
 	m.competitors = status.Snapshot{Object: m.facts}
 	return ReadCompetitors(ctx, m.clients, &m.competitors)
-}
-
-func podSource(pods corev1client.PodInterface) source {
-	return source{
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return pods.List(ctx, opts)
-		},
-		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return pods.Watch(ctx, opts)
-		},
-	}
-}
-
-func eventSource(events corev1client.EventInterface) source {
-	return source{
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return events.List(ctx, opts)
-		},
-		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return events.Watch(ctx, opts)
-		},
-	}
-}
-
-// trimPod drops what makes pods large and no verdict is made of.
-func trimPod(pod *corev1.Pod) {
-	pod.ManagedFields, pod.Annotations, pod.Spec.Volumes = nil, nil, nil
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			containers[i].Env, containers[i].EnvFrom, containers[i].VolumeMounts = nil, nil, nil
-		}
-	}
-}
-
-// trimChild drops the pod template and more of a child, of which only the counts,
-// the conditions and who wrote what matter.
-func trimChild(obj *unstructured.Unstructured) {
-	unstructured.RemoveNestedField(obj.Object, "spec", "template")
-	unstructured.RemoveNestedField(obj.Object, "metadata", "annotations")
 }

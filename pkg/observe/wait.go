@@ -36,6 +36,13 @@ func (s Observation) differs(other Observation) bool {
 	return r.Verdict != o.Verdict || r.Reason != o.Reason || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
+// turned reports whether an observation shows more than that time has passed since
+// another.
+func (s Observation) turned(other Observation) bool {
+	r, o := s.Report, other.Report
+	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
+}
+
 // State says how the target is, and what to do about it.
 func (s Observation) State() string {
 	state := escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
@@ -83,6 +90,10 @@ type Waiter struct {
 	Closely bool
 
 	showing sync.Mutex
+	feeds   *feeds
+	// brief says that what stands below an object that says of itself that it is ready
+	// is not looked at, where that word can be relied on.
+	brief bool
 }
 
 // Wait waits until all conditions are met. The errors are those of the targets whose
@@ -93,7 +104,12 @@ func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 		ctx, cancel = context.WithTimeoutCause(ctx, a.Limits.Timeout, outcome.ErrTimeout)
 		defer cancel()
 	}
-	if _, err := a.Clients.Dynamic(); err != nil {
+	var followed sync.WaitGroup
+	defer followed.Wait()
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	var err error
+	if a.feeds, err = newFeeds(following, a.Clients, a.Connection, &followed, len(all) > 1); err != nil {
 		return []error{err} // which is not about any object
 	}
 	errs := make([]error, len(all))

@@ -41,7 +41,11 @@ func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(
 	defer running.Wait()
 	defer stop(nil)
 	running.Go(func() { stop(changes.watchObject(ctx, w.Target.Resource(client), w)) })
+	return a.watchChanges(ctx, w.Target, g, &changes, see)
+}
 
+// watchChanges is watch for an object of whose changes others tell.
+func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
 	var since history
 	looked := false
@@ -55,12 +59,10 @@ func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(
 		}
 		obj := changes.newest()
 		if obj != nil && g.Tree && (m == nil || !m.isOf(obj)) {
-			if m, err = newModel(a.Clients, w.Target, a.Connection, &running, changes.notify); err != nil {
-				return err
-			}
+			m = newModel(a.feeds, t, changes.notify)
 		}
 		begun := time.Now()
-		s, err := a.look(ctx, w.Target, g, obj, m, &since)
+		s, err := a.look(ctx, t, g, obj, m, &since)
 		var done bool
 		next := pause
 		if err == nil {
@@ -117,7 +119,7 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 		s.Report = reportAbsent(t)
 	case g.Tree:
 		var e status.Snapshot
-		if e, err = m.snapshot(ctx, obj, a.Closely); err == nil {
+		if e, err = m.snapshot(ctx, obj, a.Closely, a.brief); err == nil {
 			s.Report, err = a.report(ctx, g, m, &e, since)
 		}
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {

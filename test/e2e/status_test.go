@@ -173,7 +173,7 @@ func TestStatusWatch(t *testing.T) {
 NAME   DESIRED   CURRENT   READY   VERDICT          AGE
 foo    2         0         0       not reconciled   `+age+`
 foo    30        0         0       not reconciled   `+age+`
-`+long+long+long+`foo             30        0         0       deleted          `+age+`
+`+"("+long+"){1,3}"+`foo             30        0         0       deleted          `+age+`
 `)
 	matches(t, "status foo -w -o wide", shown(one), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
 foo +2 +0 +0 +not reconciled +`+age+` +no controller has seen it yet
@@ -182,7 +182,8 @@ foo +30 +0 +0 +deleted +`+age+` +it was deleted
 error: imoocpod/foo was deleted
 `)
 	matches(t, "status -w -l --no-headers", shown(front), empty+"\n"+long+strings.Replace(long, "not reconciled", "deleted", 1))
-	if want := []string{"foo:2:not reconciled", "foo:30:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "a-longer-name:1:not reconciled", "foo:30:deleted"}; !slices.Equal(verdicts.Lines(), want) {
+	// Changes that come fast, such as two of a label, may be shown as one.
+	if want := []string{"foo:2:not reconciled", "foo:30:not reconciled", "a-longer-name:1:not reconciled", "foo:30:deleted"}; !slices.Equal(slices.Compact(verdicts.Lines()), want) {
 		t.Errorf("status -w -o jsonpath printed %q, want %q", verdicts.Lines(), want)
 	}
 }

@@ -239,6 +239,6 @@ func WithProtobuf(config *rest.Config) *rest.Config {
 }
 
 var (
-	errNoCluster = errors.New("no cluster to talk to: set KUBECONFIG or --kubeconfig to a file that names one")
-	errNoContext = errors.New("no context is current: choose one with --context or \"kubectl config use-context\"")
+	errNoCluster = errors.New("no cluster is configured: set KUBECONFIG or --kubeconfig to a file that names one")
+	errNoContext = errors.New("no current context is set: choose one with --context or \"kubectl config use-context\"")
 )

@@ -73,7 +73,7 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 		_, err = objects.Patch(ctx, obj.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: a.dryRun.server()})
 	}
 	if err != nil {
-		return fmt.Errorf("take %s over from an earlier kubectl apply: %w", obj.GetName(), err)
+		return fmt.Errorf("take over the fields of %s from kubectl apply: %w", obj.GetName(), err)
 	}
 	return nil
 }

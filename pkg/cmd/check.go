@@ -31,24 +31,24 @@ func newCheckCommand(c *clients.Factory, version string, streams genericiooption
 	o := &checkOptions{clients: c, streams: streams, version: version}
 	cmd := &cobra.Command{
 		Use:   "check [--namespace=NAMESPACE | --all-namespaces] [--output=json]",
-		Short: "Tell whether all is in place to work here",
-		Long: `Tell whether all is in place to work in a namespace, or in all of them: the server
-and its version, the custom resource definitions, the rights of the current user
-for each verb and for the controller, the loops that run, deployed controllers of
-another version, and pods that a quota or admission holds up.
+		Short: "Check the cluster, your permissions and the controller",
+		Long: `Check whether you can work in a namespace or in all of them: the server and its
+version, the custom resource definitions, your permissions for each command and
+for the controller, the controllers that run, and pods that a quota or admission
+blocks.
 
-Below what is missing are the commands that would mend it. Whoever runs them may
-need more rights than the current user. The exit code is 0 if nothing is missing.`,
-		Example: `  # Is all in place in the current namespace?
+The commands that fix a problem are printed below it. They may need more
+permissions than you have. The exit code is 0 if all checks pass.`,
+		Example: `  # Check the current namespace
   kubectl imoocpod check
 
-  # May somebody else work there?
+  # Check the permissions of another user
   kubectl imoocpod check -n team-a --as alice
 
-  # What is missing, for a script
+  # Print the checks for a script
   kubectl imoocpod check -o json`,
 	}
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Check for all namespaces.")
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Check all namespaces.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json")
 	o.color.addFlag(cmd)
 	return bind(cmd, o)

@@ -48,7 +48,7 @@ func (e *chooseFieldError) Error() string {
 		once = escape.ShellWord(first)
 	}
 	line("")
-	line("To say it once for all: kubectl annotate crd %s %s=%s", e.target.Kind.CRD(), kinds.AnnotationReplicasPath, once)
+	line("To set it for all objects: kubectl annotate crd %s %s=%s", e.target.Kind.CRD(), kinds.AnnotationReplicasPath, once)
 	return strings.Join(lines, "\n")
 }
 
@@ -104,7 +104,7 @@ func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings 
 func remarks(c replicafield.Candidate) string {
 	var known []string
 	if c.Pattern {
-		known = append(known, "of an element that is not there yet; … stands for its key")
+		known = append(known, "of an element that does not exist yet; … stands for its key")
 	}
 	for _, n := range []struct {
 		what  string

@@ -23,20 +23,20 @@ func TestChooseFieldError(t *testing.T) {
 		candidates      []replicafield.Candidate
 		want            string
 	}{
-		{"scale", "ns", []replicafield.Candidate{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and nothing says which field is its replica count. Choose one:
+		{"scale", "ns", []replicafield.Candidate{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
 
   .spec.sets[?(@.name=="it's hot")].count (now 2): How many.
     kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n ns --replicas 3 --replicas-path '.spec.sets[?(@.name=="it'\''s hot")].count'
 
-  .spec.pools[?(@.name=="…")].size (of an element that is not there yet; … stands for its key)
+  .spec.pools[?(@.name=="…")].size (of an element that does not exist yet; … stands for its key)
 
-To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
-		{"create", "", []replicafield.Candidate{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and nothing says which field is its replica count. Choose one:
+To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
+		{"create", "", []replicafield.Candidate{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
 
-  .spec.pools[?(@.name=="…")].size (of an element that is not there yet; … stands for its key)
+  .spec.pools[?(@.name=="…")].size (of an element that does not exist yet; … stands for its key)
     kubectl imoocpod create imoocpods.batch.tutorial.kubebuilder.io/foo --replicas 3 --replicas-path '.spec.pools[?(@.name=="…")].size'
 
-To say it once for all: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
+To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
 		{"scale", "ns", nil, "imoocpods.batch.tutorial.kubebuilder.io has no replica count: it has no /scale, and no field of its spec looks like one"},
 	} {
 		err := &chooseFieldError{verb: test.verb, target: observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, count: "--replicas 3",

@@ -41,20 +41,20 @@ func newCompletionCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion (install | uninstall | bash | zsh | fish | powershell)",
 		Short: "Complete the command line of \"kubectl imoocpod\" in your shell",
-		Long: `Complete the command line in your shell: verbs, flags and their values, types,
-names, namespaces, contexts and replica paths.
+		Long: `Complete commands, flags and their values, types, names, namespaces, contexts and
+replica paths in your shell.
 
-"install" is for "kubectl imoocpod …". kubectl asks a program on PATH that is
-called ` + completionProgram + `; this puts it there, as a link beside the
-plugin. kubectl's own completion must be set up, see "kubectl completion --help".
-"uninstall" takes the link away.
+"install" completes "kubectl imoocpod …". kubectl runs a program on PATH named
+` + completionProgram + ` for that. The command creates it as a link next to the
+plugin. kubectl's own completion must be set up: see "kubectl completion --help".
+"uninstall" removes the link.
 
-With the name of a shell, print the script that completes the program where it is
-called without kubectl, as kubectl-imoocpod.`,
+With the name of a shell, the command prints the completion script for
+kubectl-imoocpod, the program called without kubectl.`,
 		Example: `  # Complete "kubectl imoocpod …"
   kubectl imoocpod completion install
 
-  # No longer
+  # Remove the completion
   kubectl imoocpod completion uninstall
 
   # Complete "kubectl-imoocpod …" in this bash
@@ -115,7 +115,7 @@ func (o *completionOptions) install(out io.Writer) error {
 	}
 	if leadsTo != base {
 		if err := os.Symlink(base, link); err != nil {
-			return fmt.Errorf("%w; make it yourself, in any directory on PATH, as a link to %s", err, plugin)
+			return fmt.Errorf("%w; create a link to %s in a directory on PATH", err, plugin)
 		}
 	}
 	if err := escape.PrintLine(out, "%s %s", link, deed); err != nil {
@@ -123,7 +123,7 @@ func (o *completionOptions) install(out io.Writer) error {
 	}
 	dir := filepath.Dir(link)
 	if !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
-		err = escape.PrintLine(o.streams.ErrOut, "warning: %s is not on PATH, so kubectl does not find it", dir)
+		err = escape.PrintLine(o.streams.ErrOut, "Warning: %s is not on PATH, so kubectl cannot find it", dir)
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func (o *completionOptions) uninstall(out io.Writer) error {
 		return err
 	}
 	if leadsTo == "" {
-		return escape.PrintLine(out, "%s is not there", link)
+		return escape.PrintLine(out, "%s does not exist", link)
 	}
 	if err := os.Remove(link); err != nil {
 		return err
@@ -178,5 +178,5 @@ func readLink(link string) (string, error) {
 			return to, err
 		}
 	}
-	return "", fmt.Errorf("%w: %s is there and is not a link to this program", outcome.ErrPrecondition, link)
+	return "", fmt.Errorf("%w: %s exists and is not a link to this program", outcome.ErrPrecondition, link)
 }

@@ -68,47 +68,47 @@ func newCreateCommand(c *clients.Factory, streams genericiooptions.IOStreams) *c
 	cmd := &cobra.Command{
 		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
-		Long: `Create an ImoocPod: a number of identical pods. Or, with TYPE/NAME, the smallest
-object of any type that has that count, and what --set gives it: the server says
-what else it wants. The Deployment of an AppService is named like the AppService,
-unless --set .spec.deploymentName=NAME says another.
+		Long: `Create an ImoocPod, which is a number of identical pods, or, with TYPE/NAME, an
+object of any type. The object contains the replica count and the fields that
+--set gives, and nothing else. The Deployment of an AppService has the name of the
+AppService unless --set .spec.deploymentName=NAME gives another.
 
-Without --image each pod of an ImoocPod sleeps in a small busybox container that
-meets Pod Security's restricted level. With --image the pods run that image and
-nothing else is set, as with "kubectl create deployment". Words after -- are the
-container's command.
+Without --image, each pod of an ImoocPod sleeps in a small busybox container that
+meets the restricted Pod Security level. With --image, the pods run that image and
+nothing else is set, as with "kubectl create deployment". The words after -- are
+the command of the container.
 
-With -f the objects of a file, of a directory or of an URL are created as they are,
-as by "kubectl create -f".
+With -f, the command creates the objects of a file, a directory or a URL as they
+are, like "kubectl create -f".
 
-With --wait the command waits until the object is ready. It ends with code 3 when
-that will not be without help (see --fail-after), 4 when the time is over. With
--o json it then prints one document to a line: the object, and after that a status
-report for every change.`,
-		Example: `  # Three pods that sleep
+With --wait, the command waits until the object is ready. It exits with code 3 if
+the object cannot become ready without help (see --fail-after) and with code 4
+when the timeout is over. With -o json it then prints one document per line: the
+object, followed by a status report for every change.`,
+		Example: `  # Create three pods that sleep
   kubectl imoocpod create foo --replicas 3
 
-  # Three pods, and back when they are ready
+  # Create three pods and wait until they are ready
   kubectl imoocpod create foo --replicas 3 --wait --timeout 2m
 
-  # Two pods with an image of one's own
+  # Create two pods with your own image
   kubectl imoocpod create web --replicas 2 --image nginx
 
-  # The default pod with another command
+  # Create the default pod with another command
   kubectl imoocpod create nap -- sleep 60
 
-  # The other kinds that "run-controller" reconciles
+  # Create objects of the other kinds that "run-controller" reconciles
   kubectl imoocpod create appservice/foo --replicas 2 --image nginx:1.27
   kubectl imoocpod create helloworld/hi --replicas 3
   kubectl imoocpod create mydaemonset/agent --image nginx
 
-  # An object of any type
+  # Create an object of any type
   kubectl imoocpod create foos.samplecontroller.k8s.io/bar --replicas 2 --replicas-path .spec.replicas --set .spec.deploymentName=bar
 
-  # The objects of a file, and back when they are ready
+  # Create the objects of a file and wait until they are ready
   kubectl imoocpod create -f foos.yaml --wait
 
-  # A manifest to start from
+  # Print a manifest to start from
   kubectl imoocpod create foo --replicas 3 --dry-run=client -o yaml`,
 	}
 	addPrintFlags(cmd, o.print)
@@ -116,11 +116,11 @@ report for every change.`,
 	cmd.Flags().StringSliceVarP(&o.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files with the objects to create.")
 	cmd.Flags().BoolVarP(&o.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&o.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
-	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "How many pods are wanted.")
-	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for types that do not say it.")
-	cmd.Flags().StringArrayVar(&o.set, "set", nil, "PATH=VALUE: a field to set, read as the type's schema wants it (may be given several times).")
-	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "PATH=VALUE: a field to set to a string (may be given several times).")
-	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the pods' container. Without it the kind's own, such as busybox for an ImoocPod; a MyDaemonSet needs one.")
+	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "The desired number of replicas.")
+	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
+	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
+	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
+	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container; required for a MyDaemonSet.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the object is ready.")
 	o.limits.addWaitFlags(cmd)
 	o.dash = cmd.ArgsLenAtDash
@@ -136,11 +136,11 @@ func (o *createOptions) complete(args []string) error {
 	}
 	switch {
 	case o.fromFiles() && len(args)+len(o.command) > 0:
-		return usageErrorf("objects are named either by -f or -k or by arguments, not by both")
+		return usageErrorf("-f and -k cannot be used together with arguments")
 	case o.fromFiles():
 		return nil
 	case len(args) == 0:
-		return usageErrorf("which one? give the NAME of an ImoocPod")
+		return usageErrorf("a NAME is required")
 	case len(args) > 1:
 		return usageErrorf("expected one NAME, got %d arguments", len(args))
 	}
@@ -148,7 +148,7 @@ func (o *createOptions) complete(args []string) error {
 	if typeName, name, found := strings.Cut(o.name, "/"); found {
 		o.typeName, o.name = typeName, name
 		if typeName == "" {
-			return usageErrorf("which type? %q has none before the slash", "/"+name)
+			return usageErrorf("%q has no type before the slash", "/"+name)
 		}
 	}
 	if slices.Contains(clients.TypeNames(kinds.ImoocPod()), o.typeName) {
@@ -163,7 +163,7 @@ func (o *createOptions) validate() error {
 	if o.fromFiles() {
 		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
 			if o.limits.given(flag) {
-				return usageErrorf("--%s is for an object that is made of flags: those of -f and -k are created as they are", flag)
+				return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
 			}
 		}
 		return o.limits.validateWait(o.wait)
@@ -177,9 +177,9 @@ func (o *createOptions) validate() error {
 	case problem != "":
 		return usageErrorf("invalid name %q: %s", o.name, problem)
 	case o.path.path != nil && !o.counted:
-		return usageErrorf("--replicas-path says where --replicas goes in an object of another TYPE")
+		return usageErrorf("--replicas-path needs --replicas and the TYPE of a custom resource")
 	case o.image == "" && o.limits.given("image"):
-		return usageErrorf("--image is empty: give the name of an image, or leave it out for the default")
+		return usageErrorf("--image must not be empty")
 	}
 	return o.limits.validateWait(o.wait)
 }
@@ -353,10 +353,10 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unst
 		if err != nil {
 			return err
 		}
-		return usageErrorf("%s has several counts, and --replicas could mean %s (its /scale, of %ss) or %s: name it with --replicas-path",
+		return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
 			kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))
 	case field.Path == nil:
-		return fmt.Errorf("%s has /scale, but you may not read its CRD, which says of which field: name it with --replicas-path", kind.CRD())
+		return fmt.Errorf("no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", kind.CRD())
 	}
 	return field.Path.Set(obj.Object, int64(o.replicas))
 }
@@ -420,17 +420,17 @@ func (o *createOptions) check(kind kinds.Kind) error {
 	r := kind.Mapping
 	switch {
 	case kind.Shipped() && o.path.path != nil:
-		return errors.New("--replicas-path says where --replicas goes in an object of another TYPE")
+		return errors.New("--replicas-path needs --replicas and the TYPE of a custom resource")
 	case !kind.Reconciled() && (o.image != "" || len(o.command) > 0):
-		return errors.New("--image and a command are for the kinds that run-controller reconciles; --set gives other types their fields")
+		return errors.New("--image and a command can only be used for kinds that run-controller reconciles; use --set for other types")
 	case o.image != "" && r.TemplatePath == nil && r.ImagePath == nil:
-		return fmt.Errorf("a %s takes no --image: it runs %s", kind.Kind, r.Image)
+		return fmt.Errorf("--image cannot be used for a %s, which always runs %s", kind.Kind, r.Image)
 	case len(o.command) > 0 && r.TemplatePath == nil && r.CommandPath == nil:
-		return fmt.Errorf("a %s takes no command: it runs that of its image", kind.Kind)
+		return fmt.Errorf("a %s runs the command of its image and takes no other", kind.Kind)
 	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
-		return fmt.Errorf("a %s takes a command only with --image: it has no template of its own", kind.Kind)
+		return fmt.Errorf("a command for a %s requires --image, because the kind has no default template", kind.Kind)
 	case o.counted && r.Strategy.Uncounted():
-		return fmt.Errorf("a %s takes no --replicas: it runs one pod per node", kind.Kind)
+		return fmt.Errorf("--replicas cannot be used for a %s, which runs one pod per node", kind.Kind)
 	case kind.Shipped():
 		return checkLength(o.name)
 	}

@@ -37,26 +37,26 @@ func newDeleteCommand(c *clients.Factory, streams genericiooptions.IOStreams) *c
 	o := &deleteOptions{clients: c, streams: streams, cascade: background, wait: true}
 	cmd := &cobra.Command{
 		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--dry-run=server|client|none] [--wait]",
-		Short: "Delete an ImoocPod or another object, and with it its pods",
-		Long: `Delete an ImoocPod (NAME) or other objects (TYPE/NAME, or what else kubectl
-takes). Their pods are removed by the cluster's garbage collector, whether or not
-a controller runs: afterwards (background), before (foreground), or not at all
-(orphan).`,
+		Short: "Delete an ImoocPod or another object with its pods",
+		Long: `Delete an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of
+kubectl). The garbage collector of the cluster removes their pods, whether or not
+a controller runs: after the object (background), before it (foreground), or not
+at all (orphan).`,
 		Example: `  # Delete an ImoocPod and its pods
   kubectl imoocpod delete foo
 
-  # Return when the pods are gone too
+  # Delete an ImoocPod and wait until its pods are gone
   kubectl imoocpod delete foo --cascade=foreground
 
-  # Keep the pods
+  # Delete an ImoocPod and keep its pods
   kubectl imoocpod delete foo --cascade=orphan`,
 	}
 	o.addFlags(cmd)
 	o.dryRun.addFlag(cmd)
-	addChoice(cmd, &o.cascade, "cascade", "Must be %s. What becomes of the pods: deleted after the object, before it, or kept.", background, foreground, orphan)
+	addChoice(cmd, &o.cascade, "cascade", "Must be %s. Delete the pods after the object, before it, or not at all.", background, foreground, orphan)
 	cmd.Flags().Lookup("cascade").NoOptDefVal = "background"
 	cmd.Flags().BoolVar(&o.wait, "wait", o.wait, "If true, wait for the object to be gone before returning.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait before giving up on a delete, zero means as long as it takes.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "The length of time to wait before giving up on a delete, zero means to wait forever.")
 	cmd.Flags().BoolVar(&o.ignoreNotFound, "ignore-not-found", false, `Treat "not found" as a successful delete.`)
 	o.output = addOutputFlag(cmd, "Output mode. One of: (%s), for shorter output (resource/name).", "name")
 	return bind(cmd, o)
@@ -64,7 +64,7 @@ a controller runs: afterwards (background), before (foreground), or not at all
 
 func (o *deleteOptions) validate() error {
 	if o.timeout < 0 {
-		return usageErrorf("--timeout must be 0 (as long as it takes) or more, not %s", o.timeout)
+		return usageErrorf("--timeout must be 0 (wait forever) or more, not %s", o.timeout)
 	}
 	return o.output.validate()
 }
@@ -118,7 +118,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 	if o.wait {
 		for _, err := range awaitAll(ctx, o.clients, o.streams, "", observe.Limits{Timeout: o.timeout}, going) {
 			if apierrors.IsForbidden(err) {
-				err = fmt.Errorf("%w; it is being deleted, and --wait=false would not have waited", err)
+				err = fmt.Errorf("%w; the object is being deleted; to return without waiting, use --wait=false", err)
 			}
 			errs = append(errs, err)
 		}

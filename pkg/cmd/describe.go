@@ -28,10 +28,10 @@ func newDescribeCommand(c *clients.Factory, streams genericiooptions.IOStreams) 
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
-		Example: `  # All that is known of an ImoocPod
+		Example: `  # Describe an ImoocPod
   kubectl imoocpod describe foo
 
-  # The same of anything that has pods
+  # Describe any object that has pods
   kubectl imoocpod describe deployment/web`,
 	}
 	o.addFlags(cmd)

@@ -17,7 +17,7 @@ type color string
 
 func (c *color) addFlag(cmd *cobra.Command) {
 	*c = "auto"
-	addChoice(cmd, c, "color", `Whether to use colors. Must be %s. "auto" means on a terminal, unless NO_COLOR is set.`, "auto", "always", "never")
+	addChoice(cmd, c, "color", `Use colors. Must be %s. "auto" uses them on a terminal unless NO_COLOR is set.`, "auto", "always", "never")
 }
 
 // style is how to write to out: in colour if that is asked for or of use

@@ -63,7 +63,7 @@ func (f *targetFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files identifying the objects.")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&f.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on, as kubectl takes it (e.g. -l key1=value1,key2=value2).")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Select all resources in the namespace of the specified resource types.")
 }
 
@@ -81,15 +81,15 @@ func (f *targetFlags) fromFiles() bool {
 func (f *targetFlags) complete(args []string) error {
 	f.args = args
 	if len(args) == 0 && !f.given() {
-		return usageErrorf("which one? give the NAME of an ImoocPod, or TYPE/NAME")
+		return usageErrorf("a NAME or TYPE/NAME is required")
 	}
 	if len(args) > 0 && f.fromFiles() {
-		return usageErrorf("objects are named either by -f or -k or by arguments, not by both")
+		return usageErrorf("-f and -k cannot be used together with arguments")
 	}
 	slash := func(arg string) bool { return strings.Contains(arg, "/") }
 	if slices.ContainsFunc(args, slash) {
 		if i := slices.IndexFunc(args, func(arg string) bool { return !slash(arg) }); i >= 0 {
-			return usageErrorf("%q needs a type beside TYPE/NAME arguments, such as imoocpod/%s", args[i], args[i])
+			return usageErrorf("%q needs a type, because other arguments have one: use imoocpod/%s", args[i], args[i])
 		}
 	}
 	names, ok := f.imoocPods(args)

@@ -23,8 +23,8 @@ const failAfter = 20 * time.Second
 // addFlags adds the flags beside --timeout, whose zero verbs take differently.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
-	cmd.Flags().DurationVar(&f.FailAfter, "fail-after", failAfter, "How long an object that will not become ready without help (its image cannot be pulled, its pods crash, a quota is full, …) is waited for all the same, in case that help comes. Then the exit code is 3.")
-	cmd.Flags().BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for such an object until the time is over.")
+	cmd.Flags().DurationVar(&f.FailAfter, "fail-after", failAfter, "How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3.")
+	cmd.Flags().BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for an object that needs help until the timeout.")
 }
 
 // validate refuses what cannot be meant. waits says that the command waits at all.
@@ -34,7 +34,7 @@ func (f *waitFlags) validate(waits bool) error {
 	}
 	for _, flag := range []string{"fail-after", "fail-fast"} {
 		if !waits && f.given(flag) {
-			return usageErrorf("--%s is for a command that waits, and this one does not", flag)
+			return usageErrorf("--%s can only be used with a command that waits", flag)
 		}
 	}
 	return nil
@@ -42,7 +42,7 @@ func (f *waitFlags) validate(waits bool) error {
 
 // addWaitFlags adds the flags beside a --wait.
 func (f *waitFlags) addWaitFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.Timeout, "timeout", 0, "The length of time to wait before giving up, zero means as long as it takes.")
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 0, "The length of time to wait before giving up, zero means to wait forever.")
 	f.addFlags(cmd)
 }
 
@@ -50,9 +50,9 @@ func (f *waitFlags) addWaitFlags(cmd *cobra.Command) {
 func (f *waitFlags) validateWait(waits bool) error {
 	switch {
 	case f.Timeout < 0:
-		return usageErrorf("--timeout must be 0 (as long as it takes) or more, not %s", f.Timeout)
+		return usageErrorf("--timeout must be 0 (wait forever) or more, not %s", f.Timeout)
 	case !waits && f.given("timeout"):
-		return usageErrorf("--timeout is for --wait")
+		return usageErrorf("--timeout needs --wait")
 	}
 	return f.validate(waits)
 }

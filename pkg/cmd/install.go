@@ -46,29 +46,32 @@ func newInstallCommand(c *clients.Factory, version string, streams genericioopti
 	}
 	cmd := &cobra.Command{
 		Use:   "install [--controller [--namespace=NAMESPACE | --all-namespaces] [--image=IMAGE] [--replicas=COUNT]] [--dry-run=server|client|none] [--timeout=duration]",
-		Short: "Install the custom resource definitions, and the controller if it is asked for",
-		Long: `Install the custom resource definitions that this program carries, and wait until
-the server serves them. Doing it again brings them up to date; objects are kept.
+		Short: "Install the custom resource definitions and, optionally, the controller",
+		Long: `Install the custom resource definitions of this program and wait until the server
+serves them. Run the command again to update them; it keeps the objects.
 
-With --controller, the controller is installed too, as a Deployment: for the
-current namespace and in it, or for all namespaces, in ` + deploy.SystemNamespace + ` unless
---namespace names another. What is not said again is at its default again.`,
+With --controller, the command also installs the controller as a Deployment and
+waits until it is ready. The controller runs in the current namespace and
+reconciles its objects. With -A it reconciles all namespaces and runs in
+` + deploy.SystemNamespace + `, unless --namespace names another. A flag that is omitted in a
+later run returns to its default. --image is required unless this program is a
+release.`,
 		Example: `  # Install or update the CRDs
   kubectl imoocpod install
 
-  # Install or update the CRDs and a controller for all namespaces
+  # Install or update the CRDs and the controller for all namespaces
   kubectl imoocpod install --controller -A --image registry.example.com/kubectl-imoocpod:v1
 
-  # See what a controller for one namespace takes
+  # Print the manifests of a controller for one namespace
   kubectl imoocpod install --controller -n team-a --dry-run=client -o yaml`,
 	}
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
-	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller too.")
-	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "The controller reconciles the objects of all namespaces.")
+	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller as well.")
+	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "Install a controller for all namespaces.")
 	cmd.Flags().StringVar(&o.settings.Image, "image", o.settings.Image, "Image of the controller.")
-	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "How many copies of the controller run, one of which works.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each definition to be served, and for the controller to be ready.")
+	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "Number of pods of the controller, one of which is active.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each definition to be served and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
 	return bind(cmd, o)
 }
@@ -81,17 +84,14 @@ func (o *installOptions) validate() error {
 	}
 	for _, flag := range []string{"image", "replicas", "all-namespaces"} {
 		if o.given(flag) && !o.controller {
-			return usageErrorf("--%s is for the controller: say --controller", flag)
+			return usageErrorf("--%s needs --controller", flag)
 		}
 	}
 	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.settings.Version) {
-		return usageErrorf(`--image is required: this program is version %[1]s, which is not a release, so no image of it is published.
-To make one and to install it:
-  make docker-build docker-push IMG=registry.example.com/kubectl-imoocpod:%[1]s
-  kubectl imoocpod install --controller --image registry.example.com/kubectl-imoocpod:%[1]s`, o.settings.Version)
+		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; make one with \"make docker-build docker-push IMG=REGISTRY/kubectl-imoocpod:%[1]s\"", o.settings.Version)
 	}
 	if o.settings.Image == "" {
-		return usageErrorf("--image is empty: give the name of an image, or leave it out for the default")
+		return usageErrorf("--image must not be empty")
 	}
 	_, err := linePrinter(o.print)
 	return err
@@ -122,7 +122,7 @@ func (o *installOptions) Run(ctx context.Context) error {
 	err = o.installCRDs(ctx, a, crds)
 	if o.controller && apierrors.IsForbidden(err) {
 		// They are everybody's, and may well be there.
-		err = escape.PrintLine(o.streams.ErrOut, "Warning: the custom resource definitions are left as they are: %v", err)
+		err = escape.PrintLine(o.streams.ErrOut, "Warning: the custom resource definitions were not updated: %v", err)
 	}
 	if err != nil {
 		return err

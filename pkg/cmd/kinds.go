@@ -52,22 +52,22 @@ func newKindsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *co
 	o := &kindsOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "kinds [TYPE ...] [--output=wide|json|yaml|name|...]",
-		Short: "List the resource types that carry a replica count",
-		Long: `List every resource type in the cluster that carries a replica count: where the
-count is and how that was found, whether you may scale it, how many objects there
-are, and whether "run-controller" can reconcile it. A field with a question mark
-is the likeliest guess; a guess is never written. "(+1)" says that there is another
-field of that sort beside it, which -o wide names.
+		Short: "List the resource types that have a replica count",
+		Long: `List every resource type in the cluster that has a replica count. The columns show
+the replica field, the source that names it, whether you can scale the type, how
+many objects exist, and whether "run-controller" supports the type. A question mark
+marks a guess, which no command uses. "(+1)" means that there is another such
+field, which -o wide shows.
 
-Of a TYPE that is given, -o yaml and -o json also tell what its status can say: by
-what a verdict of "status" is reached, and what annotations of its CRD may change.`,
-		Example: `  # All of them
+For a TYPE, -o yaml and -o json also show which fields of the status the verdict of
+"status" uses, and which annotations of the CRD change that.`,
+		Example: `  # List all types
   kubectl imoocpod kinds
 
-  # With all fields that could be meant
+  # List all types with every candidate for the replica field
   kubectl imoocpod kinds -o wide
 
-  # By what a Deployment is judged
+  # Show how the verdict for a Deployment is made
   kubectl imoocpod kinds deployment -o yaml`,
 		SuggestionsMinimumDistance: 2,
 	}
@@ -164,7 +164,7 @@ func (o *kindsOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	for _, word := range o.types {
 		kind, err := o.clients.KindNamed(ctx, word)
 		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {
-			err = usageErrorf("unknown command %q for %q, and no resource type of the server", word, programName+" kinds")
+			err = usageErrorf("unknown command %q for %q, and the server has no such resource type", word, programName+" kinds")
 		}
 		if err != nil {
 			errs = append(errs, err)

@@ -38,39 +38,39 @@ func newKindsNewCommand(c *clients.Factory, streams genericiooptions.IOStreams) 
 	}
 	cmd := &cobra.Command{
 		Use:                   "new NAME --group=GROUP [--plan=pods|deployment|nodes] [--replicas-path=PATH] [--image=IMAGE] [--install]",
-		Short:                 "Make a CRD of a kind of your own, which \"run-controller\" reconciles",
+		Short:                 "Create a CRD for your own kind, which \"run-controller\" reconciles",
 		DisableFlagsInUseLine: true,
-		Long: `Make a custom resource definition of a kind of your own, and print it. It is
-complete: a schema with defaults and rules, a status, /scale, columns, and the
-annotations from which "run-controller" knows how to reconcile the kind. Nothing
-has to be written or compiled, and the definition is yours to edit.
+		Long: `Print a custom resource definition for your own kind. It is complete: a schema with
+defaults and rules, a status, /scale, columns, and the annotations that tell
+"run-controller" how to reconcile the kind. You do not have to write or compile
+anything, and you can edit the definition.
 
-NAME is the kind in CamelCase, GROUP a domain. The plan says what an object keeps:
-a number of pods that it owns itself, a Deployment, or a pod on every node.
+NAME is the kind in CamelCase and GROUP is a domain. The plan decides what an object
+manages: a number of pods, a Deployment, or one pod per node.
 
-With --install the definition is created in the cluster. One that is there already
-is left as it is: it is an error unless it says the same.`,
-		Example: `  # A kind that has pods; "run-controller --declared-kinds" reconciles it
+With --install, the command creates the definition in the cluster. It never changes
+an existing definition: one with different content is an error.`,
+		Example: `  # Create a kind that manages pods; "run-controller --declared-kinds" reconciles it
   kubectl imoocpod kinds new Foo --group example.com --install
 
-  # A kind that has a Deployment and its count in another field, to be edited
+  # Write a kind that manages a Deployment, with another replica field, to a file
   kubectl imoocpod kinds new Site --group example.com --plan deployment --replicas-path .spec.size > site.yaml
 
-  # A kind that has a pod on every node
+  # Print a kind that manages one pod per node
   kubectl imoocpod kinds new Agent --group example.com --plan nodes --image busybox -o json`,
 	}
 	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
-	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object keeps. Must be %s.", kinds.Strategies()...)
-	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that is to hold the count. (default .spec.replicas)")
-	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Image of the pods' container where an object says no other.")
-	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster, in place of printing it.")
+	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object manages. Must be %s.", kinds.Strategies()...)
+	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field. (default .spec.replicas)")
+	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Default image of the container.")
+	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster instead of printing it.")
 	return bind(cmd, o)
 }
 
 func (o *kindsNewOptions) complete(args []string) error {
 	if len(args) != 1 {
-		return usageErrorf("expected one NAME, that of the kind, got %d arguments", len(args))
+		return usageErrorf("expected one NAME, got %d arguments", len(args))
 	}
 	o.scaffold.Kind, o.scaffold.ReplicasPath = args[0], o.path.path
 	if !o.install && *o.print.OutputFormat == "" {
@@ -82,11 +82,11 @@ func (o *kindsNewOptions) complete(args []string) error {
 func (o *kindsNewOptions) validate() (err error) {
 	switch {
 	case o.scaffold.Group == "":
-		return usageErrorf("which group? give --group, a domain of yours, as in example.com")
+		return usageErrorf("--group is required, such as example.com")
 	case o.scaffold.Plan.Uncounted() && o.path.path != nil:
-		return usageErrorf("--replicas-path is for the other plans: with a pod on each node there is no count")
+		return usageErrorf("--replicas-path cannot be used with --plan=nodes, which has no replica count")
 	case o.scaffold.Image == "":
-		return usageErrorf("--image is empty: give the name of an image, or leave it out for the default")
+		return usageErrorf("--image must not be empty")
 	}
 	if o.crd, err = o.scaffold.CRD(); err != nil {
 		return usageErrorf("%w", err)
@@ -112,7 +112,7 @@ func (o *kindsNewOptions) Run(ctx context.Context) error {
 		deed = "unchanged"
 		created, err = crds.Get(ctx, o.crd.GetName(), metav1.GetOptions{})
 		if err == nil && !says(created, o.crd) {
-			return fmt.Errorf("%w: %s is there already and says something else; to change it, edit it, or apply what this prints without --install", outcome.ErrRefused, o.crd.GetName())
+			return fmt.Errorf("%w: %s already exists with different content; edit it, or apply the output of this command without --install", outcome.ErrRefused, o.crd.GetName())
 		}
 	}
 	if err != nil {

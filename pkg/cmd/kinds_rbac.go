@@ -32,21 +32,21 @@ func newKindsRBACCommand(c *clients.Factory, streams genericiooptions.IOStreams)
 	cmd := &cobra.Command{
 		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
 		Short: "Print the rights that \"run-controller\" needs for a kind",
-		Long: `Print the rights that "run-controller --kinds=PLURAL.GROUP" needs for a kind, and no
-more, as ClusterRoles: one for the namespaces in which it works, and one for what is
-in no namespace. Comments say how to bind them.
+		Long: `Print ClusterRoles with exactly the rights that "run-controller --kinds=PLURAL.GROUP"
+needs for a kind: one role for the namespaces in which it works, and one for
+cluster-scoped resources. Comments show how to bind them.
 
-The kind is one that its CRD declares, or one that this program ships. Its CRD is
-read from the cluster, or with --filename from a file.`,
-		Example: `  # What a loop for ImoocPods alone may do
+The kind is declared by its CRD or shipped with this program. The command reads the
+CRD from the cluster or, with --filename, from a file.`,
+		Example: `  # Print the rights of a controller for ImoocPods
   kubectl imoocpod kinds rbac imoocpods
 
-  # Make the roles for a kind that is yet to be installed
+  # Create the roles for a kind that is not installed yet
   kubectl imoocpod kinds rbac -f foo.yaml | kubectl apply -f -`,
 		DisableFlagsInUseLine: true,
 	}
 	addPrintFlags(cmd, o.print)
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, in place of those in the cluster. '-' reads standard input.")
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, instead of those in the cluster. '-' reads standard input.")
 	return bind(cmd, o)
 }
 
@@ -86,7 +86,7 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 		kind, err = finder.Declare(ctx, kind) // for what is wrong with it
 	}
 	if err == nil && !kind.Reconciled() {
-		err = fmt.Errorf("%w: nothing says how to reconcile %s: its CRD has no annotation %s", outcome.ErrRefused, kind.CRD(), kinds.AnnotationPlan)
+		err = fmt.Errorf("%w: run-controller does not reconcile %s: its CRD has no annotation %s", outcome.ErrRefused, kind.CRD(), kinds.AnnotationPlan)
 	}
 	return []kinds.Kind{kind}, err
 }
@@ -124,15 +124,15 @@ func (o *kindsRBACOptions) Run(ctx context.Context) error {
 // sayHowToBind writes the commands that give the roles to a service account.
 func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwide rbacv1.ClusterRole) error {
 	const to = "--serviceaccount=NAMESPACE:NAME"
-	_, err := fmt.Fprintf(o.streams.Out, `# What "run-controller --kinds %[1]s" may do. For one namespace, give it by
+	_, err := fmt.Fprintf(o.streams.Out, `# The rights of "run-controller --kinds %[1]s". To grant them in one namespace:
 #   kubectl create rolebinding %[2]s --clusterrole=%[2]s %[3]s -n NAMESPACE
-# and for all (-A) by
+# To grant them in all namespaces (-A):
 #   kubectl create clusterrolebinding %[2]s --clusterrole=%[2]s %[3]s
 `, escape.Line(kind.CRD()), escape.Line(role), to)
 	if err != nil || len(clusterwide.Rules) == 0 {
 		return err
 	}
-	_, err = fmt.Fprintf(o.streams.Out, `# In either case, for what is in no namespace:
+	_, err = fmt.Fprintf(o.streams.Out, `# In both cases, for cluster-scoped resources:
 #   kubectl create clusterrolebinding %[1]s --clusterrole=%[1]s %[2]s
 `, escape.Line(clusterwide.Name), to)
 	return err

@@ -48,27 +48,26 @@ func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *
 	o := &restartOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: kinds.FieldManager}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
-		Short: "Replace the pods, a few at a time",
-		Long: `Replace the pods of an ImoocPod (NAME) or of another resource (TYPE/NAME, or what
-else kubectl takes) in a rolling way: the annotation that "kubectl rollout restart"
-sets is put into the pod template, and the controller does the rest.
+		Short: "Restart the pods of an object, a few at a time",
+		Long: `Replace the pods of an ImoocPod (NAME) or another resource (TYPE/NAME, or other
+arguments of kubectl), a few at a time. The command sets the annotation of "kubectl
+rollout restart" in the pod template, and the controller replaces the pods.
 
-This works for all kinds that "run-controller" reconciles, for Deployments,
-StatefulSets and DaemonSets, and for custom resources with a pod template at
-.spec.template. Custom resources with a field for it, such as .spec.restartAt of a
-Rollout, are restarted by that; imoocpod.dev/restart-path of the CRD names others.
-Of the rest nothing is changed.
+It supports all kinds that "run-controller" reconciles, Deployments, StatefulSets,
+DaemonSets, and custom resources with a pod template at .spec.template. It also
+sets a restart field, such as .spec.restartAt of a Rollout; the annotation
+imoocpod.dev/restart-path of a CRD names such a field. It refuses other resources.
 
-With --wait the command waits until all objects have new pods and are ready. It
-ends with code 3 when that will not be without help (see --fail-after), 4 when the
-time is over.`,
+With --wait, the command waits until all objects have new pods and are ready. It
+exits with code 3 if they cannot become ready without help (see --fail-after) and
+with code 4 when the timeout is over.`,
 		Example: `  # Restart an ImoocPod
   kubectl imoocpod restart foo
 
-  # Restart an ImoocPod, and come back when the new pods are ready
+  # Restart an ImoocPod and wait until the new pods are ready
   kubectl imoocpod restart foo --wait --timeout 5m
 
-  # Restart a Deployment, and everything of a label
+  # Restart a Deployment, and all AppServices with a label
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart appservices -l tier=front`,
 	}

@@ -23,22 +23,21 @@ const programName = "kubectl imoocpod"
 func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-imoocpod",
-		Short: "Drive replica resources: create, scale and watch custom resources that carry a replica count",
-		Long: `Create, scale and look at anything that carries a replica count. A NAME alone is an
-ImoocPod; TYPE/NAME is any other object. The controller that turns an ImoocPod into
-pods is in the same program: "run-controller" runs it here, until Ctrl-C.
+		Short: "Create, scale and watch custom resources that have a replica count",
+		Long: `Create, scale and watch any resource that has a replica count. NAME is an ImoocPod,
+and TYPE/NAME is any other object. The controller that creates the pods of an
+ImoocPod is part of this program: "run-controller" runs it in the foreground.
 
-The exit code is 0 when it is done; 1 after an error, 2 if the command line is
-wrong, 3 if what was waited for has failed and needs help, 4 if it did not come in
-time, 5 if another set another count; 6 if there is no such object, or not any more,
-7 if a precondition is not met, 8 if it is forbidden; 130 after Ctrl-C.`,
-		Example: `  # Is all in place? What is missing comes with the command that mends it
+Exit codes: 0 success, 1 error, 2 invalid command line, 3 an object failed and needs
+help, 4 timeout, 5 someone else changed the replica count, 6 the object or its type
+does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
+		Example: `  # Check the cluster, and print the commands that fix what is missing
   kubectl imoocpod check
 
-  # Create an ImoocPod of three pods, and wait until they are ready
+  # Create an ImoocPod with three pods and wait until they are ready
   kubectl imoocpod create foo --replicas 3 --wait
 
-  # Scale anything that has replicas, and wait until it is done
+  # Scale any resource that has replicas and wait until its pods are ready
   kubectl imoocpod scale deployment/web --replicas 5 --timeout 1m`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: programName},
 		SilenceUsage:      true,

@@ -28,59 +28,59 @@ func newRunControllerCommand(c *clients.Factory, version string, streams generic
 	o := &runControllerOptions{clients: c, Options: runner.Options{Streams: streams, Version: version, Workers: runner.DefaultWorkers}}
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
-		Short: "Run the controller here, in the foreground, until Ctrl-C",
-		Long: `Run the controller here, in the foreground, against the current context. It makes
-and removes the pods and Deployments of ImoocPods, AppServices, HelloWorlds and
-MyDaemonSets until Ctrl-C; the objects and their pods stay.
-It may be stopped or killed at any moment: the next one goes on where it was.
+		Short: "Run the controller in the foreground until Ctrl-C",
+		Long: `Run the controller in the foreground, against the current context, until Ctrl-C. It
+creates and removes the pods and Deployments of ImoocPods, AppServices, HelloWorlds
+and MyDaemonSets. When it stops, the objects and their pods stay. You can stop or
+kill it at any time: the next controller continues where it stopped.
 
-A lease lets one loop work at a time in a namespace, or in all of them. A second
-one says who has it, and waits. It is given up at Ctrl-C, and taken over at once
-from a loop that was killed on this machine.
+A lease allows one active controller at a time in a namespace, or in all of them. A
+second controller names the holder of the lease and waits. Ctrl-C releases the
+lease. The next controller takes it over at once if its holder was killed on the
+same machine.
 
-With --once it ends when every object has what it asks for (exit code 0), when
-those that have not will not get it without help (3), or after --timeout (4).
-With --dry-run it prints what it would do, and writes nothing: no pod, no
-status, no event, no lease.
+With --once, the command exits when every object has what it asks for (code 0), when
+the other objects cannot get it without help (3), or after --timeout (4). With
+--dry-run, it prints what it would do and writes nothing: no pods, no status, no
+events, no lease.
 
-The four kinds that this program ships are reconciled where they are installed;
---kinds and --selector leave out some. With --declared-kinds so is every kind whose
-CRD says by annotations how ("kubectl imoocpod kinds new" makes such CRDs), with
---kinds those that are named. A CRD that is installed or annotated later is taken
-up then.
+By default, the controller reconciles the four kinds that this program ships, if
+they are installed. With --declared-kinds it also reconciles every kind that a CRD
+declares by annotations ("kubectl imoocpod kinds new" creates such CRDs), including
+CRDs that are installed or annotated later. --kinds and --selector restrict it.
 
-With -n and several namespaces each has a loop and a lease of its own. One in
-which rights are missing is tried again later and does not stop the others.`,
+With -n and several namespaces, each namespace has its own controller and lease. A
+namespace without the required rights is retried and does not stop the others.`,
 		Example: `  # Reconcile the objects of the current namespace
   kubectl imoocpod run-controller
 
-  # Reconcile those of all namespaces
+  # Reconcile the objects of all namespaces
   kubectl imoocpod run-controller -A
 
-  # Reconcile those of two namespaces
+  # Reconcile the objects of two namespaces
   kubectl imoocpod run-controller -n team-a,team-b
 
-  # Reconcile AppServices and HelloWorlds only, and of these only a team's
+  # Reconcile the AppServices and HelloWorlds with a label
   kubectl imoocpod run-controller --kinds appservices,helloworlds -l team=a
 
-  # Reconcile what CRDs declare, too, or one such kind alone
+  # Also reconcile the kinds that CRDs declare, or only one of them
   kubectl imoocpod run-controller --declared-kinds
   kubectl imoocpod run-controller --kinds widgets.example.com
 
-  # In a script: until all is as wanted, or fail after five minutes
+  # Reconcile all objects and exit, for a script
   kubectl imoocpod run-controller --once --timeout 5m
 
-  # Show what would be done, and do nothing
+  # Print what the controller would do
   kubectl imoocpod run-controller --dry-run
 
-  # Fail, with exit code 7, if another loop does so already
+  # Exit with code 7 if another controller has the lease
   kubectl imoocpod run-controller --if-held=exit`,
 	}
 	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "Reconcile the objects of all namespaces.")
 	addKindFlags(cmd, &o.Kinds)
-	cmd.Flags().StringVarP(&o.Selector, "selector", "l", "", "Reconcile only objects whose labels match, such as 'team=a,env!=test'. One that no longer matches is left alone, with its pods.")
-	cmd.Flags().IntVar(&o.Workers, "workers", o.Workers, "How many objects are reconciled at the same time.")
-	cmd.Flags().DurationVar(&o.Resync, "resync", 0, "How often every object is looked at without an event. Zero means never: nothing needs it, as watches that break are taken up again.")
+	cmd.Flags().StringVarP(&o.Selector, "selector", "l", "", "Reconcile only objects whose labels match, such as 'team=a,env!=test'.")
+	cmd.Flags().IntVar(&o.Workers, "workers", o.Workers, "Number of objects to reconcile at the same time.")
+	cmd.Flags().DurationVar(&o.Resync, "resync", 0, "How often to reconcile every object without an event. Zero means never.")
 	addLeaseFlags(cmd, &o.Lease)
 	addLogFlag(cmd, &o.Log)
 	o.addOnceFlags(cmd)
@@ -112,9 +112,9 @@ func (o *runControllerOptions) validate() error {
 	case o.Resync < 0:
 		return usageErrorf("--resync must not be negative")
 	case o.Once && o.DryRun:
-		return usageErrorf("--once and --dry-run cannot be used together: a dry run looks once anyway")
+		return usageErrorf("--once and --dry-run cannot be used together")
 	case o.Limits.Timeout != 0 && !o.Ends():
-		return usageErrorf("--timeout needs --once or --dry-run: without, the loop ends at Ctrl-C")
+		return usageErrorf("--timeout needs --once or --dry-run")
 	case o.Limits.Timeout < 0:
 		return usageErrorf("--timeout must not be negative")
 	case o.Output != "" && !o.DryRun:
@@ -144,13 +144,13 @@ func (o *runControllerOptions) Run(ctx context.Context) error {
 
 func addLeaseFlags(cmd *cobra.Command, o *runner.Lease) {
 	o.IfHeld = "wait"
-	cmd.Flags().BoolVar(&o.Elect, "leader-elect", true, "If true, work only while no other loop of the same scope does, by a lease. Without, two loops do no harm, but do the same work; it is for debugging.")
-	addChoice(cmd, &o.IfHeld, "if-held", "What to do while another loop has the lease. Must be %s.", "wait", "exit")
+	cmd.Flags().BoolVar(&o.Elect, "leader-elect", true, "If true, use a lease, so that only one controller of the same scope is active.")
+	addChoice(cmd, &o.IfHeld, "if-held", "What to do while another controller has the lease. Must be %s.", "wait", "exit")
 }
 
 func addLimitFlags(cmd *cobra.Command, o *runner.RateLimit) {
-	cmd.Flags().Float32Var(&o.Qps, "kube-api-qps", 0, "How many requests to send in a second, in the long run, for each namespace and without the lease's. Zero means no limit here: the server's priority and fairness protects it, and knows better how much it can take.")
-	cmd.Flags().IntVar(&o.Burst, "kube-api-burst", 0, "With --kube-api-qps: how many requests to send at once. Zero means twice as many as in a second.")
+	cmd.Flags().Float32Var(&o.Qps, "kube-api-qps", 0, "Maximum requests per second for each namespace, without those of the lease. Zero means no limit.")
+	cmd.Flags().IntVar(&o.Burst, "kube-api-burst", 0, "Maximum burst of requests with --kube-api-qps. Zero means twice --kube-api-qps.")
 }
 
 func validateRateLimit(o runner.RateLimit) error {
@@ -165,21 +165,21 @@ func validateRateLimit(o runner.RateLimit) error {
 
 func addLogFlag(cmd *cobra.Command, l *runner.Log) {
 	l.Format = "human"
-	addChoice(cmd, &l.Format, "log-format", `How to say what is done: "human" is a line for each thing, on standard output; "text" and "json" are records with time, kind, namespace, name and the number of the reconcile, on standard error, together with what -v asks for.`, "human", "text", "json")
+	addChoice(cmd, &l.Format, "log-format", `Format of the log. Must be %s. "human" prints lines to standard output, the others print structured records to standard error.`, "human", "text", "json")
 }
 
 func addServeFlags(cmd *cobra.Command, o *runner.Serving) {
-	cmd.Flags().StringVar(&o.Metrics, "metrics-bind-address", "", `Where to serve /metrics, such as ":8080"; empty or "0" means nowhere. Without a host only this machine can reach it (loopback); "0.0.0.0:8080" is for all.`)
-	cmd.Flags().StringVar(&o.Health, "health-probe-bind-address", "", `Where to serve /healthz and /readyz, such as ":8081"; likewise.`)
-	cmd.Flags().BoolVar(&o.Secure, "metrics-secure", false, "Serve metrics by TLS, to those alone whose token the API server knows (TokenReview) and who may get the path /metrics (SubjectAccessReview).")
-	cmd.Flags().StringVar(&o.CertFile, "metrics-cert-file", "", "With --metrics-secure: the certificate to serve with, read again when it changes. Empty means one that is made at the start.")
-	cmd.Flags().StringVar(&o.KeyFile, "metrics-key-file", "", "With --metrics-secure: the private key of --metrics-cert-file.")
+	cmd.Flags().StringVar(&o.Metrics, "metrics-bind-address", "", `Address to serve /metrics on, such as ":8080" (loopback only) or "0.0.0.0:8080". Empty or "0" disables it.`)
+	cmd.Flags().StringVar(&o.Health, "health-probe-bind-address", "", `Address to serve /healthz and /readyz on, such as ":8081". Empty or "0" disables it.`)
+	cmd.Flags().BoolVar(&o.Secure, "metrics-secure", false, "Serve metrics over TLS, only to clients that the API server authenticates and authorizes to get /metrics.")
+	cmd.Flags().StringVar(&o.CertFile, "metrics-cert-file", "", "Certificate for --metrics-secure, reloaded when it changes. Empty means a self-signed one.")
+	cmd.Flags().StringVar(&o.KeyFile, "metrics-key-file", "", "Private key of --metrics-cert-file.")
 }
 
 func validateServing(o runner.Serving) error {
 	for _, address := range []string{o.Metrics, o.Health} {
 		if _, _, err := net.SplitHostPort(address); runner.Served(address) && err != nil {
-			return usageErrorf("%q is no address to serve on: %w", address, err)
+			return usageErrorf("%q is not an address to serve on: %w", address, err)
 		}
 	}
 	switch {
@@ -188,26 +188,26 @@ func validateServing(o runner.Serving) error {
 	case (o.CertFile != "" || o.KeyFile != "") && !o.Secure:
 		return usageErrorf("--metrics-cert-file and --metrics-key-file need --metrics-secure")
 	case (o.CertFile == "") != (o.KeyFile == ""):
-		return usageErrorf("--metrics-cert-file and --metrics-key-file need each other")
+		return usageErrorf("--metrics-cert-file and --metrics-key-file must be used together")
 	}
 	return nil
 }
 
 func addKindFlags(cmd *cobra.Command, k *runner.Kinds) {
-	cmd.Flags().StringSliceVar(&k.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,appservice'. All that this program ships by default. A kind that its CRD declares is named with its group, such as 'widgets.example.com'.")
+	cmd.Flags().StringSliceVar(&k.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,widgets.example.com'. By default, all that this program ships.")
 	var shipped []string
 	for _, kind := range kinds.Shipped() {
 		shipped = append(shipped, kind.Resource.Resource)
 	}
 	completeFlag(cmd, "kinds", shipped...)
-	cmd.Flags().BoolVar(&k.Declared, "declared-kinds", false, "Reconcile also every kind that a CRD in the cluster declares, now or later. Who may write CRDs then says what is made with the rights of this loop.")
-	cmd.Flags().StringSliceVar(&k.Files, "kind-file", nil, "A file with CRDs, whose declarations are taken from there and not from the cluster. '-' reads standard input.")
+	cmd.Flags().BoolVar(&k.Declared, "declared-kinds", false, "Also reconcile every kind that a CRD in the cluster declares, now or later.")
+	cmd.Flags().StringSliceVar(&k.Files, "kind-file", nil, "A file with CRDs to use instead of those in the cluster. '-' reads standard input.")
 }
 
 func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.Once, "once", false, "Reconcile until every object has what it asks for, and exit.")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "Print what would be done for every object, and change nothing.")
-	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "With --once or --dry-run: how long to go on before giving up, such as 5m. Zero means for ever.")
+	cmd.Flags().BoolVar(&o.Once, "once", false, "Reconcile until every object has what it asks for, then exit.")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "Print what the controller would do, and change nothing.")
+	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to run with --once or --dry-run before giving up, such as 5m. Zero means forever.")
 	o.limits.addFlags(cmd)
-	o.output = addOutputFlag(cmd, "With --dry-run: the output format. One of: (%s). Empty means text.", "json")
+	o.output = addOutputFlag(cmd, "Output format of --dry-run. One of: (%s). Empty means text.", "json")
 }

@@ -54,57 +54,58 @@ func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *co
 	cmd := &cobra.Command{
 		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE) [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
-		Long: `Set a new number of replicas, for an ImoocPod (NAME) or for any resource that
-carries a replica count (TYPE/NAME, or what else kubectl takes).
+		Long: `Set the number of replicas of an ImoocPod (NAME) or of any resource that has a
+replica count (TYPE/NAME, or other arguments of kubectl).
 
-Where the count lives is said by --replicas-path, by the kind itself where this
-program ships it, by its /scale, or by the annotation imoocpod.dev/replicas-path
-of its CRD. Where none of these says it, nothing is changed: the fields that
-could be meant are listed, with the command for each.
+The replica field comes from --replicas-path, from this program for the kinds that
+it ships, from /scale, or from the annotation imoocpod.dev/replicas-path of the CRD.
+If none of these names it, the command changes nothing. It lists the candidates,
+with the command for each.
 
---by changes the count by so many, or by so many percent of it, rounded away from
-zero: computed from the present count, set only if the object still has it, and
-computed again if it has not. What would lead below zero is refused.
+--by changes the count by a number or by a percentage, rounded away from zero. The
+command sets the result only if the count has not changed in between, and retries
+otherwise. It refuses a result below zero.
 
-With --current-replicas or --resource-version the change is made only if the
-object still is as given.
+With --current-replicas or --resource-version, the command changes the object only
+if it has that count or version. It refuses to scale an object that is being deleted.
 
-With --timeout the command waits until the controller has seen the change and all
-pods are ready. It ends with code 3 when they will not become ready without help
-(see --fail-after), 4 when the time is over, 5 when another sets another count.`,
+With --wait or --timeout, the command waits until the controller has seen the change
+and all pods are ready. It exits with code 3 if they cannot become ready without
+help (see --fail-after), with code 4 when the timeout is over, and with code 5 if
+someone else changes the replica count.`,
 		Example: `  # Scale an ImoocPod to three
   kubectl imoocpod scale foo --replicas 3
 
-  # Scale to three and wait until they are ready
+  # Scale to three and wait until all are ready, for at most a minute
   kubectl imoocpod scale foo --replicas 3 --timeout 1m
 
-  # Scale from two to three, and not from anything else
+  # Scale to three if the current count is two
   kubectl imoocpod scale foo --current-replicas 2 --replicas 3
 
-  # Two more than there are, or half as many again
+  # Add two replicas, or half of the current count
   kubectl imoocpod scale foo --by +2
   kubectl imoocpod scale foo --by 50%
 
-  # Scale anything that has a replica count
+  # Scale any resource that has a replica count
   kubectl imoocpod scale deployment/web --replicas 3
 
-  # Scale one group of several
+  # Scale one of several groups
   kubectl imoocpod scale elasticsearch/es --replicas 3 --group hot
 
-  # Scale one element of a list, and touch no other
+  # Scale one element of a list
   kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
 	}
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	o.addFlags(cmd)
 	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")
-	cmd.Flags().Var(stepFlag{&o.change.By}, "by", "How many replicas more or fewer, such as +2, -1, 50% or -50%.")
-	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the field that holds the count, for kinds that do not say it. May select one element of a list by a key.")
-	cmd.Flags().StringVar(&o.group, "group", "", "Name of the group of pods to scale, where a kind has several with a count each: the key of an element of a list, or the field that holds the count.")
-	cmd.Flags().Var(count{&o.change.Current, scale.AnyCount}, "current-replicas", "Precondition for current size. Requires that the current size of the resource match this value in order to scale. -1 (default) for no condition.")
-	cmd.Flags().StringVar(&o.change.ResourceVersion, "resource-version", "", "Precondition for resource version. Requires that the current resource version match this value in order to scale.")
+	cmd.Flags().Var(stepFlag{&o.change.By}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
+	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
+	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")
+	cmd.Flags().Var(count{&o.change.Current, scale.AnyCount}, "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
+	cmd.Flags().StringVar(&o.change.ResourceVersion, "resource-version", "", "Scale only if this is the current resource version.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the controller has seen the change and all pods are ready.")
-	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait until the controller has seen the change and all pods are ready, zero means don't wait. Any other values should contain a corresponding time unit (e.g. 1s, 2m, 3h).")
+	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait until all pods are ready, such as 1m; implies --wait. Zero means no limit with --wait, and no wait without it.")
 	o.limits.addFlags(cmd)
 	return bind(cmd, o)
 }
@@ -119,11 +120,11 @@ func (o *scaleOptions) complete(args []string) error {
 func (o *scaleOptions) validate() error {
 	switch {
 	case o.counted && o.change.By != nil:
-		return usageErrorf("--replicas says how many, --by how many more or fewer: give one of them")
+		return usageErrorf("--replicas and --by cannot be used together")
 	case !o.counted && o.change.By == nil:
-		return usageErrorf("--replicas is required: how many are wanted? (or --by: how many more?)")
+		return usageErrorf("--replicas or --by is required")
 	case o.group != "" && o.path.path != nil:
-		return usageErrorf("--group and --replicas-path both say where the count is: give one of them")
+		return usageErrorf("--group and --replicas-path cannot be used together")
 	case o.change.ResourceVersion != "" && !isResourceVersion(o.change.ResourceVersion):
 		return usageErrorf("--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.ResourceVersion)
 	case o.limits.Timeout < 0:
@@ -145,7 +146,7 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
-		return outcome.Join(append(errs, usageErrorf("--resource-version cannot be that of several objects")))
+		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))
 	}
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to scale")

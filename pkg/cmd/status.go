@@ -71,61 +71,62 @@ func newStatusCommand(c *clients.Factory, streams genericiooptions.IOStreams) *c
 	o := &statusOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
-		Short: "Show how ImoocPods and other objects are doing, and why",
-		Long: `Show how ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or what else
-kubectl takes) are doing. One object: the verdict with its reason and what to do,
-the counts, who will put the number back, each pod with what keeps it from being
-ready, and the conditions. Several: a table. Without a name: all objects of the
-kinds that this program ships.
+		Short: "Show whether ImoocPods and other objects are ready, and why not",
+		Long: `Show whether ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or other
+arguments of kubectl) are ready. For one object, the command shows the verdict with
+its reason and a hint, the counts, autoscalers and other writers of the count, the
+problem of each pod, and the conditions. For a list, it prints a table. A TYPE alone
+lists the objects of that type. Without arguments, it lists the objects of the kinds
+that this program ships and of those that CRDs declare. A pod leads to its owner.
 
-The verdict is "ready" when the controller has seen the object as it is, as many
-pods are ready as are wanted, none is surplus and no failure is reported;
-"failed" when that will not come about without help; "not reconciled" when no
-controller has seen the object as it is now, or none is there to do the rest;
-and "progressing" otherwise.
+The verdict is "ready" if the controller has seen the current object, all desired
+pods are ready, none is surplus and no failure is reported; "failed" if the object
+cannot become ready without help; "not reconciled" if no controller has seen the
+current object, or none is running; and "progressing" otherwise.
 
-The exit code is 0 when the objects could be read, whatever the verdicts. With
+The exit code is 0 if the objects could be read, whatever the verdicts. With
 --exit-code it is 0 if all are ready, 3 if one has failed, and 4 otherwise.
 
-On a terminal, one object is shown as a tree in which pods that are alike fold,
-and --watch and --wait draw it over again while it changes: --watch until Ctrl-C,
---wait until all objects are ready, or one will not be without help. Where it is
-no terminal, they print a line for every change.`,
-		Example: `  # One ImoocPod in full
+On a terminal, one object is shown as a tree that folds similar pods. --watch and
+--wait update it in place: --watch until Ctrl-C, --wait until all objects are ready
+or one cannot become ready without help. Without a terminal, they print a line for
+every change.`,
+		Example: `  # Show an ImoocPod in full
   kubectl imoocpod status foo
 
-  # A table of all in the namespace, with the reasons
+  # List all objects in the namespace, with the reasons
   kubectl imoocpod status -o wide
 
-  # What is not ready anywhere in the cluster, and why
+  # List what is not ready in the cluster, and why
   kubectl imoocpod status -A --not-ready
 
-  # Anything that has pods
+  # Show any object that has pods, or list a type
   kubectl imoocpod status deployment/web
+  kubectl imoocpod status deployments
 
-  # Look on, with each pod
+  # Watch, listing every pod
   kubectl imoocpod status foo -w --pods
 
-  # Look on until both are ready, for at most five minutes
+  # Watch until both are ready, for at most five minutes
   kubectl imoocpod status imoocpod/foo deployment/web --wait --timeout 5m
 
-  # Follow what changes
+  # Watch all objects
   kubectl imoocpod status -w
 
-  # For a script: the reason as a word, and the verdict as an exit code
+  # Print the reason for a script, and use the verdict as the exit code
   kubectl imoocpod status foo -o jsonpath='{.reasonCode}'
   kubectl imoocpod status foo --exit-code -o name`,
 	}
 	addListPrintFlags(cmd, o.print)
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, follow their changes until Ctrl-C: on a terminal in place, otherwise a line each.")
-	cmd.Flags().BoolVar(&o.wait, "wait", false, "Follow the objects until they are ready, or one of them will not be without help.")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, watch for changes until Ctrl-C.")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Watch until all objects are ready, or one cannot become ready without help.")
 	o.limits.addWaitFlags(cmd)
-	cmd.Flags().BoolVar(&o.pods, "pods", false, "On a terminal, show each pod, also of many that are alike.")
+	cmd.Flags().BoolVar(&o.pods, "pods", false, "On a terminal, list every pod instead of folding similar ones.")
 	o.color.addFlag(cmd)
 	o.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
 	cmd.Flags().BoolVar(&o.notReady, "not-ready", false, "Show only the objects that are not ready, with the reasons.")
-	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "End with the exit code 0 if all objects are ready, 3 if one has failed, and 4 otherwise.")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready, 3 if one has failed, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
 	return bind(cmd, o)
 }
@@ -151,11 +152,11 @@ func (o *statusOptions) validate() error {
 	case err != nil:
 		return usageErrorf("invalid --selector: %w", err)
 	case o.watch && o.exitCode:
-		return usageErrorf("--exit-code is the verdict at one time: it cannot be used with --watch")
+		return usageErrorf("--exit-code and --watch cannot be used together")
 	case o.wait && o.watch:
-		return usageErrorf("--watch does not end and --wait does: give one of them")
+		return usageErrorf("--watch and --wait cannot be used together")
 	case o.wait && format != "" && format != "json":
-		return usageErrorf("--wait prints lines or -o json, not -o %s", format)
+		return usageErrorf("--wait supports only -o json, not -o %s", format)
 	}
 	return o.limits.validateWait(o.wait)
 }

@@ -36,26 +36,26 @@ func newUninstallCommand(c *clients.Factory, streams genericiooptions.IOStreams)
 	o := &uninstallOptions{clients: c, streams: streams, timeout: 2 * time.Minute}
 	cmd := &cobra.Command{
 		Use:   "uninstall ([--namespace=NAMESPACE | --all-namespaces] | --crds [--delete-objects]) [--timeout=duration]",
-		Short: "Remove the controller, or the custom resource definitions",
-		Long: `Remove the controller that "install --controller" installed: that of the current
-namespace, or that for all namespaces. Objects and their pods stay.
+		Short: "Remove the controller or the custom resource definitions",
+		Long: `Remove the controller that "install --controller" installed in the current namespace
+or, with -A, for all namespaces. Objects and their pods stay.
 
 With --crds, remove the custom resource definitions instead. Removing a definition
-deletes every object of it, in all namespaces, so this is refused while there are
-any, unless --delete-objects says that it is meant.`,
+deletes all of its objects in all namespaces, so the command refuses to do that
+while there are any, unless you pass --delete-objects.`,
 		Example: `  # Remove the controller for all namespaces
   kubectl imoocpod uninstall -A
 
-  # Remove the CRDs if nobody uses them
+  # Remove the CRDs if they have no objects
   kubectl imoocpod uninstall --crds
 
-  # Remove the CRDs and every object of them
+  # Remove the CRDs and all their objects
   kubectl imoocpod uninstall --crds --delete-objects`,
 	}
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Remove the controller for all namespaces.")
-	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions, and no controller.")
-	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Delete every object of the definitions too, in all namespaces.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "How long to wait for each object, definition or controller to be gone.")
+	cmd.Flags().BoolVar(&o.crds, "crds", false, "Remove the custom resource definitions instead of a controller.")
+	cmd.Flags().BoolVar(&o.deleteObjects, "delete-objects", false, "Also delete all objects of the definitions, in all namespaces.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each object to be gone.")
 	return bind(cmd, o)
 }
 
@@ -66,9 +66,9 @@ func (o *uninstallOptions) validate() error {
 	case o.timeout <= 0:
 		return usageErrorf("--timeout must be more than 0, not %s", o.timeout)
 	case o.deleteObjects && !o.crds:
-		return usageErrorf("--delete-objects goes with --crds: the controller is removed without")
+		return usageErrorf("--delete-objects needs --crds")
 	case o.allNamespaces && o.crds:
-		return usageErrorf("--all-namespaces says which controller to remove, and --crds removes none")
+		return usageErrorf("--all-namespaces and --crds cannot be used together")
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 		}
 		found[kind.CRD()] = list
 		if n := len(list); n > 0 && !o.deleteObjects {
-			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete the %d object%s of it, in all namespaces; say --delete-objects if that is meant", outcome.ErrRefused, kind.CRD(), n, plural(n)))
+			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete %d object%s in all namespaces; pass --delete-objects to confirm", outcome.ErrRefused, kind.CRD(), n, plural(n)))
 		}
 	}
 	if len(refusals) > 0 {

@@ -37,11 +37,11 @@ func newVersionCommand(c *clients.Factory, version string, streams genericioopti
 	o := &versionOptions{clients: c, streams: streams, version: version}
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of this plugin, of the server and of the controllers on it",
-		Example: `  # All versions
+		Short: "Print the versions of the plugin, the server and the controllers",
+		Example: `  # Print all versions
   kubectl imoocpod version
 
-  # Only that of the plugin; asks no server
+  # Print the version of the plugin, without asking the server
   kubectl imoocpod version --client`,
 	}
 	cmd.Flags().BoolVar(&o.only, "client", false, "If true, shows client version only (no server required).")
@@ -116,7 +116,7 @@ func warnOfSkew(w io.Writer, version string, found []doctor.Controller) error {
 		if d.Version == "" || d.Version == version {
 			continue
 		}
-		if err := escape.PrintLine(w, "Warning: the controller in namespace %s is of version %s, and this program of %s", d.Namespace, d.Version, version); err != nil {
+		if err := escape.PrintLine(w, "Warning: the controller in namespace %s has version %s, and this program has version %s", d.Namespace, d.Version, version); err != nil {
 			return err
 		}
 	}

@@ -42,33 +42,33 @@ func newWaitCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cob
 	o.limits.Timeout = 30 * time.Second
 	cmd := &cobra.Command{
 		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=" + strings.Join(conditionUsages(), "|") + "] [--timeout=duration]",
-		Short: "Wait until objects are ready, or as is said",
-		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME, or what else kubectl
-takes) are ready: all of them, at the same time. Or for what "kubectl wait" waits
-for. A condition counts only if it is of the object as it is now.
+		Short: "Wait until objects are ready or meet a condition",
+		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of
+kubectl) are ready, all at the same time, or meet a condition of "kubectl wait". A
+condition that is older than the current generation of its object does not count.
 
-It ends with code 3 when an object will not become ready without help (see
---fail-after), 4 when the time is over, 6 when there is no such object, or not any
-more. With --for=create there need not be one yet.`,
-		Example: `  # Until an ImoocPod is ready, for two minutes
+The command exits with code 3 if an object cannot become ready without help (see
+--fail-after), with code 4 when the timeout is over, and with code 6 if an object
+does not exist or is deleted. With --for=create, the object may not exist yet.`,
+		Example: `  # Wait until an ImoocPod is ready, for at most two minutes
   kubectl imoocpod wait foo --timeout 2m
 
-  # Until all Deployments are
+  # Wait until all Deployments are ready
   kubectl imoocpod wait deployment --all --timeout 5m
 
-  # Until somebody has made it, and it is ready
+  # Wait until an ImoocPod exists and is ready
   kubectl imoocpod wait foo --for=create --for=ready
 
-  # Until it is gone
+  # Wait until an ImoocPod is gone
   kubectl imoocpod wait foo --for=delete
 
-  # Until a field has a value
+  # Wait until a field has a value
   kubectl imoocpod wait foo --for=jsonpath='{.status.readyReplicas}'=3`,
 	}
 	addPrintFlags(cmd, o.print)
 	o.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
-	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(conditionUsages(), ", ")+". A VALUE that is not given is true for a condition, and anything for a jsonpath. May be given several times: one after the other, create first.")
+	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(conditionUsages(), ", ")+" (can be repeated).")
 	completeFlag(cmd, "for", conditionNames()...)
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", o.limits.Timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)

@@ -51,7 +51,7 @@ func (e *UnknownFieldError) Error() string {
 	if len(e.Candidates) == 0 {
 		return fmt.Sprintf("%s has no replica count: it has no /scale, and no field of its spec looks like one", e.Kind.CRD())
 	}
-	return fmt.Sprintf("%s has no /scale, and nothing says which field is its replica count", e.Kind.CRD())
+	return fmt.Sprintf("%s has no /scale, and its CRD does not name the replica field", e.Kind.CRD())
 }
 
 // Total is the sum of what an object has in the fields that could be its count;

@@ -22,7 +22,7 @@ func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
 		case apierrors.IsNotFound(err):
 			continue // the check of its CRD says so
 		case apierrors.IsForbidden(err):
-			return []status.Check{{Name: "pods", State: status.CheckUnknown, Message: kind.CRD() + " may not be listed"}}, nil
+			return []status.Check{{Name: "pods", State: status.CheckUnknown, Message: "no permission to list " + kind.CRD()}}, nil
 		case err != nil:
 			return nil, err
 		}

@@ -35,7 +35,7 @@ type Kind struct {
 
 // Kinds writes a row for each resource type.
 func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
-	rows := [][]string{{"KIND", "GROUP", "FIELD", "FOUND", "MAY SCALE", "OBJECTS", "RECONCILED"}}
+	rows := [][]string{{"KIND", "GROUP", "FIELD", "SOURCE", "MAY SCALE", "OBJECTS", "SUPPORTED"}}
 	for _, k := range kinds {
 		field := k.Field
 		switch {

@@ -24,11 +24,11 @@ func ParseCountChange(word string) (CountChange, error) {
 	}
 	by, err := strconv.ParseInt(parts[1], 10, 32)
 	if err != nil {
-		return CountChange{}, fmt.Errorf("%q is more than a count can change by", word)
+		return CountChange{}, fmt.Errorf("%q is out of range", word)
 	}
 	s := CountChange{by: by, percent: parts[2] == "%"}
 	if s.percent && by < -100 {
-		return CountChange{}, fmt.Errorf("%q would leave less than none", word)
+		return CountChange{}, fmt.Errorf("%q is less than -100%%", word)
 	}
 	return s, nil
 }
@@ -39,7 +39,7 @@ func ParseCountChange(word string) (CountChange, error) {
 // off: nobody asked for something near it.
 func (s CountChange) From(count int64) (int32, error) {
 	if count < 0 || count > math.MaxInt32 {
-		return 0, fmt.Errorf("%d is no count to go on from", count)
+		return 0, fmt.Errorf("the present count %d is not valid", count)
 	}
 	by := s.by
 	if s.percent {
@@ -47,12 +47,23 @@ func (s CountChange) From(count int64) (int32, error) {
 	}
 	switch after := count + by; {
 	case after < 0:
-		return 0, fmt.Errorf("%s from %d is below zero", s, count)
+		return 0, fmt.Errorf("cannot scale by %s: %s", s, thereAre(count))
 	case after > math.MaxInt32:
-		return 0, fmt.Errorf("%s from %d is more than a count can be", s, count)
+		return 0, fmt.Errorf("cannot scale by %s: with %d replicas, the result is more than %d", s, count, math.MaxInt32)
 	default:
 		return int32(after), nil
 	}
+}
+
+// thereAre says in a sentence how few replicas there are.
+func thereAre(count int64) string {
+	switch count {
+	case 0:
+		return "there are no replicas"
+	case 1:
+		return "there is only 1 replica"
+	}
+	return fmt.Sprintf("there are only %d replicas", count)
 }
 
 // awayFromZero divides, and rounds away from zero what does not come out even.

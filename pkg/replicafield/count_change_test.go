@@ -29,12 +29,12 @@ func TestStep(t *testing.T) {
 		{"300%", 2, 8, ""},
 		{"-0", 3, 3, ""},
 		{"+2147483647", 0, math.MaxInt32, ""},
-		{"-2147483648", 0, 0, "-2147483648 from 0 is below zero"},
-		{"-4", 3, 0, "-4 from 3 is below zero"},
-		{"+1", math.MaxInt32, 0, "+1 from 2147483647 is more than a count can be"},
-		{"2147483647%", math.MaxInt32, 0, "+2147483647% from 2147483647 is more than a count can be"},
-		{"+1", -1, 0, "-1 is no count to go on from"},
-		{"+1", math.MaxInt32 + 1, 0, "2147483648 is no count to go on from"},
+		{"-2147483648", 0, 0, "cannot scale by -2147483648: there are no replicas"},
+		{"-4", 3, 0, "cannot scale by -4: there are only 3 replicas"},
+		{"+1", math.MaxInt32, 0, "cannot scale by +1: with 2147483647 replicas, the result is more than 2147483647"},
+		{"2147483647%", math.MaxInt32, 0, "cannot scale by +2147483647%: with 2147483647 replicas, the result is more than 2147483647"},
+		{"+1", -1, 0, "the present count -1 is not valid"},
+		{"+1", math.MaxInt32 + 1, 0, "the present count 2147483648 is not valid"},
 	} {
 		s, err := ParseCountChange(test.word)
 		if err != nil {

@@ -33,15 +33,15 @@ func Group(candidates []Candidate, name string) (fieldpath.Path, error) {
 	case 0:
 		slices.Sort(groups)
 		if groups = slices.Compact(groups); len(groups) == 0 {
-			return fieldpath.Path{}, fmt.Errorf("there is no group %q: its spec has no groups with a count", name)
+			return fieldpath.Path{}, fmt.Errorf("no group %q: the spec has no groups with a count", name)
 		}
-		return fieldpath.Path{}, fmt.Errorf("there is no group %q: it has %s", name, strings.Join(groups, ", "))
+		return fieldpath.Path{}, fmt.Errorf("no group %q: the groups are %s", name, strings.Join(groups, ", "))
 	}
 	var paths []string
 	for _, path := range found {
 		paths = append(paths, path.String())
 	}
-	return fieldpath.Path{}, fmt.Errorf("the group %q has several counts: name one of them with --replicas-path: %s", name, strings.Join(paths, ", "))
+	return fieldpath.Path{}, fmt.Errorf("group %q has several counts; choose one with --replicas-path: %s", name, strings.Join(paths, ", "))
 }
 
 // groupsOf are the words on the way to a count: names of fields below .spec, and

@@ -16,9 +16,9 @@ func TestGroup(t *testing.T) {
 	}{
 		"an element":          {sets, "hot", `.spec.nodeSets[?(@.name=="hot")].count`, ""},
 		"a field":             {fields, "vminsert", ".spec.vminsert.replicaCount", ""},
-		"no such element":     {sets, "warm", "", `there is no group "warm": it has cold, hot`},
-		"the name of a list":  {sets, "nodeSets", "", `there is no group "nodeSets"`},
-		"no group at all":     {fields[2:], "spec", "", "its spec has no groups"},
+		"no such element":     {sets, "warm", "", `no group "warm": the groups are cold, hot`},
+		"the name of a list":  {sets, "nodeSets", "", `no group "nodeSets"`},
+		"no group at all":     {fields[2:], "spec", "", "the spec has no groups"},
 		"two counts of one":   {several, "a", "", "has several counts"},
 		"what holds a count":  {several[:1], "layout", `.spec.clusters[?(@.name=="a")].layout.shardsCount`, ""},
 		"a pattern is no one": {[]Candidate{{Path: `.spec.nodeSets[?(@.name=="…")].count`, Pattern: true}}, "…", "", "no groups"},

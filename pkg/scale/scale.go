@@ -195,7 +195,7 @@ func (c Request) From(t observe.Target, now int64) (int32, error) {
 	}
 	n, err := c.By.From(now)
 	if err != nil {
-		return 0, fmt.Errorf("%w: the replicas of %s: %w", outcome.ErrPrecondition, t, err)
+		return 0, fmt.Errorf("%w: %s: %w", outcome.ErrPrecondition, t, err)
 	}
 	return n, nil
 }

@@ -127,7 +127,7 @@ func (k ownKind) refused(t *testing.T, before, after *unstructured.Unstructured,
 		}
 		return
 	}
-	if want := "error: " + k.resource + " has no /scale, and nothing says which field is its replica count. Choose one:\n"; !strings.HasPrefix(r.Stderr, want) {
+	if want := "error: " + k.resource + " has no /scale, and its CRD does not name the replica field. Choose one:\n"; !strings.HasPrefix(r.Stderr, want) {
 		t.Errorf("said %q, want %q first", r.Stderr, want)
 	}
 }
@@ -461,7 +461,7 @@ func TestKinds(t *testing.T) {
 	}
 	table := cluster.Imoocpod(t, ns, "kinds")
 	for _, line := range []string{
-		`(?m)^KIND +GROUP +FIELD +FOUND +MAY SCALE +OBJECTS +RECONCILED$`,
+		`(?m)^KIND +GROUP +FIELD +SOURCE +MAY SCALE +OBJECTS +SUPPORTED$`,
 		`(?m)^Ring +odd-name\.example\.com +\.spec\.clusterSize \(\+1\) +/scale +yes +\d+ +no$`,
 		`(?m)^Store +ambiguous\.example\.com +\.spec\.insert\.replicaCount\? \(\+2\) +guess +yes +\d+ +no$`,
 		`(?m)^ReplicationController +<none> +\.spec\.replicas +/scale +yes +\d+ +no$`,

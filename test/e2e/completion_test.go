@@ -92,7 +92,7 @@ func TestCompletionInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"install", "uninstall"} {
-		want := "error: precondition not met: " + link + " is there and is not a link to this program\n"
+		want := "error: precondition not met: " + link + " exists and is not a link to this program\n"
 		if r := run(verb); r.Code != 7 || r.Stdout != "" || r.Stderr != want {
 			t.Errorf("%s over a file: exit code %d, printed %q, said %q", verb, r.Code, r.Stdout, r.Stderr)
 		}

@@ -81,7 +81,7 @@ func TestDeleteFlags(t *testing.T) {
 	blind := newUser(t, ns, "delete", "get")
 	r = cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--as", blind)
 	if r.Code != exitForbidden || r.Stdout != deleted || !strings.Contains(r.Stderr, fmt.Sprintf("User %q cannot list resource %q", blind, "imoocpods")) ||
-		!strings.HasSuffix(r.Stderr, "it is being deleted, and --wait=false would not have waited\n") {
+		!strings.HasSuffix(r.Stderr, "the object is being deleted; to return without waiting, use --wait=false\n") {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 

@@ -225,7 +225,7 @@ func TestInstallController(t *testing.T) {
 			f.uninstalls(t)
 		})
 		if f.namespace == system {
-			cluster.Imoocpod(t, "", "install", "--controller", "-A") // with it come the rights of people
+			cluster.Imoocpod(t, "", "install", "--controller", "-A", "--image", "example.com/c:v1") // with it come the rights of people
 			defer cluster.Imoocpod(t, "", "uninstall", "-A")
 			peopleMay(t, ns)
 		}
@@ -291,7 +291,7 @@ func (f form) installs(t *testing.T) {
 	if !strings.Contains(out, controllerSaid+" created\n") || !strings.Contains(out, "serviceaccount/imoocpod-controller created\n") {
 		t.Errorf("the first install printed %q", out)
 	}
-	harness.Must(t, cluster.Kubectl(t, f.namespace, "rollout", "status", controllerSaid, "--timeout", harness.Timeout.String()))
+	// It has waited for the controller.
 	got := harness.Must(t, cluster.Kubectl(t, f.namespace, "get", controllerSaid, "-o", "jsonpath={.spec.replicas} {..image} {.status.availableReplicas}"))
 	if got != "3 example.com/c:v1 3" {
 		t.Errorf("the Deployment has %q", got)
@@ -313,7 +313,7 @@ func (f form) replacesAnotherVersion(t *testing.T) {
 		!strings.Contains(r.Stderr, "Warning: the controller in namespace "+f.namespace+" is of version v0.0.1, and this program of ") {
 		t.Errorf("version printed %q and said %q", r.Stdout, r.Stderr)
 	}
-	if out := harness.Must(t, f.run(t, "install --controller")); !strings.Contains(out, controllerSaid+" configured (was v0.0.1, is ") {
+	if out := harness.Must(t, f.run(t, "install --controller --image example.com/c:v1")); !strings.Contains(out, controllerSaid+" configured (was v0.0.1, is ") {
 		t.Errorf("install over another version printed %q", out)
 	}
 	if r := f.version(t); r.Stderr != "" {

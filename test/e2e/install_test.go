@@ -216,8 +216,8 @@ func TestUninstall(t *testing.T) {
 	cluster.Apply(t, other, harness.ReadFile(t, "../../deploy/samples/helloworld.yaml"))
 
 	r := cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds")
-	want := "error: refused: removing " + crdName + " would delete the 3 objects of it, in all namespaces; say --delete-objects if that is meant\n" +
-		"error: refused: removing helloworlds.test.jiaozi.com would delete the 1 object of it, in all namespaces; say --delete-objects if that is meant\n"
+	want := "error: refused: removing " + crdName + " would delete 3 objects in all namespaces; pass --delete-objects to confirm\n" +
+		"error: refused: removing helloworlds.test.jiaozi.com would delete 1 object in all namespaces; pass --delete-objects to confirm\n"
 	if r.Code != exitPrecondition || r.Stdout != "" || r.Stderr != want {
 		t.Errorf("exit code %d, printed %q, said %q, want %q", r.Code, r.Stdout, r.Stderr, want)
 	}

@@ -97,12 +97,12 @@ func TestKindsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRefuse(t, "", []refusal{
-		{args: "kinds new Podder --group new.example.com --image busybox --install", code: exitPrecondition, says: []string{"podders.new.example.com is there already and says something else"}},
-		{args: "kinds new Podder --group new.example.com --plan nodes --install", code: exitPrecondition, says: []string{"podders.new.example.com is there already"}},
-		{args: "kinds new Podder --group new.example.com --plan nodes --replicas-path .spec.size --install", code: exitUsage, says: []string{"--replicas-path is for the other plans", "kubectl imoocpod kinds new --help"}},
+		{args: "kinds new Podder --group new.example.com --image busybox --install", code: exitPrecondition, says: []string{"podders.new.example.com already exists with different content"}},
+		{args: "kinds new Podder --group new.example.com --plan nodes --install", code: exitPrecondition, says: []string{"podders.new.example.com already exists"}},
+		{args: "kinds new Podder --group new.example.com --plan nodes --replicas-path .spec.size --install", code: exitUsage, says: []string{"--replicas-path cannot be used with --plan=nodes", "kubectl imoocpod kinds new --help"}},
 		{args: "kinds new podder --group new.example.com --install", code: exitUsage, says: []string{`invalid kind "podder"`}},
 		{args: "kinds new Podder --group new --install", code: exitUsage, says: []string{`invalid group "new"`}},
-		{args: "kinds new Podder --install", code: exitUsage, says: []string{"which group?"}},
+		{args: "kinds new Podder --install", code: exitUsage, says: []string{"--group is required"}},
 		{args: "kinds new --group new.example.com", code: exitUsage, says: []string{"expected one NAME"}},
 		{args: "kinds new Podder Other --group new.example.com", code: exitUsage, says: []string{"expected one NAME"}},
 		{args: "kinds new Podder --group new.example.com --plan jobs", code: exitUsage, says: []string{`must be "pods", "deployment", or "nodes"`}},

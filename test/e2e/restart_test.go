@@ -115,6 +115,6 @@ func TestRestart(t *testing.T) {
 	mustRefuseRestart(exitError, "error: brigade/none cannot be restarted: it has no pod template at .spec.template\n", "brigade/none")
 	mustRefuseRestart(exitError, "error: brigade/open cannot be restarted: its schema keeps no annotations in .spec.template\n", "brigades.v1.template.example.com/open")
 	mustRefuseRestart(exitNotFound, `imoocpods.batch.tutorial.kubebuilder.io "no" not found`, "no")
-	mustRefuseRestart(exitUsage, "which one? give the NAME of an ImoocPod, or TYPE/NAME")
+	mustRefuseRestart(exitUsage, "a NAME or TYPE/NAME is required")
 	mustRefuseRestart(exitError, "no objects passed to restart", "deployments", "-l", "tier=none")
 }

@@ -108,7 +108,7 @@ func examplesInNamespaces() map[string][]try {
 		"restart": {{says: "foo restarted"}, {before: replaced, says: "foo restarted"}, {says: "deployment.apps/web restarted"}, {says: "shop restarted"}},
 		"delete":  {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
 		"status": {
-			{says: "foo: ready: 2 of 2 pods are ready"}, {says: "2 of 2 pods are ready"}, {}, {says: "deployment/web: ready"},
+			{says: "foo: ready: 2 of 2 pods are ready"}, {says: "2 of 2 pods are ready"}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
 			{says: "foo", goesOn: true, code: exitInterrupted}, {says: "deployment/web: ready: "},
 			{says: "NAME", goesOn: true, code: exitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
 		},

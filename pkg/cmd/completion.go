@@ -62,8 +62,8 @@ kubectl-imoocpod, the program called without kubectl.`,
 	}
 	withDescriptions := true
 	o.words = []completionWord{
-		{"install", "link " + completionProgram + " beside the plugin", o.install},
-		{"uninstall", "remove that link", o.uninstall},
+		{"install", "create the link " + completionProgram + " next to the plugin", o.install},
+		{"uninstall", "remove the link", o.uninstall},
 		{"bash", "print the script for bash", func(w io.Writer) error { return cmd.Root().GenBashCompletionV2(w, withDescriptions) }},
 		{"zsh", "print the script for zsh", func(w io.Writer) error { return cmd.Root().GenZshCompletion(w) }},
 		{"fish", "print the script for fish", func(w io.Writer) error { return cmd.Root().GenFishCompletion(w, withDescriptions) }},

@@ -300,7 +300,7 @@ func (o *createOptions) createFrom(ctx context.Context, info *resource.Info) (ob
 	}
 	obj, is := info.Object.(*unstructured.Unstructured)
 	if !is {
-		return observe.WaitTarget{}, fmt.Errorf("read %s: it is no object", info.Source)
+		return observe.WaitTarget{}, fmt.Errorf("read %s: not an object", info.Source)
 	}
 	return o.send(ctx, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj)
 }

@@ -217,7 +217,7 @@ func tellOthers(c *clients.Factory, args []string) {
 		}
 		others, err := mapper.ResourcesFor(schema.ParseGroupResource(word).WithVersion(""))
 		if err == nil && len(others) > 1 {
-			klog.V(1).InfoS("A type has several meanings; the first is taken, TYPE.GROUP names another", "type", word, "meanings", others)
+			klog.V(1).InfoS("A type has several meanings; using the first one, TYPE.GROUP names another", "type", word, "meanings", others)
 		}
 	}
 }

@@ -194,7 +194,7 @@ func (o *restartOptions) below(ctx context.Context, t observe.Target) string {
 	if len(below) == 0 {
 		return ""
 	}
-	return "\nhint: restart what it owns, though its controller may undo it: kubectl imoocpod restart " + strings.Join(below, " ") + inNamespaceOf(t)
+	return "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart " + strings.Join(below, " ") + inNamespaceOf(t)
 }
 
 func (o *restartOptions) patch(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {

@@ -101,7 +101,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 
 // otherTools are verbs of kubectl and other tools, with what to use here.
 func otherTools() map[string]string {
-	const useKubectl = "kubectl has that: kubectl "
+	const useKubectl = "use kubectl "
 	return map[string]string{
 		"get":     "list objects with \"" + programName + " status\"",
 		"list":    "list objects with \"" + programName + " status\"",

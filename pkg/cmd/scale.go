@@ -42,7 +42,10 @@ type scaleOptions struct {
 	group  string
 	change scale.Request
 	wait   bool
-	limits waitFlags
+	// reports says that --wait was given: with -o json it prints status reports, as other
+	// verbs do, while --timeout alone prints the object.
+	reports bool
+	limits  waitFlags
 
 	printer printers.ResourcePrinter
 	finder  *discover.Finder
@@ -68,6 +71,7 @@ otherwise. It refuses a result below zero.
 
 With --current-replicas or --resource-version, the command changes the object only
 if it has that count or version. It refuses to scale an object that is being deleted.
+The old and the new count are printed to standard error.
 
 With --wait or --timeout, the command waits until the controller has seen the change
 and all pods are ready. It exits with code 3 if they cannot become ready without
@@ -130,6 +134,7 @@ func (o *scaleOptions) validate() error {
 	case o.limits.Timeout < 0:
 		return usageErrorf("--timeout must be 0 (do not wait) or more, not %s", o.limits.Timeout)
 	}
+	o.reports = o.wait
 	o.wait = o.wait || o.limits.Timeout > 0
 	return o.limits.validate(o.wait)
 }
@@ -163,7 +168,11 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 		all = append(all, w)
 	}
 	if o.waits() {
-		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
+		format := ""
+		if o.reports {
+			format = *o.print.OutputFormat
+		}
+		errs = append(errs, awaitAll(ctx, o.clients, o.streams, format, o.limits.Limits, all)...)
 	}
 	return outcome.Join(errs)
 }
@@ -186,6 +195,9 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 		return observe.WaitTarget{}, err
 	}
 	t.Path = path
+	if !o.wait && o.dryRun == "none" {
+		o.loops.begin(ctx, t)
+	}
 	if err := o.look(ctx, &t, field); err != nil {
 		return observe.WaitTarget{}, err
 	}
@@ -241,7 +253,7 @@ func (o *scaleOptions) look(ctx context.Context, t *observe.Target, field discov
 
 // say prints an object: in one line of JSON where reports follow it.
 func (o *scaleOptions) say(obj *unstructured.Unstructured) error {
-	if o.waits() {
+	if o.waits() && o.reports {
 		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
 	}
 	return o.printer.PrintObj(obj, o.streams.Out)

@@ -24,9 +24,19 @@ type loopWarner struct {
 	client dynamic.Interface
 	out    io.Writer
 
+	answer chan []status.Loop // nil until begin
 	read   bool
 	loops  []status.Loop // nil: not known
 	warned []string
+}
+
+// begin reads the leases while the change is made, where they will matter.
+func (w *loopWarner) begin(ctx context.Context, t observe.Target) {
+	if !t.Kind.Reconciled() || w.answer != nil {
+		return
+	}
+	w.answer = make(chan []status.Loop, 1)
+	go func() { w.answer <- readLoops(ctx, w.client) }()
 }
 
 // warn warns once for each kind in a namespace.
@@ -34,8 +44,8 @@ func (w *loopWarner) warn(ctx context.Context, t observe.Target) {
 	if !t.Kind.Reconciled() {
 		return
 	}
-	if !w.read {
-		w.read, w.loops = true, readLoops(ctx, w.client)
+	if w.begin(ctx, t); !w.read {
+		w.read, w.loops = true, <-w.answer
 	}
 	if w.loops == nil || covered(w.loops, t, time.Now()) {
 		return

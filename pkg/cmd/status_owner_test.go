@@ -1,0 +1,24 @@
+package cmd
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// Of the kinds of the API server, those that make pods have a status here.
+func TestHasStatus(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]bool{
+		"deployments.v1.apps": true, "daemonsets.v1.apps": true, "jobs.v1.batch": true, "replicationcontrollers.v1.": true,
+		"pods.v1.": false, "nodes.v1.": false, "services.v1.": false, "configmaps.v1.": false, "networkpolicies.v1.networking.k8s.io": false,
+		"imoocpods.v1alpha1.batch.tutorial.kubebuilder.io": true, "kafkas.v1.example.com": true,
+	} {
+		resource, _ := schema.ParseResourceArg(word)
+		if got := hasStatus(kinds.Kind{Resource: *resource}); got != want {
+			t.Errorf("%s: %t", word, got)
+		}
+	}
+}

@@ -59,7 +59,7 @@ func TestCreateAnyKind(t *testing.T) {
 		"lamp/no --replicas 2":                                                   {exitError, []string{"Choose one:", "kubectl imoocpod create lamps.no-scale.example.com/no --replicas 2 --replicas-path .spec.replicas"}},
 		"lamp/no --replicas 11 --replicas-path .spec.replicas":                   {exitError, []string{`The Lamp "no" is invalid:`, "spec.shade: Required value", "less than or equal to 10"}},
 		"run/no --replicas 2":                                                    {exitError, []string{"has no replica count"}},
-		"nonsense/no":                                                            {exitError, []string{`error: the server doesn't have a resource type "nonsense"`}},
+		"nonsense/no":                                                            {exitNotFound, []string{`error: the server doesn't have a resource type "nonsense"`}},
 		"widget/no --set .spec.size=big":                                         {exitUsage, []string{`--set: .spec.size is an integer, not "big"`}},
 		"widget/no --set .spec.size":                                             {exitUsage, []string{"has no =: a field is set by PATH=VALUE"}},
 		"widget/no --set .spec.nonsense=1":                                       {exitError, []string{`unknown field "spec.nonsense"`}},
@@ -67,8 +67,8 @@ func TestCreateAnyKind(t *testing.T) {
 		"search/no --set .spec.nodeSets[1].count=1":                              {exitUsage, []string{"element 1 comes before element 0 is there"}},
 		"search/no --set .spec.nodeSets.count=1 --set .spec.nodeSets[0].count=1": {exitUsage, []string{"is not a list"}},
 		"connector/no --replicas 0":                                              {exitError, []string{"spec.tasksMax"}},
-		"widget/no --image web":                                                  {exitUsage, []string{"--image and a command are for the kinds that run-controller reconciles"}},
-		"/no":                                                                    {exitUsage, []string{"which type?"}},
+		"widget/no --image web":                                                  {exitUsage, []string{"--image and a command can only be used for kinds that run-controller reconciles"}},
+		"/no":                                                                    {exitUsage, []string{`"/no" has no type before the slash`}},
 		"widget/No":                                                              {exitUsage, []string{`invalid name "No"`}},
 	} {
 		t.Run(args, func(t *testing.T) {

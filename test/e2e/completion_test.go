@@ -61,13 +61,13 @@ func TestCompletionInstall(t *testing.T) {
 		t.Errorf("it completes before it is installed: %s", out)
 	}
 	for _, step := range []struct{ verb, want string }{
-		{"uninstall", "is not there"}, {"install", "created"}, {"install", "unchanged"},
+		{"uninstall", "does not exist"}, {"install", "created"}, {"install", "unchanged"},
 	} {
 		if r := run(step.verb); harness.Must(t, r) != link+" "+step.want+"\n" || r.Stderr != "" {
 			t.Errorf("%s printed %q and said %q", step.verb, r.Stdout, r.Stderr)
 		}
 	}
-	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow how ") || !strings.HasSuffix(out, "\n:4\n") {
+	if out := completions(t, env, "sta"); !strings.HasPrefix(out, "status\tShow whether ") || !strings.HasSuffix(out, "\n:4\n") {
 		t.Errorf("it completes %q", out)
 	}
 	// A link that an older version left is set anew.
@@ -104,7 +104,7 @@ func TestCompletionInstall(t *testing.T) {
 	// Called by its path, from a directory that kubectl does not know.
 	elsewhere := exec.Command(filepath.Join(filepath.Dir(dir), "store", "v1", "kubectl-imoocpod"), "completion", "install")
 	elsewhere.Env = append(cluster.Environment(), env...)
-	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "v1/kubectl_complete-imoocpod created\nwarning: ") {
+	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "v1/kubectl_complete-imoocpod created\nWarning: ") {
 		t.Errorf("off PATH: %v, %s", err, out)
 	}
 }

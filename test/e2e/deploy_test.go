@@ -310,7 +310,7 @@ func (f form) replacesAnotherVersion(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, f.namespace, "label", "--overwrite", controllerSaid, deploy.LabelVersion+"=v0.0.1"))
 	r := f.version(t)
 	if !strings.Contains(harness.Must(t, r), "Controller Version: v0.0.1 (namespace "+f.namespace+")\n") ||
-		!strings.Contains(r.Stderr, "Warning: the controller in namespace "+f.namespace+" is of version v0.0.1, and this program of ") {
+		!strings.Contains(r.Stderr, "Warning: the controller in namespace "+f.namespace+" has version v0.0.1, and this program has version ") {
 		t.Errorf("version printed %q and said %q", r.Stdout, r.Stderr)
 	}
 	if out := harness.Must(t, f.run(t, "install --controller --image example.com/c:v1")); !strings.Contains(out, controllerSaid+" configured (was v0.0.1, is ") {

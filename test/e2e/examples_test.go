@@ -130,6 +130,7 @@ func examplesInNamespaces() map[string][]try {
 		"check":      {{says: "✔ loop"}, {says: "alice may not create", code: 1}, {says: `"passed": true`}},
 		"completion": {{says: "kubectl_complete-imoocpod created"}, {says: "kubectl_complete-imoocpod deleted"}, {}},
 		"options":    {{says: "--kubeconfig"}},
+		"help":       {{says: "Set the number of replicas"}},
 		"version":    {{says: "Server Version"}, {says: "v"}},
 		"run-controller": {
 			{before: replaced, says: "3 of 3 pods are ready", goesOn: true},
@@ -171,7 +172,7 @@ func TestExamples(t *testing.T) {
 	for _, group := range [][]string{
 		{"create"},
 		{""},
-		{"status", "describe", "check", "kinds", "kinds new", "kinds rbac", "version", "options", "completion"},
+		{"status", "describe", "check", "kinds", "kinds new", "kinds rbac", "version", "options", "completion", "help"},
 		{"scale", "restart", "wait", "delete"},
 		{"run-controller"},
 	} {

@@ -104,8 +104,8 @@ func TestKindsRBAC(t *testing.T) {
 		{args: "kinds rbac", code: exitUsage, says: []string{"expected one KIND"}},
 		{args: "kinds rbac imoocpods -f foo.yaml", code: exitUsage, says: []string{"expected one KIND"}},
 		{args: "kinds rbac -f /does/not/exist", code: exitUsage, says: []string{"no such file"}},
-		{args: "kinds rbac gizmos.rights.example.com", code: exitError, says: []string{"gizmos"}},
-		{args: "kinds rbac deployments", code: exitPrecondition, says: []string{"nothing says how to reconcile deployments.apps"}},
+		{args: "kinds rbac gizmos.rights.example.com", code: exitNotFound, says: []string{"gizmos"}},
+		{args: "kinds rbac deployments", code: exitPrecondition, says: []string{"run-controller does not reconcile deployments.apps"}},
 	})
 }
 

@@ -27,7 +27,7 @@ func (l *loop) makeCaches(podsListed func()) error {
 			_, err = lazy.AddEventHandler(l.besideEvents(name, s.Beside))
 		}
 		if err != nil {
-			return fmt.Errorf("watch what plans need: %w", err)
+			return fmt.Errorf("watch the objects that plans read: %w", err)
 		}
 		l.beside[name] = lazy
 	}
@@ -41,13 +41,13 @@ func (l *loop) keepBeside(ctx context.Context, name kinds.Strategy) {
 	lazy.Keep(ctx, func(err error) {
 		switch {
 		case err == nil && said:
-			l.report.logf("%s can be listed now", lazy.Resource())
+			l.report.logf("listed %s", lazy.Resource())
 		case err != nil && !said:
 			var names []string
 			for _, o := range l.kinds.by(name) {
 				names = append(names, o.kind.CRD())
 			}
-			l.report.logf("cannot list %s: %v; not reconciled until that is possible: %s", lazy.Resource(), err, strings.Join(names, ", "))
+			l.report.logf("cannot list %s: %v; trying again; not reconciled until then: %s", lazy.Resource(), err, strings.Join(names, ", "))
 			said = true
 		}
 		if err != nil {

@@ -152,7 +152,7 @@ func New(opts Options) (*Controller, error) {
 func (l *loop) ownersOf(kind kinds.Kind) (*owners, error) {
 	s := l.strategies[kind.Mapping.Strategy]
 	if s == nil {
-		return nil, fmt.Errorf("%s is to be reconciled by the strategy %q, which there is not", kind.CRD(), kind.Mapping.Strategy)
+		return nil, fmt.Errorf("%s: unknown strategy %q", kind.CRD(), kind.Mapping.Strategy)
 	}
 	l.Metrics.Know(kind.CRD())
 	return &owners{
@@ -308,7 +308,7 @@ func (c *Controller) handle(ctx context.Context, k expectations.Key) {
 		if c.queue.NumRequeues(k) == troubleAfter {
 			c.reportFailure(k, err)
 		}
-		c.queue.because(k, "it failed before")
+		c.queue.because(k, "the last attempt failed")
 		c.queue.AddRateLimited(k)
 		return
 	}

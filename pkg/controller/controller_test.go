@@ -22,7 +22,7 @@ func TestUnknownStrategy(t *testing.T) {
 	kind := kinds.ImoocPod()
 	kind.Mapping.Strategy = "jobs"
 	_, err = New(Options{Dynamic: fake.NewSimpleDynamicClient(runtime.NewScheme()), Core: core, Kinds: []kinds.Kind{kind}})
-	if err == nil || !strings.Contains(err.Error(), `the strategy "jobs", which there is not`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown strategy "jobs"`) {
 		t.Errorf("error %v", err)
 	}
 }

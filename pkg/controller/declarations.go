@@ -150,18 +150,18 @@ func (d *declarations) miss(store cache.Store) {
 		obj, _, _ := store.GetByKey(crd)
 		if declared, ok := obj.(*declaration); !ok || (declared.err == nil && !declared.declared()) {
 			d.refuse(crd, errNotDeclared)
-			d.report.logf("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
+			d.report.logf("%s is not reconciled: %v; waiting for one", crd, errNotDeclared)
 		}
 	}
 }
 
-var errNotDeclared = errors.New("no CRD of the name declares a plan")
+var errNotDeclared = errors.New("no CRD of this name declares a plan")
 
 // mayRead says at the start where the rights for that are missing.
 func (d *declarations) mayRead(ctx context.Context) error {
 	_, err := d.Dynamic.Resource(crdResource()).List(ctx, metav1.ListOptions{Limit: 1})
 	if forbidden(err) {
-		return fmt.Errorf("list CRDs for what they declare (give the CRDs with --kind-file where that may not be): %w", err)
+		return fmt.Errorf("list CRDs to find declared kinds (without this permission, pass the CRDs with --kind-file): %w", err)
 	}
 	return err
 }
@@ -182,13 +182,13 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 	case d.refuse(declared.Name, wrong):
 		d.report.logf("%s is not reconciled: %v", declared.Name, declared.err)
 	case before != nil && !after:
-		d.report.logf("%s is not declared any more: its objects stay, and what they have", declared.Name)
+		d.report.logf("%s is no longer declared: its objects and their pods stay", declared.Name)
 	case before == nil && after:
-		d.report.logf("%s is reconciled by the plan %s, as its CRD declares", declared.Name, declared.kind.Mapping.Strategy)
+		d.report.logf("%s is reconciled with the plan %s that its CRD declares", declared.Name, declared.kind.Mapping.Strategy)
 	case before != nil && before.kind.Mapping.Strategy != declared.kind.Mapping.Strategy:
-		d.report.logf("%s is declared with the plan %s instead of %s: what that made stays until the objects are deleted", declared.Name, declared.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
+		d.report.logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", declared.Name, declared.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
 	case before != nil && !equality.Semantic.DeepEqual(before.kind, declared.kind):
-		d.report.logf("%s is declared in another way: it is reconciled by the plan %s now", declared.Name, declared.kind.Mapping.Strategy)
+		d.report.logf("the declaration of %s changed: it is now reconciled with the plan %s", declared.Name, declared.kind.Mapping.Strategy)
 	default:
 		return
 	}
@@ -218,6 +218,6 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 // forgetAll has what is remembered of a kind's objects forgotten.
 func (d *declarations) forgetAll(o *owners) {
 	for _, k := range o.keys() {
-		d.queue.wake(k, "its kind is not reconciled any more")
+		d.queue.wake(k, "its kind is no longer reconciled")
 	}
 }

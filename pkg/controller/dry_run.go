@@ -58,10 +58,10 @@ func (p DryRunResult) String() string {
 		deeds = append(deeds, fmt.Sprintf("delete %s (%s)", d.Name, d.Why))
 	}
 	if p.Apply != "" {
-		deeds = append(deeds, "write deployment "+p.Apply)
+		deeds = append(deeds, "write Deployment "+p.Apply)
 	}
 	for _, name := range p.Remove {
-		deeds = append(deeds, "delete deployment "+name)
+		deeds = append(deeds, "delete Deployment "+name)
 	}
 	if p.WriteStatus {
 		deeds = append(deeds, "write the status")
@@ -69,5 +69,5 @@ func (p DryRunResult) String() string {
 	if len(deeds) == 0 {
 		return "nothing to do"
 	}
-	return fmt.Sprintf("%d → %d pods: %s", p.Pods, p.Desired, strings.Join(deeds, "; "))
+	return fmt.Sprintf("%d → %s: %s", p.Pods, plan.PodCount(int(p.Desired)), strings.Join(deeds, "; "))
 }

@@ -23,11 +23,11 @@ func TestPodOfSomebodyElseHasTheName(t *testing.T) {
 		change func(*metav1.OwnerReference)
 		says   string
 	}{
-		"an object that had the name before": {func(r *metav1.OwnerReference) { r.UID = "before" }, "controlled by ImoocPod foo"},
+		"an object that had the name before": {func(r *metav1.OwnerReference) { r.UID = "before" }, "owned by ImoocPod foo"},
 		"another object": {func(r *metav1.OwnerReference) {
 			*r = metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)}
-		}, "controlled by ReplicaSet web"},
-		"nobody": {func(r *metav1.OwnerReference) { r.Controller = nil }, "controlled by nobody"},
+		}, "owned by ReplicaSet web"},
+		"nobody": {func(r *metav1.OwnerReference) { r.Controller = nil }, "not owned by"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {

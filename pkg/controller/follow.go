@@ -114,7 +114,7 @@ func (f *follower) awaitInstalled(ctx context.Context, o *owners, first bool) er
 		switch {
 		case err == nil:
 			if missing && !o.declared {
-				f.report.logf("%s is installed now", crd)
+				f.report.logf("%s is installed", crd)
 			}
 			return true, nil
 		case absent:

@@ -78,7 +78,7 @@ func (o *owners) whole(ctx context.Context, cached *unstructured.Unstructured) (
 	case apierrors.IsNotFound(err), err == nil && obj.GetUID() != cached.GetUID():
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("read %s, which is too large to be cached: %w", cached.GetName(), err)
+		return nil, fmt.Errorf("read %s, which is too large to cache: %w", cached.GetName(), err)
 	}
 	return obj, nil
 }

@@ -96,7 +96,7 @@ func TestObjectsThatNothingCanBePlannedFor(t *testing.T) {
 	}{
 		"a count beyond 32 bits":             {kinds.ImoocPod(), "replicas", int64(4294967296), ".spec.replicas is 4294967296", ""},
 		"a negative count of a deployment":   {kinds.AppService(), "replicas", int64(-1), ".spec.replicas is -1", ""},
-		"no name of a deployment":            {kinds.AppService(), "deploymentName", int64(1), "read the name of the Deployment of foo", ""},
+		"no name of a deployment":            {kinds.AppService(), "deploymentName", int64(1), "read the Deployment name of foo", ""},
 		"no template":                        {kinds.ImoocPod(), "template", "none", "", "read the pod template of foo"},
 		"no image, where the nodes decide":   {kinds.MyDaemonSet(), "image", int64(1), "read the image of foo", "read the image of foo"},
 		"a count where there should be none": {kinds.MyDaemonSet(), "replicas", "many", "", ""},

@@ -68,10 +68,10 @@ func (r *reporter) plan(k expectations.Key, v plan.View, p plan.Actions) {
 		}
 	}
 	if p.Apply != nil {
-		deeds = append(deeds, "writing deployment "+p.Apply.Name)
+		deeds = append(deeds, "writing Deployment "+p.Apply.Name)
 	}
 	for _, d := range p.Remove {
-		deeds = append(deeds, "deleting deployment "+d.Name)
+		deeds = append(deeds, "deleting Deployment "+d.Name)
 	}
 	why := map[plan.Reason]int{}
 	for _, d := range p.Delete {
@@ -84,8 +84,8 @@ func (r *reporter) plan(k expectations.Key, v plan.View, p plan.Actions) {
 	deed(len(p.Create), "creating %d")
 	deed(why[plan.Surplus], "deleting %d")
 	deed(why[plan.Outdated], "replacing %d")
-	deed(why[plan.Finished], "removing %d that ended")
-	r.logObject(k, "%d → %d pods: %s", before, p.Status.Desired, strings.Join(deeds, ", "))
+	deed(why[plan.Finished], "removing %d finished")
+	r.logObject(k, "%d → %s: %s", before, plan.PodCount(int(p.Status.Desired)), strings.Join(deeds, ", "))
 }
 
 // state says that an object has what it asks for, or that what it asks for
@@ -130,10 +130,10 @@ func (r *reporter) result(k expectations.Key, kind kinds.Kind, obj *unstructured
 		return
 	}
 	if rec.Created > 0 {
-		r.event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", podCount(rec.Created))
+		r.event(on, corev1.EventTypeNormal, "SuccessfulCreate", "Created %s", plan.PodCount(rec.Created))
 	}
 	if rec.Deleted > 0 {
-		r.event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", podCount(rec.Deleted))
+		r.event(on, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted %s", plan.PodCount(rec.Deleted))
 	}
 	rec.Created, rec.Deleted = 0, 0
 }
@@ -151,11 +151,4 @@ func eventReference(kind kinds.Kind, obj *unstructured.Unstructured) *corev1.Obj
 		Namespace: obj.GetNamespace(), Name: obj.GetName(),
 		UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
 	}
-}
-
-func podCount(n int) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
 }

@@ -502,7 +502,7 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 		}
 		w.until(func() string {
 			if len(refusals()) == 0 {
-				return "no create was refused"
+				return "no pod creation failed"
 			}
 			return ""
 		})

@@ -46,7 +46,7 @@ type orphanScanner struct {
 func (s *orphanScanner) relabel(ctx context.Context, pod *corev1.Pod, owner metav1.OwnerReference) (*corev1.Pod, error) {
 	o := s.kinds.of(&owner)
 	if o == nil {
-		return nil, fmt.Errorf("label pod %s again: %s is not reconciled any more", pod.Name, owner.Kind)
+		return nil, fmt.Errorf("restore the labels of pod %s: %s is no longer reconciled", pod.Name, owner.Kind)
 	}
 	slot, replaces := strategy.SlotOf(pod, owner)
 	creation := plan.Creation{Slot: slot, Replaces: replaces}
@@ -55,13 +55,13 @@ func (s *orphanScanner) relabel(ctx context.Context, pod *corev1.Pod, owner meta
 		"labels": strategy.Identity(nil, o.kind, owner, creation),
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
+		return nil, fmt.Errorf("restore the labels of pod %s: %w", pod.Name, err)
 	}
 	ctx, cancel := strategy.Finish(ctx)
 	defer cancel()
 	labelled, err := s.Core.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager})
 	if err != nil {
-		return nil, fmt.Errorf("label pod %s again: %w", pod.Name, err)
+		return nil, fmt.Errorf("restore the labels of pod %s: %w", pod.Name, err)
 	}
 	s.expectations.Orphans.SetLabelled(expectations.Key{Kind: o.kind.CRD(), Namespace: pod.Namespace, Name: owner.Name}, labelled.ResourceVersion)
 	return labelled, nil
@@ -97,7 +97,7 @@ func (s *orphanScanner) check(ctx context.Context, k expectations.Key) (refused 
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
 			s.expectations.Orphans.Add(k, r)
-			return fmt.Errorf("look for pod %s: %w", r.Name, err)
+			return fmt.Errorf("find pod %s: %w", r.Name, err)
 		}
 		return nil
 	})
@@ -144,7 +144,7 @@ func (s *orphanScanner) scan(ctx context.Context) error {
 	for {
 		page, err := s.Core.Pods(s.Namespace).List(ctx, opts)
 		if err != nil {
-			return errors.Join(append(errs, fmt.Errorf("look for pods without labels: %w", err))...)
+			return errors.Join(append(errs, fmt.Errorf("find pods without labels: %w", err))...)
 		}
 		for i := range page.Items {
 			pod := &page.Items[i]
@@ -181,7 +181,7 @@ func (s *orphanScanner) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerRefere
 	}
 	k := expectations.Key{Kind: o.kind.CRD(), Namespace: pod.Namespace, Name: ref.Name}
 	s.expectations.Orphans.Add(k, r)
-	s.queue.wake(k, "pod", pod.Name, "cannot be labelled")
+	s.queue.wake(k, "pod", pod.Name, "cannot be labeled")
 }
 
 // ownerGone reports whether the object that a reference names is not there any
@@ -199,7 +199,7 @@ func (s *orphanScanner) ownerGone(ctx context.Context, namespace string, ref *me
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for %s %s, which a pod without labels names: %w", ref.Kind, ref.Name, err)
+		return false, fmt.Errorf("read %s %s, the owner of a pod without labels: %w", ref.Kind, ref.Name, err)
 	}
 	return now.GetUID() != ref.UID, nil
 }

@@ -125,7 +125,7 @@ func (q *queue) lookAgain(k expectations.Key, delay time.Duration) {
 		delete(q.timers, k)
 	}
 	if delay > 0 {
-		q.timers[k] = time.AfterFunc(delay, func() { q.wake(k, "its time has come") })
+		q.timers[k] = time.AfterFunc(delay, func() { q.wake(k, "timer") })
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 func (l *loop) followQuotas(ctx context.Context) error {
 	quotas := l.Core.ResourceQuotas(l.Namespace)
 	if _, err := quotas.List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsForbidden(err) {
-		klog.FromContext(ctx).V(1).Info("Quotas are not watched", "err", err)
+		klog.FromContext(ctx).V(1).Info("Cannot watch quotas", "err", err)
 		return nil
 	}
 	quotaInformer, err := l.health.Informer(informer.Source{
@@ -75,6 +75,6 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 // the queue, to be tried at once.
 func (l *loop) retryRefused(namespace string) {
 	for _, k := range l.expectations.Refused.Lift(namespace) {
-		l.queue.wake(k, "a quota gave way")
+		l.queue.wake(k, "a quota has room again")
 	}
 }

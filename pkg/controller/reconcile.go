@@ -107,7 +107,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 			return 0, nil // its event is under way
 		}
 		if err != nil {
-			return 0, fmt.Errorf("read %s again before anything is written for it: %w", k.Name, err)
+			return 0, fmt.Errorf("read %s before writing: %w", k.Name, err)
 		}
 		if !r.Selector.Matches(labels.Set(obj.GetLabels())) {
 			return 0, nil // likewise
@@ -230,7 +230,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 		return 0, err
 	}
 	if !out.Ending && (!done || len(out.Refused) > 0) {
-		r.queue.wake(k, "the last plan was not done in full") // plan the rest, or what the refusal means
+		r.queue.wake(k, "the last plan was not completed") // plan the rest, or what the refusal means
 	}
 	r.report.state(k, eventReference(o.kind, obj), view, told)
 	r.syncStates.observe(k, r.Clock.Now(), view, p, r.DryRun)

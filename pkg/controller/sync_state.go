@@ -137,7 +137,7 @@ func (c *Controller) SyncStates() (all []SyncState, settled bool) {
 		for _, k := range o.keysIn(store) {
 			s, known := c.syncStates.get(k)
 			if !known {
-				s = SyncState{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Why: "not yet looked at"}
+				s = SyncState{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Why: "not reconciled yet"}
 			}
 			s.Of = o.kind
 			all = append(all, s)

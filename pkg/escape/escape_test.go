@@ -12,7 +12,7 @@ func TestLine(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
 		"nothing":                      {"", ""},
-		"plain text":                   {"1 of 1 pods are ready", "1 of 1 pods are ready"},
+		"plain text":                   {"1 of 1 pods ready", "1 of 1 pods ready"},
 		"Chinese":                      {"副本 1 → 3：正在创建", "副本 1 → 3：正在创建"},
 		"Arabic":                       {"جاهز", "جاهز"},
 		"an accent that combines":      {"e\u0301", "e\u0301"},
@@ -21,7 +21,7 @@ func TestLine(t *testing.T) {
 		"the replacement character":    {"\ufffd", "\ufffd"},
 		"a newline and a tab":          {"a\nb\tc", "a b c"},
 		"a newline of Windows":         {"a\r\nb", "a b"},
-		"a forged line":                {"no\r1 of 1 pods are ready", `no\x0d1 of 1 pods are ready`},
+		"a forged line":                {"no\r1 of 1 pods ready", `no\x0d1 of 1 pods ready`},
 		"a carriage return at the end": {"no\r", `no\x0d`},
 		"a title and a clear screen":   {"\x1b]0;you\x07\x1b[2J", `\x1b]0;you\x07\x1b[2J`},
 		"a control sequence in C1":     {"\u009b2J", `\u009b2J`},
@@ -90,7 +90,7 @@ func TestLongTextsAreCut(t *testing.T) {
 }
 
 func TestCleanTextCostsNothing(t *testing.T) {
-	for _, s := range []string{"1 of 1 pods are ready", "副本 1 → 3：正在创建", "👩🏽‍🚀"} {
+	for _, s := range []string{"1 of 1 pods ready", "副本 1 → 3：正在创建", "👩🏽‍🚀"} {
 		if n := testing.AllocsPerRun(100, func() { _ = Line(s) }); n != 0 {
 			t.Errorf("Line(%q) makes %v allocations", s, n)
 		}

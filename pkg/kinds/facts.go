@@ -69,6 +69,9 @@ func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Ob
 		facts.read(&o, obj.Object)
 		return o, nil
 	}
+	if path := k.Path(); path != nil {
+		o.Count = path.String()
+	}
 	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
 	k.read(&o, obj)
 	return o, nil

@@ -53,10 +53,10 @@ func ready() status.Report {
 			Type: "imoocpod.batch.tutorial.kubebuilder.io", Namespace: "default", Name: "foo",
 			Generation: 2, ObservedGeneration: 2, CreationTimestamp: metav1.NewTime(ago(3 * time.Hour)),
 		},
-		Verdict: status.Ready, Reason: "1 of 1 pods are ready",
+		Verdict: status.Ready, Reason: "1 of 1 pods ready",
 		Replicas: status.Replicas{Desired: 1, Current: 1, Ready: 1},
 		Conditions: []metav1.Condition{
-			{Type: "Ready", Status: metav1.ConditionTrue, Reason: "PodsReady", Message: "1 of 1 pods are ready", LastTransitionTime: metav1.NewTime(ago(time.Hour))},
+			{Type: "Ready", Status: metav1.ConditionTrue, Reason: "PodsReady", Message: "1 of 1 pods ready", LastTransitionTime: metav1.NewTime(ago(time.Hour))},
 		},
 		Pods: []status.Pod{
 			{Name: "foo-01234567-0", Phase: corev1.PodRunning, Status: "Running", Ready: true, ReadyContainers: 1, Containers: 1, Node: "node-1", Created: ago(2 * time.Hour)},
@@ -68,7 +68,7 @@ func ready() status.Report {
 func failed() status.Report {
 	r := ready()
 	r.Metadata.Name, r.Metadata.ObservedGeneration = "a-longer-name", 2
-	r.Verdict, r.ReasonCode, r.Reason = status.Failed, status.CodeQuotaExceeded, "no more pods can be created: exceeded quota: few"
+	r.Verdict, r.ReasonCode, r.Reason = status.Failed, status.CodeQuotaExceeded, "cannot create more pods: exceeded quota: few"
 	r.Problems = []status.Problem{
 		{Code: status.CodeQuotaExceeded, Fatal: true, Message: r.Reason, Since: metav1.NewTime(ago(time.Minute))},
 		{Code: status.CodeImagePullFailed, Fatal: true, Message: "container web cannot pull its image web:v2: no such\nimage", Since: metav1.NewTime(ago(2 * time.Minute)), Pods: []string{"foo-01234567-1", "foo-01234567-2"}, Of: 4},
@@ -98,10 +98,10 @@ func unseen() status.Report {
 // guarded is an object whose number others set, with one problem.
 func guarded() status.Report {
 	r := ready()
-	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, status.CodeProbeFailed, "1 of 2 pods are ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
+	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, status.CodeProbeFailed, "1 of 2 pods ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
 	r.Replicas = status.Replicas{Desired: 2, Current: 2, Ready: 1, Updated: new(int32(1))}
 	r.Problems = []status.Problem{{Code: status.CodeProbeFailed, Message: "container web is not ready: Readiness probe failed", Pods: []string{"foo-01234567-1"}, Of: 2}}
-	r.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its number of pods between 1 and 10"}}
+	r.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
 	r.Budgets = []status.Budget{{Name: "most", MinAvailable: "2"}}
 	r.Unread = []string{"events", "nodes"}
 	return r
@@ -171,7 +171,7 @@ func TestDescribe(t *testing.T) {
 			{Who: "bob on desk (process 12)", Scope: "all kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
 		},
 	}
-	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its number of pods between 1 and 10"}}
+	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
 	report.Budgets = []status.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
 	report.Unread = []string{"nodes"}
 	template := v1alpha1.DefaultTemplate()

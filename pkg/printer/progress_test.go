@@ -32,7 +32,7 @@ func TestProgress(t *testing.T) {
 	see := func(seconds float64, name string, verdict status.Verdict, desired, current, ready int32, done bool) {
 		p.See(status.Report{
 			Metadata: status.Metadata{Type: "imoocpod", Name: name}, Verdict: verdict,
-			Reason:   fmt.Sprintf("%d of %d pods are ready", ready, desired),
+			Reason:   fmt.Sprintf("%d of %d pods ready", ready, desired),
 			Replicas: status.Replicas{Desired: desired, Current: current, Ready: ready},
 		}, done, at(seconds))
 		show(seconds)

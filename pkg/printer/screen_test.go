@@ -81,7 +81,7 @@ func conditionsOf(ready metav1.ConditionStatus, reason, message string) []metav1
 	at := metav1.NewTime(screenTime().Add(-time.Minute))
 	return []metav1.Condition{
 		{Type: "Ready", Status: ready, Reason: reason, Message: message, LastTransitionTime: at},
-		{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "Converged", Message: "the pods are as wanted", LastTransitionTime: at},
+		{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "Converged", Message: "all pods are up to date", LastTransitionTime: at},
 	}
 }
 
@@ -99,15 +99,15 @@ func screens() map[string]Screen {
 
 	converging := seen(8, 6, 3, append(podsNamed("foo", "foo-f4e4e66e", 0, 3, nil), podsNamed("foo", "foo-f4e4e66e", 3, 6, waiting("ContainerCreating", ""))...)...)
 	ready := seen(3, 3, 3, podsNamed("foo", "foo-f4e4e66e", 0, 3, nil)...)
-	ready.Object.Conditions = conditionsOf(metav1.ConditionTrue, "PodsReady", "3 of 3 pods are ready")
+	ready.Object.Conditions = conditionsOf(metav1.ConditionTrue, "PodsReady", "3 of 3 pods ready")
 	pull := seen(3, 3, 1, append(podsNamed("foo", "foo-f4e4e66e", 0, 1, nil), podsNamed("foo", "foo-f4e4e66e", 1, 3, waiting("ImagePullBackOff", noImage))...)...)
-	pull.Object.Conditions = conditionsOf(metav1.ConditionFalse, "PodsNotReady", "1 of 3 pods are ready")
+	pull.Object.Conditions = conditionsOf(metav1.ConditionFalse, "PodsNotReady", "1 of 3 pods ready")
 	pull.Events = []corev1.Event{
 		eventOf("foo-f4e4e66e-1", "Normal", "Pulling", `Pulling image "registry.example.com/team-a/web:v2"`, time.Minute),
 		eventOf("foo-f4e4e66e-1", "Warning", "Failed", "Error: ErrImagePull", 50*time.Second),
 	}
 	quota := seen(5, 2, 2, podsNamed("foo", "foo-f4e4e66e", 0, 2, nil)...)
-	quota.Object.Conditions = append(conditionsOf(metav1.ConditionFalse, "PodsMissing", "2 of 5 pods are ready"), metav1.Condition{
+	quota.Object.Conditions = append(conditionsOf(metav1.ConditionFalse, "PodsMissing", "2 of 5 pods ready"), metav1.Condition{
 		Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "QuotaExceeded", LastTransitionTime: metav1.NewTime(screenTime().Add(-time.Minute)),
 		Message: `pods "foo-f4e4e66e-2" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2`,
 	})
@@ -121,7 +121,7 @@ func screens() map[string]Screen {
 		{Kind: "ReplicaSet", Name: "web-7887448d46", UID: "set", Controller: "web", Desired: new(int32(3)), Ready: new(int32(2))},
 	}
 	guarded := one(deployment)
-	guarded.Reports[0].Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/web", Message: "HorizontalPodAutoscaler/web keeps its number of pods between 2 and 10"}}
+	guarded.Reports[0].Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/web", Message: "HorizontalPodAutoscaler/web keeps its replica count between 2 and 10"}}
 	guarded.Reports[0].Budgets = []status.Budget{{Name: "web", MinAvailable: "2"}}
 	several := Screen{Reports: slices.Concat(one(ready).Reports, one(pull).Reports, one(nobody).Reports, one(most).Reports)}
 	for i := range several.Reports {

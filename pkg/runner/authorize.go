@@ -73,7 +73,7 @@ func once(ask func(*http.Request, string) (answer, error), clk clock.PassiveCloc
 		if !known {
 			var err error
 			if got, err = ask(r, token); err != nil {
-				http.Error(w, "the API server could not be asked: "+err.Error(), http.StatusInternalServerError)
+				http.Error(w, "cannot ask the API server: "+err.Error(), http.StatusInternalServerError)
 				return
 			}
 			lasts := refusedFor
@@ -86,7 +86,7 @@ func once(ask func(*http.Request, string) (answer, error), clk clock.PassiveCloc
 		case got.user == nil:
 			http.Error(w, "Unauthorized", http.StatusUnauthorized)
 		case !got.allowed:
-			http.Error(w, fmt.Sprintf("user %q may not %s %s", got.user.Username, strings.ToLower(r.Method), r.URL.Path), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf("user %q has no permission to %s %s", got.user.Username, strings.ToLower(r.Method), r.URL.Path), http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -24,7 +24,7 @@ const (
 )
 
 // errGivenUp says that nothing is left to wait for but what has failed.
-var errGivenUp = errors.New("given up")
+var errGivenUp = errors.New("gave up")
 
 // failureTracker are for the objects of a loop that are not converged. The verdict is
 // that of "status", and so is the grace with it.

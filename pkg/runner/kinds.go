@@ -32,7 +32,7 @@ type Kinds struct {
 // Complete reads what the flags name. in is standard input.
 func (k *Kinds) Complete(in io.Reader) error {
 	if k.Declared && len(k.Words) > 0 {
-		return fmt.Errorf("--kinds and --declared-kinds cannot be used together: --kinds names all that is to be reconciled")
+		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
 	}
 	shipped := kinds.Shipped()
 	known := slices.Clone(shipped)
@@ -71,7 +71,7 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 		err := decoder.Decode(&crd.Object)
 		switch {
 		case errors.Is(err, io.EOF) && len(declared) == 0:
-			return nil, errors.New("it holds no CRD")
+			return nil, errors.New("the file contains no CRD")
 		case errors.Is(err, io.EOF):
 			return declared, nil
 		case err != nil:
@@ -79,7 +79,7 @@ func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
 		case len(crd.Object) == 0:
 			continue // an empty document
 		case crd.GetKind() != "CustomResourceDefinition":
-			return nil, fmt.Errorf("it holds a %s, and CRDs alone declare kinds", crd.GetKind())
+			return nil, fmt.Errorf("the file contains a %s, but only CRDs can declare kinds", crd.GetKind())
 		}
 		kind, err := kinds.Declared(crd)
 		if err != nil {
@@ -113,7 +113,7 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 			for _, k := range known {
 				names = append(names, k.Singular)
 			}
-			return nil, nil, fmt.Errorf("%q is none of the kinds that are reconciled: %s; one that its CRD declares is named as PLURAL.GROUP", word, strings.Join(names, ", "))
+			return nil, nil, fmt.Errorf("unknown kind %q: must be one of %s, or PLURAL.GROUP for a kind that its CRD declares", word, strings.Join(names, ", "))
 		case !slices.ContainsFunc(named, func(k kinds.Kind) bool { return k.Resource == known[i].Resource }):
 			named = append(named, known[i])
 		}
@@ -147,7 +147,7 @@ func (k *Kinds) String() string {
 	names = append(names, k.named...)
 	text := strings.Join(names, ", ")
 	if k.Declared {
-		text += " and what CRDs declare"
+		text += " and kinds declared by CRDs"
 	}
 	return text
 }

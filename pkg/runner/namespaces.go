@@ -53,9 +53,9 @@ func (o *Options) runBesideOthers(ctx context.Context, namespace string, all *ou
 		}
 		if said != err.Error() {
 			said = err.Error()
-			o.logFor(namespace)("%v; going on without it, and trying again every %s", err, refusedAgain)
+			o.logFor(namespace)("%v; skipping this namespace, and trying again every %s", err, refusedAgain)
 		}
-		o.health.waits(namespace, "left out: "+err.Error())
+		o.health.waits(namespace, "skipped: "+err.Error())
 		select {
 		case <-ctx.Done():
 			return true

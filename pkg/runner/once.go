@@ -164,7 +164,7 @@ func (o *Options) printPlans() error {
 	return nil
 }
 
-var errDryRun = errors.New("a dry run writes nothing")
+var errDryRun = errors.New("refusing to write in a dry run")
 
 // readOnly is a config whose clients cannot write, whatever they are told.
 func readOnly(config *rest.Config) *rest.Config {

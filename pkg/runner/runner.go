@@ -79,7 +79,7 @@ func (o *Options) Run(ctx context.Context, c *clients.Factory, warnings io.Write
 	}
 	o.metrics = metrics.New(o.Version)
 	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records that were dropped because nobody read them.",
+		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records dropped because the output was blocked.",
 	}, o.Log.dropped))
 	stop, err := o.Serve.serve(ctx, config, o.metrics, &o.health, o.Log.say)
 	defer stop()

@@ -56,7 +56,7 @@ func (o *Serving) serve(ctx context.Context, config *rest.Config, metrics *metri
 		servers = append(servers, server)
 		go func() {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				say("%s are not served any more: %v", what, err)
+				say("stopped serving %s: %v", what, err)
 			}
 		}()
 		say("Serving %s at %s://%s", what, scheme, listener.Addr())
@@ -154,9 +154,9 @@ func (h *health) works(namespace string, loop *controller.Controller) {
 	h.set(namespace, loopHealth{
 		ready: func() (bool, string) {
 			if !loop.Synced() {
-				return false, "reconciling; the caches are being filled"
+				return false, "reconciling; filling the caches"
 			}
-			return true, "reconciling; the caches are filled"
+			return true, "reconciling; caches filled"
 		},
 		stuck: loop.Stuck,
 	})

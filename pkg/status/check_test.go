@@ -117,12 +117,12 @@ func TestCheckLoops(t *testing.T) {
 		"for one namespace":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed all kinds in namespace a: " + alice + " []\nfailed none runs for all namespaces [kubectl imoocpod run-controller -A]"},
 		"of another version": {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed all kinds in all namespaces: " + alice + "; it is of version v0 and this program of v1: stop it, and start this one [kubectl imoocpod run-controller -A]"},
 		"one that is to hold for ever": {[]Loop{eternal(20 * time.Second)}, "a",
-			"unknown all kinds in namespace a: " + alice + "; of its lease: it says that it holds for 596523h14m7s, it has not been renewed for 20s; another loop takes it over when it has seen no renewal for 1m0s []"},
+			"unknown all kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 20s; another controller takes it over after 1m0s without a renewal []"},
 		"one that was to hold for ever": {[]Loop{eternal(time.Hour)}, "a",
-			"failed all kinds in namespace a: " + alice + "; of its lease: it says that it holds for 596523h14m7s, it has not been renewed for 1h0m0s; another loop takes it over when it has seen no renewal for 1m0s []\n" +
+			"failed all kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 1h0m0s; another controller takes it over after 1m0s without a renewal []\n" +
 				"failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
 		"one from the future": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Hour)}, "a",
-			"failed all kinds in namespace a: " + alice + "; of its lease: it says that it was renewed at 2026-01-02 16:04:05 UTC, which is yet to come; another loop takes it over when it has seen no renewal for 1m0s []\n" +
+			"failed all kinds in namespace a: " + alice + "; check the lease: its renew time is in the future (2026-01-02 16:04:05 UTC); another controller takes it over after 1m0s without a renewal []\n" +
 				"failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
 		"one whose clock is ahead": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed all kinds in namespace a: " + alice + " []"},
 		"of an unknown version":    {[]Loop{loop(Scope{}, "", 0)}, "a", "passed all kinds in all namespaces: " + alice + " []"},

@@ -54,7 +54,7 @@ func reverts(e Snapshot) []CompetingWriter {
 	var all []CompetingWriter
 	if ref := e.Object.Controller; ref != nil {
 		by := ref.Kind + "/" + ref.Name
-		all = append(all, CompetingWriter{By: by, Message: fmt.Sprintf("%s controls it, and may set its number of pods", by)})
+		all = append(all, CompetingWriter{By: by, Message: fmt.Sprintf("%s owns it and may reset its replica count", by)})
 	}
 	for i := range e.Autoscalers {
 		h := &e.Autoscalers[i]
@@ -66,7 +66,7 @@ func reverts(e Snapshot) []CompetingWriter {
 			low = *h.Spec.MinReplicas
 		}
 		r := CompetingWriter{By: "HorizontalPodAutoscaler/" + h.Name, Min: &low, Max: &h.Spec.MaxReplicas}
-		r.Message = fmt.Sprintf("%s keeps its number of pods between %d and %d", r.By, low, h.Spec.MaxReplicas)
+		r.Message = fmt.Sprintf("%s keeps its replica count between %d and %d", r.By, low, h.Spec.MaxReplicas)
 		if ref := metav1.GetControllerOfNoCopy(h); ref != nil {
 			r.Message += fmt.Sprintf(", for %s/%s", ref.Kind, ref.Name)
 		}
@@ -118,7 +118,7 @@ func (r Report) Warnings(count int32) []string {
 	for _, b := range r.Budgets {
 		least, err := strconv.ParseInt(b.MinAvailable, 10, 32)
 		if err == nil && int64(count) < least && count < r.Replicas.Desired {
-			all = append(all, fmt.Sprintf("PodDisruptionBudget/%s wants at least %d of its pods available, and there would be %d", b.Name, least, count))
+			all = append(all, fmt.Sprintf("PodDisruptionBudget/%s requires at least %d available pods, and only %d would be left", b.Name, least, count))
 		}
 	}
 	return all

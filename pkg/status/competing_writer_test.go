@@ -37,9 +37,9 @@ func TestReverts(t *testing.T) {
 		lines = append(lines, revert.By+": "+revert.Message)
 	}
 	if want := []string{
-		"Store/shop: Store/shop controls it, and may set its number of pods",
-		"HorizontalPodAutoscaler/web: HorizontalPodAutoscaler/web keeps its number of pods between 1 and 10",
-		"HorizontalPodAutoscaler/keda-hpa-web: HorizontalPodAutoscaler/keda-hpa-web keeps its number of pods between 2 and 10, for ScaledObject/web",
+		"Store/shop: Store/shop owns it and may reset its replica count",
+		"HorizontalPodAutoscaler/web: HorizontalPodAutoscaler/web keeps its replica count between 1 and 10",
+		"HorizontalPodAutoscaler/keda-hpa-web: HorizontalPodAutoscaler/keda-hpa-web keeps its replica count between 2 and 10, for ScaledObject/web",
 	}; !slices.Equal(lines, want) {
 		t.Errorf("its number is put back by\n%q, want\n%q", lines, want)
 	}
@@ -82,7 +82,7 @@ func TestWarnings(t *testing.T) {
 		Reverts:  []CompetingWriter{{By: "Set/web", Message: "Set/web controls it"}},
 		Budgets:  []Budget{{Name: "three", MinAvailable: "3"}, {Name: "half", MinAvailable: "50%"}, {Name: "most", MaxUnavailable: "1"}},
 	}
-	few := "PodDisruptionBudget/three wants at least 3 of its pods available, and there would be 2"
+	few := "PodDisruptionBudget/three requires at least 3 available pods, and only 2 would be left"
 	for count, want := range map[int32][]string{
 		5: {"Set/web controls it"},
 		3: {"Set/web controls it"},

@@ -75,22 +75,22 @@ func (f *finding) waiting(pod *corev1.Pod, c container) bool {
 		if words := f.pullWords(w.Message); words != "" {
 			f.message += ": " + words
 		}
-		f.hint = "is the name of the image right, and may the node pull it (imagePullSecrets)? " + describe
+		f.hint = "check the image name and imagePullSecrets: " + describe
 	case "ErrImageNeverPull":
 		f.code, f.fatal = CodeImagePullFailed, true
-		f.message = fmt.Sprintf("%s may not pull its image %s, and the node does not have it", c.title(), c.image)
-		f.hint = "imagePullPolicy is Never: change it, or bring the image to the node"
+		f.message = fmt.Sprintf("%s needs image %s, which is not on the node, and imagePullPolicy is Never", c.title(), c.image)
+		f.hint = "load the image onto the node, or change imagePullPolicy"
 	case "InvalidImageName":
 		f.code, f.fatal = CodeInvalidImageName, true
-		f.message = fmt.Sprintf("%s has no valid image name: %q", c.title(), c.image)
-		f.hint = "mend the image in the pod template"
+		f.message = fmt.Sprintf("%s has an invalid image name: %q", c.title(), c.image)
+		f.hint = "fix the image in the pod template"
 	case "CreateContainerConfigError":
 		f.code, f.fatal = CodeConfigError, true
 		f.message = fmt.Sprintf("%s cannot be configured: %s", c.title(), w.Message)
-		f.hint = fmt.Sprintf("create what is missing, or mend the pod template; kubectl get secrets,configmaps -n %s", pod.Namespace)
+		f.hint = fmt.Sprintf("create the missing object or fix the pod template; kubectl get secrets,configmaps -n %s", pod.Namespace)
 	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
 		f.code, f.fatal = CodeStartFailed, true
-		f.message = fmt.Sprintf("%s cannot be started: %s", c.title(), cmp.Or(w.Message, w.Reason))
+		f.message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(w.Message, w.Reason))
 		f.hint = describe
 	default:
 		return false
@@ -137,7 +137,7 @@ func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	if last != nil && last.Reason == startError {
 		// It never ran, and says why as it did when it was first to be started.
 		f.code = CodeStartFailed
-		f.message = fmt.Sprintf("%s cannot be started: %s", c.title(), cmp.Or(last.Message, last.Reason))
+		f.message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
 		f.hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
 		return true
 	}
@@ -154,7 +154,7 @@ func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case word == oomKilled:
 		f.code = CodeOutOfMemory
 		f.message = fmt.Sprintf("%s runs out of memory: %s, last exit code %d (%s)", c.title(), restarts(c.RestartCount), last.ExitCode, word)
-		f.hint = "raise its memory limit in the pod template, or let it use less"
+		f.hint = "raise its memory limit in the pod template, or reduce its memory use"
 	case word != "" && word != "Error":
 		f.message += fmt.Sprintf(" (%s)", word)
 	}

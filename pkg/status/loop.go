@@ -103,7 +103,7 @@ func (s Scope) String() string {
 		what = strings.Join(s.Kinds, ", ")
 	}
 	if s.Declared {
-		what += " and what CRDs declare"
+		what += " and kinds declared by CRDs"
 	}
 	where := "all namespaces"
 	if s.Namespace != "" {
@@ -200,10 +200,10 @@ func (l Loop) renewedLater(now time.Time) bool {
 func (l Loop) doubts(now time.Time) string {
 	var doubts []string
 	if l.renewedLater(now) {
-		doubts = append(doubts, "it says that it was renewed at "+l.Renewed.UTC().Format("2006-01-02 15:04:05 MST")+", which is yet to come")
+		doubts = append(doubts, "its renew time is in the future ("+l.Renewed.UTC().Format("2006-01-02 15:04:05 MST")+")")
 	}
 	if l.For > LongestLease {
-		doubts = append(doubts, fmt.Sprintf("it says that it holds for %s", l.For))
+		doubts = append(doubts, fmt.Sprintf("its duration is %s", l.For))
 		if ago := now.Sub(l.Renewed).Round(time.Second); ago > renewedWithin {
 			doubts = append(doubts, fmt.Sprintf("it has not been renewed for %s", ago))
 		}
@@ -211,7 +211,7 @@ func (l Loop) doubts(now time.Time) string {
 	if len(doubts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; of its lease: %s; another loop takes it over when it has seen no renewal for %s", strings.Join(doubts, ", "), LongestLease)
+	return fmt.Sprintf("; check the lease: %s; another controller takes it over after %s without a renewal", strings.Join(doubts, ", "), LongestLease)
 }
 
 // renewedWithin is when the lease of a loop that lives has been renewed.

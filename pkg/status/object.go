@@ -110,6 +110,17 @@ func (o Object) unit() string {
 	return o.Unit + "s"
 }
 
+// quantity is a number of what is counted: "1 pod", "2 pods".
+func (o Object) quantity(n int32) string { return quantity(n, strings.TrimSuffix(o.unit(), "s")) }
+
+// quantity is a number of things: "1 pod", "2 pods".
+func quantity[N int | int32](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // counted takes the counts that the object's status does not tell from the pods
 // themselves, or from what its /scale reports where no pods are to be seen.
 func (o Object) counted(pods []Pod, children []Child) Object {
@@ -157,7 +168,7 @@ func (o Object) doubted(pods []Pod) Object {
 	if o.Ready <= ready {
 		return o
 	}
-	note := fmt.Sprintf("%d of them not for long enough, or not any more", o.Ready-ready)
+	note := fmt.Sprintf("%d of them no longer, or not for long enough", o.Ready-ready)
 	o.Ready = ready
 	if o.Available != nil {
 		o.Available = new(min(*o.Available, ready))

@@ -36,7 +36,7 @@ func objectFindings(e Snapshot, children []Child, events happened) []finding {
 	}
 	all = append(all, reported(o.newest(), "", o.Namespace, events[o.UID])...)
 	if o.Word.Failed {
-		f := finding{code: CodeReportedFailure, message: "its controller says: " + o.Word.String(), fatal: true, events: events[o.UID]}
+		f := finding{code: CodeReportedFailure, message: "its controller reports: " + o.Word.String(), fatal: true, events: events[o.UID]}
 		all = append(all, f)
 	}
 	for _, c := range children {
@@ -112,16 +112,16 @@ func (f *finding) refusal(reason, message, namespace string) {
 	}
 	switch {
 	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
-		f.code, f.message = CodeQuotaExceeded, "no more pods can be created: "+words
+		f.code, f.message = CodeQuotaExceeded, "cannot create more pods: "+words
 		f.hint = "kubectl describe quota -n " + namespace
 	case reason == "NameTaken":
 		f.code, f.message = CodeNameTaken, message
-		f.hint = "delete or rename what holds the name"
+		f.hint = "delete or rename the object that has this name"
 	case strings.Contains(message, "admission webhook"), strings.Contains(message, "forbidden"), strings.Contains(message, "denied"):
-		f.code, f.message = CodeAdmissionRefused, "pods are refused: "+words
-		f.hint = "mend the pod template, or ask who made the rule"
+		f.code, f.message = CodeAdmissionRefused, "pods are rejected: "+words
+		f.hint = "fix the pod template, or ask the owner of the policy"
 	default:
-		f.code, f.message = CodeCreateFailed, fmt.Sprintf("pods cannot be created: %s", message)
+		f.code, f.message = CodeCreateFailed, fmt.Sprintf("cannot create pods: %s", message)
 	}
 }
 

@@ -53,7 +53,7 @@ func podFinding(pod *corev1.Pod, e Snapshot, events happened) (finding, bool) {
 	case pod.DeletionTimestamp != nil:
 		found = f.terminating(pod, e)
 	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
-		f.code, f.message = CodePodEnded, "it has ended: "+model.Status
+		f.code, f.message = CodePodEnded, "ended: "+model.Status
 		if model.Reason != "" {
 			f.message += ": " + model.Reason
 		}
@@ -90,8 +90,8 @@ func (f *finding) terminating(pod *corev1.Pod, e Snapshot) bool {
 		f.held("pods", pod.Namespace, pod.Name, pod.Finalizers, e.Now)
 	default:
 		f.code, f.fatal = CodeTerminating, true
-		f.message = "it is still there after its grace period"
-		f.hint = fmt.Sprintf("if its node is gone for good: kubectl delete pod %s -n %s --force --grace-period=0", pod.Name, pod.Namespace)
+		f.message = "still terminating after its grace period"
+		f.hint = fmt.Sprintf("if its node will not come back: kubectl delete pod %s -n %s --force --grace-period=0", pod.Name, pod.Namespace)
 		if why, lost := nodeTrouble(pod, e); lost {
 			f.message += ": " + why
 		}
@@ -103,8 +103,12 @@ func (f *finding) terminating(pod *corev1.Pod, e Snapshot) bool {
 // garbage collector's own are no trouble.
 func (f *finding) held(resource, namespace, name string, finalizers []string, now time.Time) {
 	f.code, f.fatal = CodeFinalizer, now.Sub(f.since) > finalizing
-	f.message = "its deletion is held up by the finalizer " + strings.Join(finalizers, ", ")
-	f.hint = fmt.Sprintf("who put it there must take it off; if nobody will: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
+	f.message = "a finalizer is still pending: "
+	if len(finalizers) > 1 {
+		f.message = "finalizers are still pending: "
+	}
+	f.message += strings.Join(finalizers, ", ")
+	f.hint = fmt.Sprintf("its controller must remove it; if that controller no longer exists: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
 		resource, name, inNamespace(namespace))
 }
 
@@ -123,11 +127,11 @@ func (f *finding) unscheduled(pod *corev1.Pod) bool {
 		}
 		f.since = c.LastTransitionTime.Time
 		if c.Reason == corev1.PodReasonSchedulingGated {
-			f.code, f.message = CodeSchedulingGated, "its scheduling gates are not open"
+			f.code, f.message = CodeSchedulingGated, "its scheduling gates have not been removed"
 			return true
 		}
 		f.code, f.message = CodeUnschedulable, "no node fits: "+c.Message
-		f.hint = "kubectl get nodes; make room, or ask for less in the pod template"
+		f.hint = "kubectl get nodes; free resources, or request less in the pod template"
 		f.fatal = !slices.ContainsFunc(f.events, func(e corev1.Event) bool { return e.Reason == eventScaleUp })
 		return true
 	}
@@ -149,7 +153,7 @@ func nodeTrouble(pod *corev1.Pod, e Snapshot) (string, bool) {
 	name := pod.Spec.NodeName
 	node, read := e.Nodes[name]
 	if read && node == nil {
-		return fmt.Sprintf("its node %s is gone", name), true
+		return fmt.Sprintf("its node %s no longer exists", name), true
 	}
 	if read {
 		for _, c := range node.Status.Conditions {
@@ -159,7 +163,7 @@ func nodeTrouble(pod *corev1.Pod, e Snapshot) (string, bool) {
 		}
 	}
 	if pod.Status.Reason == nodeLost {
-		return cmp.Or(pod.Status.Message, fmt.Sprintf("its node %s does not answer", name)), true
+		return cmp.Or(pod.Status.Message, fmt.Sprintf("its node %s does not respond", name)), true
 	}
 	return "", false
 }
@@ -182,9 +186,9 @@ func (f *finding) unmounted(pod *corev1.Pod) bool {
 	for _, e := range slices.Backward(f.events) {
 		switch e.Reason {
 		case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
-			f.code, f.message = CodeVolumeNotMounted, "a volume cannot be mounted: "+e.Message
+			f.code, f.message = CodeVolumeNotMounted, "cannot mount a volume: "+e.Message
 		case eventSandbox, "NetworkNotReady":
-			f.code, f.message = CodeSandboxFailed, "its sandbox cannot be made: "+e.Message
+			f.code, f.message = CodeSandboxFailed, "cannot create the pod sandbox: "+e.Message
 		default:
 			continue
 		}
@@ -208,7 +212,7 @@ func (f *finding) incomplete(pod *corev1.Pod) bool {
 			done++
 		case c.init && !c.sidecar && c.State.Running != nil:
 			f.code, f.container = CodeInitNotDone, c.Name
-			f.message = fmt.Sprintf("%s is at work, %d of %d done", c.title(), done, initCount(pod))
+			f.message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, initCount(pod))
 			f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, c.Name)
 			return true
 		case c.init && !c.sidecar:
@@ -229,7 +233,7 @@ func (f *finding) incomplete(pod *corev1.Pod) bool {
 		return false // it is being started
 	}
 	f.code, f.container = CodeContainersNotReady, not[0]
-	if f.message = fmt.Sprintf("%d of %d containers are ready, not %s", ready, all, strings.Join(not, ", ")); all == 1 {
+	if f.message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {
 		f.message = "container " + not[0] + " is not ready"
 	}
 	f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, not[0])
@@ -253,7 +257,7 @@ func (f *finding) gated(pod *corev1.Pod) bool {
 			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
 		})
 		if !open {
-			f.code, f.message = CodeReadinessGate, fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType)
+			f.code, f.message = CodeReadinessGate, fmt.Sprintf("its readiness gate %s is not True", gate.ConditionType)
 			return true
 		}
 	}

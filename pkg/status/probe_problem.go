@@ -27,7 +27,7 @@ func probeWords(message string) string {
 		return message
 	}
 	probe, _, _ := strings.Cut(words, ",")
-	return "it failed its " + probe
+	return "failed its " + probe
 }
 
 // stopping says of a pod that is ready that the kubelet is ending one of its
@@ -42,7 +42,7 @@ func (f *finding) stopping(pod *corev1.Pod) bool {
 				continue
 			}
 			f.code, f.container, f.since = CodeProbeFailed, c.Name, lastSeen(e)
-			f.message = fmt.Sprintf("%s is being stopped to be started again: %s", c.title(), probeWords(e.Message))
+			f.message = fmt.Sprintf("%s is being restarted: %s", c.title(), probeWords(e.Message))
 			f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, c.Name)
 			return true
 		}

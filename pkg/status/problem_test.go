@@ -72,7 +72,7 @@ func TestProblems(t *testing.T) {
 		"config-error": {
 			CodeConfigError, fatal,
 			`pod foo-2d5dfdbb-0: container web cannot be configured: secret "shop-key" not found`,
-			"create what is missing, or mend the pod template; kubectl get secrets,configmaps -n shop",
+			"create the missing object or fix the pod template; kubectl get secrets,configmaps -n shop",
 			"03:00:01", 0,
 		},
 		"crash-first": {
@@ -95,38 +95,38 @@ func TestProblems(t *testing.T) {
 		},
 		"evicted": {
 			CodePodEnded, passing,
-			"pod foo-2d5dfdbb-0: it has ended: Evicted: The node was low on resource: memory.",
+			"pod foo-2d5dfdbb-0: ended: Evicted: The node was low on resource: memory.",
 			"",
 			"03:00:00", 0,
 		},
 		"finalizer": {
 			CodeFinalizer, fatal,
-			"pod foo-2d5dfdbb-0: its deletion is held up by the finalizer example.com/backup",
-			`who put it there must take it off; if nobody will: kubectl patch pods foo-2d5dfdbb-0 -n shop --type=merge -p '{"metadata":{"finalizers":null}}'`,
+			"pod foo-2d5dfdbb-0: a finalizer is still pending: example.com/backup",
+			`its controller must remove it; if that controller no longer exists: kubectl patch pods foo-2d5dfdbb-0 -n shop --type=merge -p '{"metadata":{"finalizers":null}}'`,
 			"03:01:00", 0,
 		},
 		"image-name": {
 			CodeInvalidImageName, fatal,
-			`pod foo-2d5dfdbb-0: container web has no valid image name: "Registry.example.com/Shop:v2:v3"`,
-			"mend the image in the pod template",
+			`pod foo-2d5dfdbb-0: container web has an invalid image name: "Registry.example.com/Shop:v2:v3"`,
+			"fix the image in the pod template",
 			"03:00:01", 0,
 		},
 		"image-never": {
 			CodeImagePullFailed, fatal,
-			"pod foo-2d5dfdbb-0: container web may not pull its image registry.example.com/shop/web:v2, and the node does not have it",
-			"imagePullPolicy is Never: change it, or bring the image to the node",
+			"pod foo-2d5dfdbb-0: container web needs image registry.example.com/shop/web:v2, which is not on the node, and imagePullPolicy is Never",
+			"load the image onto the node, or change imagePullPolicy",
 			"03:00:01", 0,
 		},
 		"image-pull-old": {
 			CodeImagePullFailed, fatal,
 			`pod foo-2d5dfdbb-0: container web cannot pull its image registry.example.com/shop/web:v2: failed to pull and unpack image "registry.example.com/shop/web:v2": failed to resolve reference "registry.example.com/shop/web:v2": registry.example.com/shop/web:v2: not found`,
-			"is the name of the image right, and may the node pull it (imagePullSecrets)? kubectl describe pod foo-2d5dfdbb-0 -n shop",
+			"check the image name and imagePullSecrets: kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 2,
 		},
 		"image-pull": {
 			CodeImagePullFailed, fatal,
 			`2 of 2 pods: container web cannot pull its image registry.example.com/shop/web:v2: failed to pull and unpack image "registry.example.com/shop/web:v2": failed to resolve reference "registry.example.com/shop/web:v2": registry.example.com/shop/web:v2: not found`,
-			"is the name of the image right, and may the node pull it (imagePullSecrets)? kubectl describe pod foo-2d5dfdbb-0 -n shop",
+			"check the image name and imagePullSecrets: kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 0,
 		},
 		"init-crash": {
@@ -138,18 +138,18 @@ func TestProblems(t *testing.T) {
 		"init-image": {
 			CodeImagePullFailed, fatal,
 			"pod foo-2d5dfdbb-0: init container migrate cannot pull its image migrate: pull access denied, repository does not exist or may require authorization",
-			"is the name of the image right, and may the node pull it (imagePullSecrets)? kubectl describe pod foo-2d5dfdbb-0 -n shop",
+			"check the image name and imagePullSecrets: kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 0,
 		},
 		"init-running": {
 			CodeInitNotDone, passing,
-			"pod foo-2d5dfdbb-0: init container migrate is at work, 1 of 2 done",
+			"pod foo-2d5dfdbb-0: init container migrate is running, 1 of 2 done",
 			"kubectl logs foo-2d5dfdbb-0 -n shop -c migrate",
 			"03:00:01", 0,
 		},
 		"node-gone": {
 			CodeNodeLost, fatal,
-			"pod foo-2d5dfdbb-0: its node node-1 is gone",
+			"pod foo-2d5dfdbb-0: its node node-1 no longer exists",
 			"kubectl get nodes; kubectl describe node node-1",
 			"03:01:00", 0,
 		},
@@ -167,14 +167,14 @@ func TestProblems(t *testing.T) {
 		},
 		"one-of-two": {
 			CodeContainersNotReady, passing,
-			"pod foo-2d5dfdbb-0: 1 of 2 containers are ready, not proxy",
+			"pod foo-2d5dfdbb-0: 1 of 2 containers ready, waiting for proxy",
 			"kubectl logs foo-2d5dfdbb-0 -n shop -c proxy",
 			"03:00:01", 0,
 		},
 		"out-of-memory": {
 			CodeOutOfMemory, fatal,
 			"pod foo-2d5dfdbb-0: container web runs out of memory: 3 restarts, last exit code 137 (OOMKilled)",
-			"raise its memory limit in the pod template, or let it use less",
+			"raise its memory limit in the pod template, or reduce its memory use",
 			"03:00:01", 0,
 		},
 		"probe-before-restart": {
@@ -191,61 +191,61 @@ func TestProblems(t *testing.T) {
 		},
 		"readiness-gate": {
 			CodeReadinessGate, passing,
-			"pod foo-2d5dfdbb-0: its readiness gate example.com/in-balancer is not open",
+			"pod foo-2d5dfdbb-0: its readiness gate example.com/in-balancer is not True",
 			"",
 			"03:00:01", 0,
 		},
 		"sandbox": {
 			CodeSandboxFailed, fatal,
-			`pod foo-2d5dfdbb-0: its sandbox cannot be made: Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "1f": plugin type="calico" failed (add): connection is unauthorized`,
+			`pod foo-2d5dfdbb-0: cannot create the pod sandbox: Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "1f": plugin type="calico" failed (add): connection is unauthorized`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 1,
 		},
 		"scheduling-gated": {
 			CodeSchedulingGated, passing,
-			"pod foo-2d5dfdbb-0: its scheduling gates are not open",
+			"pod foo-2d5dfdbb-0: its scheduling gates have not been removed",
 			"",
 			"03:00:00", 0,
 		},
 		"start-failed": {
 			CodeStartFailed, fatal,
-			`pod foo-2d5dfdbb-0: container web cannot be started: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: "serve": executable file not found in $PATH`,
+			`pod foo-2d5dfdbb-0: container web cannot start: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: "serve": executable file not found in $PATH`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 0,
 		},
 		"terminating": {
 			CodeTerminating, fatal,
-			"pod foo-2d5dfdbb-0: it is still there after its grace period: its node node-1 is not ready: Kubelet stopped posting node status.",
-			"if its node is gone for good: kubectl delete pod foo-2d5dfdbb-0 -n shop --force --grace-period=0",
+			"pod foo-2d5dfdbb-0: still terminating after its grace period: its node node-1 is not ready: Kubelet stopped posting node status.",
+			"if its node will not come back: kubectl delete pod foo-2d5dfdbb-0 -n shop --force --grace-period=0",
 			"03:01:00", 0,
 		},
 		"unschedulable-autoscaler": {
 			CodeUnschedulable, passing,
 			"pod foo-2d5dfdbb-0: no node fits: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
-			"kubectl get nodes; make room, or ask for less in the pod template",
+			"kubectl get nodes; free resources, or request less in the pod template",
 			"03:00:00", 1,
 		},
 		"unschedulable": {
 			CodeUnschedulable, fatal,
 			"3 of 3 pods: no node fits: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
-			"kubectl get nodes; make room, or ask for less in the pod template",
+			"kubectl get nodes; free resources, or request less in the pod template",
 			"03:00:00", 0,
 		},
 		"volume-attach": {
 			CodeVolumeNotMounted, fatal,
-			`pod foo-2d5dfdbb-0: a volume cannot be mounted: Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) other-0`,
+			`pod foo-2d5dfdbb-0: cannot mount a volume: Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) other-0`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 1,
 		},
 		"volume-mount-once": {
 			CodeVolumeNotMounted, passing,
-			`pod foo-2d5dfdbb-0: a volume cannot be mounted: MountVolume.SetUp failed for volume "kube-api-access-x7z" : failed to sync configmap cache: timed out waiting for the condition`,
+			`pod foo-2d5dfdbb-0: cannot mount a volume: MountVolume.SetUp failed for volume "kube-api-access-x7z" : failed to sync configmap cache: timed out waiting for the condition`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 1,
 		},
 		"volume-mount": {
 			CodeVolumeNotMounted, fatal,
-			`pod foo-2d5dfdbb-0: a volume cannot be mounted: MountVolume.SetUp failed for volume "key" : secret "shop-key" not found`,
+			`pod foo-2d5dfdbb-0: cannot mount a volume: MountVolume.SetUp failed for volume "key" : secret "shop-key" not found`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 1,
 		},
@@ -315,27 +315,27 @@ func TestRefusedPods(t *testing.T) {
 	}{
 		"a quota": {
 			conditions: condition("ReplicaFailure", "QuotaExceeded", quota),
-			code:       CodeQuotaExceeded, reason: "no more pods can be created: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+			code:       CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
 		},
 		"a quota, said by both the object and its ReplicaSet": {
 			conditions: condition("ReplicaFailure", "FailedCreate", quota), children: []Child{failing, other},
-			code: CodeQuotaExceeded, reason: "no more pods can be created: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+			code: CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
 		},
 		"a quota, said by the ReplicaSet alone": {
 			children: []Child{failing},
-			code:     CodeQuotaExceeded, reason: "no more pods can be created: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+			code:     CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
 		},
 		"a quota, said in an event": {
 			events: []corev1.Event{event("owner", "SuccessfulCreate", "create Pod db-0", time.Hour), event("owner", "FailedCreate", "create Pod db-1 in StatefulSet db failed error: "+quota, time.Minute)},
-			code:   CodeQuotaExceeded, reason: "no more pods can be created: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+			code:   CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
 		},
 		"a policy": {
 			conditions: condition("ReplicaFailure", "Forbidden", policy),
-			code:       CodeAdmissionRefused, reason: `pods are refused: violates PodSecurity "restricted:latest": privileged (container "web" must not set securityContext.privileged=true)`,
+			code:       CodeAdmissionRefused, reason: `pods are rejected: violates PodSecurity "restricted:latest": privileged (container "web" must not set securityContext.privileged=true)`,
 		},
 		"a webhook": {
 			children: []Child{set}, events: []corev1.Event{event("set", "FailedCreate", "Error creating: "+webhook, time.Minute)},
-			code: CodeAdmissionRefused, reason: "pods are refused: " + webhook,
+			code: CodeAdmissionRefused, reason: "pods are rejected: " + webhook,
 		},
 		"a name": {
 			conditions: condition("ReplicaFailure", "NameTaken", "the pod foo-1 is somebody else's"),
@@ -343,7 +343,7 @@ func TestRefusedPods(t *testing.T) {
 		},
 		"something else": {
 			conditions: condition("ReplicaFailure", "CreateRejected", "Pod is invalid: spec.containers: Required value"),
-			code:       CodeCreateFailed, reason: "pods cannot be created: Pod is invalid: spec.containers: Required value",
+			code:       CodeCreateFailed, reason: "cannot create pods: Pod is invalid: spec.containers: Required value",
 		},
 		"a failure that its controller reports": {
 			conditions: condition("Stalled", "NoSuchChart", "the chart is not there"),
@@ -399,9 +399,9 @@ func TestDeleting(t *testing.T) {
 		"just now":          {time.Second, nil, Progressing, CodeDeleting, "it is being deleted"},
 		"in the foreground": {time.Hour, []string{metav1.FinalizerDeleteDependents}, Progressing, CodeDeleting, "it is being deleted"},
 		"a finalizer at work": {time.Second, []string{"example.com/backup"}, Progressing, CodeFinalizer,
-			"it is being deleted; its deletion is held up by the finalizer example.com/backup"},
+			"it is being deleted; a finalizer is still pending: example.com/backup"},
 		"a finalizer that nobody removes": {time.Hour, []string{metav1.FinalizerDeleteDependents, "example.com/backup", "example.com/x"}, Failed, CodeFinalizer,
-			"it is being deleted; its deletion is held up by the finalizer example.com/backup, example.com/x"},
+			"it is being deleted; finalizers are still pending: example.com/backup, example.com/x"},
 	} {
 		o := Object{Type: "lamp.example.com", Name: "it", Namespace: "shop", UID: "it", Desired: 3, Deleted: lookedAt().Add(-test.ago), Finalizers: test.finalizers}
 		r := NewReport(Snapshot{Object: o, Now: lookedAt()})

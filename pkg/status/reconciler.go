@@ -72,6 +72,15 @@ func (r Reconciler) liveLoop() (LoopSeen, bool) {
 	return LoopSeen{}, false
 }
 
+// active reports whether a controller is running for the object, or has written its
+// status within the last seconds.
+func (r Reconciler) active(e Snapshot) bool {
+	if _, lives := r.liveLoop(); lives {
+		return true
+	}
+	return r.Status != nil && e.Now.Sub(r.Status.Time.Time) < noticing
+}
+
 // silent reports whether nobody reconciles an object that a run-controller should:
 // none lives, and none has written the status just now.
 func (r Reconciler) silent(e Snapshot) bool {
@@ -83,7 +92,7 @@ func (r Reconciler) silent(e Snapshot) bool {
 
 // story tells who wrote the status last, and who lives.
 func (r Reconciler) story(e Snapshot) string {
-	told := "nobody has written its status"
+	told := "its status has never been written"
 	if w := r.Status; w != nil {
 		told = fmt.Sprintf("its status was last written by %s %s ago", w.Manager, duration.HumanDuration(e.Now.Sub(w.Time.Time)))
 	}
@@ -91,32 +100,32 @@ func (r Reconciler) story(e Snapshot) string {
 		return told
 	}
 	if loop, lives := r.liveLoop(); lives {
-		return told + ", and a controller runs: " + loop.Who
+		return told + "; a controller is running: " + loop.Who
 	}
-	return told + ", and no controller runs for it"
+	return told + "; no controller is running for it"
 }
 
 // unanswered says why nothing shows that a change was seen.
 func (r Reconciler) unanswered() string {
 	switch {
 	case r.Status == nil:
-		return "it tells no generation, and nobody has written its status"
+		return "its status has no observedGeneration, and has never been written"
 	case r.Spec == nil:
-		return "it tells no generation, and nothing tells when it was changed"
+		return "its status has no observedGeneration, and the time of the change is unknown"
 	case r.Status.Time.Equal(&r.Spec.Time):
-		return "it tells no generation, and its status was written in the same second as the change"
+		return "its status has no observedGeneration, and was written in the same second as the change"
 	}
-	return "it tells no generation, and its status was last written before the change"
+	return "its status has no observedGeneration, and was last written before the change"
 }
 
 // howToReconcile is the hint for an object that waits for its controller.
 func (r Reconciler) howToReconcile(e Snapshot) string {
 	o := e.Object
 	if o.Foreign {
-		return "is the controller of " + o.Resource + " installed, and does it run?"
+		return "check that the controller of " + o.Resource + " is installed and running"
 	}
 	if loop, lives := r.liveLoop(); lives {
-		return "see what the controller says: " + loop.Who
+		return "check the log of the controller: " + loop.Who
 	}
 	run := "kubectl imoocpod run-controller" + inNamespace(o.Namespace)
 	if !ships(o.Resource) {

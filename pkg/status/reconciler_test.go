@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,17 @@ func TestNobodyReconciles(t *testing.T) {
 	foreign.Managers[0].Time = new(metav1.NewTime(ago(time.Minute)))
 	declared := unseen
 	declared.Resource = "widgets.example.com"
+	changed := func(o Object, d time.Duration) Object {
+		o.Managers = slices.Clone(o.Managers)
+		o.Managers[0].Time = new(metav1.NewTime(ago(d)))
+		return o
+	}
+	justNow, long := changed(behind, time.Second), changed(behind, noticing)
+	behind = changed(behind, time.Minute)
+	busy := justNow
+	busy.Managers = written("kubectl-imoocpod", 2*time.Second)
+	created := unseen
+	created.Created = ago(time.Second)
 	const run = "kubectl imoocpod run-controller -n shop"
 	for name, test := range map[string]struct {
 		object       Object
@@ -45,25 +57,35 @@ func TestNobodyReconciles(t *testing.T) {
 	}{
 		"never seen, and nobody there": {unseen, []Loop{}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
 		"never seen, a loop elsewhere": {unseen, []Loop{loop(0, elsewhere)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
-		"never seen, but a loop lives": {unseen, []Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", "see what the controller says: alice on laptop (process 4711)"},
+		"never seen, but a loop lives": {unseen, []Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", "check the log of the controller: alice on laptop (process 4711)"},
 		"a change not seen": {behind, []Loop{loop(time.Hour, here)}, NotReconciled, CodeGenerationNotSeen,
-			"generation 4, controller saw 3; its status was last written by kubectl-imoocpod 5m ago, and no controller runs for it", run},
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
 		"a change not seen, and leases not read": {behind, nil, NotReconciled, CodeGenerationNotSeen,
-			"generation 4, controller saw 3; its status was last written by kubectl-imoocpod 5m ago", run},
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago", run},
 		"left in the middle": {short, []Loop{}, NotReconciled, CodeNoController,
-			"1 of 3 pods are ready, 2 not yet made; its status was last written by kubectl-imoocpod 5m ago, and no controller runs for it", run},
-		"at work":                         {short, []Loop{loop(0, Scope{})}, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
-		"at work without a lease":         {fresh, []Loop{}, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
-		"in the middle, leases not read":  {short, nil, Progressing, CodePodsMissing, "1 of 3 pods are ready, 2 not yet made", ""},
-		"ready, whoever runs":             {ready, []Loop{}, Ready, CodeReady, "3 of 3 pods are ready", ""},
+			"1 of 3 pods ready, 2 not yet created; its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
+		"at work":                         {short, []Loop{loop(0, Scope{})}, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"at work without a lease":         {fresh, []Loop{}, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"in the middle, leases not read":  {short, nil, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"ready, whoever runs":             {ready, []Loop{}, Ready, CodeReady, "3 of 3 pods ready", ""},
 		"declared by a CRD, nobody there": {declared, []Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run + " --kinds widgets.example.com"},
 		"another program's, not seen": {foreign, nil, NotReconciled, CodeGenerationNotSeen,
-			"generation 4, controller saw 3; its status was last written by lamp-operator 3h ago", "is the controller of lamps.example.com installed, and does it run?"},
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by lamp-operator 3h ago", "check that the controller of lamps.example.com is installed and running"},
+		"changed just now, and a loop lives":         {justNow, []Loop{loop(0, here)}, Progressing, CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
+		"changed just now, and seen a moment before": {busy, nil, Progressing, CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
+		"changed just now, and nobody there": {justNow, []Loop{}, NotReconciled, CodeGenerationNotSeen,
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
+		"changed a while ago, and a loop lives": {long, []Loop{loop(0, here)}, NotReconciled, CodeGenerationNotSeen,
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; a controller is running: alice on laptop (process 4711)", "check the log of the controller: alice on laptop (process 4711)"},
+		"created just now, and a loop lives": {created, []Loop{loop(0, here)}, Progressing, CodeNeverSeen, "the controller has not seen it yet", ""},
 	} {
 		test.object.Namespace = "shop"
 		r := NewReport(Snapshot{Object: test.object, Loops: test.loops, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason || r.Hint != test.hint {
 			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
+		}
+		if young := strings.HasPrefix(r.Reason, "the controller has not seen"); young != (r.Recheck > 0 && r.Recheck <= noticing) {
+			t.Errorf("%s: it is looked at again after %s", name, r.Recheck)
 		}
 	}
 	r := NewReport(Snapshot{Object: behind, Loops: []Loop{loop(time.Hour, Scope{}), loop(time.Second, Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
@@ -83,7 +105,7 @@ func TestStatusBehind(t *testing.T) {
 		t.Errorf("with broken pods, it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
 	}
 	e.Pods = e.Pods[:0]
-	if r := NewReport(e); r.Verdict != Progressing || r.ReasonCode != CodeStatusBehind || r.Reason != "its status says that 2 pods are ready, and 0 are" {
+	if r := NewReport(e); r.Verdict != Progressing || r.ReasonCode != CodeStatusBehind || r.Reason != "0 of 2 pods ready, although its status counts 2" {
 		t.Errorf("without pods, it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
 	}
 	e.Object.Foreign = true

@@ -146,7 +146,7 @@ func TestRecordedOnRealNodes(t *testing.T) {
 		"image-missing":         {verdict: Failed, code: CodeImagePullFailed, says: "not found"},
 		"image-late":            {verdict: Ready, code: CodeReady},
 		"pull-qps":              {verdict: Ready, code: CodeReady, never: Failed},
-		"image-never":           {verdict: Failed, code: CodeImagePullFailed, says: "may not pull"},
+		"image-never":           {verdict: Failed, code: CodeImagePullFailed, says: "not on the node"},
 		"image-name":            {verdict: Failed, code: CodeInvalidImageName, says: "UPPER/Case:::"},
 		"no-secret":             {verdict: Failed, code: CodeConfigError, says: `secret "made-later" not found`},
 		"run-as-root":           {verdict: Failed, code: CodeConfigError, says: "runAsNonRoot"},

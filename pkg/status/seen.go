@@ -16,6 +16,10 @@ import (
 // yet called absent.
 const attendance = 10 * time.Second
 
+// noticing is how long a controller that is running may take to see a change before
+// that is worth a word.
+const noticing = 5 * time.Second
+
 // writes reports what an entry of managedFields is about: the spec, or whatever
 // else a person sets, and the status. Labels and annotations are neither.
 func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
@@ -232,12 +236,20 @@ func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 		o.Untracked && o.Conditioned && len(o.Conditions) == 0:
 		v.code, v.reason = CodeNeverSeen, "no controller has seen it yet"
 	case !o.Untracked && o.ObservedGeneration < o.Generation:
-		v.reason = fmt.Sprintf("generation %d, controller saw %d", o.Generation, o.ObservedGeneration)
+		v.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, o.ObservedGeneration)
 	default:
 		return ruling{}, false
 	}
+	since, known := sinceChange(e, by)
 	if !o.Foreign {
-		if by.Status != nil {
+		switch {
+		case known && since > -noticing && since < noticing && by.active(e):
+			v.verdict, v.hint, v.recheck = Progressing, "", noticing-max(since, 0)
+			v.reason = "the controller has not seen the change yet"
+			if v.code == CodeNeverSeen {
+				v.reason = "the controller has not seen it yet"
+			}
+		case by.Status != nil:
 			v.reason += "; " + by.story(e)
 		}
 		return v, true
@@ -251,23 +263,28 @@ func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 	if by.Status != nil {
 		v.reason += "; " + by.story(e)
 	}
-	changed := o.Created
-	if by.Spec != nil && by.Spec.Time.After(changed) {
-		changed = by.Spec.Time.Time
-	}
-	if unknown {
-		changed = e.Since
-	}
-	since := e.Now.Sub(changed)
 	switch {
 	case wrote:
 		v.verdict, v.hint = Progressing, ""
-	case unknown && changed.IsZero():
+	case unknown && !known:
 		v.verdict = Progressing
-		v.reason += "; nothing tells when it was changed"
+		v.reason += "; the time of the change is unknown"
 	case since < attendance:
 		v.verdict, v.hint, v.recheck = Progressing, "", attendance-since
-		v.reason += fmt.Sprintf("; it was changed %s ago", duration.HumanDuration(max(since, 0)))
+		v.reason += fmt.Sprintf("; changed %s ago", duration.HumanDuration(max(since, 0)))
 	}
 	return v, true
+}
+
+// sinceChange is how long ago the spec was changed or the object was created, as
+// far as that is known.
+func sinceChange(e Snapshot, by Reconciler) (since time.Duration, known bool) {
+	changed := e.Object.Created
+	if by.Spec != nil && by.Spec.Time.After(changed) {
+		changed = by.Spec.Time.Time
+	}
+	if undated(e.Object.Managers) {
+		changed = e.Since
+	}
+	return e.Now.Sub(changed), !changed.IsZero()
 }

@@ -91,13 +91,13 @@ func workloads(children []Child) []Child {
 func (c Child) unsettled() (string, bool) {
 	name := c.Kind + "/" + c.Name
 	if c.Tracked && c.ObservedGeneration < c.Generation {
-		return fmt.Sprintf("%s: generation %d, controller saw %d", name, c.Generation, c.ObservedGeneration), true
+		return fmt.Sprintf("%s: its controller has not seen the last change (generation %d, observed %d)", name, c.Generation, c.ObservedGeneration), true
 	}
 	if c.Desired == nil {
 		return "", false
 	}
 	ready := func(n int32, what string) string {
-		return fmt.Sprintf("%s: %d of %d pods are %s", name, n, *c.Desired, what)
+		return fmt.Sprintf("%s: %d of %d pods %s", name, n, *c.Desired, what)
 	}
 	wanted := *c.Desired
 	if c.UpdatedWanted != nil {
@@ -105,13 +105,13 @@ func (c Child) unsettled() (string, bool) {
 	}
 	switch {
 	case c.Updated != nil && *c.Updated < wanted:
-		return ready(*c.Updated, "of its newest template"), true
+		return ready(*c.Updated, "updated"), true
 	case c.Ready != nil && *c.Ready < *c.Desired:
 		return ready(*c.Ready, "ready"), true
 	case c.Available != nil && *c.Available < *c.Desired:
 		return ready(*c.Available, "available"), true
 	case c.Current != nil && *c.Current > *c.Desired:
-		return fmt.Sprintf("%s: %d pods are there, %d too many", name, *c.Current, *c.Current-*c.Desired), true
+		return fmt.Sprintf("%s: %s, %d too many", name, quantity(*c.Current, "pod"), *c.Current-*c.Desired), true
 	}
 	return "", false
 }

@@ -99,7 +99,7 @@ func (w Word) String() string {
 // added appends the word of the controller to the reason of a verdict.
 func (w Word) added(v ruling) ruling {
 	if said := w.String(); v.verdict != Ready && said != "" && !strings.Contains(v.reason, said) {
-		v.reason += "; its controller says: " + said
+		v.reason += "; its controller reports: " + said
 	}
 	return v
 }
@@ -122,11 +122,11 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 	v := ruling{verdict: Progressing, code: CodePodsStarting, reason: counts}
 	switch {
 	case o.NoCount && o.Current == 0 && o.Word.Ready == nil && !vouched(o):
-		return ruling{verdict: NotReconciled, code: CodeNoPods, reason: "it has no pods, and nothing says how many are wanted"}
+		return ruling{verdict: NotReconciled, code: CodeNoPods, reason: "it has no pods, and its desired count is unknown"}
 	case missing:
 		v.code, v.reason = short.code, short.reason
 	case !settled:
-		v.code, v.reason = CodeStatusBehind, fmt.Sprintf("its status says that %d pods are ready, and %d are", o.Ready, r.readyPods())
+		v.code, v.reason = CodeStatusBehind, fmt.Sprintf("%d of %d pods ready, although its status counts %d", r.readyPods(), o.Desired, o.Ready)
 	default:
 		if v = judgeSettled(e, r, children, counts); v.verdict == Ready || v.code == CodeConditionFalse {
 			return v
@@ -144,9 +144,9 @@ func shortfall(o Object, counts string) (ruling, bool) {
 	if o.Told != nil && o.indirect() && !o.NoCount && o.Uncounted {
 		switch told := *o.Told; {
 		case told > o.Desired:
-			return ruling{code: CodePodsSurplus, reason: fmt.Sprintf("%d %s are there, %d too many", told, o.unit(), told-o.Desired)}, true
+			return ruling{code: CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", o.quantity(told), told-o.Desired)}, true
 		case told < o.Desired:
-			return ruling{code: CodePodsMissing, reason: fmt.Sprintf("%d of %d %s are there", told, o.Desired, o.unit())}, true
+			return ruling{code: CodePodsMissing, reason: fmt.Sprintf("%d of %d %s exist", told, o.Desired, o.unit())}, true
 		}
 	}
 	desired := o.Desired
@@ -163,15 +163,15 @@ func shortfall(o Object, counts string) (ruling, bool) {
 	}
 	switch {
 	case o.Current < desired:
-		return short(CodePodsMissing, "%s, %d not yet made", counts, desired-o.Current)
+		return short(CodePodsMissing, "%s, %d not yet created", counts, desired-o.Current)
 	case o.Updated != nil && *o.Updated < wanted:
 		return short(CodePodsOutdated, "%s, %d not yet replaced", counts, wanted-*o.Updated)
 	case o.Current > desired:
-		return short(CodePodsSurplus, "%d %s are there, %d too many", o.Current, o.unit(), o.Current-desired)
+		return short(CodePodsSurplus, "%s, %d too many", o.quantity(o.Current), o.Current-desired)
 	case o.Ready < desired:
 		return short(CodePodsStarting, "%s", counts)
 	case o.Available != nil && *o.Available < desired:
-		return short(CodePodsStarting, "%s, %d of them available", counts, *o.Available)
+		return short(CodePodsStarting, "%s, %d available", counts, *o.Available)
 	}
 	return ruling{}, false
 }
@@ -196,28 +196,28 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 	if !unseen && idle(e, r, children) {
 		since := e.Now.Sub(r.Reconciler.Spec.Time.Time)
 		v.code, v.recheck = CodeChangeNotSeen, attendance-since
-		v.reason = fmt.Sprintf("%s, but nothing that it owns has changed since it was changed %s ago", counts, duration.HumanDuration(max(since, 0)))
+		v.reason = fmt.Sprintf("%s, but nothing that it owns has changed since its spec changed %s ago", counts, duration.HumanDuration(max(since, 0)))
 		return v
 	}
 	visible := len(r.Pods) + len(workloads(children))
 	bound := o.Word.Ready != nil && *o.Word.Ready || o.NoCount && vouched(o)
 	if bound && o.NoCount && o.Current == 0 {
-		counts = "its controller says that it is ready"
+		counts = "its controller reports that it is ready"
 	}
 	switch {
 	case o.Word.Ready != nil && !*o.Word.Ready:
-		v.code, v.reason = CodeConditionFalse, counts+", but what its kind declares as ready does not hold"
+		v.code, v.reason = CodeConditionFalse, counts+", but the ready condition that its kind declares is not met"
 	case !o.Foreign:
 		v.verdict, v.code = Ready, CodeReady
 		if own := r.livePods(); e.Pods != nil && !o.indirect() && own > int(o.Desired) {
-			return ruling{verdict: Progressing, code: CodePodsSurplus, reason: fmt.Sprintf("%d pods are there, %d too many", own, own-int(o.Desired))}
+			return ruling{verdict: Progressing, code: CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", quantity(own, "pod"), own-int(o.Desired))}
 		}
 	case e.Pods != nil && o.indirect() && o.Desired > 0 && visible == 0 && !bound && ready == nil && (o.Told == nil || o.Selects):
-		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and nothing that it owns is to be seen", o.unit())
+		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
 	case e.Pods != nil && o.NoCount && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
-		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: nothing says how many are wanted; the counts of its spec come to %d, and %d pods are to be seen", *o.Total, len(r.Pods))
+		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all pods exist: the desired count is unknown; the counts in its spec add up to %d, and %d are visible", *o.Total, len(r.Pods))
 	case e.Pods != nil && o.indirect() && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
-		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all is there: %s is one of several counts, which come to %d, and %d pods are to be seen", o.Count, *o.Total, len(r.Pods))
+		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all pods exist: %s is one of several counts, which add up to %d, and %d are visible", o.Count, *o.Total, len(r.Pods))
 	case unseen:
 		v.code, v.reason = CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: "+r.Reconciler.unanswered()
 	default:
@@ -305,7 +305,10 @@ func judgeDeleting(problems []Problem) ruling {
 
 func readyCount(o Object) string {
 	if o.Several {
-		return fmt.Sprintf("%d of %d pods are ready in all", o.Ready, o.Current)
+		return fmt.Sprintf("%d of %d pods ready in total", o.Ready, o.Current)
 	}
-	return fmt.Sprintf("%d of %d %s are ready", o.Ready, o.Desired, o.unit())
+	if o.Desired == 0 && o.Current == 0 && o.Count != "" && !o.NoCount {
+		return "scaled to zero"
+	}
+	return fmt.Sprintf("%d of %d %s ready", o.Ready, o.Desired, o.unit())
 }

@@ -36,75 +36,75 @@ func TestVerdict(t *testing.T) {
 		},
 		"a change not seen, though the counts are those wanted": {
 			Object{Generation: 3, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3},
-			NotReconciled, "generation 3, controller saw 2", hint,
+			NotReconciled, "its controller has not seen the last change (generation 3, observed 2)", hint,
 		},
 		"a change not seen hides an old failure": {
 			Object{Generation: 3, ObservedGeneration: 2, Desired: 3, Conditions: failure(metav1.ConditionTrue)},
-			NotReconciled, "generation 3, controller saw 2", hint,
+			NotReconciled, "its controller has not seen the last change (generation 3, observed 2)", hint,
 		},
 		"all ready": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionFalse)},
-			Ready, "3 of 3 pods are ready", "",
+			Ready, "3 of 3 pods ready", "",
 		},
 		"none wanted and none there": {
 			Object{Generation: 2, ObservedGeneration: 2},
-			Ready, "0 of 0 pods are ready", "",
+			Ready, "0 of 0 pods ready", "",
 		},
 		"pods to be made": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 1, Ready: 1},
-			Progressing, "1 of 3 pods are ready, 2 not yet made", "",
+			Progressing, "1 of 3 pods ready, 2 not yet created", "",
 		},
 		"pods made and not ready": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 1},
-			Progressing, "1 of 3 pods are ready", "",
+			Progressing, "1 of 3 pods ready", "",
 		},
 		"pods to be removed": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 3, Ready: 1},
-			Progressing, "3 pods are there, 2 too many", "",
+			Progressing, "3 pods, 2 too many", "",
 		},
 		"more ready than wanted": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 3, Ready: 3},
-			Progressing, "3 pods are there, 2 too many", "",
+			Progressing, "3 pods, 2 too many", "",
 		},
 		"a refused create": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 1, Ready: 1, Conditions: failure(metav1.ConditionTrue)},
-			Failed, "no more pods can be created: exceeded quota", "kubectl describe quota -n ns",
+			Failed, "cannot create more pods: exceeded quota", "kubectl describe quota -n ns",
 		},
 		"a failure that is reported beside the right count": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionTrue)},
-			Failed, "no more pods can be created: exceeded quota", "kubectl describe quota -n ns",
+			Failed, "cannot create more pods: exceeded quota", "kubectl describe quota -n ns",
 		},
 		"pods of an older template": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Updated: new(int32(1))},
-			Progressing, "3 of 3 pods are ready, 2 not yet replaced", "",
+			Progressing, "3 of 3 pods ready, 2 not yet replaced", "",
 		},
 		"all of the newest template": {
 			Object{Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Updated: new(int32(3))},
-			Ready, "3 of 3 pods are ready", "",
+			Ready, "3 of 3 pods ready", "",
 		},
 		"a kind that tells by its conditions, and has none": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 2, Desired: 3, Current: 3, Ready: 3},
-			NotReconciled, "no controller has seen it yet", "is the controller of lamps.x installed, and does it run?",
+			NotReconciled, "no controller has seen it yet", "check that the controller of lamps.x is installed and running",
 		},
 		"a condition of an older generation": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 3)},
-			NotReconciled, "generation 4, controller saw 3", "is the controller of lamps.x installed, and does it run?",
+			NotReconciled, "its controller has not seen the last change (generation 4, observed 3)", "check that the controller of lamps.x is installed and running",
 		},
 		"a condition says that it is ready, of which change nobody knows": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0)},
-			Progressing, "cannot tell whether its controller has seen the last change: it tells no generation, and nobody has written its status", "",
+			Progressing, "cannot tell whether its controller has seen the last change: its status has no observedGeneration, and has never been written", "",
 		},
 		"a condition says that it is ready, since the object was made": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 0), Managers: wrote("", 60, 30)},
-			Ready, "3 of 3 pods are ready", "",
+			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition of this generation says that it is ready": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 4)},
-			Ready, "3 of 3 pods are ready", "",
+			Ready, "3 of 3 pods ready", "",
 		},
 		"a condition says that it is not ready, whatever the counts": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionFalse, 4)},
-			Progressing, "3 of 3 pods are ready, but its condition Ready is False: Syncing: the members elect", "",
+			Progressing, "3 of 3 pods ready, but its condition Ready is False: Syncing: the members elect", "",
 		},
 		"being deleted, whatever else": {
 			Object{Deleted: lookedAt(), Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3, Conditions: failure(metav1.ConditionTrue)},
@@ -277,7 +277,7 @@ func TestUnseen(t *testing.T) {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
 		// It is looked at again when the time is over.
-		if waits := strings.Contains(r.Reason, "; it was changed"); waits != (r.Recheck > 0 && r.Recheck <= attendance) {
+		if waits := strings.Contains(r.Reason, "; changed "); waits != (r.Recheck > 0 && r.Recheck <= attendance) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}
 	}
@@ -304,24 +304,24 @@ func TestChildren(t *testing.T) {
 		code     Code
 		reason   string
 	}{
-		"no count, as its controller says":        {Object{Uncounted: true, NoCount: true, Total: new(int32(3)), Conditions: vouches}, nil, Ready, CodeReady, "its controller says that it is ready"},
-		"no count, and nobody says anything":      {Object{Uncounted: true, NoCount: true, Total: new(int32(3))}, nil, NotReconciled, CodeNoPods, "nothing says how many are wanted"},
-		"no count, and fewer than the spec names": {Object{NoCount: true, Total: new(int32(3))}, nil, Progressing, CodeCannotTell, "the counts of its spec come to 3, and 0 pods are to be seen"},
-		"one of several counts":                   {Object{Several: true, Count: ".spec.a", Total: new(int32(5))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.a is one of several counts, which come to 5, and 0 pods are to be seen"},
+		"no count, as its controller says":        {Object{Uncounted: true, NoCount: true, Total: new(int32(3)), Conditions: vouches}, nil, Ready, CodeReady, "its controller reports that it is ready"},
+		"no count, and nobody says anything":      {Object{Uncounted: true, NoCount: true, Total: new(int32(3))}, nil, NotReconciled, CodeNoPods, "its desired count is unknown"},
+		"no count, and fewer than the spec names": {Object{NoCount: true, Total: new(int32(3))}, nil, Progressing, CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
+		"one of several counts":                   {Object{Several: true, Count: ".spec.a", Total: new(int32(5))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.a is one of several counts, which add up to 5, and 0 are visible"},
 		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, CodeReady, ""},
 		"another's":                               {Object{}, []Child{set(func(*Child) {}), alien}, Ready, CodeReady, ""},
-		"not seen":                                {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, CodeChildNotReady, "StatefulSet/s: generation 3, controller saw 2"},
-		"not ready":                               {Object{}, []Child{set(func(c *Child) { c.Ready = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods are ready"},
-		"not updated":                             {Object{}, []Child{set(func(c *Child) { c.Updated = new(int32(0)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 0 of 2 pods are of its newest template"},
+		"not seen":                                {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, CodeChildNotReady, "StatefulSet/s: its controller has not seen the last change (generation 3, observed 2)"},
+		"not ready":                               {Object{}, []Child{set(func(c *Child) { c.Ready = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods ready"},
+		"not updated":                             {Object{}, []Child{set(func(c *Child) { c.Updated = new(int32(0)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 0 of 2 pods updated"},
 		"partitioned":                             {Object{}, []Child{set(func(c *Child) { c.Updated, c.UpdatedWanted = new(int32(1)), new(int32(1)) })}, Ready, CodeReady, ""},
-		"not available":                           {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods are available"},
-		"too many":                                {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 3 pods are there, 1 too many"},
-		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, CodeChildNotReady, "StatefulSet/below: 1 of 2 pods are ready"},
-		"a shard for a child":                     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, CodePodsStarting, "1 of 2 shards are ready"},
-		"shards, all there":                       {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, CodeReady, "2 of 2 shards are ready"},
-		"shards, a child to come":                 {Object{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.shards is one of several counts, which come to 4"},
+		"not available":                           {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods available"},
+		"too many":                                {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 3 pods, 1 too many"},
+		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, CodeChildNotReady, "StatefulSet/below: 1 of 2 pods ready"},
+		"a shard for a child":                     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, CodePodsStarting, "1 of 2 shards ready"},
+		"shards, all there":                       {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, CodeReady, "2 of 2 shards ready"},
+		"shards, a child to come":                 {Object{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.shards is one of several counts, which add up to 4"},
 		"shards, nothing seen":                    {Object{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}, nil, Progressing, CodeCannotTell, "cannot tell whether its shards are ready"},
-		"tasks, nothing to see":                   {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, CodeReady, "2 of 2 tasks are ready"},
+		"tasks, nothing to see":                   {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, CodeReady, "2 of 2 tasks ready"},
 	} {
 		o := test.object
 		o.UID, o.Foreign, o.Generation, o.ObservedGeneration, o.Desired = "it", true, 2, 2, 2

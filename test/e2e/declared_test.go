@@ -112,7 +112,7 @@ func TestDeclaredKinds(t *testing.T) {
 	}
 	ns := cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, ns, "--declared-kinds")
-	for _, says := range []string{"and what CRDs declare", "gadgets.declared.example.com is reconciled by the plan pods, as its CRD declares"} {
+	for _, says := range []string{"and kinds declared by CRDs", "gadgets.declared.example.com is reconciled with the plan pods that its CRD declares"} {
 		l.AwaitOutput(says)
 	}
 	nodes := len(nodeNames(t))
@@ -192,18 +192,18 @@ func TestAnnotateAKind(t *testing.T) {
 	}
 	ns := cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, ns, "--kinds", plain.CRD())
-	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: no CRD of the name declares a plan; waiting for it")
+	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: no CRD of this name declares a plan; waiting for one")
 	foo := cluster.NewOwner(t, ns, plain, "foo", map[string]any{"size": int64(3), "image": "web:v1", "other": "web:v9"})
 
 	annotate("imoocpod.dev/plan=pods", "imoocpod.dev/image-path=.spec.image", "imoocpod.dev/replicas-path=.spec.size")
-	l.AwaitOutput("memcacheds.annotated.example.com is reconciled by the plan pods, as its CRD declares")
+	l.AwaitOutput("memcacheds.annotated.example.com is reconciled with the plan pods that its CRD declares")
 	cluster.Imoocpod(t, ns, "status", "memcached/foo", "--wait", "--timeout", "2m")
 	if pods := foo.LivePods(); len(pods) != 3 || !slices.Equal(images(pods), []string{"web:v1"}) {
 		t.Fatalf("it is ready with %v", pods)
 	}
 
 	annotate("imoocpod.dev/image-path=.spec.other")
-	l.AwaitOutput("memcacheds.annotated.example.com is declared in another way: it is reconciled by the plan pods now")
+	l.AwaitOutput("the declaration of memcacheds.annotated.example.com changed: it is now reconciled with the plan pods")
 	harness.Eventually(t, "the pods are replaced", func() bool {
 		pods := foo.LivePods()
 		return len(pods) == 3 && slices.Equal(images(pods), []string{"web:v9"})
@@ -219,11 +219,11 @@ func TestAnnotateAKind(t *testing.T) {
 	})
 
 	annotate("imoocpod.dev/plan-")
-	l.AwaitOutput("memcacheds.annotated.example.com is not declared any more: its objects stay, and what they have")
+	l.AwaitOutput("memcacheds.annotated.example.com is no longer declared: its objects and their pods stay")
 	foo.Scale(2)
 	annotate("imoocpod.dev/plan=pods")
 	harness.Eventually(t, "the kind is reconciled once more", func() bool { return len(foo.LivePods()) == 2 })
-	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.Code != exitError || !strings.Contains(r.Stderr, "nothing.annotated.example.com is not reconciled: no CRD of the name declares a plan") {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.Code != exitError || !strings.Contains(r.Stderr, "nothing.annotated.example.com is not reconciled: no CRD of this name declares a plan") {
 		t.Errorf("a kind that nobody declares: %+v", r)
 	}
 }
@@ -257,7 +257,7 @@ func TestKindFile(t *testing.T) {
 	harness.Eventually(t, "it has its pods, and says so", func() bool { return len(foo.LivePods()) == 2 && foo.Count([]string{"status", "readyReplicas"}) == 2 })
 	for content, says := range map[string]string{
 		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
-		"":                            "it holds no CRD",
+		"":                            "the file contains no CRD",
 		"{apiVersion: v1, kind: Pod}": "it holds a Pod, and CRDs alone declare kinds",
 		strings.Replace(crd, ".spec.size", ".spec.sise", 1): "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
 	} {
@@ -364,7 +364,7 @@ func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 		})
 	<-asked
 	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), kind.CRD()+" is not declared any more") })
+	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), kind.CRD()+" is no longer declared") })
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	cluster.AwaitConverged(t, ns, "foo", 2)
 }
@@ -398,7 +398,7 @@ func TestWithdrawnDeclarationCreatesNothing(t *testing.T) {
 	cluster.NewOwner(t, ns, kind, "foo", map[string]any{"size": int64(wanted), "pod": template})
 	<-reached
 	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), kind.CRD()+" is not declared any more") })
+	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), kind.CRD()+" is no longer declared") })
 	underWay, looks := begun.Load(), l.Reconciles()
 	close(withdrawn)
 	harness.Eventually(t, "the reconcile has ended, and the object is looked at again to be forgotten", func() bool { return l.Reconciles() > looks })

@@ -71,11 +71,11 @@ func TestDeleteFlags(t *testing.T) {
 		t.Errorf("--wait=false printed %q, want %q", out, deleted)
 	}
 	r := cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--timeout", "1s")
-	const held = "error: wait for imoocpod/foo to be gone: timed out; last seen: progressing: it is being deleted; its deletion is held up by the finalizer example.com/hold\nhint: "
+	const held = "error: wait for imoocpod/foo to be gone: timed out; last seen: progressing: it is being deleted; a finalizer is still pending: example.com/hold\nhint: "
 	if r.Code != exitTimeout || r.Stdout != deleted || !strings.Contains(r.Stderr, held) {
 		t.Errorf("--timeout: exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
-	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod/foo: progressing: it is being deleted; its deletion is held up by the finalizer example.com/hold\n(?s:.*)`)
+	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod/foo: progressing: it is being deleted; a finalizer is still pending: example.com/hold\n(?s:.*)`)
 
 	// Who may delete and may not look is told so at once, and not left waiting.
 	blind := newUser(t, ns, "delete", "get")

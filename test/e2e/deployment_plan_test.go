@@ -183,7 +183,7 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 			foo := cluster.NewOwner(t, ns, kinds.AppService(), "foo", map[string]any{"deploymentName": "web", "replicas": int64(2)})
 			harness.Eventually(t, "the condition says whose it is", func() bool {
 				c := foo.Condition(apis.ConditionReplicaFailure)
-				return c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, "controlled by nobody")
+				return c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, "not owned by")
 			})
 			harness.Eventually(t, "an event tells of it", func() bool {
 				return strings.Contains(cluster.Events(t, ns, foo.Get().GetUID()), "Warning FailedCreate: deployment web is wanted")

@@ -48,7 +48,7 @@ Events:  <none>
 	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
 	matches(t, "describe foo", cluster.Imoocpod(t, ns, "describe", "foo"), `(?s:.*)
 Generation:    1, seen by the controller: 1
-Verdict:       ready: 2 of 2 pods are ready
+Verdict:       ready: 2 of 2 pods ready
 Status By:     kubectl-imoocpod, `+age+` ago
 Controller:    [^\n]+ \(process \d+\), since [^\n]+: all kinds in namespace `+ns+`
 Replicas:      2 desired \| 2 current \| 2 ready

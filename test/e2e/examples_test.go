@@ -108,11 +108,11 @@ func examplesInNamespaces() map[string][]try {
 		"restart": {{says: "foo restarted"}, {before: replaced, says: "foo restarted"}, {says: "deployment.apps/web restarted"}, {says: "shop restarted"}},
 		"delete":  {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
 		"status": {
-			{says: "foo: ready: 2 of 2 pods are ready"}, {says: "2 of 2 pods are ready"}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
+			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
 			{says: "foo", goesOn: true, code: exitInterrupted}, {says: "deployment/web: ready: "},
 			{says: "NAME", goesOn: true, code: exitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
 		},
-		"describe": {{says: "2 of 2 pods are ready"}, {says: "web"}},
+		"describe": {{says: "2 of 2 pods ready"}, {says: "web"}},
 		"wait": {
 			{says: "condition met"}, {says: "deployment.apps/web condition met"}, {says: "condition met"},
 			{before: none, says: "condition met"}, {before: three, says: "condition met"},
@@ -133,11 +133,11 @@ func examplesInNamespaces() map[string][]try {
 		"help":       {{says: "Set the number of replicas"}},
 		"version":    {{says: "Server Version"}, {says: "v"}},
 		"run-controller": {
-			{before: replaced, says: "3 of 3 pods are ready", goesOn: true},
+			{before: replaced, says: "3 of 3 pods ready", goesOn: true},
 			{}, // see examplesForAll
 			{says: "namespaces team-a, team-b", goesOn: true}, {says: "Reconciling AppServices, HelloWorlds", goesOn: true},
-			{says: "and what CRDs declare", goesOn: true},
-			{says: "widgets.example.com is not reconciled: no CRD of the name declares a plan; waiting for it", goesOn: true},
+			{says: "and kinds declared by CRDs", goesOn: true},
+			{says: "widgets.example.com is not reconciled: no CRD of this name declares a plan; waiting for one", goesOn: true},
 			{before: replaced}, {before: replaced, says: "3"}, {says: "precondition not met", code: exitPrecondition},
 		},
 	}

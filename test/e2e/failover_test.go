@@ -50,7 +50,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 		t.Errorf("the lease is held by %s, want process %d", holder, third.PID())
 	}
 	second.Thaw(t)
-	second.AwaitOutput("the lease could not be renewed in time")
+	second.AwaitOutput("could not renew the lease in time")
 	// One that stops in order, as when a node is drained, gives it up at once.
 	driver.Scale(n)
 	if code := third.Stop(); code != 0 {

@@ -21,7 +21,7 @@ func TestObjectNamedByAFile(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	cluster.AwaitConverged(t, ns, "foo", 2)
 	for _, verb := range []string{"status", "describe"} {
-		if out := cluster.Imoocpod(t, ns, verb, "-f", file); !strings.Contains(out, "2 of 2 pods are ready") {
+		if out := cluster.Imoocpod(t, ns, verb, "-f", file); !strings.Contains(out, "2 of 2 pods ready") {
 			t.Errorf("%s shows the file:\n%s", verb, out)
 		}
 	}

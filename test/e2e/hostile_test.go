@@ -34,7 +34,7 @@ import (
 // hostile is what somebody with the rights of a namespace may write into an
 // object, for whoever looks at it: a title, a line that is forged in each way to
 // begin one, a cleared screen, and text that runs backwards.
-const hostile = "w\x1b]0;title\x07\rFORGED 1 of 1 pods are ready\nFORGED\u2028FORGED\u0085FORGED\x1b[2J\u009b2J\u202eback\u2066\u200b\ufeff\U000e0041\x7f"
+const hostile = "w\x1b]0;title\x07\rFORGED 1 of 1 pods ready\nFORGED\u2028FORGED\u0085FORGED\x1b[2J\u009b2J\u202eback\u2066\u200b\ufeff\U000e0041\x7f"
 
 // mustBeHarmless fails the test where a program wrote more than what is seen, or
 // a line that somebody else began. Nothing is coloured where there is no terminal.

@@ -242,7 +242,7 @@ func TestServerGoesAwayAndComesBack(t *testing.T) {
 			if component == "kube-apiserver" {
 				l.AwaitOutput("trying again")
 				// It is away for so long that somebody else could have the lease.
-				l.AwaitOutput("the lease could not be renewed in time: stopped, and waiting for it")
+				l.AwaitOutput("could not renew the lease in time; stopped reconciling, waiting for the lease")
 			}
 			cluster.Tell(t, "start "+component)
 			harness.Eventually(t, "the server takes writes again", func() bool {

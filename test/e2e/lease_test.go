@@ -60,7 +60,7 @@ func TestLease(t *testing.T) {
 	if given := leaseOf(t, scope); given.Holder != "" && given.PID != second.PID() {
 		t.Errorf("after Ctrl-C the lease is still held by %s", given)
 	}
-	second.AwaitOutput("the lease is held: reconciling")
+	second.AwaitOutput("acquired the lease")
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
 	cluster.AwaitConverged(t, ns, "foo", 2)
 
@@ -94,7 +94,7 @@ func TestLostLease(t *testing.T) {
 	_, name := status.Scope{Namespace: ns}.Lease()
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", "lease", name, "--type=merge", "-p",
 		`{"spec":{"holderIdentity":"thief","leaseDurationSeconds":3600},"metadata":{"annotations":{"imoocpod.dev/user":"eve","imoocpod.dev/host":"den","imoocpod.dev/pid":"7"}}}`))
-	l.AwaitOutput("the lease could not be renewed in time, and was taken: eve on den (process 7)")
+	l.AwaitOutput("could not renew the lease in time: another controller is running: eve on den (process 7)")
 	l.AwaitOutput("waiting until it stops")
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
 	foo := cluster.ImoocPod(t, ns, "foo")
@@ -102,7 +102,7 @@ func TestLostLease(t *testing.T) {
 		t.Error("a loop without its lease wrote the status")
 	}
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "lease", name))
-	l.AwaitOutput("the lease is held: reconciling")
+	l.AwaitOutput("acquired the lease")
 	cluster.AwaitConverged(t, ns, "foo", 3)
 }
 

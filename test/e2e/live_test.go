@@ -42,7 +42,7 @@ func TestLiveScreen(t *testing.T) {
 		s.Resize(size[0], size[1])
 		s.AwaitScreen("the screen fits", func(text string) bool {
 			return strings.HasPrefix(text, "✔ imoocpod/foo in ") && strings.Contains(text, "12/12 ready") && strings.Contains(text, "└─ ✔ 12 ready") &&
-				strings.Contains(text, "NoFailure  no create was refused") == (size[0] >= 80)
+				strings.Contains(text, "NoFailure  no pod creation failed") == (size[0] >= 80)
 		})
 	}
 	// What is typed neither shows nor moves what is there.
@@ -144,7 +144,7 @@ func TestLiveWait(t *testing.T) {
 	// And where there is no terminal, one for what came of it, or a document for
 	// every change.
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
-	if out, want := cluster.Imoocpod(t, ns, "status", "foo", "--wait"), "imoocpod/foo: ready: 2 of 2 pods are ready\n"; out != want {
+	if out, want := cluster.Imoocpod(t, ns, "status", "foo", "--wait"), "imoocpod/foo: ready: 2 of 2 pods ready\n"; out != want {
 		t.Errorf("--wait printed %q, want %q", out, want)
 	}
 	one.AwaitText("✔ the object is ready")

@@ -20,7 +20,7 @@ func TestLogFormat(t *testing.T) {
 	l := cluster.StartRunController(t, ns, "--log-format", "json", "-v=8", "--resync", "1s", "--kube-api-qps", "50", "--workers", "1", "--token", token)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	cluster.AwaitConverged(t, ns, "foo", 1)
-	l.AwaitOutput(`"msg":"1 of 1 pods are ready"`)
+	l.AwaitOutput(`"msg":"1 of 1 pods ready"`)
 	l.AwaitOutput("resync")
 	l.Stop()
 	type record struct {
@@ -45,7 +45,7 @@ func TestLogFormat(t *testing.T) {
 		if r.Msg == "Reconcile" {
 			why[r.Reconcile] = r.Because
 		}
-		if r.Msg == "0 → 1 pods: creating 1" {
+		if r.Msg == "0 → 1 pod: creating 1" {
 			told = true
 			reasons := strings.Join(why[r.Reconcile], "; ")
 			if r.Kind != "imoocpods.batch.tutorial.kubebuilder.io" || r.Namespace != ns || r.Name != "foo" || !strings.Contains(reasons, "it was added") {

@@ -178,7 +178,7 @@ func TestNodesThatMayNotBeRead(t *testing.T) {
 	bar := cluster.NewOwner(t, ns, kinds.HelloWorld(), "bar", map[string]any{"size": int64(1)})
 	bar.AwaitReady("although nodes may not be read")
 	harness.Eventually(t, "the loop says what it lacks", func() bool {
-		return strings.Contains(l.Output(), "cannot list nodes: nodes is forbidden; not reconciled until that is possible: mydaemonsets.apps.zhongmingmao.io")
+		return strings.Contains(l.Output(), "cannot list nodes: nodes is forbidden; trying again; not reconciled until then: mydaemonsets.apps.zhongmingmao.io")
 	})
 	if status := foo.Get().Object["status"]; status != nil {
 		t.Errorf("foo was reconciled: %v", status)

@@ -163,7 +163,7 @@ func TestSeveralNamespaces(t *testing.T) {
 	for _, ns := range []string{a, b} {
 		cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 		cluster.AwaitConverged(t, ns, "foo", 1)
-		l.AwaitOutput(ns + "/foo: 0 → 1 pods: creating 1")
+		l.AwaitOutput(ns + "/foo: 0 → 1 pod: creating 1")
 	}
 	if code := l.Stop(); code != 0 {
 		t.Errorf("the loop ended with exit code %d", code)
@@ -174,7 +174,7 @@ func TestSeveralNamespaces(t *testing.T) {
 	}
 }
 
-// How far a loop has come can still be told when it has ended: --once ends it,
+// How far a loop has come can still be told when ended: --once ends it,
 // and then says of what it gave up why.
 func TestStandingsOutliveTheLoop(t *testing.T) {
 	t.Parallel()

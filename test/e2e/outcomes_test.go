@@ -24,7 +24,7 @@ func TestReverted(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, exitReverted)
 	}
 	w.AwaitOutput(`reverted: imoocpod/foo was scaled to 3, and the field manager "rival" set it to 2`)
-	w.AwaitOutput("hint: HorizontalPodAutoscaler/auto keeps its number of pods between 2 and 9")
+	w.AwaitOutput("hint: HorizontalPodAutoscaler/auto keeps its replica count between 2 and 9")
 }
 
 // Who will put a count back, and who guards the pods, is told before the change,
@@ -42,15 +42,15 @@ func TestScaleWarns(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	harness.Eventually(t, "the Deployment has pods", func() bool { return len(statusOf(t, ns, "deployment/web").Pods) == 3 })
 	set := strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "get", "replicaset", "-o", "jsonpath={.items[0].metadata.name}")))
-	const auto, guard = "Warning: deployment/web: HorizontalPodAutoscaler/auto keeps its number of pods between 2 and 9\n",
-		"Warning: deployment/web: PodDisruptionBudget/guard wants at least 2 of its pods available, and there would be 1\n"
+	const auto, guard = "Warning: deployment/web: HorizontalPodAutoscaler/auto keeps its replica count between 2 and 9\n",
+		"Warning: deployment/web: PodDisruptionBudget/guard requires at least 2 available pods, and only 1 would be left\n"
 	changed := regexp.MustCompile(`(?m)^\S+: \d+ → \d+.*\n`) // of every scale
 	for _, test := range []struct{ args, want string }{
 		{"deployment/web --replicas 4 --dry-run=server", auto},
 		{"deployment/web --by=-2 --dry-run=server", auto + guard},
-		{"replicaset/" + set + " --replicas 5 --dry-run=server", "Warning: replicaset/" + set + ": Deployment/web controls it, and may set its number of pods\n"},
+		{"replicaset/" + set + " --replicas 5 --dry-run=server", "Warning: replicaset/" + set + ": Deployment/web owns it and may reset its replica count\n"},
 		{"foo --replicas 3", noLoop("imoocpods", ns)},
-		{"foo --replicas 3 --timeout 1s --dry-run=server", "Warning: imoocpod/foo: HorizontalPodAutoscaler/other keeps its number of pods between 2 and 9\n"},
+		{"foo --replicas 3 --timeout 1s --dry-run=server", "Warning: imoocpod/foo: HorizontalPodAutoscaler/other keeps its replica count between 2 and 9\n"},
 	} {
 		if r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale"}, words(test.args)...)...); r.Code != 0 || changed.ReplaceAllString(r.Stderr, "") != test.want {
 			t.Errorf("scale %s: exit code %d, said %q, want %q", test.args, r.Code, r.Stderr, test.want)

@@ -102,7 +102,7 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 		"image": {oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: rpc error: code = NotFound desc = web:v2: not found`, ""), nil,
 			expected{status.Failed, status.CodeImagePullFailed, "2 of 2 pods: container web cannot pull its image web:v2: web:v2: not found", "imagePullSecrets"}},
 		"image-name": {`containers: [{name: web, image: "Web:v2"}]`, waiting(0, "InvalidImageName", "invalid reference format", ""), nil,
-			expected{status.Failed, status.CodeInvalidImageName, `2 of 2 pods: container web has no valid image name: "Web:v2"`, "mend the image"}},
+			expected{status.Failed, status.CodeInvalidImageName, `2 of 2 pods: container web has an invalid image name: "Web:v2"`, "mend the image"}},
 		"crash": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: Error, exitCode: 3}"), nil,
 			expected{status.Failed, status.CodeCrashLoop, "2 of 2 pods: container web crashes: 7 restarts, last exit code 3", " -c web --previous"}},
 		"memory": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: OOMKilled, exitCode: 137}"), nil,
@@ -110,15 +110,15 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 		"config": {oneContainer, waiting(0, "CreateContainerConfigError", `secret "key" not found`, ""), nil,
 			expected{status.Failed, status.CodeConfigError, `container web cannot be configured: secret "key" not found`, "kubectl get secrets,configmaps -n " + ns}},
 		"start": {oneContainer, waiting(1, "RunContainerError", `exec: "serve": executable file not found in $PATH`, ""), nil,
-			expected{status.Failed, status.CodeStartFailed, `container web cannot be started: exec: "serve": executable file not found`, "kubectl describe pod"}},
+			expected{status.Failed, status.CodeStartFailed, `container web cannot start: exec: "serve": executable file not found`, "kubectl describe pod"}},
 		"volume": {oneContainer, waiting(0, "ContainerCreating", "", ""), &corev1.Event{Reason: "FailedMount", Message: `MountVolume.SetUp failed for volume "key" : secret "key" not found`, Count: 7},
-			expected{status.Failed, status.CodeVolumeNotMounted, `a volume cannot be mounted: MountVolume.SetUp failed for volume "key"`, "kubectl describe pod"}},
+			expected{status.Failed, status.CodeVolumeNotMounted, `cannot mount a volume: MountVolume.SetUp failed for volume "key"`, "kubectl describe pod"}},
 		"probe": {oneContainer, running + `- {name: web, image: web, imageID: "", ready: false, restartCount: 0, state: {running: {startedAt: "2026-01-02T03:04:05Z"}}}`,
 			&corev1.Event{Reason: "Unhealthy", Message: "Readiness probe failed: HTTP probe failed with statuscode: 503", Count: 3},
-			expected{status.Progressing, status.CodeProbeFailed, "0 of 2 pods are ready; 2 of 2 pods: container web is not ready: Readiness probe failed: HTTP probe failed with statuscode: 503", "kubectl logs"}},
+			expected{status.Progressing, status.CodeProbeFailed, "0 of 2 pods ready; 2 of 2 pods: container web is not ready: Readiness probe failed: HTTP probe failed with statuscode: 503", "kubectl logs"}},
 		"one-of-two": {`containers: [{name: web, image: web}, {name: proxy, image: proxy}]`,
 			running + "- {name: web, image: web, imageID: \"\", ready: true, restartCount: 0, state: {running: {}}}\n- {name: proxy, image: proxy, imageID: \"\", ready: false, restartCount: 0, state: {running: {}}}", nil,
-			expected{status.Progressing, status.CodeContainersNotReady, "2 of 2 pods: 1 of 2 containers are ready, not proxy", " -c proxy"}},
+			expected{status.Progressing, status.CodeContainersNotReady, "2 of 2 pods: 1 of 2 containers ready, waiting for proxy", " -c proxy"}},
 		"init": {`initContainers: [{name: migrate, image: migrate}], ` + oneContainer,
 			"phase: Pending\n" + notReady + "\ninitContainerStatuses:\n- {name: migrate, image: migrate, imageID: \"\", ready: false, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error}}}", nil,
 			expected{status.Failed, status.CodeCrashLoop, "init container migrate crashes: 4 restarts, last exit code 1", " -c migrate --previous"}},
@@ -183,12 +183,12 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 	t.Run("scheduling gates", func(t *testing.T) {
 		t.Parallel()
 		cluster.Apply(t, ns, sample("gated", oneContainer+`, schedulingGates: [{name: example.com/wait}]`))
-		tells(t, ns, "gated", expected{status.Progressing, status.CodeSchedulingGated, "its scheduling gates are not open", ""})
+		tells(t, ns, "gated", expected{status.Progressing, status.CodeSchedulingGated, "its scheduling gates have not been removed", ""})
 	})
 	t.Run("node gone", func(t *testing.T) {
 		t.Parallel()
 		cluster.Apply(t, ns, sample("lost", oneContainer+`, nodeName: no-such-node`))
-		tells(t, ns, "lost", expected{status.Failed, status.CodeNodeLost, "its node no-such-node is gone", "kubectl describe node no-such-node"})
+		tells(t, ns, "lost", expected{status.Failed, status.CodeNodeLost, "its node no-such-node no longer exists", "kubectl describe node no-such-node"})
 	})
 	t.Run("a finalizer", func(t *testing.T) {
 		t.Parallel()
@@ -198,7 +198,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 		}
 		hold(`["example.com/backup"]`)
 		harness.Must(t, cluster.Kubectl(t, ns, "delete", "imoocpod", "held", "--wait=false"))
-		tells(t, ns, "held", expected{status.Progressing, status.CodeFinalizer, "it is being deleted; its deletion is held up by the finalizer example.com/backup", "kubectl patch imoocpod.batch.tutorial.kubebuilder.io held -n " + ns})
+		tells(t, ns, "held", expected{status.Progressing, status.CodeFinalizer, "it is being deleted; a finalizer is still pending: example.com/backup", "kubectl patch imoocpod.batch.tutorial.kubebuilder.io held -n " + ns})
 		hold("null")
 	})
 	t.Run("a pod that does not go", func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		r := tells(t, ns, "undying", expected{status.Failed, status.CodeTerminating, "pod " + pods[0].Name + ": it is still there after its grace period", "--force --grace-period=0"})
+		r := tells(t, ns, "undying", expected{status.Failed, status.CodeTerminating, "pod " + pods[0].Name + ": still terminating after its grace period", "--force --grace-period=0"})
 		if len(r.Problems) == 0 || r.Problems[0].Since.After(time.Now()) {
 			t.Errorf("the problems are %+v", r.Problems)
 		}
@@ -233,13 +233,13 @@ func TestReasonsOfRefusal(t *testing.T) {
 	}{
 		"quota": {
 			func(t *testing.T, ns string) { quota(t, ns, "0") },
-			expected{status.Failed, status.CodeQuotaExceeded, "no more pods can be created: exceeded quota: few", "kubectl describe quota -n "},
+			expected{status.Failed, status.CodeQuotaExceeded, "cannot create more pods: exceeded quota: few", "kubectl describe quota -n "},
 		},
 		"admission": {
 			func(t *testing.T, ns string) {
 				harness.Must(t, cluster.Kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce=baseline"))
 			},
-			expected{status.Failed, status.CodeAdmissionRefused, `pods are refused: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "mend the pod template"},
+			expected{status.Failed, status.CodeAdmissionRefused, `pods are rejected: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "mend the pod template"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,8 +274,8 @@ func TestReasonsOfOthers(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	l.Stop()
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
-	r := tells(t, ns, "foo", expected{status.NotReconciled, status.CodeGenerationNotSeen, "generation 2, controller saw 1; its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
-	if !strings.HasSuffix(r.Reason, " ago, and no controller runs for it") {
+	r := tells(t, ns, "foo", expected{status.NotReconciled, status.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1); its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
+	if !strings.HasSuffix(r.Reason, " ago; no controller is running for it") {
 		t.Errorf("it does not say that nobody is there: %s", r.Reason)
 	}
 	if w := r.Reconciler.Spec; w == nil || w.Manager != kinds.FieldManager {
@@ -292,7 +292,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: most}
 spec: {minAvailable: 1, selector: {matchLabels: {app: foo}}}`)
-	const scaled, guarded = "HorizontalPodAutoscaler/many keeps its number of pods between 3 and 9", "most: at least 1, disruptions allowed now: "
+	const scaled, guarded = "HorizontalPodAutoscaler/many keeps its replica count between 3 and 9", "most: at least 1, disruptions allowed now: "
 	for _, verb := range []string{"status", "describe"} {
 		if out := cluster.Imoocpod(t, ns, verb, "foo"); !strings.Contains(out, scaled) || !strings.Contains(out, guarded) {
 			t.Errorf("%s does not tell %q and %q:\n%s", verb, scaled, guarded, out)
@@ -305,7 +305,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: foo}}}`)
 		set = harness.Must(t, cluster.Kubectl(t, ns, "get", "replicasets", "-o", "jsonpath={.items[*].metadata.name}"))
 		return set != ""
 	})
-	if out := cluster.Imoocpod(t, ns, "status", "replicaset/"+set); !strings.Contains(out, "note: Deployment/web controls it, and may set its number of pods\n") {
+	if out := cluster.Imoocpod(t, ns, "status", "replicaset/"+set); !strings.Contains(out, "note: Deployment/web owns it and may reset its replica count\n") {
 		t.Errorf("status of a ReplicaSet says\n%s", out)
 	}
 }
@@ -336,11 +336,11 @@ func TestNotReadyUnlessSeen(t *testing.T) {
 	write(widget, `{"replicas":0}`)
 	unseen(widget, "no controller has seen it yet; its status was last written by kubectl-patch ", status.CodeNeverSeen)
 	write(widget, `{"observedGeneration":1}`)
-	tells(t, ns, widget, expected{status.Ready, status.CodeReady, "0 of 0 pods are ready", ""})
+	tells(t, ns, widget, expected{status.Ready, status.CodeReady, "0 of 0 pods ready", ""})
 	cluster.Imoocpod(t, ns, "scale", widget, "--replicas", "1")
-	unseen(widget, "generation 2, controller saw 1", status.CodeGenerationNotSeen)
+	unseen(widget, "its controller has not seen the last change (generation 2, observed 1)", status.CodeGenerationNotSeen)
 	write(widget, `{"observedGeneration":2}`)
-	tells(t, ns, widget, expected{status.Progressing, status.CodePodsMissing, "0 of 1 pods are ready, 1 not yet made", ""})
+	tells(t, ns, widget, expected{status.Progressing, status.CodePodsMissing, "0 of 1 pods ready, 1 not yet created", ""})
 	write(widget, `{"conditions":[{"type":"Stalled","status":"True","reason":"NoDisk","message":"the disk is full","lastTransitionTime":"2026-01-02T03:04:05Z"}]}`)
 	tells(t, ns, widget, expected{status.Failed, status.CodeReportedFailure, "NoDisk: the disk is full", ""})
 
@@ -377,11 +377,11 @@ spec:
 		write(panel, fmt.Sprintf(`{"conditions":[{"type":"Ready","status":"%s","reason":"Syncing","message":"the members elect","observedGeneration":%d,"lastTransitionTime":"2026-01-02T03:04:05Z"}]}`, is, generation))
 	}
 	condition("False", 1)
-	tells(t, ns, panel, expected{status.Progressing, status.CodeConditionFalse, "1 of 1 pods are ready, but its condition Ready is False: Syncing: the members elect", ""})
+	tells(t, ns, panel, expected{status.Progressing, status.CodeConditionFalse, "1 of 1 pods ready, but its condition Ready is False: Syncing: the members elect", ""})
 	condition("True", 1)
-	tells(t, ns, panel, expected{status.Ready, status.CodeReady, "1 of 1 pods are ready", ""})
+	tells(t, ns, panel, expected{status.Ready, status.CodeReady, "1 of 1 pods ready", ""})
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", panel, "--type=merge", "-p", `{"spec":{"replicas":2}}`))
-	unseen(panel, "generation 2, controller saw 1", status.CodeGenerationNotSeen)
+	unseen(panel, "its controller has not seen the last change (generation 2, observed 1)", status.CodeGenerationNotSeen)
 }
 
 // What a user may not read is left out, and said once; what can be told is told.

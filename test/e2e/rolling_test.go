@@ -48,7 +48,7 @@ func TestRollingReplacement(t *testing.T) {
 	if s := w.ImoocPod("foo").Status; s.UpdatedReplicas != 2 || s.ReadyReplicas != 6 {
 		t.Errorf("a broken template has gone on: %+v", s)
 	}
-	if c := harness.Condition(w.ImoocPod("foo"), apis.ConditionProgressing); c.Reason != "RollingOut" || c.Message != "2 of 8 pods are updated" {
+	if c := harness.Condition(w.ImoocPod("foo"), apis.ConditionProgressing); c.Reason != "RollingOut" || c.Message != "2 of 8 pods updated" {
 		t.Errorf("progressing is %s: %s", c.Reason, c.Message)
 	}
 	made := w.EverCreated(foo.UID)

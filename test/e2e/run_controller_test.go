@@ -53,7 +53,7 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	}
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	l.AwaitOutput("foo: 0 → 3 pods: creating 3")
-	l.AwaitOutput("foo: 3 → 1 pods: deleting 2")
+	l.AwaitOutput("foo: 3 → 1 pod: deleting 2")
 	if code := l.Stop(); code != 0 {
 		t.Errorf("Ctrl-C ended the loop with exit code %d", code)
 	}
@@ -141,7 +141,7 @@ func TestQuota(t *testing.T) {
 		return strings.Contains(cluster.Events(t, ns, foo.UID), "Warning FailedCreate: cannot create pod")
 	})
 	status := cluster.Kubectl(t, ns, "imoocpod", "status", "foo")
-	if !strings.Contains(status.Stdout, "failed: no more pods can be created: exceeded quota: few") {
+	if !strings.Contains(status.Stdout, "failed: cannot create more pods: exceeded quota: few") {
 		t.Errorf("status does not tell why: %s", status.Stdout)
 	}
 	quota(t, ns, "20")

@@ -239,7 +239,7 @@ func TestScaleTimeout(t *testing.T) {
 		return cluster.Kubectl(t, ns, "run", "probe", "--image", "busybox", "--dry-run=server").Code != 0
 	})
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "10s")
-	if r.Code != exitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: no more pods can be created: exceeded quota: few") {
+	if r.Code != exitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: cannot create more pods: exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	l.Stop()

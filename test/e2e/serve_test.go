@@ -65,7 +65,7 @@ func TestMetricsAndHealth(t *testing.T) {
 	if code, body := page(t, health+"/healthz", ""); code != 200 || body != "ok\n" {
 		t.Errorf("/healthz: %d %s", code, body)
 	}
-	if code, body := page(t, health+"/readyz", ""); code != 200 || body != "[+]"+ns+": reconciling; the caches are filled\n" {
+	if code, body := page(t, health+"/readyz", ""); code != 200 || body != "[+]"+ns+": reconciling; caches filled\n" {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
 	_, metrics := page(t, first.AwaitServing(t, "metrics")+"/metrics", "")

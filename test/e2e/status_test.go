@@ -44,7 +44,7 @@ func TestStatus(t *testing.T) {
 	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
 
 	const age = `\d+\w*`
-	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod/foo: ready: 2 of 2 pods are ready
+	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod/foo: ready: 2 of 2 pods ready
 desired 2, current 2, ready 2
 
 POD +READY +STATUS +RESTARTS +AGE +NODE +REASON
@@ -52,7 +52,7 @@ POD +READY +STATUS +RESTARTS +AGE +NODE +REASON
 `+pod(1)+` +1/1 +Running +0 +`+age+` +node-\d+
 
 CONDITION +STATUS +SINCE +REASON +MESSAGE
-Ready +True +`+age+` +\w+ +2 of 2 pods are ready
+Ready +True +`+age+` +\w+ +2 of 2 pods ready
 Progressing +False (?s:.*)
 ReplicaFailure +False [^\n]*
 `)
@@ -64,8 +64,8 @@ web +0 +0 +0 +ready +` + age + `
 	matches(t, "status --no-headers", cluster.Imoocpod(t, ns, "status", "--no-headers"), table[strings.Index(table, "\n")+1:])
 	matches(t, "status -l", cluster.Imoocpod(t, ns, "status", "-l", "tier in (front, back)"), `NAME [^\n]*\nweb [^\n]*\n`)
 	matches(t, "status -o wide", cluster.Imoocpod(t, ns, "status", "-o", "wide"), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
-foo +2 +2 +2 +ready +`+age+` +2 of 2 pods are ready
-web +0 +0 +0 +ready +`+age+` +0 of 0 pods are ready
+foo +2 +2 +2 +ready +`+age+` +2 of 2 pods ready
+web +0 +0 +0 +ready +`+age+` +0 of 0 pods ready
 `)
 	matches(t, "status -A", cluster.Imoocpod(t, "", "status", "-A"), `(?s)NAMESPACE +NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n.*`)
 	// With a type where objects of other tests are of other kinds.

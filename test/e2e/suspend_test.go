@@ -24,13 +24,13 @@ func TestLoopThatSlept(t *testing.T) {
 	d.Scale(4)
 	other := cluster.StartRunController(t, ns)
 	other.AwaitOutput("waiting until it stops")
-	other.AwaitOutput("the lease is held: reconciling")
+	other.AwaitOutput("acquired the lease")
 	w.AwaitConverged(t, "foo", 4)
 	d.Scale(3)
 	w.AwaitConverged(t, "foo", 3)
 
 	sleeper.Thaw(t)
-	const lost = "the lease could not be renewed in time, and was taken: "
+	const lost = "could not renew the lease in time: another controller is running: "
 	sleeper.AwaitOutput(lost)
 	sleeper.AwaitOutput("waiting until it stops")
 	d.Scale(5)
@@ -47,7 +47,7 @@ func TestLoopThatSlept(t *testing.T) {
 	w.AwaitConverged(t, "foo", 1)
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", podName(cluster.ImoocPod(t, ns, "foo"), 0), "--wait=false"))
 	other.Stop()
-	sleeper.AwaitOutput("the lease is held: reconciling")
+	sleeper.AwaitOutput("acquired the lease")
 	w.AwaitConverged(t, "foo", 1)
 	d.Scale(2)
 	w.AwaitConverged(t, "foo", 2)

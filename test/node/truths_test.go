@@ -237,7 +237,7 @@ func truths() []truth {
 			name:     "image-never",
 			template: "containers: [{name: main, image: \"missing:2\", imagePullPolicy: Never, command: " + act() + "}]",
 			scale:    codeFailed,
-			wrote:    waits("ErrImageNeverPull"), verdict: failed, codes: []string{"ImagePullFailed"}, says: "may not pull",
+			wrote:    waits("ErrImageNeverPull"), verdict: failed, codes: []string{"ImagePullFailed"}, says: "not on the node",
 		},
 		{
 			name:     "image-name",

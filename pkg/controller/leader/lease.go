@@ -61,12 +61,12 @@ type Lease struct {
 type HeldError struct{ By status.Loop }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s, reconciles %s", e.By, e.By.Scope)
+	return fmt.Sprintf("another controller is running: %s, reconciles %s", e.By, e.By.Scope)
 }
 
 var (
-	errLeaseLost    = errors.New("the lease could not be renewed in time")
-	errLeaseNotHeld = errors.New("nothing is written while the lease is not held")
+	errLeaseLost    = errors.New("could not renew the lease in time")
+	errLeaseNotHeld = errors.New("refusing to write without the lease")
 )
 
 // Hold waits for the lease and does the work while it has it, again and again
@@ -81,7 +81,7 @@ func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed
 		if ctx.Err() != nil || !errors.Is(err, errLeaseLost) {
 			return err
 		}
-		l.Log("%v: stopped, and waiting for it", err)
+		l.Log("%v; stopped reconciling, waiting for the lease", err)
 	}
 }
 
@@ -119,7 +119,7 @@ func (l *Lease) term(ctx context.Context, first bool, work func(ctx context.Cont
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("take the lease %s: %w", lock.Describe(), err)
+		return fmt.Errorf("acquire the lease %s: %w", lock.Describe(), err)
 	}
 	elector.Run(klog.NewContext(electing, quiet(ctx)))
 	if !lock.led { // Run has returned, so nobody else looks at the lock
@@ -217,14 +217,14 @@ func (l *Lease) tellOverlaps(ctx context.Context) {
 	for _, namespace := range where {
 		leases, err := l.Client.Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
 		if err != nil {
-			klog.FromContext(ctx).V(1).Info("Other loops are not looked for", "namespace", namespace, "err", err)
+			klog.FromContext(ctx).V(1).Info("Cannot look for other controllers", "namespace", namespace, "err", err)
 			continue
 		}
 		for i := range leases.Items {
 			other := status.LoopOf(&leases.Items[i])
 			same := leases.Items[i].Namespace == own && leases.Items[i].Name == name
 			if !same && other.Live(l.now()) && !l.dead(other) && other.Scope.Overlaps(l.Self.Scope) {
-				l.Log("%s, reconciles %s: of what both reconcile, each does what the other has not yet done", other, other.Scope)
+				l.Log("another controller is running: %s, reconciles %s; both reconcile the objects that they have in common", other, other.Scope)
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func (l *Lease) dead(other status.Loop) bool {
 // explainLease says what to do about a lease that one may not have.
 func explainLease(err error) error {
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("%w; a lease keeps a second loop from doing the same work, --leader-elect=false does without", err)
+		return fmt.Errorf("%w; the lease keeps a second controller from doing the same work; to run without it, pass --leader-elect=false", err)
 	}
 	return err
 }

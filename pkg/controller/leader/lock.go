@@ -68,7 +68,7 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	bound(record)
 	if holder := status.LoopOf(object); holder.Holder != "" && holder.Holder != l.Identity() {
 		if l.lease.dead(holder) {
-			l.say("taking over from %s: that process has ended", holder)
+			l.say("taking over from %s: its process has ended", holder)
 			record.HolderIdentity = ""
 		} else {
 			l.heldBy(holder)
@@ -99,7 +99,7 @@ func (l *lock) heldBy(holder status.Loop) {
 	held := &HeldError{By: holder}
 	switch {
 	case l.led:
-		l.taken = fmt.Errorf("%w, and was taken: %w", errLeaseLost, held)
+		l.taken = fmt.Errorf("%w: %w", errLeaseLost, held)
 		l.lease.drop()
 		l.stop(l.taken)
 	case l.lease.ExitIfHeld && holder.Live(l.lease.now()):
@@ -144,7 +144,7 @@ func (l *lock) write(ctx context.Context, object *coordinationv1.Lease, record r
 	if record.HolderIdentity == l.Identity() {
 		l.lease.renewedAt(sent)
 		if !l.led && (l.said != "" || !l.insist) {
-			l.say("the lease is held: reconciling")
+			l.say("acquired the lease")
 		}
 		l.led = true
 	}
@@ -170,7 +170,7 @@ func (l *lock) failed(ctx context.Context, err error) error {
 		l.stop(explainLease(err))
 	case !l.ailing:
 		l.insist, l.ailing = false, true
-		l.say("cannot take the lease: %v; trying again", err)
+		l.say("cannot acquire the lease: %v; trying again", err)
 	}
 	return err
 }

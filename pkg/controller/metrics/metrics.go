@@ -50,13 +50,13 @@ func New(version string) *Metrics {
 		m.MustRegister(h)
 		return h
 	}
-	m.reconciles = counter("imoocpod_reconciles_total", "Looks at an object, by kind and result: done, error.", "kind", "result")
-	m.plans = counter("imoocpod_plans_total", "Plans by kind and by what they want done: create, delete, deployment, status, later, nothing. A plan may want several.", "kind", "action")
-	m.created = counter("imoocpod_pods_created_total", "Pods that were created, by kind of their owner.", "kind")
-	m.deleted = counter("imoocpod_pods_deleted_total", "Pods that were deleted, by kind of their owner.", "kind")
-	m.refusals = counter("imoocpod_refusals_total", "Creates that were refused, by kind of the owner and reason.", "kind", "reason")
-	m.cacheWaits = counter("imoocpod_cache_waits_total", "Looks that were put off because a cache had yet to see the loop's own writes.", "kind")
-	m.converging = histogram("imoocpod_convergence_duration_seconds", "Time from when an object was found not to have what it asks for until it has.",
+	m.reconciles = counter("imoocpod_reconciles_total", "Reconciles of an object, by kind and result: done, error.", "kind", "result")
+	m.plans = counter("imoocpod_plans_total", "Plans, by kind and action: create, delete, deployment, status, later, nothing. A plan may have several actions.", "kind", "action")
+	m.created = counter("imoocpod_pods_created_total", "Pods created, by kind of their owner.", "kind")
+	m.deleted = counter("imoocpod_pods_deleted_total", "Pods deleted, by kind of their owner.", "kind")
+	m.refusals = counter("imoocpod_refusals_total", "Pods whose creation was refused, by kind of their owner and reason.", "kind", "reason")
+	m.cacheWaits = counter("imoocpod_cache_waits_total", "Reconciles postponed until a cache contains the controller's own writes.", "kind")
+	m.converging = histogram("imoocpod_convergence_duration_seconds", "Time from when an object was found not to be converged until it is.",
 		prometheus.ExponentialBuckets(0.05, 2, 15), "kind")
 	m.leading = gauge("leader_election_master_status", "1 while this process holds the lease, 0 while it waits for it.", "name")
 

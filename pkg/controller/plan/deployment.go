@@ -19,9 +19,9 @@ type Deployment struct {
 	UID             types.UID
 	ResourceVersion string
 	// Controller is the UID of the object that this program made it for, "" where
-	// somebody else made it. Whose says for a person whose it is.
+	// somebody else made it. OwnedBy says for a person whose it is, "" for nobody's.
 	Controller types.UID
-	Whose      string
+	OwnedBy    string
 	// Terminating says that it has a deletion timestamp.
 	Terminating bool
 	// Generation is that of the Deployment, ObservedGeneration the one that the
@@ -149,14 +149,14 @@ func Deployments(v View) Actions {
 		}
 	}
 	if foreign {
-		p.NameTaken = fmt.Sprintf("deployment %s is wanted, but the one of that name is %s", live.Name, live.Whose)
+		p.NameTaken = NameTaken(v.Owner.Kind, "Deployment "+live.Name, live.OwnedBy)
 		live = nil
 	}
 	if available(live, v.Owner.Desired) && p.Apply == nil {
 		p.Remove = others
 	}
 	found := deploymentStatus(v, live)
-	ready := readyCondition(found)
+	ready := readyCondition(found, true)
 	if ready.Status == metav1.ConditionTrue && (p.Apply != nil || !available(live, v.Owner.Desired)) {
 		ready.Status, ready.Reason = metav1.ConditionFalse, "DeploymentNotReady"
 	}
@@ -173,6 +173,15 @@ func ownDeployment(v View) *Deployment {
 		return nil
 	}
 	return &v.Deployments[i]
+}
+
+// NameTaken says of something that has the name of what an object of a kind is to
+// own that it is not the object's.
+func NameTaken(kind, taken, ownedBy string) string {
+	if ownedBy == "" {
+		return fmt.Sprintf("%s already exists and is not owned by this %s", taken, kind)
+	}
+	return fmt.Sprintf("%s already exists and is %s", taken, ownedBy)
 }
 
 // fitted is what is wanted of a Deployment that is there. Nobody can change its
@@ -243,29 +252,29 @@ func (p *Actions) deploymentProgress(v View, live *Deployment, s Status, others 
 	}
 	switch name := v.Owner.Wanted.Name; {
 	case p.NameTaken != "":
-		stopped("NameTaken", "the Deployment is not the object's own")
+		stopped("NameTaken", "the Deployment is not owned by this object")
 	case v.Owner.Problem != "":
-		stopped("InvalidTemplate", "the Deployment cannot be made")
+		stopped("InvalidTemplate", "cannot create the Deployment")
 	case p.Apply != nil:
 		c.Reason, c.Message = "WritingDeployment", "writing Deployment "+name
 	case len(p.Memory.Refusals) > 0:
-		stopped("WaitingAfterRefusal", "the Deployment could not be written; it is tried again")
+		stopped("WaitingAfterRefusal", "cannot write the Deployment; trying again later")
 	case live == nil || live.Terminating:
-		c.Reason, c.Message = "DeploymentEnding", "waiting for the last Deployment of the name to go"
+		c.Reason, c.Message = "DeploymentEnding", "waiting for the previous Deployment of this name to be deleted"
 	case live.Failure != nil:
 		stopped(live.Failure.Reason, live.Failure.Message)
 	case live.ObservedGeneration < live.Generation:
-		c.Reason, c.Message = "DeploymentWritten", "waiting for the Deployment's controller"
+		c.Reason, c.Message = "DeploymentWritten", "waiting for the Deployment controller"
 	case s.Updated < s.Desired:
 		c.Reason, c.Message = "RollingOut", fmt.Sprintf("%d of %d pods updated", s.Updated, s.Desired)
 	case s.Current > s.Desired:
-		c.Reason, c.Message = "DeletingPods", fmt.Sprintf("%d pods are too many", s.Current-s.Desired)
+		c.Reason, c.Message = "DeletingPods", "removing "+PodCount(int(s.Current-s.Desired))
 	case !available(live, s.Desired):
-		c.Reason, c.Message = "PodsStarting", fmt.Sprintf("%d pods are not available", s.Desired-s.Available)
+		c.Reason, c.Message = "PodsStarting", "waiting for "+PodCount(int(s.Desired-s.Available))+" to become available"
 	case others > 0:
-		c.Reason, c.Message = "RemovingDeployment", "removing the Deployment of the name before"
+		c.Reason, c.Message = "RemovingDeployment", "deleting the Deployment of the previous name"
 	default:
-		stopped("Converged", "the Deployment is as wanted")
+		stopped("Converged", "the Deployment is up to date")
 	}
 	return c
 }

@@ -43,7 +43,7 @@ func liveFields(replicas int64, image string) map[string]any {
 // deployment is foo's Deployment web, all of whose pods are available.
 func deployment(replicas int32, image string) Deployment {
 	return Deployment{
-		Name: "web", UID: "d", ResourceVersion: "7", Controller: uid, Whose: "controlled by AppService foo",
+		Name: "web", UID: "d", ResourceVersion: "7", Controller: uid, OwnedBy: "owned by AppService foo",
 		Generation: 3, ObservedGeneration: 3, Fields: liveFields(int64(replicas), image),
 		Current: replicas, Updated: replicas, Ready: replicas, Available: replicas,
 	}
@@ -76,7 +76,7 @@ func deploymentDeeds(p Actions) string {
 
 func TestDeployments(t *testing.T) {
 	old := with(deployment(3, "nginx"), func(d *Deployment) { d.Name, d.UID = "old", "o" })
-	foreign := with(deployment(3, "nginx"), func(d *Deployment) { d.Controller, d.Whose = "somebody", "controlled by Other x" })
+	foreign := with(deployment(3, "nginx"), func(d *Deployment) { d.Controller, d.OwnedBy = "somebody", "owned by Other x" })
 	failed := func(d *Deployment) {
 		d.Available, d.Ready = 1, 1
 		d.Failure = &metav1.Condition{Reason: "ProgressDeadlineExceeded", Message: "too slow"}

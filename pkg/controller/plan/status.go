@@ -161,7 +161,7 @@ func (p *Actions) podsStatus(v View, s slots) {
 			ending++
 		}
 	}
-	p.decideStatus(v, found, readyCondition(found), progressingCondition(v, found, *p, ending), failureCondition(p.Memory, v.Owner.Problem))
+	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), progressingCondition(v, found, *p, ending), failureCondition(p.Memory, v.Owner.Problem))
 }
 
 // countPods counts the active pods. What is on a node that need not have it is
@@ -186,19 +186,24 @@ func countPods(v View, s slots) Status {
 	return found
 }
 
-func readyCondition(s Status) metav1.Condition {
+// readyCondition says whether the pods are ready. Where a person sets their number,
+// none is what was asked for.
+func readyCondition(s Status, scaled bool) metav1.Condition {
 	c := metav1.Condition{
 		Type:    apis.ConditionReady,
 		Status:  metav1.ConditionFalse,
 		Reason:  "PodsNotReady",
-		Message: fmt.Sprintf("%d of %d pods are ready", s.Ready, s.Desired),
+		Message: fmt.Sprintf("%d of %d pods ready", s.Ready, s.Desired),
 	}
 	switch {
 	case s.Ready != s.Desired || s.Current != s.Desired:
 	case s.Updated < s.Desired:
-		c.Reason, c.Message = "PodsOutdated", fmt.Sprintf("%d of %d pods are updated", s.Updated, s.Desired)
+		c.Reason, c.Message = "PodsOutdated", fmt.Sprintf("%d of %d pods updated", s.Updated, s.Desired)
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, "PodsReady"
+		if scaled && s.Desired == 0 {
+			c.Message = "scaled to zero"
+		}
 	}
 	return c
 }
@@ -207,25 +212,33 @@ func progressingCondition(v View, s Status, p Actions, ending int) metav1.Condit
 	c := metav1.Condition{Type: apis.ConditionProgressing, Status: metav1.ConditionTrue}
 	switch {
 	case s.Updated < s.Current:
-		c.Reason, c.Message = "RollingOut", fmt.Sprintf("%d of %d pods are updated", s.Updated, s.Desired)
+		c.Reason, c.Message = "RollingOut", fmt.Sprintf("%d of %d pods updated", s.Updated, s.Desired)
 	case len(p.Create) > 0:
-		c.Reason, c.Message = "CreatingPods", fmt.Sprintf("creating %d pods", len(p.Create))
+		c.Reason, c.Message = "CreatingPods", "creating "+PodCount(len(p.Create))
 	case len(p.Delete) > 0:
-		c.Reason, c.Message = "DeletingPods", fmt.Sprintf("deleting %d pods", len(p.Delete))
+		c.Reason, c.Message = "DeletingPods", "deleting "+PodCount(len(p.Delete))
 	case ending > 0:
-		c.Reason, c.Message = "PodsEnding", fmt.Sprintf("%d pods are ending", ending)
+		c.Reason, c.Message = "PodsEnding", "waiting for "+PodCount(ending)+" to terminate"
 	case len(p.Memory.Refusals) > 0:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "WaitingAfterRefusal", "a pod could not be created; it is tried again"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "WaitingAfterRefusal", "cannot create a pod; trying again later"
 	case v.Owner.Problem != "" && s.Current < s.Desired:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "InvalidTemplate", "no pod can be made"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "InvalidTemplate", "cannot create any pod"
 	case s.Current != s.Desired:
-		c.Reason, c.Message = "WaitingToReplace", fmt.Sprintf("%d pods have ended and are replaced after a back-off", s.Desired-s.Current)
+		c.Reason, c.Message = "WaitingToReplace", "replacing "+PodCount(int(s.Desired-s.Current))+" after a back-off"
 	case s.Ready != s.Desired:
-		c.Reason, c.Message = "PodsStarting", fmt.Sprintf("%d pods are not ready", s.Desired-s.Ready)
+		c.Reason, c.Message = "PodsStarting", "waiting for "+PodCount(int(s.Desired-s.Ready))+" to become ready"
 	default:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Converged", "the pods are as wanted"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Converged", "all pods are up to date"
 	}
 	return c
+}
+
+// PodCount is a number of pods: "1 pod", "2 pods".
+func PodCount(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
 }
 
 func failureCondition(m Memory, problem string) metav1.Condition {
@@ -233,7 +246,7 @@ func failureCondition(m Memory, problem string) metav1.Condition {
 		Type:    apis.ConditionReplicaFailure,
 		Status:  metav1.ConditionFalse,
 		Reason:  "NoFailure",
-		Message: "no create was refused",
+		Message: "no pod creation failed",
 	}
 	if r, refused := m.refusal(); refused {
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, r.Reason, r.Message

@@ -28,7 +28,7 @@ type View struct {
 
 // Owner is the object that is reconciled.
 type Owner struct {
-	Name       string
+	Kind, Name string
 	UID        types.UID
 	Generation int64
 	// Deleting says that the object has a deletion timestamp.

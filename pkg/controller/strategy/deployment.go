@@ -99,7 +99,7 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 	r := &deploymentRecord{
 		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion()},
 		plan: plan.Deployment{
-			Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Whose: belongsTo(ref),
+			Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), OwnedBy: ownedBy(ref),
 			Terminating: u.GetDeletionTimestamp() != nil,
 		},
 	}
@@ -111,7 +111,7 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 	// whatever kinds there are.
 	selected, _, _ := unstructured.NestedStringMap(u.Object, "spec", "selector", "matchLabels")
 	if selected[apis.LabelOwner] != string(ref.UID) {
-		r.plan.Whose += ", and was made by somebody else"
+		r.plan.OwnedBy += ", but was not created by this program"
 		return r, nil
 	}
 	d := &r.plan
@@ -134,11 +134,11 @@ func newDeploymentRecord(u *unstructured.Unstructured) (*deploymentRecord, error
 	d.Generation = u.GetGeneration()
 	stored, _, err := unstructured.NestedMap(u.Object, "status")
 	if err != nil {
-		return nil, fmt.Errorf("read the status of deployment %s: %w", u.GetName(), err)
+		return nil, fmt.Errorf("read the status of Deployment %s: %w", u.GetName(), err)
 	}
 	var status appsv1.DeploymentStatus
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &status); err != nil {
-		return nil, fmt.Errorf("read the status of deployment %s: %w", u.GetName(), err)
+		return nil, fmt.Errorf("read the status of Deployment %s: %w", u.GetName(), err)
 	}
 	d.ObservedGeneration = status.ObservedGeneration
 	d.Current, d.Updated, d.Ready, d.Available = status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas
@@ -231,7 +231,7 @@ func deploymentName(kind kinds.Kind, obj *unstructured.Unstructured) (string, er
 	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
 		name, _, err := unstructured.NestedString(obj.Object, path...)
 		if err != nil {
-			return "", fmt.Errorf("read the name of the Deployment of %s: %w", obj.GetName(), err)
+			return "", fmt.Errorf("read the Deployment name of %s: %w", obj.GetName(), err)
 		}
 		if name != "" {
 			return name, nil
@@ -249,7 +249,7 @@ func applyDeployment(ctx context.Context, w *Work, o *Outcome) (done bool, err e
 		if deleted {
 			mu.Lock()
 			defer mu.Unlock()
-			gone = append(gone, Note{"SuccessfulDelete", "Deleted deployment " + d.Name})
+			gone = append(gone, Note{"SuccessfulDelete", "Deleted Deployment " + d.Name})
 		}
 		return err
 	})
@@ -290,7 +290,7 @@ func writeDeployment(ctx context.Context, w *Work, o *Outcome) error {
 		if a.UID != "" {
 			reason, what = "SuccessfulUpdate", "Updated"
 		}
-		o.Notes = append(o.Notes, Note{reason, what + " deployment " + a.Name})
+		o.Notes = append(o.Notes, Note{reason, what + " Deployment " + a.Name})
 		return nil
 	case apierrors.IsConflict(err):
 		return ErrConflict
@@ -300,12 +300,12 @@ func writeDeployment(ctx context.Context, w *Work, o *Outcome) error {
 	}
 	reason, refused := w.refused(err, o)
 	if !refused {
-		return fmt.Errorf("write deployment %s: %w", a.Name, err)
+		return fmt.Errorf("write Deployment %s: %w", a.Name, err)
 	}
-	message := fmt.Sprintf("cannot write deployment %s: %s", a.Name, serverWords(err))
+	message := fmt.Sprintf("cannot write Deployment %s: %s", a.Name, serverWords(err))
 	if holder, err := deployments.Get(ctx, a.Name, metav1.GetOptions{}); err == nil {
 		if r, err := newDeploymentRecord(holder); err == nil && r.plan.Controller != w.Owner.UID {
-			reason, message = "NameTaken", fmt.Sprintf("deployment %s is wanted, but the one of that name is %s", a.Name, r.plan.Whose)
+			reason, message = "NameTaken", plan.NameTaken(w.Kind.Kind, "Deployment "+a.Name, r.plan.OwnedBy)
 		}
 	}
 	o.refuse(plan.NoSlot, reason, message)
@@ -325,7 +325,7 @@ func removeDeployment(ctx context.Context, w *Work, d plan.Deployment) (deleted 
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("delete deployment %s: %w", d.Name, err)
+		return false, fmt.Errorf("delete Deployment %s: %w", d.Name, err)
 	}
 	return true, nil
 }
@@ -336,7 +336,7 @@ func readDeployments(v *plan.View, object *unstructured.Unstructured, store cach
 	owner := object.GetUID()
 	owned, err := store.ByIndex(ByOwner, string(owner))
 	if err != nil {
-		return fmt.Errorf("find deployments: %w", err)
+		return fmt.Errorf("find Deployments: %w", err)
 	}
 	for _, obj := range owned {
 		if r, ok := obj.(*deploymentRecord); ok && r.Namespace == object.GetNamespace() && r.plan.Controller == owner {

@@ -245,20 +245,20 @@ func (w *Work) meetHolder(ctx context.Context, want *corev1.Pod, creation plan.C
 	pods := w.Core.Pods(w.Namespace)
 	holder, err := pods.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("pod %s went away while it was looked at", want.Name)
+		return fmt.Errorf("pod %s disappeared while it was being read", want.Name)
 	}
 	if err != nil {
-		return fmt.Errorf("look at pod %s, which has the name of a new one: %w", want.Name, err)
+		return fmt.Errorf("read pod %s, which has the name of a pod to create: %w", want.Name, err)
 	}
 	ref := metav1.GetControllerOf(holder)
 	if ref == nil || ref.UID != w.Owner.UID {
-		o.refuse(creation.Slot, "NameTaken", fmt.Sprintf("pod %s has the name of a pod to be created, but is %s", holder.Name, belongsTo(ref)))
+		o.refuse(creation.Slot, "NameTaken", plan.NameTaken(w.Kind.Kind, "pod "+holder.Name, ownedBy(ref)))
 		return nil
 	}
 	if Unlabelled(holder, w.Owner.UID) {
 		labelled, err := w.Relabel(ctx, holder, w.Owner)
 		if reason, refused := RefusalReason(err); refused && !apierrors.IsNotFound(err) {
-			o.refuse(creation.Slot, reason, fmt.Sprintf("pod %s has lost its labels and cannot be labelled again: %s", holder.Name, serverWords(err)))
+			o.refuse(creation.Slot, reason, fmt.Sprintf("pod %s lost its labels, and they cannot be restored: %s", holder.Name, serverWords(err)))
 			return nil
 		}
 		if err != nil {
@@ -276,11 +276,12 @@ func Unlabelled(pod *corev1.Pod, owner types.UID) bool {
 	return ref != nil && ref.UID == owner && pod.Labels[apis.LabelOwner] != string(owner)
 }
 
-func belongsTo(ref *metav1.OwnerReference) string {
+// ownedBy says whose something is, "" for nobody's.
+func ownedBy(ref *metav1.OwnerReference) string {
 	if ref == nil {
-		return "controlled by nobody"
+		return ""
 	}
-	return fmt.Sprintf("controlled by %s %s", ref.Kind, ref.Name)
+	return fmt.Sprintf("owned by %s %s", ref.Kind, ref.Name)
 }
 
 // Finish lets a write that has begun come to its end although the loop stops.

@@ -12,6 +12,7 @@ import (
 // Owner is what the plan reads of an object.
 func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.Owner {
 	v := plan.Owner{
+		Kind:       kind.Kind,
 		Name:       obj.GetName(),
 		UID:        obj.GetUID(),
 		Generation: obj.GetGeneration(),

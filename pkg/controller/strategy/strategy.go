@@ -96,7 +96,7 @@ func All() (map[kinds.Strategy]*Strategy, error) {
 	all := registered()
 	for _, name := range kinds.Strategies() {
 		if s := all[name]; s == nil || s.Plan == nil || s.complete == nil {
-			return nil, fmt.Errorf("the strategy %q is declared and not implemented", name)
+			return nil, fmt.Errorf("the strategy %q is declared but not implemented", name)
 		}
 	}
 	return all, nil

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,6 +22,9 @@ type DryRunResult struct {
 	Remove []string `json:"remove,omitempty"`
 	// WriteStatus says that the status would be written.
 	WriteStatus bool `json:"writeStatus"`
+	// Blocked says what keeps the object from getting what it asks for, such as a
+	// Deployment of its name that is not its own.
+	Blocked string `json:"blocked,omitempty"`
 }
 
 // PlannedPodGone is a pod to be deleted, and why in a word.
@@ -33,6 +37,7 @@ type PlannedPodGone struct {
 func planned(v plan.View, p plan.Actions) *DryRunResult {
 	told := &DryRunResult{Pods: plan.Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
 		Create: []string{}, Delete: []PlannedPodGone{}}
+	told.Blocked = cmp.Or(v.Owner.Invalid, p.NameTaken, v.Owner.Problem)
 	if p.Apply != nil {
 		told.Apply = p.Apply.Name
 	}
@@ -66,8 +71,14 @@ func (p DryRunResult) String() string {
 	if p.WriteStatus {
 		deeds = append(deeds, "write the status")
 	}
-	if len(deeds) == 0 {
+	if p.Blocked != "" {
+		deeds = append(deeds, "blocked: "+p.Blocked)
+	}
+	switch {
+	case len(deeds) == 0:
 		return "nothing to do"
+	case p.Pods == int(p.Desired) && p.Blocked != "" && len(deeds) == 1:
+		return deeds[0]
 	}
 	return fmt.Sprintf("%d → %s: %s", p.Pods, plan.PodCount(int(p.Desired)), strings.Join(deeds, "; "))
 }

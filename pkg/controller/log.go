@@ -61,6 +61,7 @@ func (r *reporter) plan(k expectations.Key, v plan.View, p plan.Actions) {
 	if !p.Writes() {
 		return
 	}
+	r.objects.Retried(k)
 	var deeds []string
 	deed := func(n int, what string) {
 		if n > 0 {
@@ -103,6 +104,7 @@ func (r *reporter) state(k expectations.Key, on *corev1.ObjectReference, v plan.
 	}
 	if meta.IsStatusConditionFalse(p.Status.Conditions, apis.ConditionProgressing) {
 		if ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady); ready.Status == metav1.ConditionTrue {
+			r.objects.Retried(k)
 			r.logObject(k, "%s", ready.Message)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -63,6 +64,9 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 			after, ok2 := obj.(*strategy.PodRecord)
 			changed := !ok || !ok2 || after.Differs(*before)
 			enqueue(obj, changed, updated)
+			if ok && ok2 && after.FailureCode != before.FailureCode {
+				l.podFails(after)
+			}
 			if changed && ok && ok2 && before.OwnerUID() != after.OwnerUID() {
 				enqueue(old, true, "was released") // its owner changed: its slot is to be looked at
 			}
@@ -83,6 +87,58 @@ func (l *loop) enqueueNamers(r *strategy.PodRecord) {
 		}
 		for _, obj := range o.find(byUID, string(r.Label)) {
 			l.queue.wake(expectations.Key{Kind: o.kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "pod", r.Name, "changed")
+		}
+	}
+}
+
+// podFails logs that a pod will not become ready without help, unless that was said.
+func (l *loop) podFails(r *strategy.PodRecord) {
+	if r.FailureCode == "" {
+		return
+	}
+	for _, o := range l.kinds.list() {
+		for _, obj := range o.find(byUID, string(r.Label)) {
+			if k := o.key(obj); obj.GetNamespace() == r.Namespace && l.expectations.Objects.NewFailure(k, string(r.FailureCode)) {
+				l.logFailures(k, o, obj)
+			}
+		}
+	}
+}
+
+// logFailures logs why pods of an object will not become ready without help: each
+// reason once, until something is done for the object.
+func (l *loop) logFailures(k expectations.Key, o *owners, obj *unstructured.Unstructured) {
+	pods, err := l.pods.GetIndexer().ByIndex(o.strategy.PodIndex, string(obj.GetUID()))
+	if err != nil || obj.GetDeletionTimestamp() != nil {
+		return
+	}
+	active, ready := 0, 0
+	var failing []*strategy.PodRecord
+	for _, pod := range pods {
+		r, ok := pod.(*strategy.PodRecord)
+		if !ok || r.Namespace != k.Namespace {
+			continue
+		}
+		isActive, isReady := r.Counts()
+		if isActive {
+			active++
+		}
+		if isReady {
+			ready++
+		}
+		if r.FailureCode != "" {
+			failing = append(failing, r)
+		}
+	}
+	desired := active
+	if !o.kind.Mapping.Strategy.Uncounted() {
+		if n, err := o.kind.Desired(obj); err == nil {
+			desired = int(n)
+		}
+	}
+	for _, r := range failing {
+		if l.expectations.Objects.LogFailure(k, string(r.FailureCode)) {
+			l.report.logObject(k, "%d of %d pods ready: %s", ready, desired, r.Failure)
 		}
 	}
 }

@@ -233,6 +233,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 		r.queue.wake(k, "the last plan was not completed") // plan the rest, or what the refusal means
 	}
 	r.report.state(k, eventReference(o.kind, obj), view, told)
+	r.logFailures(k, o, obj)
 	r.syncStates.observe(k, r.Clock.Now(), view, p, r.DryRun)
 	return p.Recheck, nil
 }

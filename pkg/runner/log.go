@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -145,7 +146,7 @@ func (l *Log) line(line controller.Line) {
 	case line.Namespace != metav1.NamespaceAll && l.qualified:
 		text = "namespace " + line.Namespace + ": " + text
 	}
-	_ = escape.PrintLine(l.lines, "%s", text) // an output never fails
+	_ = escape.PrintLine(l.lines, "%s %s", time.Now().Format(time.TimeOnly), text) // an output never fails
 }
 
 // nameInLine is the object of a line as it can be typed: a bare name is an

@@ -263,3 +263,17 @@ func (f *finding) gated(pod *corev1.Pod) bool {
 	}
 	return false
 }
+
+// PodFailure says why a pod will not become ready without help, as far as the pod
+// itself tells; code "" means that it may.
+func PodFailure(pod *corev1.Pod) (code Code, message string) {
+	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded || newPod(pod).Ready {
+		return "", ""
+	}
+	var f finding
+	// A container that runs after crashes may crash again: no time is long enough.
+	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.fatal {
+		return "", ""
+	}
+	return f.code, oneLine(f.message)
+}

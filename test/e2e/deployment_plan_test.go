@@ -186,7 +186,7 @@ func TestDeploymentOfSomebodyElse(t *testing.T) {
 				return c.Status == metav1.ConditionTrue && c.Reason == "NameTaken" && strings.Contains(c.Message, "not owned by")
 			})
 			harness.Eventually(t, "an event tells of it", func() bool {
-				return strings.Contains(cluster.Events(t, ns, foo.Get().GetUID()), "Warning FailedCreate: deployment web is wanted")
+				return strings.Contains(cluster.Events(t, ns, foo.Get().GetUID()), "Warning FailedCreate: Deployment web already exists and is not owned by this AppService")
 			})
 			now := foo.Deployment("web")
 			if now.GetUID() != foreign.GetUID() || now.GetGeneration() != foreign.GetGeneration() || len(now.GetOwnerReferences()) > 0 ||

@@ -133,6 +133,18 @@ func TestLoopDryRun(t *testing.T) {
 	}
 }
 
+// A dry run says what keeps an object from getting what it asks for.
+func TestDryRunOfWhatIsBlocked(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	harness.Must(t, cluster.Kubectl(t, ns, "create", "deployment", "web", "--image", "nginx"))
+	cluster.Imoocpod(t, ns, "create", "appservice/web", "--replicas", "2", "--image", "nginx")
+	const blocked = "blocked: Deployment web already exists and is not owned by this AppService\n"
+	if out := cluster.Imoocpod(t, ns, "run-controller", "--dry-run"); !strings.HasPrefix(out, "appservice.appcontroller.k8s.io/web (dry run): ") || !strings.HasSuffix(out, blocked) {
+		t.Errorf("it said %s", out)
+	}
+}
+
 // newReader makes a user who may read everything of a namespace that a loop reads.
 func newReader(t *testing.T, namespace string) string {
 	t.Helper()

@@ -102,7 +102,7 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 		"image": {oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: rpc error: code = NotFound desc = web:v2: not found`, ""), nil,
 			expected{status.Failed, status.CodeImagePullFailed, "2 of 2 pods: container web cannot pull its image web:v2: web:v2: not found", "imagePullSecrets"}},
 		"image-name": {`containers: [{name: web, image: "Web:v2"}]`, waiting(0, "InvalidImageName", "invalid reference format", ""), nil,
-			expected{status.Failed, status.CodeInvalidImageName, `2 of 2 pods: container web has an invalid image name: "Web:v2"`, "mend the image"}},
+			expected{status.Failed, status.CodeInvalidImageName, `2 of 2 pods: container web has an invalid image name: "Web:v2"`, "fix the image"}},
 		"crash": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: Error, exitCode: 3}"), nil,
 			expected{status.Failed, status.CodeCrashLoop, "2 of 2 pods: container web crashes: 7 restarts, last exit code 3", " -c web --previous"}},
 		"memory": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: OOMKilled, exitCode: 137}"), nil,
@@ -137,6 +137,26 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 				t.Errorf("the problem is %+v", p)
 			}
 		})
+	}
+}
+
+// The controller says once why pods do not become ready, and when.
+func TestLoopSaysWhyPodsFail(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, ns)
+	cluster.Apply(t, ns, ailing("foo", oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: rpc error: code = NotFound desc = web:v2: not found`, "")))
+	const why = "foo: 0 of 2 pods ready: container web cannot pull its image web:v2: web:v2: not found\n"
+	l.AwaitOutput(why)
+	tells(t, ns, "foo", expected{status.Failed, status.CodeImagePullFailed, "2 of 2 pods", "imagePullSecrets"})
+	l.Stop()
+	if said := l.Output(); strings.Count(said, why) != 1 {
+		t.Errorf("the controller says\n%s", said)
+	}
+	for line := range strings.Lines(l.Output()) {
+		if _, err := time.Parse(time.TimeOnly, strings.SplitN(line, " ", 2)[0]); err != nil {
+			t.Errorf("a line without a time: %s", line)
+		}
 	}
 }
 

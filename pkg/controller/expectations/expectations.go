@@ -62,8 +62,10 @@ type State struct {
 	Failing int
 	// NameTaken is the last word on who has the name of the Deployment.
 	NameTaken string
-	// lastLine is the last line that was logged of it.
+	// lastLine is the last line that was logged of it, failures the reasons for which
+	// pods fail that were logged since something was last done for it.
 	lastLine string
+	failures map[string]bool
 }
 
 // States are those of all objects.
@@ -95,6 +97,39 @@ func (s *States) Repeated(k Key, line string) bool {
 	before := r.lastLine
 	r.lastLine = line
 	return before == line
+}
+
+// NewFailure reports whether the reason for which pods of an object fail is one that
+// was not logged yet. Nothing is new of an object that was not yet reconciled.
+func (s *States) NewFailure(k Key, reason string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.of[k]
+	return r != nil && !r.failures[reason]
+}
+
+// LogFailure notes a reason, and reports whether it is new.
+func (s *States) LogFailure(k Key, reason string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.of[k]
+	if r == nil || r.failures[reason] {
+		return false
+	}
+	if r.failures == nil {
+		r.failures = map[string]bool{}
+	}
+	r.failures[reason] = true
+	return true
+}
+
+// Retried drops the reasons: something was done for the object, or it is ready.
+func (s *States) Retried(k Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.of[k]; r != nil {
+		r.failures = nil
+	}
 }
 
 func (s *States) forget(k Key) {

@@ -5,6 +5,8 @@ package informer
 
 import (
 	"context"
+	"errors"
+	"net/url"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,34 +20,80 @@ import (
 )
 
 // Health knows whether the server answers, and says so once when that changes.
-// Informers retry for ever and are silent where a connection is refused.
+// Informers retry forever and are silent where a connection is refused.
 type Health struct {
-	mu   sync.Mutex
-	down map[string]bool // by resource
-	say  func(format string, args ...any)
+	mu sync.Mutex
+	// refused are the resources that the server does not let us watch, unanswered
+	// those of which nothing is heard; lost says that the latter was said.
+	refused, unanswered map[string]bool
+	lost                bool
+	say                 func(format string, args ...any)
 }
 
 // NewHealth makes a Health that says what it has to say.
 func NewHealth(say func(format string, args ...any)) *Health {
-	return &Health{say: say, down: map[string]bool{}}
+	return &Health{say: say, refused: map[string]bool{}, unanswered: map[string]bool{}}
 }
 
-// observe takes the outcome of a list or of the start of a watch.
+// observe takes the outcome of a list or of the start of a watch. An outage is told
+// once, and not by each resource.
 func (h *Health) observe(ctx context.Context, resource string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if ctx.Err() != nil { // the loop stops: that is not the server's trouble
+		delete(h.unanswered, resource)
+		return
+	}
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("Cannot watch", "resource", resource, "err", err)
+	}
+	if outage(err) {
+		h.unanswered[resource] = true
+		if !h.lost {
+			h.lost = true
+			h.say("connection to the API server lost: %v; trying again", withoutURL(err))
+		}
+		return
+	}
+	delete(h.unanswered, resource)
+	if h.lost && len(h.unanswered) == 0 {
+		h.lost = false
+		h.say("connected again")
+	}
 	switch {
 	case err == nil:
-		if h.down[resource] {
-			h.say("%s are watched again", resource)
+		if h.refused[resource] {
+			h.say("watching %s again", resource)
 		}
-		delete(h.down, resource)
-	case ctx.Err() != nil, apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		// The loop stops, the CRD is gone, a watch is too old: not the link's trouble.
-	case !h.down[resource]:
-		h.down[resource] = true
+		delete(h.refused, resource)
+	case apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		// The CRD is gone, or a watch is too old.
+	case !h.refused[resource]:
+		h.refused[resource] = true
 		h.say("cannot watch %s: %v; trying again", resource, err)
 	}
+}
+
+// outage reports whether an error is about the connection or the server as a whole.
+func outage(err error) bool {
+	var answer apierrors.APIStatus
+	switch {
+	case err == nil:
+		return false
+	case !errors.As(err, &answer):
+		return true
+	}
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+}
+
+// withoutURL is an error without the request that it came of.
+func withoutURL(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		return request.Err
+	}
+	return err
 }
 
 // Source is what an informer lists and watches, and what it keeps of that.

@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // PodRecord is what the loop keeps of a pod: a tenth of the object. It keeps
@@ -30,6 +31,10 @@ type PodRecord struct {
 	// one that has the pod through a ReplicaSet; "": none has.
 	Label      types.UID
 	Deployment string
+	// Failure says why the pod will not become ready without help, FailureCode is
+	// that in a word; "": it may.
+	Failure     string
+	FailureCode status.Code
 }
 
 // ByOwner and ByLabel are the indexes of pods: by their controller's UID, and, of those of Deployments,
@@ -72,6 +77,7 @@ func TrimPod(obj any) (any, error) {
 			r.ready, r.readySince = true, c.LastTransitionTime.Time
 		}
 	}
+	r.FailureCode, r.Failure = status.PodFailure(pod)
 	return r, nil
 }
 
@@ -84,6 +90,12 @@ func SlotOf(pod *corev1.Pod, owner metav1.OwnerReference) (plan.Slot, types.UID)
 		return slot, replaces
 	}
 	return plan.SlotOf(pod.Name, owner.Name, owner.UID, ""), ""
+}
+
+// Counts reports whether the pod is there to stay, and whether it is ready.
+func (r *PodRecord) Counts() (active, ready bool) {
+	active = !r.finished && r.DeletionTimestamp == nil
+	return active, active && r.ready
 }
 
 // Controller is the pod's controller reference, nil if it has none.

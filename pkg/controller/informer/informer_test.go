@@ -1,0 +1,53 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// An outage is told once, and not by each watch; what the server refuses is told by
+// resource.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	refused := &url.Error{Op: "Get", URL: "https://server/api/v1/pods?limit=500", Err: errors.New("connect: connection refused")}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", errors.New("no"))
+	overloaded := apierrors.NewServiceUnavailable("overloaded")
+	const lost = "connection to the API server lost: connect: connection refused; trying again"
+	type outcome struct {
+		resource string
+		err      error
+	}
+	for name, test := range map[string]struct {
+		outcomes []outcome
+		want     []string
+	}{
+		"all is well": {[]outcome{{"pods", nil}, {"nodes", nil}}, nil},
+		"an outage": {[]outcome{{"pods", refused}, {"nodes", refused}, {"pods", refused}, {"pods", nil}, {"nodes", refused}, {"nodes", nil}, {"pods", nil}},
+			[]string{lost, "connected again"}},
+		"two outages":           {[]outcome{{"pods", refused}, {"pods", nil}, {"nodes", refused}, {"nodes", nil}}, []string{lost, "connected again", lost, "connected again"}},
+		"a server that fails":   {[]outcome{{"pods", overloaded}, {"nodes", overloaded}}, []string{"connection to the API server lost: overloaded; trying again"}},
+		"a right that is taken": {[]outcome{{"nodes", forbidden}, {"nodes", forbidden}, {"pods", nil}, {"nodes", nil}}, []string{fmt.Sprintf("cannot watch nodes: %v; trying again", forbidden), "watching nodes again"}},
+		"refused after an outage": {[]outcome{{"nodes", refused}, {"nodes", forbidden}},
+			[]string{lost, "connected again", fmt.Sprintf("cannot watch nodes: %v; trying again", forbidden)}},
+		"a CRD that is gone": {[]outcome{{"imoocpods", apierrors.NewNotFound(schema.GroupResource{}, "")}}, nil},
+	} {
+		var said []string
+		h := NewHealth(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
+		for _, o := range test.outcomes {
+			h.observe(t.Context(), o.resource, o.err)
+		}
+		if !slices.Equal(said, test.want) {
+			t.Errorf("%s: it says %q, want %q", name, said, test.want)
+		}
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	NewHealth(func(format string, args ...any) { t.Errorf(format, args...) }).observe(stopped, "pods", refused)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -79,7 +80,7 @@ func readLoops(ctx context.Context, client dynamic.Interface) []status.Loop {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &lease); err != nil {
 			return nil
 		}
-		loops = append(loops, status.LoopOf(&lease))
+		loops = append(loops, process.LoopOf(&lease))
 	}
 	return loops
 }

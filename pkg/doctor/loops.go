@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -39,7 +40,7 @@ func (d *Doctor) loops(ctx context.Context) ([]status.Check, error) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &lease); err != nil {
 			return nil, fmt.Errorf("read the lease %s: %w", list.Items[i].GetName(), err)
 		}
-		loops = append(loops, status.LoopOf(&lease))
+		loops = append(loops, process.LoopOf(&lease))
 	}
 	var shipped []string
 	for _, kind := range kinds.Shipped() {

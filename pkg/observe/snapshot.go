@@ -20,6 +20,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -162,7 +163,7 @@ func ReadLoops(ctx context.Context, client dynamic.Interface, e *status.Snapshot
 			return unlessForbidden("leases in "+namespace, e, err)
 		}
 		for i := range leases {
-			loops = append(loops, status.LoopOf(&leases[i]))
+			loops = append(loops, process.LoopOf(&leases[i]))
 		}
 	}
 	e.Loops = loops

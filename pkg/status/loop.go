@@ -124,6 +124,8 @@ type Loop struct {
 	// name does not (apis.AnnotationMachine). All may be empty.
 	User, Host, Machine string
 	PID                 int
+	// Ended says that its process is known to have ended, whatever its lease says.
+	Ended bool
 	// Version is the version of the program.
 	Version string
 	Scope   Scope
@@ -184,9 +186,9 @@ func (l Loop) Annotations() map[string]string {
 const LongestLease = time.Minute
 
 // Live reports whether the loop runs as far as its lease tells. One that was
-// killed is live until its last renewal has run out.
+// killed on another machine is live until its last renewal has run out.
 func (l Loop) Live(now time.Time) bool {
-	return l.Holder != "" && now.Before(l.Renewed.Add(min(l.For, LongestLease))) && !l.renewedLater(now)
+	return l.Holder != "" && !l.Ended && now.Before(l.Renewed.Add(min(l.For, LongestLease))) && !l.renewedLater(now)
 }
 
 // renewedLater reports whether the lease says that it was renewed in the future,

@@ -337,3 +337,33 @@ func TestStatusOfWhatHasNoReplicas(t *testing.T) {
 		}
 	}
 }
+
+// A controller that was killed on this machine is not said to run, though its lease
+// has not run out.
+func TestKilledControllerDoesNotRun(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	l := cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
+	cluster.AwaitConverged(t, ns, "foo", 1)
+	live := func() []bool {
+		var r status.Report
+		if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "status", "foo", "-o", "json")), &r); err != nil {
+			t.Fatal(err)
+		}
+		var all []bool
+		for _, loop := range r.Reconciler.Loops {
+			all = append(all, loop.Live)
+		}
+		return all
+	}
+	if got := live(); !slices.Equal(got, []bool{true}) {
+		t.Fatalf("before it is killed, the controllers that live are %v", got)
+	}
+	l.Kill()
+	if got := live(); !slices.Equal(got, []bool{false}) {
+		t.Errorf("after it was killed, the controllers that live are %v", got)
+	}
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
+	tells(t, ns, "foo", expected{status.NotReconciled, status.CodeGenerationNotSeen, "no controller is running for it", "kubectl imoocpod run-controller -n " + ns})
+}

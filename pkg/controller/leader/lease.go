@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -235,7 +236,7 @@ func (l *Lease) dead(other status.Loop) bool {
 	if other.Machine == "" || other.Machine != l.Self.Machine || other.Holder == l.Self.Holder {
 		return false
 	}
-	return other.PID == l.Self.PID || !alive(other.PID)
+	return other.PID == l.Self.PID || !process.Alive(other.PID)
 }
 
 // explainLease says what to do about a lease that one may not have.

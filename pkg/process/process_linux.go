@@ -1,4 +1,4 @@
-package leader
+package process
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// machine is this start of this machine together with the space in which a
+// Machine is this start of this machine together with the space in which a
 // process number means something: two containers on a machine have two.
-func machine() string {
+func Machine() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
@@ -21,10 +21,10 @@ func machine() string {
 	return strings.TrimSpace(string(boot)) + "/" + space
 }
 
-// alive reports whether a process of this machine runs. One that ran under the
+// Alive reports whether a process of this machine runs. One that ran under the
 // same number before cannot be told apart: the lease is waited for then. One that
 // has ended and that nobody has asked for yet, a zombie, runs no more.
-func alive(pid int) bool {
+func Alive(pid int) bool {
 	return syscall.Kill(pid, 0) != syscall.ESRCH && !ended(pid)
 }
 

@@ -68,6 +68,10 @@ func TestReport(t *testing.T) {
 			asked(context.DeadlineExceeded), false, exitTimeout,
 			"Unable to connect to the server 127.0.0.1:6443: context deadline exceeded\n",
 		},
+		"an unknown type": {
+			fmt.Errorf("%w\nhint: name it", &outcome.UnknownTypeError{Type: "imoocpd", Nearest: []string{"imoocpod"}}), false, exitNotFound,
+			"error: the server doesn't have a resource type \"imoocpd\"; did you mean imoocpod?\nhint: name it\n",
+		},
 		"precondition": {
 			fmt.Errorf("%w: expected 1, was 2", outcome.ErrPrecondition), false, exitPrecondition,
 			"error: precondition not met: expected 1, was 2\n",

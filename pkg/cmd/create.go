@@ -177,7 +177,7 @@ func (o *createOptions) validate() error {
 	case problem != "":
 		return usageErrorf("invalid name %q: %s", o.name, problem)
 	case o.path.path != nil && !o.counted:
-		return usageErrorf("--replicas-path needs --replicas and the TYPE of a custom resource")
+		return usageErrorf("--replicas-path needs --replicas")
 	case o.image == "" && o.limits.given("image"):
 		return usageErrorf("--image must not be empty")
 	}
@@ -420,17 +420,17 @@ func (o *createOptions) check(kind kinds.Kind) error {
 	r := kind.Mapping
 	switch {
 	case kind.Shipped() && o.path.path != nil:
-		return errors.New("--replicas-path needs --replicas and the TYPE of a custom resource")
+		return fmt.Errorf("--replicas-path cannot be used for the kind %s, whose replica field is known", kind.Kind)
 	case !kind.Reconciled() && (o.image != "" || len(o.command) > 0):
 		return errors.New("--image and a command can only be used for kinds that run-controller reconciles; use --set for other types")
 	case o.image != "" && r.TemplatePath == nil && r.ImagePath == nil:
-		return fmt.Errorf("--image cannot be used for a %s, which always runs %s", kind.Kind, r.Image)
+		return fmt.Errorf("--image cannot be used for the kind %s, which always runs %s", kind.Kind, r.Image)
 	case len(o.command) > 0 && r.TemplatePath == nil && r.CommandPath == nil:
-		return fmt.Errorf("a %s runs the command of its image and takes no other", kind.Kind)
+		return fmt.Errorf("the kind %s runs the command of its image and takes no other", kind.Kind)
 	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
-		return fmt.Errorf("a command for a %s requires --image, because the kind has no default template", kind.Kind)
+		return fmt.Errorf("a command for the kind %s requires --image, because the kind has no default template", kind.Kind)
 	case o.counted && r.Strategy.Uncounted():
-		return fmt.Errorf("--replicas cannot be used for a %s, which runs one pod per node", kind.Kind)
+		return fmt.Errorf("--replicas cannot be used for the kind %s, which runs one pod per node", kind.Kind)
 	case kind.Shipped():
 		return checkLength(o.name)
 	}

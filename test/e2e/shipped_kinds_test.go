@@ -123,10 +123,10 @@ func TestCreateShippedKinds(t *testing.T) {
 	before := shippedVersions(t, ns)
 	var refusals []refusal
 	for args, says := range map[string]string{
-		"helloworld/no --image web":                          "--image cannot be used for a HelloWorld, which always runs nginx",
-		"helloworld/no -- sleep 60":                          "a HelloWorld runs the command of its image",
-		"mydaemonset/no --image web --replicas 2":            "--replicas cannot be used for a MyDaemonSet, which runs one pod per node",
-		"appservice/no --replicas 2 --replicas-path .spec.a": "--replicas-path needs --replicas and the TYPE of a custom resource",
+		"helloworld/no --image web":                          "--image cannot be used for the kind HelloWorld, which always runs nginx",
+		"helloworld/no -- sleep 60":                          "the kind HelloWorld runs the command of its image",
+		"mydaemonset/no --image web --replicas 2":            "--replicas cannot be used for the kind MyDaemonSet, which runs one pod per node",
+		"appservice/no --replicas 2 --replicas-path .spec.a": "--replicas-path cannot be used for the kind AppService",
 		"appservice/" + strings.Repeat("a", 64):              "it must be no longer than 63 characters",
 		"appservice/no --replicas -1":                        "must be a whole number from 0",
 	} {

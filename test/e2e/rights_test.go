@@ -411,7 +411,7 @@ func TestMissingRights(t *testing.T) {
 		{"get /pods", unlabel, `cannot get resource "pods"`},
 		{"patch /pods", unlabel, `cannot patch resource "pods"`},
 		{"create /events", nil, "Server rejected event"},
-		{"list /resourcequotas", nil, "Quotas are not watched"},
+		{"list /resourcequotas", nil, "Cannot watch quotas"},
 		{"watch /resourcequotas", nil, `cannot watch resource "resourcequotas"`},
 		{"get coordination.k8s.io/leases", nil, `cannot get resource "leases"`},
 		{"create coordination.k8s.io/leases", nil, `cannot create resource "leases"`},

@@ -65,7 +65,7 @@ web +0 +0 +0 +ready +` + age + `
 	matches(t, "status -l", cluster.Imoocpod(t, ns, "status", "-l", "tier in (front, back)"), `NAME [^\n]*\nweb [^\n]*\n`)
 	matches(t, "status -o wide", cluster.Imoocpod(t, ns, "status", "-o", "wide"), `NAME +DESIRED +CURRENT +READY +VERDICT +AGE +REASON
 foo +2 +2 +2 +ready +`+age+` +2 of 2 pods ready
-web +0 +0 +0 +ready +`+age+` +0 of 0 pods ready
+web +0 +0 +0 +ready +`+age+` +scaled to zero
 `)
 	matches(t, "status -A", cluster.Imoocpod(t, "", "status", "-A"), `(?s)NAMESPACE +NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n.*`)
 	// With a type where objects of other tests are of other kinds.

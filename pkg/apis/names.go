@@ -28,6 +28,9 @@ const (
 // as "kubectl rollout restart" does it, or on the object where there is none.
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
+// AnnotationDefaultContainer names the container of a pod whose log kubectl shows.
+const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
+
 // The condition types of all kinds that this project ships.
 const (
 	// ConditionReady is true when as many pods are ready as are wanted, and none is surplus.

@@ -219,10 +219,10 @@ type boundedTransport struct {
 	base    http.RoundTripper
 }
 
-// RoundTrip sends a request. The response to anything but a watch is read to its
-// end, since callers log what goes wrong later.
+// RoundTrip sends a request. The response to anything but a watch or the log of a
+// container is read to its end, since callers log what goes wrong later.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	group, watch := groupOf(req.URL.Path), req.URL.Query().Has("watch")
+	group, watch, log := groupOf(req.URL.Path), req.URL.Query().Has("watch"), isLog(req.URL.Path)
 	left, err := t.begin(group, t.timeout)
 	if err == nil {
 		err = checkRedirect(req)
@@ -233,7 +233,7 @@ func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		}
 		return nil, err
 	}
-	if watch {
+	if watch || req.URL.Query().Has("follow") {
 		t.setPatient()
 	}
 	if left == 0 {
@@ -245,9 +245,9 @@ func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	if err == nil {
 		body := &boundedBody{ReadCloser: resp.Body, server: req.URL.Host, held: &t.held, cancel: func() { timer.Stop(); cancel(nil) }}
 		resp.Body = body
-		if err = checkFormat(resp); err == nil && watch && resp.StatusCode == http.StatusOK {
+		if err = checkFormat(resp); err == nil && (watch || log) && resp.StatusCode == http.StatusOK {
 			timer.Stop()
-			body.lines = true
+			body.lines, body.passedOn = watch, log
 		} else if err == nil {
 			err = t.readBody(resp, body, timer)
 		}
@@ -303,6 +303,8 @@ type boundedBody struct {
 	held   *atomic.Int64
 	mine   atomic.Int64 // a watch is closed while it is read
 	lines  bool
+	// passedOn says that nothing of it is held: a log is passed on as it is read.
+	passedOn bool
 	// partRead, if there is one, is called for each part of the body.
 	partRead func()
 	cancel   func()
@@ -315,6 +317,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return b.data.Read(p)
 	}
 	n, err := b.ReadCloser.Read(p)
+	if b.passedOn {
+		return n, err
+	}
 	if b.lines && bytes.IndexByte(p[:n], '\n') >= 0 {
 		b.release()
 	}
@@ -335,6 +340,12 @@ func (b *boundedBody) Close() error {
 	b.release()
 	b.cancel()
 	return b.ReadCloser.Close()
+}
+
+// isLog reports whether a path is that of the log of a container.
+func isLog(path string) bool {
+	rest, is := strings.CutSuffix(path, "/log")
+	return is && strings.Contains(rest, "/api/v1/namespaces/") && strings.Contains(rest, "/pods/")
 }
 
 // groupOf returns the API group that a path of the server belongs to, or what it

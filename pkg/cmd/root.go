@@ -79,6 +79,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 	add("look",
 		newStatusCommand(c, streams),
 		newDescribeCommand(c, streams),
+		newLogsCommand(c, streams),
 		newWaitCommand(c, streams),
 		newKindsCommand(c, streams))
 	add("setup",

@@ -140,9 +140,13 @@ func eventSource(events corev1client.EventInterface) source {
 	}
 }
 
-// trimPod drops what makes pods large and no verdict is made of.
+// trimPod drops what makes pods large, and neither verdicts nor logs ask for.
 func trimPod(pod *corev1.Pod) {
+	main, named := pod.Annotations[apis.AnnotationDefaultContainer]
 	pod.ManagedFields, pod.Annotations, pod.Spec.Volumes = nil, nil, nil
+	if named {
+		pod.Annotations = map[string]string{apis.AnnotationDefaultContainer: main}
+	}
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			containers[i].Env, containers[i].EnvFrom, containers[i].VolumeMounts = nil, nil, nil

@@ -120,6 +120,7 @@ type role struct {
 	ignoreTerm          bool
 	eat, fill           int
 	into, touch         string
+	print               time.Duration
 }
 
 func act(args []string) error {
@@ -137,6 +138,7 @@ func act(args []string) error {
 	flags.IntVar(&r.fill, "fill", 0, "write a file of this many MiB")
 	flags.StringVar(&r.into, "into", "/tmp/big", "the `file` to write")
 	flags.StringVar(&r.touch, "touch", "", "make this `file` when it is ready")
+	flags.DurationVar(&r.print, "print", 0, "write a line with the time of the start and a number, one every so often, and a last one at the end")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -159,6 +161,7 @@ func (r role) play() error {
 			failed <- err
 		}
 	}()
+	lastWords := r.count(begin)
 	if r.fill > 0 {
 		if err := os.WriteFile(r.into, make([]byte, r.fill<<20), 0o600); err != nil {
 			return err
@@ -173,10 +176,37 @@ func (r role) play() error {
 		return err
 	case <-terminated:
 		time.Sleep(r.termTime)
+		lastWords()
 	case <-time.After(r.exitAfter):
+		lastWords()
 		os.Exit(r.exitCode)
 	}
 	return nil
+}
+
+// count writes numbered lines until it is told to write the last one.
+func (r role) count(begin time.Time) (last func()) {
+	if r.print == 0 {
+		return func() {}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticks := time.Tick(r.print)
+		for n := 1; ; n++ {
+			select {
+			case <-ticks:
+				fmt.Println(begin.UnixNano(), n)
+			case <-stop:
+				fmt.Println(begin.UnixNano(), n, "last")
+				return
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-stopped
+	}
 }
 
 // becomeReady does what is due when the container is ready.

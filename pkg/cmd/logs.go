@@ -1,0 +1,229 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/logs"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// tailByDefault is how many lines of each container are shown where no flag says.
+const tailByDefault = 20
+
+// logsOptions says whose logs to show and how.
+type logsOptions struct {
+	targetFlags
+	clients *clients.Factory
+	streams genericiooptions.IOStreams
+
+	follow     bool
+	wanted     logs.Wanted
+	previous   bool
+	tail       int64
+	since      time.Duration
+	timestamps bool
+	most       int
+	output     *output
+	color      color
+	// given reports whether a flag was.
+	given func(flag string) bool
+}
+
+func newLogsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &logsOptions{clients: c, streams: streams}
+	cmd := &cobra.Command{
+		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label) [-f] [--failing] [-c CONTAINER] [--tail N] [--since 10m] [--output=json|raw]",
+		Short: "Show what the pods of an ImoocPod or another object wrote",
+		Long: `Show the logs of all pods of an ImoocPod (NAME) or of another object (TYPE/NAME, or
+what else kubectl takes): the last 20 lines of each pod, failing pods last. Each line
+begins with the slot or the short name of its pod, and with the container where the
+pod has several.
+
+Of each pod its default container is shown, and the container that keeps it from
+being ready. Where that container crashed and was started again, the last lines of
+the run that crashed come first.
+
+With --follow the command goes on until Ctrl-C or until the object is gone. Pods that
+are replaced, containers that are started again, and pods that come new are followed,
+too. No line is left out and none comes twice. What happens to pods and containers is
+told on standard error.
+
+Control characters are escaped, unless with -o raw, which prints the lines as they
+are. A line is cut at 64 KiB.`,
+		Example: `  # What each pod of an ImoocPod wrote last, failing pods last
+  kubectl imoocpod logs foo
+
+  # Follow all pods, also through a restart
+  kubectl imoocpod logs foo -f
+
+  # Only pods that are not ready
+  kubectl imoocpod logs deployment/web --failing
+
+  # The pod of slot 2, and how its run before ended
+  kubectl imoocpod logs foo --slot 2 --previous
+
+  # The last ten minutes of all containers, as JSON lines
+  kubectl imoocpod logs foo --since 10m --all-containers -o json`,
+	}
+	flags := cmd.Flags()
+	o.given = flags.Changed
+	flags.StringVarP(&o.selector, "selector", "l", "", "Selector (label query) to filter on, as kubectl takes it (e.g. -l key1=value1,key2=value2).")
+	flags.BoolVar(&o.all, "all", false, "Select all resources in the namespace of the specified resource types.")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "Go on until Ctrl-C or until the objects are gone, through restarts and replacements.")
+	flags.BoolVar(&o.wanted.Failing, "failing", false, "Show only the pods that are not ready.")
+	flags.StringVarP(&o.wanted.Container, "container", "c", "", "Show only this container of each pod.")
+	flags.BoolVar(&o.wanted.AllContainers, "all-containers", false, "Show all containers of each pod, init containers too.")
+	flags.StringVar(&o.wanted.Slot, "slot", "", "Show only the pod of this slot: the last part of its name.")
+	flags.BoolVarP(&o.previous, "previous", "p", false, "Show the run before of each container that was started again.")
+	flags.Int64Var(&o.tail, "tail", tailByDefault, "How many of the last lines of each container to show, -1 is all. With --since the default is all.")
+	flags.DurationVar(&o.since, "since", 0, "Show only lines newer than a duration such as 5s, 2m or 3h.")
+	flags.BoolVar(&o.timestamps, "timestamps", false, "Put the time before each line.")
+	flags.IntVar(&o.most, "max-log-requests", 50, "How many logs are open at once. With more containers than that, the logs are read in turn.")
+	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")
+	o.color.addFlag(cmd)
+	return bind(cmd, o)
+}
+
+func (o *logsOptions) validate() error {
+	_, err := labels.Parse(o.selector)
+	switch {
+	case err != nil:
+		return usageErrorf("invalid --selector: %w", err)
+	case o.follow && o.previous:
+		return usageErrorf("--previous is about runs that are over: it cannot be used with --follow")
+	case o.wanted.Container != "" && o.wanted.AllContainers:
+		return usageErrorf("give --container or --all-containers, not both")
+	case o.tail < -1:
+		return usageErrorf("--tail must be -1 (all) or more, not %d", o.tail)
+	case o.since < 0:
+		return usageErrorf("--since must be more than 0, not %s", o.since)
+	case o.most < 1:
+		return usageErrorf("--max-log-requests must be 1 or more, not %d", o.most)
+	}
+	return o.output.validate()
+}
+
+// Run shows the logs once, or for as long as was asked for.
+func (o *logsOptions) Run(ctx context.Context) error {
+	core, err := o.clients.Core()
+	if err != nil {
+		return err
+	}
+	targets, errs := o.find(ctx, o.clients)
+	if len(targets) == 0 {
+		if len(errs) == 0 {
+			errs = append(errs, errors.New("no objects whose logs could be shown"))
+		}
+		return outcome.Join(errs)
+	}
+	o.wanted.FullNames = len(targets) > 1
+	reader := logs.Reader{
+		Open: logs.Server(core), Most: o.most, Tail: o.tail, Previous: o.previous,
+		Out: &logs.Output{
+			Out: o.streams.Out, ErrOut: o.streams.ErrOut, Format: logs.Format(o.output.format),
+			Timestamps: o.timestamps, Style: o.color.style(o.streams.Out),
+		},
+	}
+	if o.since > 0 {
+		reader.Since = time.Now().Add(-o.since)
+		if !o.given("tail") {
+			reader.Tail = -1
+		}
+	}
+	if o.follow {
+		return outcome.Join(append(errs, o.runFollow(ctx, targets, reader)...))
+	}
+	var all []logs.Container
+	for _, t := range targets {
+		containers, err := o.containers(ctx, t, reader.Out)
+		if err != nil {
+			errs = append(errs, clients.Explain(t.Kind, err))
+		}
+		all = append(all, containers...)
+	}
+	return outcome.Join(append(errs, reader.Once(ctx, all)...))
+}
+
+// containers are those of a target whose logs are wanted. Where there are none, a
+// person is told why.
+func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *logs.Output) ([]logs.Container, error) {
+	snapshot, _, err := observe.ReadTree(ctx, o.clients, t)
+	if err != nil {
+		return nil, err
+	}
+	report := status.NewReport(snapshot)
+	all := logs.Containers(report, snapshot.Pods, o.wanted)
+	if len(all) > 0 {
+		return all, nil
+	}
+	wider := o.wanted
+	wider.Container, wider.AllContainers = "", true
+	found := logs.Containers(report, snapshot.Pods, wider)
+	switch {
+	case len(report.Pods) == 0:
+		out.Say("%s has no pods", t)
+	case o.wanted.Container != "" && len(found) > 0:
+		return nil, fmt.Errorf("no pod of %s has a container %q, but there are: %s", t, o.wanted.Container, strings.Join(names(found), ", "))
+	case o.wanted.Slot != "":
+		return nil, fmt.Errorf("%s has no pod of slot %s that is to be shown", t, o.wanted.Slot)
+	default:
+		out.Say("all pods of %s are ready", t)
+	}
+	return nil, nil
+}
+
+// names are the names of containers, each once.
+func names(containers []logs.Container) []string {
+	var all []string
+	for _, c := range containers {
+		all = append(all, c.Name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// runFollow follows the logs of the targets until all of them are gone.
+func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, reader logs.Reader) []error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	connection := &observe.Connection{Changed: func(lost time.Time) {
+		if lost.IsZero() {
+			reader.Out.Say("connected to the server again")
+		} else {
+			reader.Out.Say("connection to the server lost, reconnecting")
+		}
+	}}
+	errs := make([]error, len(targets))
+	var running sync.WaitGroup
+	for i, f := range logs.NewFollowers(len(targets), reader, o.wanted, stop) {
+		t := targets[i]
+		sayNone := sync.OnceFunc(func() { reader.Out.Say("%s has no pods yet", t) })
+		running.Go(func() {
+			errs[i] = clients.Explain(t.Kind, observe.FollowPods(ctx, o.clients, t, connection, func(e status.Snapshot, r status.Report) {
+				if len(r.Pods) == 0 {
+					sayNone()
+				}
+				f.See(ctx, r, e.Pods)
+			}))
+			f.End()
+		})
+	}
+	running.Wait()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return []error{cause} // of all objects it is the same
+	}
+	return errs
+}

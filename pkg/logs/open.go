@@ -1,0 +1,58 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// Request asks for the log of a container.
+type Request struct {
+	Namespace, Pod, Container string
+	// Previous asks for the log of the run before, and Follow to go on until the
+	// container ends.
+	Previous, Follow bool
+	// Tail is how many of the last lines to read; negative, all. Since is from when on.
+	Tail  int64
+	Since time.Time
+}
+
+// Open opens a log, whose lines begin with their times.
+type Open func(ctx context.Context, r Request) (io.ReadCloser, error)
+
+// Server opens logs at the server.
+func Server(core corev1client.PodsGetter) Open {
+	return func(ctx context.Context, r Request) (io.ReadCloser, error) {
+		options := &corev1.PodLogOptions{Container: r.Container, Previous: r.Previous, Follow: r.Follow, Timestamps: true}
+		if r.Tail >= 0 {
+			options.TailLines = &r.Tail
+		}
+		if !r.Since.IsZero() {
+			options.SinceTime = &metav1.Time{Time: r.Since}
+		}
+		return core.Pods(r.Namespace).GetLogs(r.Pod, options).Stream(ctx)
+	}
+}
+
+// MissingRightError says that logs may not be read, and which rule is missing.
+type MissingRightError struct {
+	Namespace string
+	Err       error
+}
+
+func (e *MissingRightError) Error() string {
+	return fmt.Sprintf("the logs of pods in namespace %s may not be read; the rule that is missing: {apiGroups: [\"\"], resources: [pods/log], verbs: [get]}: %v", e.Namespace, e.Err)
+}
+
+// Unwrap returns what the server said.
+func (e *MissingRightError) Unwrap() error { return e.Err }
+
+// notYet reports whether a container has no log yet, or none any more: the server
+// refuses the request as a bad one, or does not know the pod.
+func notYet(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) }

@@ -1,0 +1,72 @@
+package logs
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// at is a time in a test, so many milliseconds after its beginning.
+func at(milliseconds int) time.Time {
+	return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC).Add(time.Duration(milliseconds) * time.Millisecond)
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	a, b, c, d := Line{at(1000), "a"}, Line{at(1200), "b"}, Line{at(1200), "c"}, Line{at(2100), "d"}
+	late := Line{at(1100), "late"}
+	for name, row := range map[string]struct {
+		before, after, isNew []Line
+		from                 time.Time
+	}{
+		"from the beginning":                   {after: []Line{a, b}, isNew: []Line{a, b}},
+		"nothing new":                          {before: []Line{a, b}, after: []Line{a, b}, from: at(1000)},
+		"one more":                             {before: []Line{a, b}, after: []Line{a, b, d}, isNew: []Line{d}, from: at(1000)},
+		"one more of the same time":            {before: []Line{a, b}, after: []Line{a, b, c}, isNew: []Line{c}, from: at(1000)},
+		"the same text at the same time twice": {before: []Line{a, b}, after: []Line{a, b, b}, isNew: []Line{b}, from: at(1000)},
+		"that was twice before, too":           {before: []Line{a, b, b}, after: []Line{a, b, b}, from: at(1000)},
+		"times out of order":                   {before: []Line{a, b, late}, after: []Line{a, b, late, d}, isNew: []Line{d}, from: at(1000)},
+		"one that was late":                    {before: []Line{a, b}, after: []Line{a, b, late}, isNew: []Line{late}, from: at(1000)},
+		"before the last lines that were read": {before: []Line{b}, after: []Line{a, b, d}, isNew: []Line{d}, from: at(1000)},
+		"a line without a time":                {before: []Line{a, {Text: "kubelet"}}, after: []Line{a, {Text: "kubelet"}, d}, isNew: []Line{d}, from: at(1000)},
+	} {
+		r := newResume()
+		for _, line := range row.before {
+			r.isNew(line, false)
+		}
+		if from := r.begin(); !from.Equal(row.from) {
+			t.Errorf("%s: it is taken up from %s", name, from)
+		}
+		var isNew []Line
+		for _, line := range row.after {
+			if r.isNew(line, true) {
+				isNew = append(isNew, line)
+			}
+		}
+		if fmt.Sprint(isNew) != fmt.Sprint(row.isNew) {
+			t.Errorf("%s: new are %v", name, isNew)
+		}
+	}
+}
+
+// However many lines there are in a second, a log is taken up where it was left, and no
+// more than a few lines are remembered.
+func TestResumeAfterManyLines(t *testing.T) {
+	t.Parallel()
+	r := newResume()
+	line := func(n int) Line { return Line{at(0).Add(time.Duration(n) * time.Microsecond), "the same"} }
+	for n := range 3000 {
+		r.isNew(line(n), false)
+	}
+	if from := r.begin(); !from.Equal(at(0)) {
+		t.Errorf("it is taken up from %s", from)
+	}
+	for n := range 4000 {
+		if isNew := r.isNew(line(n), true); isNew != (n >= 3000) {
+			t.Fatalf("line %d is new: %t", n, isNew)
+		}
+	}
+	if len(r.last) != remembered {
+		t.Errorf("%d lines are remembered", len(r.last))
+	}
+}

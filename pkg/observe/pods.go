@@ -1,0 +1,87 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// FollowPods tells see of a target and of the pods that may be its own, now and after
+// every change, until the target is gone (ErrGone), the context ends, or the server
+// refuses. The report names those that are its own; why they are not ready is in it
+// as far as the pods tell.
+func FollowPods(ctx context.Context, c *clients.Factory, t Target, connection *Connection, see func(status.Snapshot, status.Report)) error {
+	client, err := c.Dynamic()
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	changes := watcher{changed: make(chan struct{}, 1), connection: connection}
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop(nil)
+	running.Go(func() { stop(changes.watchObject(ctx, t.Resource(client), WaitTarget{Target: t})) })
+	feeds, err := newFeeds(ctx, c, connection, &running, false)
+	if err != nil {
+		return err
+	}
+
+	var again <-chan time.Time
+	var m *model
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changes.changed:
+		case <-again:
+		}
+		obj := changes.newest()
+		switch {
+		case obj == nil && m == nil:
+			return apierrors.NewNotFound(t.Kind.Resource.GroupResource(), t.Name)
+		case obj == nil:
+			return fmt.Errorf("%s was %w", t, outcome.ErrGone)
+		case m == nil:
+			m = newModel(feeds, t, changes.notify)
+		}
+		begun := time.Now()
+		again = nil
+		e, err := m.tree(ctx, obj)
+		switch {
+		case err == nil:
+			see(e, status.NewReport(e))
+		case transient(err):
+			again = time.After(pause)
+		default:
+			return causeOf(ctx, err)
+		}
+		if err := sleep(ctx, min(max(leastRest, 4*time.Since(begun)), longestRest)); err != nil {
+			return err
+		}
+	}
+}
+
+// tree is what is known of the target, whose object is given, and of what stands below
+// it, without what tells why it is not ready.
+func (m *model) tree(ctx context.Context, obj *unstructured.Unstructured) (status.Snapshot, error) {
+	t := m.target
+	t.Object = obj
+	if m.object == nil || m.object.GetResourceVersion() != obj.GetResourceVersion() {
+		facts, err := ReadObject(ctx, m.clients, m.dynamic, t)
+		if err != nil {
+			return status.Snapshot{}, err
+		}
+		m.object, m.facts = obj, facts
+	}
+	e := status.Snapshot{Object: m.facts, Now: time.Now()}
+	err := m.addTree(ctx, &e)
+	return e, err
+}

@@ -1,0 +1,175 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// logRun is a run of a container that writes numbered lines: its pod, and when it began.
+type logRun struct{ pod, begun string }
+
+// followed collects what "logs -f -o json" prints.
+type followed struct {
+	mu      sync.Mutex
+	numbers map[logRun][]int
+	last    map[logRun]bool
+	wrong   []string
+}
+
+func (f *followed) add(line []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var entry struct{ Pod, Container, Node, Message string }
+	var number int
+	if err := json.Unmarshal(line, &entry); err != nil {
+		f.wrong = append(f.wrong, fmt.Sprintf("%v: %s", err, line))
+		return
+	}
+	words := strings.Fields(entry.Message)
+	if len(words) < 2 {
+		f.wrong = append(f.wrong, "a line that no container wrote: "+string(line))
+		return
+	}
+	if _, err := fmt.Sscan(words[1], &number); err != nil || entry.Container != "main" || entry.Node != steadyNode {
+		f.wrong = append(f.wrong, fmt.Sprintf("%v: %s", err, line))
+		return
+	}
+	run := logRun{entry.Pod, words[0]}
+	f.numbers[run] = append(f.numbers[run], number)
+	f.last[run] = f.last[run] || len(words) == 3
+}
+
+// await waits until so many runs have begun, and so many have said their last words.
+func (f *followed) await(t *testing.T, begun, ended int) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*deadline, true, func(context.Context) (bool, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		n := 0
+		for _, last := range f.last {
+			if last {
+				n++
+			}
+		}
+		return len(f.numbers) >= begun && n >= ended, nil
+	})
+	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		t.Errorf("%v: want %d runs, of which %d have ended; there is %v", err, begun, ended, f.last)
+	}
+}
+
+// check reports numbers that are missing, or come twice, or not in order.
+func (f *followed) check(t *testing.T) {
+	t.Helper()
+	for _, wrong := range f.wrong {
+		t.Error(wrong)
+	}
+	lines := 0
+	for run, numbers := range f.numbers {
+		lines += len(numbers)
+		for i, n := range numbers {
+			if n != i+1 {
+				t.Errorf("%v: line %d has the number %d, of %v", run, i+1, n, numbers)
+				break
+			}
+		}
+	}
+	t.Logf("%d lines of %d runs", lines, len(f.numbers))
+}
+
+// Pods that write numbered lines are replaced while their logs are followed: no number
+// is missing and none comes twice, of the old pods or of the new ones.
+func TestLogsThroughARestart(t *testing.T) {
+	t.Parallel()
+	const namespace, name, replicas = "logs-restart", "foo", 20
+	kubectl(t, "", "create", "namespace", namespace)
+	startLoop(t, "-n", namespace)
+	kubectl(t, manifest(t, namespace, name, steadyNode, replicas, "containers: [{name: main, command: "+act("-print=20ms")+"}]"), "create", "-f", "-")
+	kubectl(t, "", "imoocpod", "wait", name, "-n", namespace, "--timeout="+deadline.String())
+
+	follow := exec.Command(cluster.plugin, "logs", name, "-n", namespace, "-f", "--tail=-1", "-o", "json")
+	follow.Env = environment()
+	var said strings.Builder
+	follow.Stderr = &said
+	stdout, err := follow.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	f := &followed{numbers: map[logRun][]int{}, last: map[logRun]bool{}}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			f.add(lines.Bytes())
+		}
+	}()
+	f.await(t, replicas, 0)
+	kubectl(t, "", "imoocpod", "restart", name, "-n", namespace, "--wait", "--timeout="+(2*deadline).String())
+	f.await(t, 2*replicas, replicas)
+	if err := follow.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	<-read
+	var exit *exec.ExitError
+	if err := follow.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
+		t.Errorf("after Ctrl-C it ended with %v", err)
+	}
+	f.check(t)
+	if n := strings.Count(said.String(), "replaced by the new pod"); n != replicas {
+		t.Errorf("it told of %d pods that were replaced, of %d:\n%s", n, replicas, said.String())
+	}
+	kubectl(t, "", "imoocpod", "delete", name, "-n", namespace)
+	kubectl(t, "", "delete", "namespace", namespace)
+}
+
+// What a container wrote that crashes is shown without a flag, whether it runs again or
+// waits for that, and so is an init container that fails.
+func TestLogsOfCrashes(t *testing.T) {
+	t.Parallel()
+	const namespace = "logs-crash"
+	kubectl(t, "", "create", "namespace", namespace)
+	w := watchNamespace(t, namespace)
+	startLoop(t, "-n", namespace)
+	crash := act("-print=100ms", "-exit-after=1s", "-exit-code=3")
+	for name, template := range map[string]string{
+		"waits": "containers: [{name: main, command: " + crash + "}]",
+		"runs":  "containers: [{name: main, command: " + act("-print=100ms", "-http=:8080", "-ready-after=1h", "-ok-for=0s") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}}, livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1, initialDelaySeconds: 2}}]",
+		"init":  "initContainers: [{name: prepare, command: " + crash + "}]\ncontainers: [{name: main, command: " + act() + "}]",
+	} {
+		kubectl(t, manifest(t, namespace, name, steadyNode, 1, template), "create", "-f", "-")
+	}
+	running := containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= 1 && c.State.Running != nil })
+	for name, wrote := range map[string]func([]*corev1.Pod, []*corev1.Event) bool{
+		"waits": waits("CrashLoopBackOff"), "init": waits("CrashLoopBackOff"), "runs": running,
+	} {
+		w.await(t, "its container has crashed", name, wrote)
+		r := command("", "imoocpod", "logs", name, "-n", namespace)
+		if r.code != 0 || !strings.Contains(r.stdout, "last\n") {
+			t.Errorf("%s does not show the last words: %s", name, r)
+		}
+		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+		prefix := map[bool]string{true: "0/prepare | ", false: "0 | "}[name == "init"]
+		if i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, prefix) }); i >= 0 {
+			t.Errorf("%s: the line %q does not begin with %q", name, lines[i], prefix)
+		}
+	}
+	kubectl(t, "", "delete", "namespace", namespace)
+}

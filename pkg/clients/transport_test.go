@@ -243,6 +243,37 @@ func (b contextBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
+// The log of a container is passed on as it comes, for as long and as much as there is.
+// What only looks like one is held like every response.
+func TestLongLog(t *testing.T) {
+	t.Parallel()
+	for path, ends := range map[string]bool{
+		"/api/v1/namespaces/default/pods/foo-0/log?follow=true": false,
+		"/k8s/c/api/v1/namespaces/default/pods/foo-0/log":       false,
+		"/api/v1/namespaces/default/configmaps/log":             true,
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute}
+				transport.base = interrupted{server(func(string) *http.Response {
+					resp := response(http.StatusOK, endless{strings.Repeat("no line ends ", 2500), time.Millisecond})
+					resp.Header.Set("Content-Type", "text/plain")
+					return resp
+				})}
+				resp, err := send(t, transport, path)
+				if err == nil {
+					_, err = io.CopyN(io.Discard, resp.Body, maxResponseBytes+partBytes)
+					_ = resp.Body.Close()
+				}
+				if (err != nil) != ends {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
 // A watch may tell more than is held at a time, but not in one event.
 func TestLongWatch(t *testing.T) {
 	t.Parallel()

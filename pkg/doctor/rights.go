@@ -144,6 +144,7 @@ func neededRights(namespace string) ([]verbRights, error) {
 		{verb: "delete", role: editor, rights: kind("get", "list", "watch", "delete")},
 		{verb: "status", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), events)},
 		{verb: "describe", role: viewer, rights: append(append(kind("get"), pods[0]), events)},
+		{verb: "logs", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), status.Right{Verb: "get", Resource: "pods", Subresource: "log"})},
 		{verb: "wait", role: viewer, rights: append(kind("get", "list", "watch"), pods...)},
 		{verb: "install", rights: crds("get", "create", "patch", "watch")},
 		{verb: "uninstall", rights: crds("get", "delete", "watch")},

@@ -59,6 +59,9 @@ type Container struct {
 	// ended.
 	Previous bool
 	End      string
+	// Last says that the newest run has ended and the next one is awaited. Its log is
+	// that of the run before, whether the next one has begun meanwhile or not.
+	Last bool
 	// Crashed says that what explains why the pod is not ready is in the log of the
 	// run before.
 	Crashed bool
@@ -169,15 +172,14 @@ func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 		c.Phase = Running
 	case s.State.Terminated != nil:
 		c.Phase, broken = Ended, s.State.Terminated.ExitCode != 0
-	case last != nil:
-		// It waits to be started again, and the log is that of the run that ended.
-		c.Phase, last = Ended, nil
-		broken = true
+	case last != nil: // it waits to be started again
+		c.Phase, c.Last, broken = Ended, true, true
 	}
 	if last != nil && last.ContainerID != "" {
-		c.Previous = true
+		c.Previous, broken = true, broken || !s.Ready
+	}
+	if c.Previous && !c.Last {
 		c.End = end(last)
-		broken = broken || !s.Ready
 	}
 	return broken
 }

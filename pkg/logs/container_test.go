@@ -83,10 +83,10 @@ func TestContainers(t *testing.T) {
 		"one slot":                       {pods: []corev1.Pod{pod("foo-0", "main"), slot}, wanted: Wanted{Slot: "7"}, want: []string{"7 0 0"}},
 		"one slot of a StatefulSet":      {pods: []corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, wanted: Wanted{Slot: "1"}, want: []string{"1 0 0"}},
 		"failing ones":                   {pods: []corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, failed: []string{"foo-1"}, wanted: Wanted{Failing: true}, want: []string{"1 0 0"}},
-		"a crash loop":                   {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0 2 2"}},
+		"a crash loop":                   {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0 2 2 last"}},
 		"a crashed one that runs again":  {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", again)}, failed: []string{"foo-0"}, want: []string{"0 1 2 crashed Error, exit code 3"}},
 		"one that has recovered":         {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: running, Ready: true, LastTerminationState: crashed, RestartCount: 1})}, want: []string{"0 1 1 previous Error, exit code 3"}},
-		"an init container that crashes": {pods: []corev1.Pod{with(pod("foo-0", "+init", "main"), "init", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0/init 2 2", "0/main 0 0"}},
+		"an init container that crashes": {pods: []corev1.Pod{with(pod("foo-0", "+init", "main"), "init", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0/init 2 2 last", "0/main 0 0"}},
 		"an init container that is done": {pods: []corev1.Pod{with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: ended, Ready: true})}, failed: []string{"foo-0"}, want: []string{"0/main 0 0"}},
 		"a sidecar that crashes":         {pods: []corev1.Pod{with(with(pod("foo-0", "main", "proxy"), "main", isRunning), "proxy", again)}, failed: []string{"foo-0"}, want: []string{"0/main 1 0", "0/proxy 1 2 crashed Error, exit code 3"}},
 	} {
@@ -98,6 +98,8 @@ func TestContainers(t *testing.T) {
 		for _, c := range Containers(report, row.pods, row.wanted) {
 			text := fmt.Sprintf("%s %d %d", c.Label, c.Phase, c.Run)
 			switch {
+			case c.Last:
+				text += " last"
 			case c.Crashed:
 				text += " crashed " + c.End
 			case c.Previous:
@@ -141,7 +143,8 @@ func TestNext(t *testing.T) {
 		"started again, rest":       {now: Container{Phase: Running, Run: 1, Previous: true}, want: toReadPrevious},
 		"started twice":             {now: Container{Phase: Running, Run: 2, Previous: true}, want: toRead},
 		"started again, log gone":   {now: Container{Phase: Running, Run: 1}, want: toRead},
-		"waits to be started again": {progress: progress{run: 1}, now: Container{Phase: Ended, Run: 1}, want: toRead},
+		"waits to be started again": {progress: progress{run: 1}, now: Container{Phase: Ended, Run: 1, Previous: true, Last: true}, want: toRead},
+		"ended again":               {now: Container{Phase: Ended, Run: 1, Previous: true, Last: true}, want: toRead},
 	} {
 		if got := row.progress.next(row.now, row.gone); got != row.want {
 			t.Errorf("%s: %d", name, got)

@@ -157,7 +157,7 @@ func (p progress) next(c Container, gone bool) step {
 		return toEnd
 	case !unread:
 		return toWait
-	case c.Run == p.run+1 && !p.done && c.Previous:
+	case c.Run == p.run+1 && !p.done && c.Previous && !c.Last:
 		return toReadPrevious
 	}
 	return toRead
@@ -277,7 +277,8 @@ func (t *tail) look(ctx context.Context, c Container, s step) (any, yielded bool
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: t.tail, Since: t.since, Follow: s == toRead, Previous: s == toReadPrevious}
+	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.Last}
+	request.Follow = !request.Previous
 	if t.read {
 		request.Tail, request.Since = -1, t.known.begin()
 	}

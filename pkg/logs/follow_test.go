@@ -71,8 +71,8 @@ func (k *kubelets) openLog(ctx context.Context, r Request) (io.ReadCloser, error
 	k.asked++
 	runs := k.runs[r.Pod]
 	n := len(runs) - 1
-	if r.Previous {
-		n--
+	if r.Previous && n >= 0 && !runs[n].ended {
+		n-- // one that ended is the run before, where the next one is awaited
 	}
 	switch {
 	case k.refuse != nil:

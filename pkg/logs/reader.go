@@ -92,12 +92,10 @@ func (r *Reader) requests(c Container) (all []Request, why string) {
 	before := request
 	before.Previous = true
 	switch {
-	case r.Previous && c.Previous:
+	case c.Previous && (r.Previous || c.Last):
 		return []Request{before}, ""
 	case r.Previous:
 		return nil, "container " + c.Name + " was not restarted, so there is no log of a run before"
-	case c.Phase == NotStarted && c.Previous:
-		return []Request{before}, ""
 	case c.Phase == NotStarted:
 		why = "container " + c.Name + " has not started, so there is no log"
 		if c.Reason != "" {

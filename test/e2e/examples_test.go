@@ -113,6 +113,12 @@ func examplesInNamespaces() map[string][]try {
 			{says: "NAME", goesOn: true, code: exitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
 		},
 		"describe": {{says: "2 of 2 pods ready"}, {says: "web"}},
+		// The kubelets are played, and have no logs: see test/node.
+		"logs": {
+			{says: "read the log of container busybox", code: exitError}, {says: "cannot be read, trying again", goesOn: true, code: exitInterrupted},
+			{says: "all pods of deployment/web are ready"}, {says: "imoocpod/foo has no pod of slot 2", code: exitError},
+			{says: "read the log of container busybox", code: exitError},
+		},
 		"wait": {
 			{says: "condition met"}, {says: "deployment.apps/web condition met"}, {says: "condition met"},
 			{before: none, says: "condition met"}, {before: three, says: "condition met"},

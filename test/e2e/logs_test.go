@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+)
+
+// What logs says where there are none. The kubelets here are played; what containers
+// write is followed in test/node.
+
+func TestLogsBadInput(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	usage := func(args, says string) refusal { return refusal{args: args, code: exitUsage, says: []string{says}} }
+	mustRefuse(t, ns, []refusal{
+		usage("logs", "which one? give the NAME"),
+		usage("logs foo -f -p", "--previous is about runs that are over"),
+		usage("logs foo -c main --all-containers", "give --container or --all-containers, not both"),
+		usage("logs foo --tail -2", "--tail must be -1 (all) or more"),
+		usage("logs foo --since -1s", "--since must be more than 0"),
+		usage("logs foo --max-log-requests 0", "--max-log-requests must be 1 or more"),
+		usage("logs foo -o yaml", `unknown output format "yaml": must be json or raw`),
+		usage("logs foo --color sometimes", `must be "auto", "always", or "never"`),
+		{args: "logs foo", code: exitNotFound, says: []string{`"foo" not found`}},
+		{args: "logs foo -f", code: exitNotFound, says: []string{`"foo" not found`}},
+		{args: "logs nonsense/foo", code: exitError, says: []string{`doesn't have a resource type "nonsense"`}},
+	})
+}
+
+func TestLogsWithoutLogs(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "none", "--replicas", "0", "--wait")
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3", "--wait")
+	cluster.Imoocpod(t, ns, "create", "stuck", "--replicas", "1", "--image", "no-such-image")
+	harness.Eventually(t, "the image cannot be pulled", func() bool {
+		return cluster.Imoocpod(t, ns, "status", "stuck", "-o", "jsonpath={.reasonCode}") == "ImagePullFailed"
+	})
+	for args, says := range map[string]string{
+		"logs none":            "imoocpod/none has no pods\n",
+		"logs foo --failing":   "all pods of imoocpod/foo are ready\n",
+		"logs foo -p --slot 1": "--- 1: container busybox was not restarted, so there is no log of a run before\n",
+		"logs stuck":           "--- 0: container main has not started, so there is no log: container main cannot pull its image",
+	} {
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+		if r.Code != 0 || r.Stdout != "" || !strings.HasPrefix(r.Stderr, says) {
+			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
+		}
+	}
+	for args, says := range map[string]string{
+		"logs foo -c other":  `no pod of imoocpod/foo has a container "other", but there are: busybox`,
+		"logs foo --slot 17": "imoocpod/foo has no pod of slot 17",
+		"logs foo":           "read the log of container busybox of pod foo-",
+	} {
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+		if r.Code != exitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
+			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
+		}
+	}
+
+	// Who may see pods and not their logs is told so once, with the rule.
+	cluster.Apply(t, ns, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: looker}
+rules:
+- {apiGroups: [batch.tutorial.kubebuilder.io], resources: [imoocpods], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [pods], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: looker}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: looker}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: looker-`+ns+`}]`)
+	harness.Eventually(t, "the looker has rights", func() bool {
+		return cluster.Kubectl(t, ns, "auth", "can-i", "list", "pods", "--as", "looker-"+ns).Code == 0
+	})
+	for _, follow := range []string{"--follow=false", "--follow"} {
+		r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", follow, "--as", "looker-"+ns)
+		if r.Code != exitForbidden || strings.Count(r.Stderr, `{apiGroups: [""], resources: [pods/log], verbs: [get]}`) != 1 {
+			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+		}
+	}
+	if r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", "--as", "nobody"); r.Code != exitForbidden {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+	}
+}
+
+// A command that follows ends when the object is gone, and at Ctrl-C.
+func TestLogsFollowUntilGone(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0", "--wait")
+	follow, stopped := cluster.StartPlugin(t, "logs", "foo", "-f", "-n", ns), cluster.StartPlugin(t, "logs", "foo", "-f", "-n", ns)
+	follow.AwaitOutput("imoocpod/foo has no pods yet")
+	stopped.AwaitOutput("imoocpod/foo has no pods yet")
+	if code := stopped.Stop(); code != exitInterrupted {
+		t.Errorf("after Ctrl-C the exit code is %d", code)
+	}
+	cluster.Imoocpod(t, ns, "delete", "foo")
+	if code := follow.Wait(); code != exitNotFound || !strings.Contains(follow.Output(), "imoocpod/foo was deleted") {
+		t.Errorf("exit code %d: %s", code, follow.Output())
+	}
+}

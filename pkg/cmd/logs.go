@@ -56,7 +56,7 @@ Of each pod its default container is shown, and the container that keeps it from
 being ready. Where that container crashed and was started again, the last lines of
 the run that crashed come first.
 
-With --follow the command goes on until Ctrl-C or until the object is gone. Pods that
+With --follow the command continues until Ctrl-C or until the object is gone. Pods that
 are replaced, containers that are started again, and pods that come new are followed,
 too. No line is left out and none comes twice. What happens to pods and containers is
 told on standard error.
@@ -82,7 +82,7 @@ are. A line is cut at 64 KiB.`,
 	o.given = flags.Changed
 	flags.StringVarP(&o.selector, "selector", "l", "", "Selector (label query) to filter on, as kubectl takes it (e.g. -l key1=value1,key2=value2).")
 	flags.BoolVar(&o.all, "all", false, "Select all resources in the namespace of the specified resource types.")
-	flags.BoolVarP(&o.follow, "follow", "f", false, "Go on until Ctrl-C or until the objects are gone, through restarts and replacements.")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "Continue until Ctrl-C or until the objects are gone, through restarts and replacements.")
 	flags.BoolVar(&o.wanted.Failing, "failing", false, "Show only the pods that are not ready.")
 	flags.StringVarP(&o.wanted.Container, "container", "c", "", "Show only this container of each pod.")
 	flags.BoolVar(&o.wanted.AllContainers, "all-containers", false, "Show all containers of each pod, init containers too.")

@@ -175,9 +175,10 @@ type tail struct {
 	title string
 	// rest is what came after the end of the last line.
 	rest Line
-	// read says that a log was open before, and told that a person was told why it
-	// cannot be.
+	// read says that a log was open before, opened when it first was, and told that a
+	// person was told why it cannot be.
 	read, told bool
+	opened     time.Time
 
 	// changed is told of every change, and gone is closed when the pod is gone.
 	changed, gone chan struct{}
@@ -280,7 +281,12 @@ func (t *tail) look(ctx context.Context, c Container, s step) (any, yielded bool
 	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.Last}
 	request.Follow = !request.Previous
 	if t.read {
-		request.Tail, request.Since = -1, t.known.begin()
+		request.Tail = -1
+		if from := t.known.begin(); !from.IsZero() {
+			request.Since = from
+		} else if t.tail >= 0 {
+			request.Since = t.opened // there was none of the last lines yet
+		}
 	}
 	if s == toRead && c.Run > t.progress.run {
 		t.flush(c)
@@ -289,8 +295,8 @@ func (t *tail) look(ctx context.Context, c Container, s step) (any, yielded bool
 	switch {
 	case apierrors.IsForbidden(err):
 		return false, false, &MissingRightError{Namespace: c.Namespace, Err: err}
-	case err != nil && s == toReadPrevious:
-		t.progress.done = true // it may be gone for good
+	case s == toReadPrevious && notYet(err):
+		t.progress.done = true // it is gone for good
 		return false, false, nil
 	case err != nil:
 		return false, false, err
@@ -298,6 +304,9 @@ func (t *tail) look(ctx context.Context, c Container, s step) (any, yielded bool
 	defer body.Close()
 	t.mark(c, s)
 	resumed := t.read
+	if !t.read {
+		t.opened = time.Now()
+	}
 	t.read, t.told, t.rest = true, false, Line{}
 	go t.supervise(ctx, cancel)
 	t.rest, err = copyLines(body, f.Out.linesOf(c), t.known, resumed, func(lines []byte) error {

@@ -213,6 +213,50 @@ func TestFollowBeginsWithTheLastLines(t *testing.T) {
 	})
 }
 
+// With none of the last lines, only what comes is written, also when the stream ends
+// before anything came.
+func TestFollowOnlyWhatComes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollowTest(t, 5)
+		f.Tail = 0
+		run := f.start("foo-0")
+		f.write(run, "a", "b")
+		time.Sleep(time.Minute)
+		f.change(run, func() { run.cut = true })
+		f.set("foo-0", isUp)
+		f.change(run, func() { run.cut = false })
+		time.Sleep(longestPause)
+		f.write(run, "c")
+		f.want(t, "0 | c")
+		f.stop(nil)
+		f.End()
+	})
+}
+
+// What is left of a run is read also where that takes several tries.
+func TestFollowRestOfARun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollowTest(t, 5)
+		first := f.start("foo-0")
+		f.write(first, "a")
+		f.change(first, func() { first.cut = true })
+		f.set("foo-0", isUp)
+		f.locked(func() { f.refuse = apierrors.NewServiceUnavailable("away") })
+		f.write(first, "b")
+		f.change(first, func() { first.ended, first.cut = true, false })
+		f.write(f.start("foo-0"), "c")
+		f.set("foo-0", corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 1})
+		time.Sleep(longestPause)
+		f.locked(func() { f.refuse = nil })
+		time.Sleep(2 * longestPause)
+		f.want(t, "0 | a", "0 | b", "0 | c")
+		f.stop(nil)
+		f.End()
+	})
+}
+
 // A stream that ends in the middle is taken up again.
 func TestFollowTakesUpAStream(t *testing.T) {
 	t.Parallel()

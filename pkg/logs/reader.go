@@ -43,6 +43,7 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	defer running.Wait()
 	defer stop()
 	slots := make(chan struct{}, r.Most)
+	var denied sync.Map // the namespaces whose logs may not be read
 	logs := make([]chan chunk, len(containers))
 	errs := make([]error, len(containers))
 	for i := range logs {
@@ -54,12 +55,18 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 			running.Go(func() {
 				defer func() { <-slots }()
 				defer close(logs[i])
+				if _, is := denied.Load(c.Namespace); is {
+					return // it is the same as before
+				}
 				errs[i] = r.readOne(ctx, c, logs[i])
+				if missing := (*MissingRightError)(nil); errors.As(errs[i], &missing) {
+					denied.Store(c.Namespace, true)
+				}
 			})
 		}
 	})
 	var failed []error
-	denied := map[string]bool{}
+	told := map[string]bool{}
 	for i, c := range containers {
 		for part := range logs[i] {
 			if part.say != "" {
@@ -72,10 +79,10 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 		var missing *MissingRightError
 		switch err := errs[i]; {
 		case errors.As(err, &missing):
-			if !denied[missing.Namespace] {
+			if !told[missing.Namespace] {
 				failed = append(failed, err)
 			}
-			denied[missing.Namespace] = true
+			told[missing.Namespace] = true
 		case err != nil && ctx.Err() != nil:
 			return append(failed, context.Cause(ctx))
 		case err != nil:

@@ -67,7 +67,7 @@ func TestOnce(t *testing.T) {
 		"waits to run again":     {containers: []Container{c("b", func(c *Container) { c.Phase, c.Previous, c.Last = Ended, true, true })}, out: "b | panic\n"},
 		"the run before":         {containers: []Container{c("b", func(c *Container) { c.Previous = true })}, reader: Reader{Previous: true}, out: "b | panic\n"},
 		"no run before":          {containers: []Container{c("b", nil)}, reader: Reader{Previous: true}, said: "--- b: container main was not restarted, so there is no log of a run before\n"},
-		"forbidden is said once": {containers: []Container{c("x", nil), c("y", nil), c("a", nil)}, out: "a | one\na | two\n", errs: 1},
+		"forbidden is said once": {containers: []Container{c("x", nil), c("y", nil), c("a", func(c *Container) { c.Namespace = "other" })}, out: "a | one\na | two\n", errs: 1},
 	} {
 		var out, said bytes.Buffer
 		r := row.reader

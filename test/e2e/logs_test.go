@@ -25,7 +25,7 @@ func TestLogsBadInput(t *testing.T) {
 		usage("logs foo --color sometimes", `must be "auto", "always", or "never"`),
 		{args: "logs foo", code: exitNotFound, says: []string{`"foo" not found`}},
 		{args: "logs foo -f", code: exitNotFound, says: []string{`"foo" not found`}},
-		{args: "logs nonsense/foo", code: exitError, says: []string{`doesn't have a resource type "nonsense"`}},
+		{args: "logs nonsense/foo", code: exitNotFound, says: []string{`doesn't have a resource type "nonsense"`}},
 	})
 }
 

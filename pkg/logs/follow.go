@@ -224,13 +224,13 @@ func (t *tail) run(ctx context.Context) {
 			t.sleep(ctx, 0)
 			continue
 		}
-		any, yielded, err := t.look(ctx, c, s)
+		came, yielded, err := t.look(ctx, c, s)
 		var denied *MissingRightError
 		switch {
 		case errors.As(err, &denied) || errors.Is(err, errWrite):
 			f.stop(err)
 			return
-		case any:
+		case came:
 			pause = leastPause
 		}
 		if now, _ := t.now(); yielded || now != c || err == nil && (t.progress.done || s == toReadPrevious) {
@@ -268,9 +268,9 @@ var (
 	errGone = errors.New("the pod is gone")
 )
 
-// look reads a log, of the newest run or of the one before, to its end. any reports
+// look reads a log, of the newest run or of the one before, to its end. came reports
 // whether something came, and yielded whether others wait.
-func (t *tail) look(ctx context.Context, c Container, s step) (any, yielded bool, err error) {
+func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
 	f := t.follower
 	if !f.slots.take(ctx, t.gone, f.Out) {
 		return false, true, nil // it is looked at again what to do
@@ -310,7 +310,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (any, yielded bool
 	t.read, t.told, t.rest = true, false, Line{}
 	go t.supervise(ctx, cancel)
 	t.rest, err = copyLines(body, f.Out.linesOf(c), t.known, resumed, func(lines []byte) error {
-		any = true
+		came = true
 		if err := f.Out.write(lines); err != nil {
 			return fmt.Errorf("%w: %w", errWrite, err)
 		}
@@ -319,12 +319,12 @@ func (t *tail) look(ctx context.Context, c Container, s step) (any, yielded bool
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, errWrite):
 	case errors.Is(cause, errTurn):
-		return any, true, nil
+		return came, true, nil
 	case err == nil && (c.Phase == Ended || s == toReadPrevious):
 		t.progress.done = true
 		t.flush(c)
 	}
-	return any, false, err
+	return came, false, err
 }
 
 // mark tells a person, before the first line, which pod or which run it is.

@@ -48,6 +48,9 @@ func (k *kubelets) start(pod string) *playedRun {
 	return run
 }
 
+// pass lets time pass.
+func pass(while time.Duration) { <-time.After(while) }
+
 // change changes a run, and tells its streams.
 func (k *kubelets) change(run *playedRun, do func()) {
 	k.mu.Lock()
@@ -60,7 +63,7 @@ func (k *kubelets) change(run *playedRun, do func()) {
 // write has a container write lines, each at a time of its own.
 func (k *kubelets) write(run *playedRun, lines ...string) {
 	for _, line := range lines {
-		time.Sleep(time.Microsecond)
+		pass(time.Microsecond)
 		k.change(run, func() { run.log = append(run.log, time.Now().UTC().Format(time.RFC3339Nano)+" "+line+"\n") })
 	}
 }
@@ -96,12 +99,12 @@ func (k *kubelets) openLog(ctx context.Context, r Request) (io.ReadCloser, error
 			}
 		}
 	}
-	return &stream{ctx: ctx, k: k, run: run, next: next, follow: r.Follow}, nil
+	return &stream{over: ctx.Done(), k: k, run: run, next: next, follow: r.Follow}, nil
 }
 
 // stream is an open log.
 type stream struct {
-	ctx    context.Context
+	over   <-chan struct{}
 	k      *kubelets
 	run    *playedRun
 	next   int
@@ -129,8 +132,8 @@ func (s *stream) Read(p []byte) (int, error) {
 		}
 		select {
 		case <-changed:
-		case <-s.ctx.Done():
-			return 0, s.ctx.Err()
+		case <-s.over:
+			return 0, context.Canceled
 		}
 	}
 }
@@ -146,7 +149,9 @@ func (s *stream) Close() error {
 type followTest struct {
 	*kubelets
 	*Follower
-	ctx       context.Context
+	see       func(status.Report, []corev1.Pod)
+	done      <-chan struct{}
+	cause     func() error
 	stop      context.CancelCauseFunc
 	out, said *bytes.Buffer
 	pods      map[string]corev1.Pod
@@ -155,9 +160,10 @@ type followTest struct {
 func newFollowTest(t *testing.T, most int) *followTest {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
-	f := &followTest{kubelets: &kubelets{}, ctx: ctx, stop: stop, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]corev1.Pod{}}
+	f := &followTest{kubelets: &kubelets{}, done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, stop: stop, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]corev1.Pod{}}
 	r := Reader{Open: f.openLog, Out: &Output{Out: f.out, ErrOut: f.said}, Most: most, Tail: 2}
 	f.Follower = NewFollowers(1, r, Wanted{}, stop)[0]
+	f.see = func(report status.Report, pods []corev1.Pod) { f.See(ctx, report, pods) }
 	return f
 }
 
@@ -169,7 +175,7 @@ func (f *followTest) show() {
 		pods = append(pods, p)
 		report.Pods = append(report.Pods, status.Pod{Name: p.Name, UID: p.UID, Ready: true})
 	}
-	f.See(f.ctx, report, pods)
+	f.see(report, pods)
 	synctest.Wait()
 }
 
@@ -222,11 +228,11 @@ func TestFollowOnlyWhatComes(t *testing.T) {
 		f.Tail = 0
 		run := f.start("foo-0")
 		f.write(run, "a", "b")
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		f.change(run, func() { run.cut = true })
 		f.set("foo-0", isUp)
 		f.change(run, func() { run.cut = false })
-		time.Sleep(longestPause)
+		pass(longestPause)
 		f.write(run, "c")
 		f.want(t, "0 | c")
 		f.stop(nil)
@@ -248,9 +254,9 @@ func TestFollowRestOfARun(t *testing.T) {
 		f.change(first, func() { first.ended, first.cut = true, false })
 		f.write(f.start("foo-0"), "c")
 		f.set("foo-0", corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 1})
-		time.Sleep(longestPause)
+		pass(longestPause)
 		f.locked(func() { f.refuse = nil })
-		time.Sleep(2 * longestPause)
+		pass(2 * longestPause)
 		f.want(t, "0 | a", "0 | b", "0 | c")
 		f.stop(nil)
 		f.End()
@@ -266,12 +272,12 @@ func TestFollowTakesUpAStream(t *testing.T) {
 		f.write(run, "a", "b", "c")
 		f.set("foo-0", isUp)
 		for i := range 30 {
-			time.Sleep(100 * time.Millisecond)
+			pass(100 * time.Millisecond)
 			f.write(run, fmt.Sprint(i))
 			f.change(run, func() { run.cut = i%10 < 5 })
 		}
 		f.change(run, func() { run.cut = false })
-		time.Sleep(longestPause)
+		pass(longestPause)
 		want := []string{"0 | b", "0 | c"}
 		for i := range 30 {
 			want = append(want, fmt.Sprintf("0 | %d", i))
@@ -296,14 +302,14 @@ func TestFollowThroughRuns(t *testing.T) {
 			f.write(first, "b", "c")
 			f.change(first, func() { first.ended = true })
 			if seen {
-				time.Sleep(time.Millisecond)
+				pass(time.Millisecond)
 				f.set("foo-0", corev1.ContainerStatus{State: backOff, LastTerminationState: crashed})
 			}
 			second := f.start("foo-0")
-			time.Sleep(time.Millisecond)
+			pass(time.Millisecond)
 			f.write(second, "d")
 			f.set("foo-0", corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 1})
-			time.Sleep(longestPause)
+			pass(longestPause)
 			f.write(second, "e")
 			f.want(t, "0 | a", "0 | b", "0 | c", "0 | d", "0 | e")
 			f.wantSaid(t, "--- 0: container main ended (Error, exit code 3) and was started again, restart 1\n")
@@ -373,9 +379,9 @@ func TestFollowInTurn(t *testing.T) {
 			for _, run := range runs {
 				f.write(run, fmt.Sprint(round))
 			}
-			time.Sleep(7 * time.Second)
+			pass(7 * time.Second)
 		}
-		time.Sleep(pods * turn)
+		pass(pods * turn)
 		synctest.Wait()
 		lines := map[string][]string{}
 		for line := range strings.Lines(f.out.String()) {
@@ -406,9 +412,9 @@ func TestFollowForbidden(t *testing.T) {
 		f.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "foo-0", errors.New("no"))
 		f.start("foo-0")
 		f.set("foo-0", isUp)
-		<-f.ctx.Done()
+		<-f.done
 		var missing *MissingRightError
-		if err := context.Cause(f.ctx); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
+		if err := f.cause(); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
 			t.Error(err)
 		}
 		f.End()
@@ -425,13 +431,13 @@ func TestFollowTriesAgain(t *testing.T) {
 		run := f.start("foo-0")
 		f.write(run, "a")
 		f.set("foo-0", isUp)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		synctest.Wait()
 		if strings.Count(f.said.String(), "does not answer") != 1 || f.asked > 10 {
 			t.Errorf("asked %d times, it said %s", f.asked, f.said)
 		}
 		f.locked(func() { f.refuse = nil })
-		time.Sleep(longestPause)
+		pass(longestPause)
 		f.want(t, "0 | a")
 		f.stop(nil)
 		f.End()
@@ -452,8 +458,8 @@ func TestFollowIntoNothing(t *testing.T) {
 		f.Out.Out = closedPipe{}
 		f.write(f.start("foo-0"), "a")
 		f.set("foo-0", isUp)
-		<-f.ctx.Done()
-		if err := context.Cause(f.ctx); !errors.Is(err, io.ErrClosedPipe) {
+		<-f.done
+		if err := f.cause(); !errors.Is(err, io.ErrClosedPipe) {
 			t.Error(err)
 		}
 		f.End()

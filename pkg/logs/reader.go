@@ -42,33 +42,11 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	slots := make(chan struct{}, r.Most)
-	var denied sync.Map // the namespaces whose logs may not be read
-	logs := make([]chan chunk, len(containers))
-	errs := make([]error, len(containers))
-	for i := range logs {
-		logs[i] = make(chan chunk, chunksAhead)
-	}
-	running.Go(func() {
-		for i, c := range containers {
-			slots <- struct{}{} // those before end with the context
-			running.Go(func() {
-				defer func() { <-slots }()
-				defer close(logs[i])
-				if _, is := denied.Load(c.Namespace); is {
-					return // it is the same as before
-				}
-				errs[i] = r.readOne(ctx, c, logs[i])
-				if missing := (*MissingRightError)(nil); errors.As(errs[i], &missing) {
-					denied.Store(c.Namespace, true)
-				}
-			})
-		}
-	})
 	var failed []error
 	told := map[string]bool{}
-	for i, c := range containers {
-		for part := range logs[i] {
+	for i, log := range r.readAhead(ctx, containers, &running) {
+		c := containers[i]
+		for part := range log.parts {
 			if part.say != "" {
 				r.Out.sayOf(c, "%s", part.say)
 			}
@@ -77,7 +55,7 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 			}
 		}
 		var missing *MissingRightError
-		switch err := errs[i]; {
+		switch err := log.err; {
 		case errors.As(err, &missing):
 			if !told[missing.Namespace] {
 				failed = append(failed, err)
@@ -90,6 +68,40 @@ func (r *Reader) Once(ctx context.Context, containers []Container) []error {
 		}
 	}
 	return failed
+}
+
+// ahead is a log that is read ahead. err is why it could not be, once all parts came.
+type ahead struct {
+	parts chan chunk
+	err   error
+}
+
+// readAhead reads the logs of containers in their order, as many at once as may be.
+func (r *Reader) readAhead(ctx context.Context, containers []Container, running *sync.WaitGroup) []*ahead {
+	logs := make([]*ahead, len(containers))
+	for i := range logs {
+		logs[i] = &ahead{parts: make(chan chunk, chunksAhead)}
+	}
+	slots := make(chan struct{}, r.Most)
+	var denied sync.Map // the namespaces whose logs may not be read
+	running.Go(func() {
+		for i, c := range containers {
+			slots <- struct{}{} // those before end with the context
+			running.Go(func() {
+				defer func() { <-slots }()
+				defer close(logs[i].parts)
+				if _, is := denied.Load(c.Namespace); is {
+					return // it is the same as before
+				}
+				err := r.readOne(ctx, c, logs[i].parts)
+				if missing := (*MissingRightError)(nil); errors.As(err, &missing) {
+					denied.Store(c.Namespace, true)
+				}
+				logs[i].err = err
+			})
+		}
+	})
+	return logs
 }
 
 // requests are the logs of a container to read: that of the run before, too, where

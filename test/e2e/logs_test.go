@@ -15,7 +15,7 @@ func TestLogsBadInput(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	usage := func(args, says string) refusal { return refusal{args: args, code: exitUsage, says: []string{says}} }
 	mustRefuse(t, ns, []refusal{
-		usage("logs", "which one? give the NAME"),
+		usage("logs", "a NAME or TYPE/NAME is required"),
 		usage("logs foo -f -p", "--previous is about runs that are over"),
 		usage("logs foo -c main --all-containers", "give --container or --all-containers, not both"),
 		usage("logs foo --tail -2", "--tail must be -1 (all) or more"),

@@ -24,7 +24,7 @@ func ParseExpression(word string) (Expression, error) {
 		return Expression{}, err
 	}
 	if value != nil && *value == "" {
-		return Expression{}, errors.New("jsonpath has to have a value after the equal sign, as in jsonpath={.status.readyReplicas}=3")
+		return Expression{}, errors.New("jsonpath needs a value after the equal sign, as in jsonpath={.status.readyReplicas}=3")
 	}
 	return Expression{word, path, value}, nil
 }

@@ -65,4 +65,4 @@ func SchemaOf(document []byte, kind schema.GroupVersionKind) (map[string]any, er
 	return nil, fmt.Errorf("read the schema of %s: %w", kind.Kind, errNoSchema)
 }
 
-var errNoSchema = errors.New("the server's OpenAPI document does not describe it")
+var errNoSchema = errors.New("the server's OpenAPI document does not describe this type")

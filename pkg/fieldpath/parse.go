@@ -34,11 +34,11 @@ func parsePath(s string) (Path, error) {
 	steps := p.Steps
 	switch {
 	case steps[0].Kind != Field || steps[0].Name != "spec":
-		return Path{}, fmt.Errorf("%s is outside .spec, and only there is a count to be changed", Path{steps[:1]})
+		return Path{}, fmt.Errorf("%s is outside .spec, but the replica count must be in .spec", Path{steps[:1]})
 	case len(steps) == 1:
-		return Path{}, errors.New("it is all of .spec; name the field in it that holds the count")
+		return Path{}, errors.New("it is all of .spec; name the field that holds the replica count")
 	case steps[len(steps)-1].Kind == Selection:
-		return Path{}, errors.New("it ends with an element of a list; name the field in it that holds the count")
+		return Path{}, errors.New("it ends with an element of a list; name the field in it that holds the replica count")
 	}
 	return p, nil
 }
@@ -46,19 +46,19 @@ func parsePath(s string) (Path, error) {
 // ParseSteps is parsePath for any place in an object.
 func ParseSteps(s string) (Path, error) {
 	if !utf8.ValidString(s) {
-		return Path{}, errors.New("it is not UTF-8")
+		return Path{}, errors.New("it is not valid UTF-8")
 	}
 	s = strings.TrimSpace(s)
 	if inner, opened := strings.CutPrefix(s, "{"); opened {
 		inner, closed := strings.CutSuffix(inner, "}")
 		if !closed {
-			return Path{}, errors.New("there is no } for the {")
+			return Path{}, errors.New("the closing } is missing")
 		}
 		s = strings.TrimSpace(inner)
 	}
 	s = strings.TrimPrefix(s, "$")
 	if s == "" || s == "." {
-		return Path{}, errors.New("it is empty; a path reads like .spec.replicas")
+		return Path{}, errors.New("it is empty; use a path such as .spec.replicas")
 	}
 	r := reader{rest: s}
 	var steps []Step
@@ -75,9 +75,9 @@ func ParseSteps(s string) (Path, error) {
 var (
 	errWildcard = errors.New("a wildcard can mean several places; name the field, or select one element by a key")
 	errDescent  = errors.New("recursive descent (..) can mean several places; name the fields on the way")
-	errSeveral  = errors.New("a slice or union means several places; give one index, or select one element by a key")
-	errNegative = errors.New("an index counts from 0; select the element by a key instead")
-	errFunction = errors.New("functions and scripts are not taken; a path only names fields and elements")
+	errSeveral  = errors.New("a slice or union can mean several places; use one index, or select one element by a key")
+	errNegative = errors.New("an index cannot be negative; select the element by a key instead")
+	errFunction = errors.New("functions and scripts are not supported; a path only names fields and elements")
 	errFilter   = errors.New(`a filter compares keys of an element with values by ==, as in [?(@.name=="hot")], joined by &&`)
 )
 
@@ -188,7 +188,7 @@ func (r *reader) name() (string, error) {
 		}
 		c, size := utf8.DecodeRuneInString(r.rest)
 		if size == 0 {
-			return "", errors.New("there is nothing after the last backslash")
+			return "", errors.New("nothing follows the last backslash")
 		}
 		b.WriteRune(c)
 		r.rest = r.rest[size:]

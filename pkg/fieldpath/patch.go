@@ -33,7 +33,7 @@ func (p Path) Patch(obj map[string]any, n int64) ([]byte, error) {
 		return nil, fmt.Errorf("read the version of the object: %w", err)
 	}
 	if version == "" {
-		return nil, errors.New("the object has no resourceVersion, without which a change could undo another's")
+		return nil, errors.New("the object has no resourceVersion, which a safe change requires")
 	}
 	change, err := p.change(obj, n)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p Path) change(obj map[string]any, n int64) (operation, error) {
 	}
 	for i, s := range rest {
 		if s.Kind != Field {
-			return operation{}, fmt.Errorf("%s is not there: an element of a list is changed and never added", Path{p.Steps[:taken+i+1]})
+			return operation{}, fmt.Errorf("%s does not exist: elements of a list are changed, never added", Path{p.Steps[:taken+i+1]})
 		}
 	}
 	if value == nil {

@@ -47,11 +47,11 @@ func TestPatch(t *testing.T) {
 func TestPatchRefuses(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
-		".spec.counts[2]":                     ".spec.counts[2] is not there: an element of a list is changed and never added",
-		".spec.empty[0].count":                ".spec.empty[0] is not there",
-		`.spec.sets[?(@.name=="none")].count`: `.spec.sets[?(@.name=="none")] is not there`,
-		".spec.absent.sets[0].count":          ".spec.absent.sets[0] is not there",
-		".spec.nothing[0].count":              ".spec.nothing[0] is not there",
+		".spec.counts[2]":                     ".spec.counts[2] does not exist: elements of a list are changed, never added",
+		".spec.empty[0].count":                ".spec.empty[0] does not exist",
+		`.spec.sets[?(@.name=="none")].count`: `.spec.sets[?(@.name=="none")] does not exist`,
+		".spec.absent.sets[0].count":          ".spec.absent.sets[0] does not exist",
+		".spec.nothing[0].count":              ".spec.nothing[0] does not exist",
 		`.spec.sets[?(@.name=="twin")].count`: "matches 2 places",
 		".spec.sets.count":                    "is a list",
 		".spec.text":                          `the string "3", not an integer`,

@@ -68,7 +68,7 @@ func TestParsePathRefuses(t *testing.T) {
 		"$":                                      "empty",
 		".":                                      "empty",
 		"{}":                                     "empty",
-		"{.spec.a":                               "no } for the {",
+		"{.spec.a":                               "closing } is missing",
 		".spec":                                  "all of .spec",
 		".metadata.generation":                   ".metadata is outside .spec",
 		".status.replicas":                       ".status is outside .spec",
@@ -84,7 +84,7 @@ func TestParsePathRefuses(t *testing.T) {
 		".spec.sets[:2].count":                   "slice",
 		".spec.sets[0,1].count":                  "union",
 		".spec['a','b']":                         "union",
-		".spec.sets[-1].count":                   "counts from 0",
+		".spec.sets[-1].count":                   "cannot be negative",
 		".spec.sets[99999999999999999999].count": "too high",
 		".spec.sets[(@.length-1)].count":         "functions",
 		".spec.sets.length()":                    "functions",
@@ -113,7 +113,7 @@ func TestParsePathRefuses(t *testing.T) {
 		".spec.a b":                              `. or [ is missing before " b"`,
 		".spec.a]":                               `. or [ is missing before "]"`,
 		".spec.a}{.spec.b":                       `. or [ is missing before "}{.spec.b"`,
-		`.spec.a\`:                               "after the last backslash",
+		`.spec.a\`:                               "follows the last backslash",
 		".spec.a\xff":                            "UTF-8",
 	} {
 		if p, err := ParsePath(s); err == nil || !strings.Contains(err.Error(), want) {

@@ -71,7 +71,7 @@ func (s Step) place(list []any) (int, []any, error) {
 		case s.Index == len(list):
 			return s.Index, append(list, nil), nil
 		}
-		return 0, nil, fmt.Errorf("element %d comes before element %d is there", s.Index, s.Index-1)
+		return 0, nil, fmt.Errorf("element %d cannot be set before element %d exists", s.Index, s.Index-1)
 	}
 	for i, e := range list {
 		if s.selects(e) {
@@ -177,5 +177,5 @@ func ParseSetting(pair string) (Path, string, error) {
 			return path, pair[i+1:], err
 		}
 	}
-	return Path{}, "", fmt.Errorf("%q has no =: a field is set by PATH=VALUE", pair)
+	return Path{}, "", fmt.Errorf("%q has no =: use PATH=VALUE", pair)
 }

@@ -27,7 +27,7 @@ func TestPut(t *testing.T) {
 		{`{"spec":{"sets":[{"name":"cold"},{"name":"hot"}]}}`, `.spec.sets[?(@.name=="hot")].count`, `{"spec":{"sets":[{"name":"cold"},{"name":"hot","count":5}]}}`, ""},
 		{`{"spec":{"sets":[{"name":"cold"}]}}`, `.spec.sets[?(@.name=="hot" && @.zone.id==3)].count`, `{"spec":{"sets":[{"name":"cold"},{"name":"hot","zone":{"id":3},"count":5}]}}`, ""},
 		{`{}`, `.spec["a.b/c~d"]`, `{"spec":{"a.b/c~d":5}}`, ""},
-		{`{}`, ".spec.sets[1].count", "", "set .spec.sets[1].count: element 1 comes before element 0 is there"},
+		{`{}`, ".spec.sets[1].count", "", "set .spec.sets[1].count: element 1 cannot be set before element 0 exists"},
 		{`{"spec":{"sets":{}}}`, ".spec.sets[0].count", "", "set .spec.sets[0].count: an object is not a list"},
 		{`{"spec":{"sets":[]}}`, ".spec.sets.count", "", "set .spec.sets.count: a list is not an object"},
 		{`{"spec":3}`, ".spec.replicas", "", "set .spec.replicas: 3 is not an object"},

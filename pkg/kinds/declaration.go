@@ -60,7 +60,7 @@ type DeclarationError struct {
 }
 
 func (e *DeclarationError) Error() string {
-	return fmt.Sprintf("the CRD %s declares what cannot be: %s", e.CRD, strings.Join(e.Problems, "; "))
+	return fmt.Sprintf("the declaration in the CRD %s is invalid: %s", e.CRD, strings.Join(e.Problems, "; "))
 }
 
 // Declared reads from a CRD how its kind is reconciled. A CRD that declares no
@@ -136,20 +136,20 @@ func (d *declaration) read(kind *Kind) {
 	}
 	name, _ := d.version["name"].(string)
 	if served, _ := d.version["served"].(bool); !served {
-		d.problem("the version %q in which objects are stored is not served", name)
+		d.problem("the storage version %q is not served", name)
 	}
 	if kind.Clusterwide {
-		d.problem(".spec.scope is Cluster: an object in no namespace can have no pods")
+		d.problem(".spec.scope is Cluster: only objects in a namespace can have pods")
 	}
 	if fieldpath.Object(d.version, "subresources", "status") == nil {
-		d.problem("version %s has no subresources.status: the loop would write into what people wrote", name)
+		d.problem("version %s has no subresources.status, which the controller needs to write a status", name)
 	}
 	scale := fieldpath.Object(d.version, "subresources", "scale")
 	scaled := func(path string) string { s, _ := scale[path].(string); return s }
 	if rules.counted { // for the others the annotation is one too many
 		kind.ReplicasPath = d.wants(AnnotationReplicasPath, "integer", scaled("specReplicasPath"), ".spec.replicas")
 		if kind.ReplicasPath == nil && len(d.problems) == 0 {
-			d.problem("%s is missing: nothing else says which field is the replica count", AnnotationReplicasPath)
+			d.problem("%s is missing: it names the field of the replica count", AnnotationReplicasPath)
 		}
 	}
 	if rules.readSpec != nil {
@@ -162,7 +162,7 @@ func (d *declaration) read(kind *Kind) {
 	}
 	r.Status = d.readStatus(rules.status, scaled("labelSelectorPath"), counted)
 	for _, key := range slices.Sorted(maps.Keys(d.said)) {
-		d.problem("%s is not among the annotations of the plan %s", key, r.Strategy)
+		d.problem("%s is not an annotation of the plan %s", key, r.Strategy)
 	}
 }
 
@@ -172,7 +172,7 @@ func (d *declaration) readPods(r *Mapping) {
 	if _, templated := d.said[annotationTemplatePath]; templated {
 		r.TemplatePath = d.wants(annotationTemplatePath, "object")
 		if _, missing := d.at(slices.Concat(r.TemplatePath, []string{"spec", "containers"})); missing != "" && r.TemplatePath != nil {
-			d.problem("%s names no pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
+			d.problem("%s does not name a pod template: %s is not in the schema of version %s", annotationTemplatePath, missing, d.version["name"])
 		}
 		return // the annotations for kinds without are too many
 	}
@@ -182,7 +182,7 @@ func (d *declaration) readPods(r *Mapping) {
 	r.EnvPath = d.wants(annotationEnvPath, "array")
 	r.Image = d.take(annotationImage)
 	if r.ImagePath == nil && r.Image == "" && len(d.problems) == before {
-		d.problem("what the pods are made from is missing: say %s, %s or %s", annotationTemplatePath, annotationImagePath, annotationImage)
+		d.problem("the pod template is missing: set %s, %s or %s", annotationTemplatePath, annotationImagePath, annotationImage)
 	}
 }
 
@@ -221,7 +221,7 @@ func (d *declaration) checkOverlaps(at StatusPaths) {
 	paths := slices.DeleteFunc(at.paths(), func(path []string) bool { return len(path) == 0 })
 	for i, path := range paths {
 		if slices.ContainsFunc(paths[:i], func(other []string) bool { return overlap(path, other) }) {
-			d.problem("two annotations name the field .%s, or a part of it", strings.Join(path, "."))
+			d.problem("two annotations name the field .%s or a part of it", strings.Join(path, "."))
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (d *declaration) demanded(at StatusPaths) map[string]any {
 		}
 		value, may := emptyValue(fieldpath.Object(status, "properties", name))
 		if !may {
-			d.problem(".status.%s is required, and nothing is declared to go there", name)
+			d.problem(".status.%s is required, but no annotation names it", name)
 			continue
 		}
 		if empty == nil {
@@ -293,12 +293,12 @@ func (d *declaration) checkConditions() {
 	ours := []string{"type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"}
 	for _, required := range fieldpath.Strings(item["required"]) {
 		if !slices.Contains(ours, required) {
-			d.problem(".status.conditions[*].%s is required, and no field of the conditions that the API conventions know", required)
+			d.problem(".status.conditions[*].%s is required, but is not a field of conditions in the API conventions", required)
 		}
 	}
 	for _, name := range []string{"type", "status"} {
 		if fieldpath.Object(item, "properties", name)["type"] != "string" {
-			d.problem(".status.conditions[*].%s is no string of version %s, as the API conventions have it", name, d.version["name"])
+			d.problem(".status.conditions[*].%s is not a string in version %s, as the API conventions require", name, d.version["name"])
 		}
 	}
 }
@@ -333,7 +333,7 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	at, missing := d.at(names)
 	switch {
 	case names[0] != root:
-		d.problem("%s: %s is no field of .%s", key, word, root)
+		d.problem("%s: %s is not a field of .%s", key, word, root)
 	case missing != "":
 		d.problem("%s: %s is not in the schema of version %s", key, missing, d.version["name"])
 	case open(at) && at["type"] == nil:
@@ -395,11 +395,11 @@ func (d *declaration) label(key string) string {
 	}
 	switch problems := validation.IsQualifiedName(name); {
 	case len(problems) > 0:
-		d.problem("%s: %q is no name of a label: %s", key, name, strings.Join(problems, "; "))
+		d.problem("%s: %q is not a valid label name: %s", key, name, strings.Join(problems, "; "))
 	case strings.HasPrefix(name, apis.Prefix):
-		d.problem("%s: labels that begin with %s are the controller's own", key, apis.Prefix)
+		d.problem("%s: labels that start with %s are reserved for the controller", key, apis.Prefix)
 	case name == appsv1.DefaultDeploymentUniqueLabelKey:
-		d.problem("%s: the label %s is the Deployment controller's own", key, name)
+		d.problem("%s: the label %s is reserved for the Deployment controller", key, name)
 	}
 	return name
 }

@@ -69,10 +69,10 @@ func TestDeclarationsAreDocumented(t *testing.T) {
 				said[name] = ".metadata.wrong"
 			}
 			told := problems(said)
-			if foreign := strings.Contains(told, annotation+" is not among the annotations of the plan"); foreign == has {
+			if foreign := strings.Contains(told, annotation+" is not an annotation of the plan"); foreign == has {
 				t.Errorf("plan %s: the schema has %s: %v; Declared says %q", plan, annotation, has, told)
 			}
-			half := map[string]string{"#/$defs/specPath": "no field of .spec", "#/$defs/statusPath": "no field of .status"}[property.Ref]
+			half := map[string]string{"#/$defs/specPath": "not a field of .spec", "#/$defs/statusPath": "not a field of .status"}[property.Ref]
 			if has && half != "" && name != "replicas-path" && !strings.Contains(told, annotation+": .metadata.wrong is "+half) {
 				t.Errorf("plan %s: %s is a %s; Declared says %q", plan, annotation, property.Ref, told)
 			}
@@ -84,7 +84,7 @@ func TestDeclarationsAreDocumented(t *testing.T) {
 		}
 		template, container := alternative.OneOf[0], alternative.OneOf[1]
 		delete(base, "image")
-		if said := problems(base); !strings.Contains(said, "what the pods are made from is missing") {
+		if said := problems(base); !strings.Contains(said, "the pod template is missing") {
 			t.Errorf("plan %s without anything to make pods of: %q", plan, said)
 		}
 		for _, one := range container.AnyOf {
@@ -102,7 +102,7 @@ func TestDeclarationsAreDocumented(t *testing.T) {
 		for _, one := range template.Not.AnyOf {
 			both := maps.Clone(said)
 			both[strings.TrimPrefix(one.Required[0], declares)] = ".spec.image"
-			if told := problems(both); !strings.Contains(told, one.Required[0]+" is not among") {
+			if told := problems(both); !strings.Contains(told, one.Required[0]+" is not an annotation of") {
 				t.Errorf("plan %s with a template and %s: %q", plan, one.Required[0], told)
 			}
 		}

@@ -191,37 +191,37 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 		want        string
 	}{
 		"an unknown plan":         {map[string]string{"plan": "jobs"}, nil, `imoocpod.dev/plan must be pods, deployment or nodes, not "jobs"`},
-		"a misspelled annotation": {map[string]string{"ready": ".status.readyReplicas"}, nil, "imoocpod.dev/ready is not among the annotations of the plan pods"},
-		"one of another plan":     {map[string]string{"deployment-name-path": ".spec.deployment"}, nil, "imoocpod.dev/deployment-name-path is not among the annotations of the plan pods"},
-		"a count per node":        {map[string]string{"plan": "nodes"}, nil, "imoocpod.dev/replicas-path is not among the annotations of the plan nodes"},
+		"a misspelled annotation": {map[string]string{"ready": ".status.readyReplicas"}, nil, "imoocpod.dev/ready is not an annotation of the plan pods"},
+		"one of another plan":     {map[string]string{"deployment-name-path": ".spec.deployment"}, nil, "imoocpod.dev/deployment-name-path is not an annotation of the plan pods"},
+		"a count per node":        {map[string]string{"plan": "nodes"}, nil, "imoocpod.dev/replicas-path is not an annotation of the plan nodes"},
 		"no such field":           {map[string]string{"image-path": ".spec.container.image"}, nil, "imoocpod.dev/image-path: .spec.container is not in the schema of version v1"},
 		"another type":            {map[string]string{"image-path": ".spec.size"}, nil, "imoocpod.dev/image-path: .spec.size is of type integer, not string"},
-		"the wrong half":          {map[string]string{"ready-path": ".spec.size"}, nil, "imoocpod.dev/ready-path: .spec.size is no field of .status"},
-		"the other wrong half":    {map[string]string{"replicas-path": ".status.live"}, nil, "imoocpod.dev/replicas-path: .status.live is no field of .spec"},
+		"the wrong half":          {map[string]string{"ready-path": ".spec.size"}, nil, "imoocpod.dev/ready-path: .spec.size is not a field of .status"},
+		"the other wrong half":    {map[string]string{"replicas-path": ".status.live"}, nil, "imoocpod.dev/replicas-path: .status.live is not a field of .spec"},
 		"through a list":          {map[string]string{"replicas-path": ".spec.pools[0].size"}, nil, "imoocpod.dev/replicas-path: .spec.pools[0].size goes through a list: only fields can be declared"},
 		"no path at all":          {map[string]string{"replicas-path": ".spec..size"}, nil, `imoocpod.dev/replicas-path: path ".spec..size": `},
 		"no template": {map[string]string{"image-path": "-", "template-path": ".spec.free"}, func(crd map[string]any) {
 			delete(fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "spec", "properties", "free"), "x-kubernetes-preserve-unknown-fields")
-		}, "imoocpod.dev/template-path names no pod template: .spec.free.spec is not in the schema of version v1"},
-		"a template and an image": {map[string]string{"template-path": ".spec.template"}, nil, "imoocpod.dev/image-path is not among the annotations of the plan pods"},
-		"nothing to make pods of": {map[string]string{"image-path": "-"}, nil, "what the pods are made from is missing"},
+		}, "imoocpod.dev/template-path does not name a pod template: .spec.free.spec is not in the schema of version v1"},
+		"a template and an image": {map[string]string{"template-path": ".spec.template"}, nil, "imoocpod.dev/image-path is not an annotation of the plan pods"},
+		"nothing to make pods of": {map[string]string{"image-path": "-"}, nil, "the pod template is missing"},
 		"no count":                {map[string]string{"replicas-path": "-"}, nil, "imoocpod.dev/replicas-path is missing"},
 		"no status subresource":   {nil, func(crd map[string]any) { delete(stored(crd), "subresources") }, "version v1 has no subresources.status"},
-		"not served":              {nil, func(crd map[string]any) { stored(crd)["served"] = false }, `the version "v1" in which objects are stored is not served`},
+		"not served":              {nil, func(crd map[string]any) { stored(crd)["served"] = false }, `the storage version "v1" is not served`},
 		"in no namespace":         {nil, func(crd map[string]any) { fieldpath.Object(crd, "spec")["scope"] = "Cluster" }, ".spec.scope is Cluster"},
 		"a status that demands what nobody knows": {nil, func(crd map[string]any) {
 			status := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status")
 			status["required"] = []any{"phase"}
 			fieldpath.Object(status, "properties")["phase"] = map[string]any{"type": "string", "enum": []any{"Up", "Down"}}
-		}, ".status.phase is required, and nothing is declared to go there"},
-		"one field of the status for two counts": {map[string]string{"ready-path": ".status.live", "current-path": ".status.live"}, nil, "two annotations name the field .status.live, or a part of it"},
+		}, ".status.phase is required, but no annotation names it"},
+		"one field of the status for two counts": {map[string]string{"ready-path": ".status.live", "current-path": ".status.live"}, nil, "two annotations name the field .status.live or a part of it"},
 		"a field within another": {map[string]string{"ready-path": ".status.pods", "current-path": ".status.pods.all"}, func(crd map[string]any) {
 			properties := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties")
 			properties["pods"] = map[string]any{"type": "integer", "x-kubernetes-preserve-unknown-fields": true}
-		}, "two annotations name the field .status.pods, or a part of it"},
-		"a label that is none":            {map[string]string{"name-label": "not a label"}, nil, `imoocpod.dev/name-label: "not a label" is no name of a label`},
-		"a label of the controller's own": {map[string]string{"name-label": "imoocpod.dev/bypasses"}, nil, "labels that begin with imoocpod.dev/ are the controller's own"},
-		"a label of Deployments' own":     {map[string]string{"name-label": "pod-template-hash"}, nil, "the label pod-template-hash is the Deployment controller's own"},
+		}, "two annotations name the field .status.pods or a part of it"},
+		"a label that is none":            {map[string]string{"name-label": "not a label"}, nil, `imoocpod.dev/name-label: "not a label" is not a valid label name`},
+		"a label of the controller's own": {map[string]string{"name-label": "imoocpod.dev/bypasses"}, nil, "labels that start with imoocpod.dev/ are reserved for the controller"},
+		"a label of Deployments' own":     {map[string]string{"name-label": "pod-template-hash"}, nil, "the label pod-template-hash is reserved for the Deployment controller"},
 		"conditions of its own": {nil, func(crd map[string]any) {
 			fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions", "items")["required"] = []any{"severity"}
 		}, ".status.conditions[*].severity is required"},

@@ -24,14 +24,14 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 				o.Pause.Why = "it is paused: " + o.Word.Message
 			}
 			if promotes(o.Word.Message) {
-				o.Pause.Code, o.Pause.Why = status.CodeWaitingForPromotion, "it waits for a promotion: "+o.Word.Message
+				o.Pause.Code, o.Pause.Why = status.CodeWaitingForPromotion, "it is waiting for a promotion: "+o.Word.Message
 			}
 			return
 		}
 	}
 	for _, path := range []string{".spec.updateStrategy.paused", ".spec.updateStrategy.rollingUpdate.paused"} {
 		if paused, _ := valueAt(obj, path).(bool); paused {
-			o.Pause = &status.Pause{Code: status.CodePaused, Why: "its roll-out is paused: " + path + " is true", Hint: "whoever set " + path + " must take it back", Template: true}
+			o.Pause = &status.Pause{Code: status.CodePaused, Why: "its rollout is paused: " + path + " is true", Hint: "unset " + path + " to continue", Template: true}
 			return
 		}
 	}
@@ -40,7 +40,7 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 			break // where the kind says it elsewhere, a condition may be behind
 		}
 		if slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue && !o.BuiltIn && !timedPause(obj) {
-			o.Pause = &status.Pause{Code: status.CodePaused, Why: "it is paused: " + strings.TrimSuffix(c.Reason+": "+c.Message, ": "), Hint: "see who paused " + o.Type + "/" + o.Name, Told: true}
+			o.Pause = &status.Pause{Code: status.CodePaused, Why: "it is paused: " + strings.TrimSuffix(c.Reason+": "+c.Message, ": "), Hint: "find out who paused " + o.Type + "/" + o.Name, Told: true}
 			return
 		}
 	}
@@ -48,7 +48,7 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 		return // what is new has yet to become ready
 	}
 	if strategy, _ := textAt(obj, f.OnDelete); strategy == "OnDelete" {
-		o.Pause = &status.Pause{Code: status.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the older template", Template: true}
+		o.Pause = &status.Pause{Code: status.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
 		return
 	}
 	f.partition(o, obj)
@@ -90,7 +90,7 @@ func (f StatusFacts) partition(o *status.Object, obj map[string]any) {
 		o.Pause = &status.Pause{
 			Code: status.CodePartitioned, Template: true,
 			Why:  path + " keeps " + strconv.Itoa(int(kept)) + " pods of the older template",
-			Hint: "lower " + path + " to go on",
+			Hint: "lower " + path + " to continue",
 		}
 	}
 }

@@ -16,11 +16,11 @@ import (
 // The reasons for which pods cannot be restarted through their owner.
 var (
 	errNoTemplate  = errors.New("it has no pod template at .spec.template")
-	errNoRollOut   = errors.New("its controller does not replace the pods that it has")
+	errNoRollOut   = errors.New("its controller does not replace existing pods")
 	errPaused      = errors.New("it is paused (run \"kubectl rollout resume\" first)")
-	errRestarted   = errors.New("it was restarted within this second: wait a moment")
-	errAnnotations = errors.New("its schema keeps no annotations in .spec.template")
-	errInPlace     = errors.New("its strategy updates pods in place, so that a changed annotation restarts nothing")
+	errRestarted   = errors.New("it was restarted less than a second ago: wait a moment")
+	errAnnotations = errors.New("its schema drops annotations in .spec.template")
+	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
 // RestartField finds the field of an object that takes the time of a restart: the

@@ -97,7 +97,7 @@ func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 	}
 	for _, theirs := range []string{"k8s.io", "kubernetes.io"} {
 		if s.Group == theirs || strings.HasSuffix(s.Group, "."+theirs) {
-			return none, fmt.Errorf("invalid group %q: what ends in %s is the Kubernetes project's, and the server protects it", s.Group, theirs)
+			return none, fmt.Errorf("invalid group %q: groups that end in %s are reserved for the Kubernetes project", s.Group, theirs)
 		}
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
@@ -129,7 +129,7 @@ func (s Scaffold) countFields() ([]string, error) {
 		}
 	}
 	if slices.Contains([]string{imageField, commandField, envField}, names[1]) {
-		return nil, fmt.Errorf("%s cannot be the replica count: .spec.%s is what the containers are made from", s.ReplicasPath, names[1])
+		return nil, fmt.Errorf("%s cannot be the replica count: .spec.%s configures the containers", s.ReplicasPath, names[1])
 	}
 	return names, nil
 }

@@ -109,13 +109,13 @@ func TestScaffoldsThatCannotBe(t *testing.T) {
 		{"Foo", "example", StrategyPods, "", `invalid group "example": it must be a domain`},
 		{"Foo", "Example.com", StrategyPods, "", `invalid group "Example.com"`},
 		{"Foo", "example..com", StrategyPods, "", `invalid group "example..com"`},
-		{"Foo", "apps.k8s.io", StrategyPods, "", "what ends in k8s.io is the Kubernetes project's"},
-		{"Foo", "kubernetes.io", StrategyPods, "", "what ends in kubernetes.io is the Kubernetes project's"},
+		{"Foo", "apps.k8s.io", StrategyPods, "", "groups that end in k8s.io are reserved"},
+		{"Foo", "kubernetes.io", StrategyPods, "", "groups that end in kubernetes.io are reserved"},
 		{"Foo", strings.Join([]string{long, long, long, long[:60]}, "."), StrategyPods, "", "must be no longer than 253 characters"},
 		{"Foo", "example.com", StrategyNodes, ".spec.size", "a pod on each node has no replica count"},
 		{"Foo", "example.com", StrategyPods, ".spec.pools[0].size", ".spec.pools[0].size goes through a list"},
 		{"Foo", "example.com", StrategyPods, ".spec.image", ".spec.image cannot be the replica count"},
-		{"Foo", "example.com", StrategyPods, ".spec.env.size", ".spec.env.size cannot be the replica count: .spec.env is what"},
+		{"Foo", "example.com", StrategyPods, ".spec.env.size", ".spec.env.size cannot be the replica count: .spec.env configures"},
 		{"Foo", "example.com", StrategyPods, `.spec["a.b"]`, `has the field "a.b"`},
 	} {
 		s := Scaffold{Kind: test.kind, Group: test.group, Plan: test.plan, Image: "nginx"}

@@ -424,9 +424,9 @@ func pausedBy(f StatusFacts, o status.Object, held fieldpath.Expression) string 
 	case f.PausedHint != "":
 		return strings.ReplaceAll(f.PausedHint, "NAME", o.Name) + inNamespace(o.Namespace)
 	case strings.HasPrefix(strings.TrimPrefix(held.Path, "{"), ".spec."):
-		return "whoever set " + strings.Trim(held.Path, "{}") + " of " + object + " must take it back"
+		return "unset " + strings.Trim(held.Path, "{}") + " of " + object + " to continue"
 	}
-	return "see what " + object + " waits for"
+	return "find out what " + object + " is waiting for"
 }
 
 func inNamespace(namespace string) string {

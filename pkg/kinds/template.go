@@ -119,7 +119,7 @@ func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 		image = kind.Mapping.Image
 	}
 	if image == "" {
-		return "", fmt.Errorf("%s does not say what its pods are made from: .%s is empty", obj.GetName(),
+		return "", fmt.Errorf("%s has no pod template: .%s is empty", obj.GetName(),
 			strings.Join(append(kind.Mapping.TemplatePath, kind.Mapping.ImagePath...), "."))
 	}
 	return image, nil

@@ -58,7 +58,7 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 	if wide {
 		for _, k := range kinds {
 			for _, problem := range k.Wrong {
-				p.line("%s.%s declares what cannot be: %s", k.Resource, k.Group, problem)
+				p.line("the declaration of %s.%s is invalid: %s", k.Resource, k.Group, problem)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 
 func reconciled(k *Kind) string {
 	if len(k.Wrong) > 0 {
-		return "wrongly declared"
+		return "invalid declaration"
 	}
 	return yesNo(&k.Reconciled)
 }

@@ -260,7 +260,7 @@ func (f frame) guards(r status.Report) []line {
 		texts = append(texts, "PodDisruptionBudget/"+b.String())
 	}
 	if len(r.Unread) > 0 && r.Verdict != status.Ready {
-		texts = append(texts, strings.Join(r.Unread, ", ")+" may not be read by you, and could say more")
+		texts = append(texts, "no permission to read "+strings.Join(r.Unread, ", ")+", which could say more")
 	}
 	var all []line
 	for _, text := range texts {

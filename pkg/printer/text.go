@@ -25,7 +25,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 		p.line("hint: %s", r.Hint)
 	}
 	if len(r.Unread) > 0 && r.Verdict != status.Ready {
-		p.line("note: %s may not be read by you, and could say more", strings.Join(r.Unread, ", "))
+		p.line("note: no permission to read %s, which could say more", strings.Join(r.Unread, ", "))
 	}
 	for _, revert := range r.Reverts {
 		p.line("note: %s", revert.Message)

@@ -340,7 +340,7 @@ func TestPaused(t *testing.T) {
 	t.Parallel()
 	template := &Pause{Code: CodePaused, Why: "it is paused", Hint: "resume it", Template: true}
 	whole := &Pause{Code: CodePaused, Why: "it is paused", Hint: "resume it"}
-	told := &Pause{Code: CodeWaitingForPromotion, Why: "it waits for a promotion", Hint: "promote it", Told: true}
+	told := &Pause{Code: CodeWaitingForPromotion, Why: "it is waiting for a promotion", Hint: "promote it", Told: true}
 	for name, test := range map[string]struct {
 		object  Object
 		pause   *Pause

@@ -205,7 +205,7 @@ func TestReplicasPath(t *testing.T) {
 		{`{.spec.nodeSets[?(@.name=='cold')].count}`, 0, "", []any{"spec", "nodeSets", 0, "count"}},
 		{`spec.nodeSets[1].count`, 0, "", []any{"spec", "nodeSets", 1, "count"}},
 		{`.spec.nodeSets[?(@.name=="bare")].count`, 0, "", []any{"spec", "nodeSets", 2, "count"}},
-		{`.spec.nodeSets[?(@.name=="none")].count`, exitError, "is not there: an element of a list is changed and never added", nil},
+		{`.spec.nodeSets[?(@.name=="none")].count`, exitError, "does not exist: elements of a list are changed, never added", nil},
 		{`.spec.nodeSets[?(@.count==1)].count`, exitError, "matches 2 places", nil},
 		{`.spec.nodeSets[*].count`, exitUsage, "a wildcard can mean several places", nil},
 		{`.spec.nodeSets.count`, exitError, "is a list: select one of its elements by a key", nil},

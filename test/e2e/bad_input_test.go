@@ -274,7 +274,7 @@ func TestBadInput(t *testing.T) {
 			usage("kinds -o frob", `output format "frob", allowed formats are: `, "custom-columns", "wide"),
 			usage("wait foo --for=nothing", `--for: "nothing" is nothing to wait for: must be ready, create, delete, condition=`),
 			usage("wait foo --for=jsonpath={.a", `unexpected path string "{.a"`),
-			usage("wait foo --for=jsonpath={.a}=", "jsonpath has to have a value after the equal sign"),
+			usage("wait foo --for=jsonpath={.a}=", "jsonpath needs a value after the equal sign"),
 			usage("wait foo --fail-after=-1s", "--fail-after must be 0 (at once) or more"),
 			usage("create bar --timeout 1s", "--timeout needs --wait"),
 			usage("scale foo --replicas 3 --fail-after 1s", "--fail-after can only be used with a command that waits"),

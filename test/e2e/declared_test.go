@@ -210,7 +210,7 @@ func TestAnnotateAKind(t *testing.T) {
 	})
 
 	annotate("imoocpod.dev/image-path=.spec.imgae")
-	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: the CRD memcacheds.annotated.example.com declares what cannot be: imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
+	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: the declaration in the CRD memcacheds.annotated.example.com is invalid: imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
 	foo.Scale(1)
 	annotate("imoocpod.dev/image-path=.spec.image")
 	harness.Eventually(t, "the kind is reconciled again", func() bool {
@@ -235,7 +235,7 @@ func TestWrongDeclarationIsTold(t *testing.T) { //nolint:paralleltest // see abo
 	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)
 	cluster.InstallKind(t, kindIn(t, gadget(group)), crd)
 	const problem = "imoocpod.dev/current-path: .status.alive is not in the schema of version v1"
-	if listed := cluster.Imoocpod(t, "", "kinds", "-o", "wide"); !strings.Contains(listed, "gadgets.wrong.example.com declares what cannot be: "+problem) {
+	if listed := cluster.Imoocpod(t, "", "kinds", "-o", "wide"); !strings.Contains(listed, "the declaration of gadgets.wrong.example.com is invalid: "+problem) {
 		t.Errorf("kinds lists\n%s", listed)
 	}
 	if checked := cluster.Kubectl(t, "", "imoocpod", "check"); checked.Code == 0 || !strings.Contains(checked.Stdout, problem) || !strings.Contains(checked.Stdout, "kubectl edit crd gadgets.wrong.example.com") {

@@ -48,7 +48,7 @@ func TestLease(t *testing.T) {
 	}
 	who := fmt.Sprintf("%s on %s (process %d), since ", held.User, held.Host, first.PID())
 	exits := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--if-held=exit")
-	if exits.Code != 7 || !strings.Contains(exits.Stderr, "error: precondition not met: "+who) {
+	if exits.Code != 7 || !strings.Contains(exits.Stderr, "error: precondition not met: another controller is running: "+who) {
 		t.Errorf("%s: exit code %d, said %s", exits.Line, exits.Code, exits.Stderr)
 	}
 	second := cluster.StartRunController(t, ns)
@@ -139,7 +139,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: no-lease-`+ns
 `)
 	refused := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--as", "no-lease-"+ns)
 	if refused.Code != exitForbidden || !strings.Contains(refused.Stderr, `cannot get resource "leases"`) ||
-		!strings.Contains(refused.Stderr, "--leader-elect=false does without") {
+		!strings.Contains(refused.Stderr, "to run without it, pass --leader-elect=false") {
 		t.Errorf("%s: exit code %d, said %s", refused.Line, refused.Code, refused.Stderr)
 	}
 	cluster.StartRunController(t, ns, "--leader-elect=false", "--as", "no-lease-"+ns)

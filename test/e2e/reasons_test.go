@@ -146,7 +146,7 @@ func TestLoopSaysWhyPodsFail(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, ns)
 	cluster.Apply(t, ns, ailing("foo", oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: rpc error: code = NotFound desc = web:v2: not found`, "")))
-	const why = "foo: 0 of 2 pods ready: container web cannot pull its image web:v2: web:v2: not found\n"
+	const why = "foo: 0 of 2 pods ready: container web cannot pull its image web:v2: web:v2: not found"
 	l.AwaitOutput(why)
 	tells(t, ns, "foo", expected{status.Failed, status.CodeImagePullFailed, "2 of 2 pods", "imagePullSecrets"})
 	l.Stop()
@@ -259,7 +259,7 @@ func TestReasonsOfRefusal(t *testing.T) {
 			func(t *testing.T, ns string) {
 				harness.Must(t, cluster.Kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce=baseline"))
 			},
-			expected{status.Failed, status.CodeAdmissionRefused, `pods are rejected: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "mend the pod template"},
+			expected{status.Failed, status.CodeAdmissionRefused, `pods are rejected: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "fix the pod template"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -356,7 +356,7 @@ func TestNotReadyUnlessSeen(t *testing.T) {
 	write(widget, `{"replicas":0}`)
 	unseen(widget, "no controller has seen it yet; its status was last written by kubectl-patch ", status.CodeNeverSeen)
 	write(widget, `{"observedGeneration":1}`)
-	tells(t, ns, widget, expected{status.Ready, status.CodeReady, "0 of 0 pods ready", ""})
+	tells(t, ns, widget, expected{status.Ready, status.CodeReady, "scaled to zero", ""})
 	cluster.Imoocpod(t, ns, "scale", widget, "--replicas", "1")
 	unseen(widget, "its controller has not seen the last change (generation 2, observed 1)", status.CodeGenerationNotSeen)
 	write(widget, `{"observedGeneration":2}`)
@@ -423,7 +423,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: onlooker}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: onlooker}]`)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	for verb, said := range map[string]string{
-		"status":   "\nnote: events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets may not be read by you, and could say more\n",
+		"status":   "\nnote: no permission to read events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets, which could say more\n",
 		"describe": "\nNot Read:      events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets (forbidden)\n",
 	} {
 		r := cluster.Kubectl(t, ns, "imoocpod", verb, "foo", "--as", "onlooker")

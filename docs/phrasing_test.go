@@ -72,3 +72,10 @@ func TestPhrasesAreFound(t *testing.T) {
 		t.Errorf("found %q", places)
 	}
 }
+
+// The messages of the program are written in plain English, too.
+func TestPhrasingOfMessages(t *testing.T) {
+	for _, place := range found(read(t, "docs/messages.md"), phrases(t)) {
+		t.Errorf("docs/messages.md:%s", place)
+	}
+}

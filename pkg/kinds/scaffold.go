@@ -191,19 +191,19 @@ func (s Scaffold) spec(count []string) part {
 	image["default"], image["minLength"] = s.Image, int64(1)
 	command := describedAs("array", "The command of the container, in place of the image's own.")
 	command["items"], command["x-kubernetes-list-type"] = part{"type": "string"}, "atomic"
-	spec := madeOf("What is wanted.", part{imageField: image, commandField: command, envField: env()})
+	spec := madeOf("The desired state.", part{imageField: image, commandField: command, envField: env()})
 	spec["default"] = part{}
 	if count == nil {
 		return spec
 	}
 	at := spec
 	for _, name := range count[1 : len(count)-1] {
-		next := madeOf("What is wanted.", part{})
+		next := madeOf("The desired state.", part{})
 		next["default"] = part{}
 		fieldpath.Object(at, "properties")[name] = next
 		at = next
 	}
-	replicas := number("How many pods are wanted.")
+	replicas := number("The desired number of pods.")
 	replicas["default"], replicas["minimum"] = int64(1), int64(0)
 	fieldpath.Object(at, "properties")[count[len(count)-1]] = replicas
 	return spec
@@ -227,7 +227,7 @@ func scaffoldedStatus(rules strategyRules) part {
 	told := part{
 		"observedGeneration": part{
 			"type": "integer", "format": "int64",
-			"description": "The generation of the object that this status speaks of. Where it is behind metadata.generation, the controller has not yet seen the last change.",
+			"description": "The generation that this status describes. If it is lower than metadata.generation, the controller has not seen the last change.",
 		},
 		"conditions": conditionsSchema(),
 	}
@@ -237,9 +237,9 @@ func scaffoldedStatus(rules strategyRules) part {
 		}
 	}
 	if rules.counted {
-		told["selector"] = describedAs("string", "The label selector of the pods, as text: for autoscalers and disruption budgets, which read it through the scale subresource.")
+		told["selector"] = describedAs("string", "The label selector of the pods, as a string. Autoscalers and disruption budgets read it through the scale subresource.")
 	}
-	return madeOf("What there is, as the controller last saw it.", told)
+	return madeOf("The state that the controller last observed.", told)
 }
 
 // conditionsSchema is that of conditions as the API conventions have them
@@ -247,24 +247,24 @@ func scaffoldedStatus(rules strategyRules) part {
 func conditionsSchema() part {
 	at := describedAs("string", "When the status last changed.")
 	at["format"] = "date-time"
-	message := describedAs("string", "What there is to say about it, for people.")
+	message := describedAs("string", "A human-readable message.")
 	message["maxLength"] = int64(32768)
-	generation := describedAs("integer", "The generation of the object that the condition speaks of.")
+	generation := describedAs("integer", "The generation that the condition describes.")
 	generation["format"], generation["minimum"] = "int64", int64(0)
-	reason := describedAs("string", "Why the condition is as it is, in one word.")
+	reason := describedAs("string", "The reason for the condition, in CamelCase.")
 	reason["minLength"], reason["maxLength"], reason["pattern"] = int64(1), int64(1024), `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`
-	is := describedAs("string", "Whether it is so.")
+	is := describedAs("string", "The status of the condition.")
 	is["enum"] = []any{"True", "False", "Unknown"}
-	kind := describedAs("string", "What the condition is of, in CamelCase.")
+	kind := describedAs("string", "The type of the condition, in CamelCase.")
 	kind["maxLength"] = int64(316)
 	kind["pattern"] = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`
-	condition := madeOf("One thing that can be said of the object.", part{
+	condition := madeOf("A condition of the object.", part{
 		"lastTransitionTime": at, "message": message, "observedGeneration": generation, "reason": reason, "status": is, "type": kind,
 	})
 	condition["required"] = []any{"lastTransitionTime", "message", "reason", "status", "type"}
-	conditions := describedAs("array", "Ready: all that is wanted is there and ready.\n"+
-		"Progressing: pods are being made, replaced or removed.\n"+
-		"ReplicaFailure: a pod could not be made; the message says why.")
+	conditions := describedAs("array", "Ready: all pods exist and are ready.\n"+
+		"Progressing: pods are being created, replaced or removed.\n"+
+		"ReplicaFailure: a pod could not be created; the message says why.")
 	conditions["items"] = condition
 	conditions["x-kubernetes-list-type"], conditions["x-kubernetes-list-map-keys"] = "map", []any{"type"}
 	return conditions

@@ -178,7 +178,7 @@ func (p *Progress) done() int {
 
 // count says how many of the objects are done.
 func (p *Progress) count() string {
-	return fmt.Sprintf("%d of %d objects %s", p.done(), len(p.objects), p.Goal)
+	return fmt.Sprintf("%d of %d objects are %s", p.done(), len(p.objects), p.Goal)
 }
 
 // surplus is how many pods of an object are still to be removed.

@@ -66,12 +66,12 @@ func CheckCRD(name string, want, have map[string]any) Check {
 	case fieldOf(have, "metadata", "deletionTimestamp") != nil:
 		c.Message = "is being deleted, with all its objects"
 	case !isEstablished(have):
-		c.Message = "is installed, and the server does not serve it: see its conditions"
+		c.Message = "is installed but not served: see its conditions"
 		c.Fix = []string{"kubectl describe crd " + name}
 	case !sameJSON(fieldOf(want, "spec", "versions"), fieldOf(have, "spec", "versions")):
-		c.Message = "is not the one of this version"
+		c.Message = "differs from the definition of this version"
 	default:
-		c = Check{Name: c.Name, State: CheckPassed, Message: "is installed, as this version has it"}
+		c = Check{Name: c.Name, State: CheckPassed, Message: "is installed and matches this version"}
 	}
 	return c
 }
@@ -126,7 +126,7 @@ func (r Right) resource() string {
 // a namespace or, if that is empty, in all. Missing are the rights that the
 // server refuses, asked says that it could be asked.
 func CheckRights(verb string, missing []Right, asked bool, user, namespace string) Check {
-	c := Check{Name: "rights to " + verb, State: CheckPassed, Message: user + " has them"}
+	c := Check{Name: "rights to " + verb, State: CheckPassed, Message: "ok (" + user + ")"}
 	switch {
 	case !asked:
 		c.State, c.Message = CheckUnknown, "the server does not say"
@@ -139,7 +139,7 @@ func CheckRights(verb string, missing []Right, asked bool, user, namespace strin
 		if more := len(words) - most; more > 1 {
 			words = append(words[:most], fmt.Sprintf("and %d more", more))
 		}
-		c.State, c.Message = CheckFailed, user+" may not "+strings.Join(words, ", ")
+		c.State, c.Message = CheckFailed, user+" has no permission to "+strings.Join(words, ", ")
 		c.Fix = grant(verb, missing, user, namespace)
 	}
 	return c
@@ -201,7 +201,7 @@ func CheckDeclared(loops []Loop, kinds []string, namespace string, now time.Time
 		return nil
 	}
 	return []Check{{
-		Name: "loop", State: CheckFailed, Message: "none reconciles the objects of " + strings.Join(orphans, ", ") + " in " + where(namespace),
+		Name: "loop", State: CheckFailed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace),
 		Fix: []string{runLoop(namespace) + " --kinds " + strings.Join(orphans, ",")},
 	}}
 }
@@ -237,7 +237,7 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 			c.State, c.Message = CheckUnknown, c.Message+doubts
 		}
 		if l.Version != "" && l.Version != version {
-			c.State, c.Message = CheckFailed, fmt.Sprintf("%s; it is of version %s and this program of %s: stop it, and start this one", c.Message, l.Version, version)
+			c.State, c.Message = CheckFailed, fmt.Sprintf("%s; it is version %s, but this program is version %s: stop it, and start this version", c.Message, l.Version, version)
 			c.Fix = []string{runLoop(l.Scope.Namespace)}
 		}
 		checks = append(checks, c)
@@ -245,12 +245,12 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 	if len(orphans) == 0 {
 		return checks
 	}
-	c := Check{Name: "loop", State: CheckFailed, Message: "none reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace), Fix: []string{runLoop(namespace)}}
+	c := Check{Name: "loop", State: CheckFailed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace), Fix: []string{runLoop(namespace)}}
 	if len(orphans) == len(kinds) && !runs {
-		c.Message = "none runs for " + where(namespace)
+		c.Message = "no controller is running for " + where(namespace)
 	}
 	if !last.Renewed.IsZero() {
-		c.Message += fmt.Sprintf("; the last was %s, not heard of since %s", last, last.Renewed.UTC().Format("15:04:05 MST"))
+		c.Message += fmt.Sprintf("; the last one was %s, and last renewed its lease at %s", last, last.Renewed.UTC().Format("15:04:05 MST"))
 	}
 	return append(checks, c)
 }
@@ -272,12 +272,12 @@ func where(namespace string) string {
 // CheckDeployed compares the version of a controller that is deployed in a
 // namespace with the program's own.
 func CheckDeployed(namespace, has, version string) Check {
-	c := Check{Name: "controller in " + namespace, State: CheckPassed, Message: "is deployed, of version " + has}
+	c := Check{Name: "controller in " + namespace, State: CheckPassed, Message: "is deployed, version " + has}
 	switch {
 	case has == "":
-		c.State, c.Message = CheckUnknown, "is deployed, and does not tell its version"
+		c.State, c.Message = CheckUnknown, "is deployed, but its version is unknown"
 	case has != version:
-		c.State, c.Message = CheckFailed, fmt.Sprintf("is deployed, of version %s, and this program is of %s", has, version)
+		c.State, c.Message = CheckFailed, fmt.Sprintf("is deployed, version %s, but this program is version %s", has, version)
 		c.Fix = []string{install + " --controller -n " + namespace}
 	}
 	return c
@@ -291,7 +291,7 @@ func CheckHeldUp(reports []Report) []Check {
 			if !slices.Contains([]Code{CodeQuotaExceeded, CodeAdmissionRefused, CodeNameTaken, CodeCreateFailed}, p.Code) {
 				continue
 			}
-			c := Check{Name: "pods", State: CheckFailed, Message: fmt.Sprintf("of %s/%s in namespace %s are held up: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
+			c := Check{Name: "pods", State: CheckFailed, Message: fmt.Sprintf("of %s/%s in namespace %s cannot be created: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
 			c.Fix = []string{fmt.Sprintf("kubectl imoocpod describe %s/%s -n %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace)}
 			if p.Code == CodeQuotaExceeded {
 				c.Fix = []string{"kubectl describe quota -n " + r.Metadata.Namespace}
@@ -300,7 +300,7 @@ func CheckHeldUp(reports []Report) []Check {
 		}
 	}
 	if len(checks) == 0 {
-		checks = []Check{{Name: "pods", State: CheckPassed, Message: "none is held up by a quota or by admission"}}
+		checks = []Check{{Name: "pods", State: CheckPassed, Message: "none is blocked by a quota or by admission"}}
 	}
 	return checks
 }

@@ -40,10 +40,10 @@ func TestCheckCRD(t *testing.T) {
 		state CheckState
 		words string
 	}{
-		"there":           {crd(int64(0), "True", nil), CheckPassed, "as this version has it"},
+		"there":           {crd(int64(0), "True", nil), CheckPassed, "matches this version"},
 		"missing":         {nil, CheckFailed, "is not installed"},
-		"not served":      {crd(int64(0), "False", nil), CheckFailed, "does not serve it"},
-		"another version": {crd(int64(1), "True", nil), CheckFailed, "is not the one of this version"},
+		"not served":      {crd(int64(0), "False", nil), CheckFailed, "installed but not served"},
+		"another version": {crd(int64(1), "True", nil), CheckFailed, "differs from the definition of this version"},
 		"going":           {crd(int64(0), "True", map[string]any{"deletionTimestamp": "now"}), CheckFailed, "is being deleted"},
 	} {
 		c := CheckCRD("it", want, test.have)
@@ -63,23 +63,23 @@ func TestCheckRights(t *testing.T) {
 		message string
 		fix     string
 	}{
-		"none missing":     {CheckRights("scale", nil, true, "alice", "a"), CheckPassed, "alice has them", ""},
+		"none missing":     {CheckRights("scale", nil, true, "alice", "a"), CheckPassed, "ok (alice)", ""},
 		"nothing answered": {CheckRights("scale", nil, false, "alice", "a"), CheckUnknown, "the server does not say", ""},
-		"in a namespace": {CheckRights("scale", []Right{scale}, true, "alice", "a"), CheckFailed, "alice may not patch things.g/scale",
+		"in a namespace": {CheckRights("scale", []Right{scale}, true, "alice", "a"), CheckFailed, "alice has no permission to patch things.g/scale",
 			"kubectl create role imoocpod-scale --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-scale --role=imoocpod-scale --user=alice -n a"},
 		"different verbs": {CheckRights("status", []Right{pods("list"), pods("get"), scale}, true, "system:serviceaccount:ci:bot", "a"),
-			CheckFailed, "system:serviceaccount:ci:bot may not list pods, get pods, patch things.g/scale",
+			CheckFailed, "system:serviceaccount:ci:bot has no permission to list pods, get pods, patch things.g/scale",
 			"kubectl create role imoocpod-status --verb=get,list --resource=pods -n a\n" +
 				"kubectl create rolebinding imoocpod-status --role=imoocpod-status --serviceaccount=ci:bot -n a\n" +
 				"kubectl create role imoocpod-status-2 --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-status-2 --role=imoocpod-status-2 --serviceaccount=ci:bot -n a"},
 		"everywhere, and many": {CheckRights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e"), pods("f")}, true, "alice", ""),
-			CheckFailed, "alice may not a pods, b pods, c pods, d pods, and 2 more",
+			CheckFailed, "alice has no permission to a pods, b pods, c pods, d pods, and 2 more",
 			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e,f --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
 		"of what is in no namespace": {CheckRights("install", []Right{{Verb: "get", Resource: "nodes", Clusterwide: true}}, true, "alice", "a"),
-			CheckFailed, "alice may not get nodes",
+			CheckFailed, "alice has no permission to get nodes",
 			"kubectl create clusterrole imoocpod-install --verb=get --resource=nodes\n" +
 				"kubectl create clusterrolebinding imoocpod-install --clusterrole=imoocpod-install --user=alice"},
 	} {
@@ -107,27 +107,27 @@ func TestCheckLoops(t *testing.T) {
 		namespace string
 		want      string
 	}{
-		"none": {nil, "a", "failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
+		"none": {nil, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
 		"one":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "a", "passed all kinds in namespace a: " + alice + " []"},
 		"two": {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0), loop(Scope{}, "v1", 0)}, "a",
 			"passed all kinds in namespace a: " + alice + " []\npassed all kinds in all namespaces: " + alice + " []"},
-		"elsewhere":          {[]Loop{loop(Scope{Namespace: "b"}, "v1", 0)}, "a", "failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
-		"dead":               {[]Loop{loop(Scope{}, "v1", time.Minute)}, "a", "failed none runs for namespace a; the last was " + alice + ", not heard of since 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
-		"for one kind":       {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed none reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
-		"for one namespace":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed all kinds in namespace a: " + alice + " []\nfailed none runs for all namespaces [kubectl imoocpod run-controller -A]"},
-		"of another version": {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed all kinds in all namespaces: " + alice + "; it is of version v0 and this program of v1: stop it, and start this one [kubectl imoocpod run-controller -A]"},
+		"elsewhere":          {[]Loop{loop(Scope{Namespace: "b"}, "v1", 0)}, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
+		"dead":               {[]Loop{loop(Scope{}, "v1", time.Minute)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
+		"for one kind":       {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed no controller reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
+		"for one namespace":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed all kinds in namespace a: " + alice + " []\nfailed no controller is running for all namespaces [kubectl imoocpod run-controller -A]"},
+		"of another version": {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed all kinds in all namespaces: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version [kubectl imoocpod run-controller -A]"},
 		"one that is to hold for ever": {[]Loop{eternal(20 * time.Second)}, "a",
 			"unknown all kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 20s; another controller takes it over after 1m0s without a renewal []"},
 		"one that was to hold for ever": {[]Loop{eternal(time.Hour)}, "a",
 			"failed all kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 1h0m0s; another controller takes it over after 1m0s without a renewal []\n" +
-				"failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
+				"failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
 		"one from the future": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Hour)}, "a",
 			"failed all kinds in namespace a: " + alice + "; check the lease: its renew time is in the future (2026-01-02 16:04:05 UTC); another controller takes it over after 1m0s without a renewal []\n" +
-				"failed none runs for namespace a [kubectl imoocpod run-controller -n a]"},
+				"failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
 		"one whose clock is ahead": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed all kinds in namespace a: " + alice + " []"},
 		"of an unknown version":    {[]Loop{loop(Scope{}, "", 0)}, "a", "passed all kinds in all namespaces: " + alice + " []"},
 		"for a declared kind": {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"widgets.example.com"}}, "v1", 0)}, "a",
-			"passed widgets.example.com in namespace a: " + alice + " []\nfailed none reconciles imoocpods.batch.tutorial.kubebuilder.io, helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
+			"passed widgets.example.com in namespace a: " + alice + " []\nfailed no controller reconciles imoocpods.batch.tutorial.kubebuilder.io, helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 	} {
 		var lines []string
 		for _, c := range CheckLoops(test.loops, kinds, test.namespace, "v1", now) {
@@ -148,7 +148,7 @@ func TestCheckDeclared(t *testing.T) {
 	loop := func(scope Scope, ago time.Duration) []Loop {
 		return []Loop{{Holder: "h", Scope: scope, Renewed: now.Add(-ago), For: 15 * time.Second}}
 	}
-	const missing = "failed none reconciles the objects of lamps.example.com in namespace a [kubectl imoocpod run-controller -n a --kinds lamps.example.com]"
+	const missing = "failed no controller reconciles lamps.example.com in namespace a [kubectl imoocpod run-controller -n a --kinds lamps.example.com]"
 	lamps := []string{"lamps.example.com"}
 	for name, test := range map[string]struct {
 		loops     []Loop
@@ -163,7 +163,7 @@ func TestCheckDeclared(t *testing.T) {
 		"one for the kind":            {loop(Scope{Namespace: "a", Kinds: lamps}, 0), lamps, "a", ""},
 		"a dead one for the kind":     {loop(Scope{Namespace: "a", Kinds: lamps}, time.Minute), lamps, "a", missing},
 		"one elsewhere":               {loop(Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "a", missing},
-		"one of a namespace, for all": {loop(Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed none reconciles the objects of lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
+		"one of a namespace, for all": {loop(Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed no controller reconciles lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
 	} {
 		var lines []string
 		for _, c := range CheckDeclared(test.loops, test.kinds, test.namespace, now) {

@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 
 	// For people: a line each, and the commands lead to the same cluster.
 	r = cluster.Kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")
-	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob may not create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n    kubectl create role imoocpod-create [^\n]+ --context cluster\n(?s:.*)`)
+	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob has no permission to create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n    kubectl create role imoocpod-create [^\n]+ --context cluster\n(?s:.*)`)
 	if r.Code != 1 {
 		t.Errorf("exit code %d", r.Code)
 	}

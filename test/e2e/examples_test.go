@@ -133,7 +133,7 @@ func examplesInNamespaces() map[string][]try {
 			{says: "imoocpods/status"},
 			{before: "kubectl imoocpod kinds new Foo --group example.com > foo.yaml", says: "clusterrole.rbac.authorization.k8s.io/imoocpod-foos.example.com created"},
 		},
-		"check":      {{says: "✔ loop"}, {says: "alice may not create", code: 1}, {says: `"passed": true`}},
+		"check":      {{says: "✔ loop"}, {says: "alice has no permission to create", code: 1}, {says: `"passed": true`}},
 		"completion": {{says: "kubectl_complete-imoocpod created"}, {says: "kubectl_complete-imoocpod deleted"}, {}},
 		"options":    {{says: "--kubeconfig"}},
 		"help":       {{says: "Set the number of replicas"}},

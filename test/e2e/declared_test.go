@@ -258,7 +258,7 @@ func TestKindFile(t *testing.T) {
 	for content, says := range map[string]string{
 		bare:                          "declares no plan: annotate it with imoocpod.dev/plan",
 		"":                            "the file contains no CRD",
-		"{apiVersion: v1, kind: Pod}": "it holds a Pod, and CRDs alone declare kinds",
+		"{apiVersion: v1, kind: Pod}": "the file contains a Pod, but only CRDs can declare kinds",
 		strings.Replace(crd, ".spec.size", ".spec.sise", 1): "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
 	} {
 		if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--kind-file", harness.WriteFile(t, content)); r.Code != exitUsage || !strings.Contains(r.Stderr, says) {

@@ -171,7 +171,7 @@ func TestSeveralNamespaces(t *testing.T) {
 	a, b := cluster.NewNamespace(t), cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, a+","+b+",e2e-no-such-namespace")
 	l.AwaitOutput("in namespaces " + a + ", " + b + ", e2e-no-such-namespace")
-	l.AwaitOutput(`namespace e2e-no-such-namespace: namespaces "e2e-no-such-namespace" not found; going on without it`)
+	l.AwaitOutput(`namespace e2e-no-such-namespace: namespaces "e2e-no-such-namespace" not found; skipping this namespace`)
 	for _, ns := range []string{a, b} {
 		cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 		cluster.AwaitConverged(t, ns, "foo", 1)

@@ -344,8 +344,8 @@ func TestKilledControllerDoesNotRun(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, ns)
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
-	cluster.AwaitConverged(t, ns, "foo", 1)
+	cluster.Apply(t, ns, ailing("foo", oneContainer, waiting(0, "ImagePullBackOff", "", "")))
+	l.AwaitOutput("foo: 0 of 2 pods ready: ")
 	live := func() []bool {
 		var r status.Report
 		if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "status", "foo", "-o", "json")), &r); err != nil {
@@ -364,6 +364,6 @@ func TestKilledControllerDoesNotRun(t *testing.T) {
 	if got := live(); !slices.Equal(got, []bool{false}) {
 		t.Errorf("after it was killed, the controllers that live are %v", got)
 	}
-	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
 	tells(t, ns, "foo", expected{status.NotReconciled, status.CodeGenerationNotSeen, "no controller is running for it", "kubectl imoocpod run-controller -n " + ns})
 }

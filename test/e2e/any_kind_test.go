@@ -174,7 +174,7 @@ func TestAnnotateOnce(t *testing.T) {
 	if want := "\n  .spec.replicas (now 2, at least 1, at most 10): How many lamps burn.\n"; !strings.Contains(r.Stderr, want) {
 		t.Errorf("said %q, want %q in it", r.Stderr, want)
 	}
-	_, annotate, found := strings.Cut(r.Stderr, "\nTo say it once for all: ")
+	_, annotate, found := strings.Cut(r.Stderr, "\nTo set it for all objects: ")
 	if !found {
 		t.Fatalf("said %q", r.Stderr)
 	}

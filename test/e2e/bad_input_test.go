@@ -117,7 +117,7 @@ func TestBadInput(t *testing.T) {
 		return refusal{args: args + " --as nobody", code: exitForbidden, says: []string{"Error from server (Forbidden): ", fmt.Sprintf("User %q cannot %s resource %q", "nobody", verb, resource)}}
 	}
 	loopForbidden := forbidden("run-controller", "get", "leases")
-	loopForbidden.prints = "Reconciling "
+	loopForbidden.prints = `\d\d:\d\d:\d\d Reconciling `
 	short := func(args, resource string) refusal {
 		return refusal{args: args + " --as " + few, code: exitForbidden, says: []string{fmt.Sprintf("User %q cannot list resource %q", few, resource)}}
 	}
@@ -311,7 +311,7 @@ func TestBadNamespace(t *testing.T) {
 	mustRefuse(t, missing, []refusal{
 		as("create foo", ""),
 		as("create foo --dry-run=server", ""),
-		as("run-controller", "Reconciling "),
+		as("run-controller", `\d\d:\d\d:\d\d Reconciling `),
 		{args: "scale foo --replicas 3", code: exitNotFound, says: []string{`"foo" not found`}},
 		{args: "describe foo", code: exitNotFound, says: []string{`"foo" not found`}},
 		{args: "delete foo", code: exitNotFound, says: []string{`"foo" not found`}},
@@ -391,7 +391,7 @@ func TestBadKubeconfig(t *testing.T) {
 						continue // anybody may ask for the version
 					}
 				case verb == "run-controller" && !v.local:
-					r.prints = "Reconciling "
+					r.prints = `\d\d:\d\d:\d\d Reconciling `
 				}
 				r.check(t, cluster.KubectlWith(t, v.env, "", append([]string{"imoocpod"}, words(r.args)...)...))
 			}

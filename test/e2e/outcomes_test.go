@@ -64,7 +64,7 @@ func TestRefusedUninstall(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo")
 	r := cluster.Kubectl(t, ns, "imoocpod", "uninstall", "--crds")
-	if r.Code != exitPrecondition || !strings.Contains(r.Stderr, "error: refused: removing imoocpods.batch.tutorial.kubebuilder.io would delete the ") {
+	if r.Code != exitPrecondition || !strings.Contains(r.Stderr, "error: refused: removing imoocpods.batch.tutorial.kubebuilder.io would delete ") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 }

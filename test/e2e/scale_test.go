@@ -134,8 +134,8 @@ func TestWarningWithoutController(t *testing.T) {
 		{"create foo --dry-run=server", false},
 		{"create foo", true},
 		{"create helloworld/hi", false}, // below
-		{"restart foo", true},
 		{"restart foo --dry-run=client", false},
+		{"restart foo", true},
 		{"scale foo --replicas 2", true},
 		{"delete foo", false},
 	} {

@@ -58,8 +58,8 @@ the run that crashed come first.
 
 With --follow the command continues until Ctrl-C or until the object is gone. Pods that
 are replaced, containers that are started again, and pods that come new are followed,
-too. No line is left out and none comes twice. What happens to pods and containers is
-told on standard error.
+too. No line is left out and none comes twice. The command prints restarts and
+replacements to standard error.
 
 Control characters are escaped, unless with -o raw, which prints the lines as they
 are. A line is cut at 64 KiB.`,

@@ -47,7 +47,7 @@ type MissingRightError struct {
 }
 
 func (e *MissingRightError) Error() string {
-	return fmt.Sprintf("the logs of pods in namespace %s may not be read; the rule that is missing: {apiGroups: [\"\"], resources: [pods/log], verbs: [get]}: %v", e.Namespace, e.Err)
+	return fmt.Sprintf("no permission to read the logs of pods in namespace %s; the missing rule: {apiGroups: [\"\"], resources: [pods/log], verbs: [get]}: %v", e.Namespace, e.Err)
 }
 
 // Unwrap returns what the server said.

@@ -96,7 +96,7 @@ func verbs() []string {
 		"describe foo", "describe deployment/x",
 		"wait foo --timeout 1m", "wait foo --for=delete", "wait deployment/x",
 		"kinds", "kinds rbac widget", "kinds new Foo --group example.com --install",
-		"check", "install", "install --controller", "uninstall", "uninstall --crds", "version",
+		"check", "install", "install --controller --image example.com/it:v1", "uninstall", "uninstall --crds", "version",
 		"run-controller", "run-controller --once", "run-controller --dry-run",
 	}
 }

@@ -111,7 +111,6 @@ func otherTools() map[string]string {
 		"rollout": "restart pods with \"" + programName + " restart\", follow a rollout with \"" + programName + " status NAME --wait\"",
 		"edit":    useKubectl + "edit imoocpod/NAME; to change the replica count, use \"" + programName + " scale\"",
 		"apply":   useKubectl + "apply -f FILENAME; to wait for the objects, use \"" + programName + " wait -f FILENAME\"",
-		"logs":    useKubectl + "logs POD; \"" + programName + " status NAME\" lists the pods",
 		"top":     useKubectl + "top pods",
 		"exec":    useKubectl + "exec POD -- COMMAND; \"" + programName + " status NAME\" lists the pods",
 	}

@@ -251,6 +251,9 @@ func (o *statusOptions) Run(ctx context.Context) error {
 	reports, failed := o.reports(ctx, targets)
 	errs = append(errs, failed...)
 	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
+		if len(targets) == 1 {
+			return escape.PrintLine(o.streams.ErrOut, "The object is ready.")
+		}
 		return escape.PrintLine(o.streams.ErrOut, "All %d objects are ready.", len(targets))
 	}
 	if len(reports) > 0 {

@@ -211,7 +211,7 @@ func TestReplicasPath(t *testing.T) {
 		{`.spec.nodeSets.count`, exitError, "is a list: select one of its elements by a key", nil},
 		{`.spec.version`, exitError, `is the string "v1", not an integer`, nil},
 		{`.status.count`, exitUsage, "outside .spec", nil},
-		{`.spec.nodeSet[0].count`, exitError, "is not there", nil},
+		{`.spec.nodeSet[0].count`, exitError, "does not exist", nil},
 		{`.spec.counter`, exitError, "counter", nil}, // the schema knows no such field
 	} {
 		t.Run(step.path, func(t *testing.T) {

@@ -218,7 +218,6 @@ func TestBadInput(t *testing.T) {
 			usage("get pods", `list objects with "kubectl imoocpod status"`),
 			usage("ls", `list objects with "kubectl imoocpod status"`),
 			usage("rollout restart foo", `restart pods with "kubectl imoocpod restart"`),
-			usage("logs foo -f", "use kubectl logs POD"),
 			usage("stat", `unknown command "stat" for "kubectl imoocpod"; did you mean status?`),
 			usage("frobnicate", `unknown command "frobnicate" for "kubectl imoocpod"`),
 			usage("scale foo --replica 3", "unknown flag: --replica; did you mean --replicas or --replicas-path?"),

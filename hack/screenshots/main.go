@@ -45,7 +45,7 @@ func shots() []shot {
 			first: []string{"kubectl imoocpod run-controller &", "kubectl imoocpod wait foo"}},
 		{name: "status-failed", cols: 120, rows: 20, command: "kubectl imoocpod status foo", words: "exceeded quota",
 			first: []string{"kubectl create quota few --hard=pods=47", "kubectl imoocpod scale foo --replicas 50 --timeout 2m --fail-after 1s"}},
-		{name: "check", cols: 130, rows: 30, command: "kubectl imoocpod check", words: "blocked by a quota"},
+		{name: "check", cols: 130, rows: 30, command: "kubectl imoocpod check", words: "checks failed"},
 	}
 }
 

@@ -28,6 +28,14 @@ const (
 // as "kubectl rollout restart" does it, or on the object where there is none.
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
+// AnnotationChangeCause says why the pod template of an object was last changed, and
+// AnnotationChangedBy who did that. The first is that of "kubectl rollout history".
+// Verbs that change a template set both, and revisions carry both.
+const (
+	AnnotationChangeCause = "kubernetes.io/change-cause"
+	AnnotationChangedBy   = Prefix + "changed-by"
+)
+
 // AnnotationDefaultContainer names the container of a pod whose log kubectl shows.
 const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 

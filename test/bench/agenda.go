@@ -14,6 +14,10 @@ type agenda struct {
 	// idle has so many objects of so many pods each, looked at for a while.
 	idleObjects, idlePods int
 	idleWindow            time.Duration
+	// followed are the objects whose pods come up while commands follow them.
+	followed []followedSize
+	// endings is how often each way to wait is used.
+	endings int
 	// commands is how often each command line is run.
 	commands int
 	// changes is how often one object is scaled to find the cost of a reconcile.
@@ -32,6 +36,9 @@ type size struct {
 	growth bool
 }
 
+// followedSize is a number of pods that come up, beside pods of others.
+type followedSize struct{ pods, others, rounds int }
+
 func fullAgenda() agenda {
 	return agenda{
 		sizes: []size{
@@ -44,6 +51,8 @@ func fullAgenda() agenda {
 		},
 		concurrencies: []int{32, 64, 128},
 		idleObjects:   1000, idlePods: 5, idleWindow: time.Minute,
+		followed:  []followedSize{{pods: 3000, rounds: 2}, {pods: 1000, others: 5000, rounds: 2}},
+		endings:   30,
 		commands:  15,
 		changes:   30,
 		benchtime: "0.2s",
@@ -55,6 +64,7 @@ func quickAgenda() agenda {
 		sizes:         []size{{pods: 1, rounds: 1, shipped: 1}, {pods: 15, rounds: 1, growth: true}, {pods: 30, rounds: 1}},
 		concurrencies: []int{4, 8},
 		idleObjects:   5, idlePods: 2, idleWindow: 2 * time.Second,
+		followed: []followedSize{{pods: 10, rounds: 1}, {pods: 10, others: 10, rounds: 1}}, endings: 1,
 		commands: 1, changes: 2, benchtime: "1x",
 	}
 }
@@ -73,6 +83,12 @@ func (b *bench) measure(ctx context.Context, todo agenda) (*results, error) {
 		return nil, err
 	}
 	if r.runs, err = b.compareScaling(ctx, todo); err != nil {
+		return nil, err
+	}
+	if r.followings, err = b.compareFollowing(ctx, todo); err != nil {
+		return nil, err
+	}
+	if r.endings, err = b.compareEndings(ctx, todo.endings); err != nil {
 		return nil, err
 	}
 	if r.idle, err = b.measureIdle(ctx, todo); err != nil {

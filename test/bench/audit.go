@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -104,4 +106,13 @@ func count(requests []request, match func(request) bool) counts {
 		}
 	}
 	return c
+}
+
+// String lists them, in the order of their names.
+func (c counts) String() string {
+	var said []string
+	for _, what := range slices.Sorted(maps.Keys(c)) {
+		said = append(said, fmt.Sprintf("%d %s", c[what], what))
+	}
+	return strings.Join(said, ", ")
 }

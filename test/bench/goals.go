@@ -46,6 +46,7 @@ func (r *results) goals() []goal {
 	all = append(all, r.counted()...)
 	all = append(all, r.stillness()...)
 	all = append(all, r.light()...)
+	all = append(all, r.following()...)
 	return all
 }
 
@@ -180,4 +181,31 @@ func (r *results) light() []goal {
 		{what: "heap of a cached pod", wanted: "≤ 1.2 kB", measured: fmt.Sprintf("%.2f kB", heap/1000), held: heap > 0 && heap <= 1200},
 		{what: "the stripped program", wanted: "≤ 62 MB", measured: fmt.Sprintf("%.1f MB", size), held: size <= 62},
 	}
+}
+
+// following holds what follows an object against kubectl, which follows its pods.
+func (r *results) following() []goal {
+	var all []goal
+	for _, size := range r.agenda.followed {
+		for _, kind := range []string{"ImoocPod", "Deployment"} {
+			name := fmt.Sprintf("`status -w` while %d pods of a %s come up", size.pods, kind)
+			if size.others > 0 {
+				name += fmt.Sprintf(" beside %d others", size.others)
+			}
+			ratio := func(value func(following) float64) float64 {
+				return r.followedSpread(kind, size, true, value).median / r.followedSpread(kind, size, false, value).median
+			}
+			bytes, cpu := ratio(received), ratio(func(f following) float64 { return f.used.cpu })
+			all = append(all,
+				goal{what: name + ": bytes received, beside `kubectl get pods -w`", wanted: "≤ 1.20 ×", measured: fmt.Sprintf("%.2f ×", bytes), held: round(bytes) <= 1.2, speed: true},
+				goal{what: name + ": CPU time, beside `kubectl get pods -w`", wanted: "≤ 1.00 ×", measured: fmt.Sprintf("%.2f ×", cpu), held: round(cpu) <= 1, speed: true})
+		}
+	}
+	for _, e := range r.endings {
+		if s := e.spread(); e.ours {
+			all = append(all, goal{what: "end of `scale --timeout` after the last pod is ready", wanted: "median ≤ 30 ms, at most 250 ms",
+				measured: s.text("%.0f") + " ms", held: s.median <= 30 && s.most <= 250, speed: true})
+		}
+	}
+	return all
 }

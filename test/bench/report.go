@@ -74,6 +74,7 @@ func (r *results) fields() map[string]any {
 		"Goals": r.goalTable(), "Curve": r.curveSize(), "Concurrencies": strings.Join(concurrencies, ", "), "MostShipped": mostShipped,
 		"Times": r.timeTable(), "RequestsAt": r.curveSize(), "Requests": r.requestTable(), "Loop": r.loopTable(),
 		"UsedAt": r.most(), "Used": r.usedTable(), "Idle": r.idleTable(), "Rounds": r.agenda.commands, "Commands": r.commandTable(), "Rules": r.ruleTable(),
+		"Followings": r.followingTable(), "Endings": r.endingTable(), "EndingRounds": r.agenda.endings,
 		"Findings": strings.TrimSpace(findings),
 	}
 }
@@ -296,6 +297,40 @@ func (r *results) commandTable() string {
 		rows = append(rows, []string{"`" + c.line + "`", wall.text("%.0f"), cpu.text("%.0f"), peak.text("%.0f"), fmt.Sprint(requests)})
 	}
 	return table(1, []string{"", "ms", "ms of CPU", "MiB", "requests"}, rows)
+}
+
+func (r *results) followingTable() string {
+	var rows [][]string
+	for _, size := range r.agenda.followed {
+		for _, kind := range []string{"ImoocPod", "Deployment"} {
+			for _, ours := range []bool{true, false} {
+				runs := r.followed(kind, size, ours)
+				cell := func(format string, value func(following) float64) string {
+					return r.followedSpread(kind, size, ours, value).text(format)
+				}
+				words := strings.Fields(runs[0].line)
+				requests := ""
+				if kind == "Deployment" {
+					requests = runs[0].requests.String()
+				}
+				rows = append(rows, []string{fmt.Sprint(size.pods), fmt.Sprint(size.others), kind, "`" + strings.Join(words[:3], " ") + " …`",
+					cell("%.1f", received), cell("%.2f", func(f following) float64 { return f.used.cpu }),
+					cell("%.0f", func(f following) float64 { return float64(f.used.peak) / (1 << 20) }), requests})
+			}
+		}
+	}
+	return table(4, []string{"pods", "of others", "", "", "MB received", "CPU seconds", "peak MiB", "requests"}, rows)
+}
+
+// received are the megabytes that the server sent.
+func received(f following) float64 { return float64(f.received) / 1e6 }
+
+func (r *results) endingTable() string {
+	var rows [][]string
+	for _, e := range r.endings {
+		rows = append(rows, []string{"`" + strings.ReplaceAll(e.line, "%d", "N") + "`", e.spread().text("%.0f")})
+	}
+	return table(1, []string{"", "ms"}, rows)
 }
 
 func (r *results) ruleTable() string {

@@ -47,6 +47,28 @@ type results struct {
 	commands []compared
 	runs     []sample
 	idle     idle
+
+	followings []following
+	endings    []ending
+}
+
+// followed are the runs of this project or of kubectl with an object of a kind.
+func (r *results) followed(kind string, size followedSize, ours bool) (runs []following) {
+	for _, f := range r.followings {
+		if f.kind == kind && f.pods == size.pods && f.others == size.others && f.ours == ours {
+			runs = append(runs, f)
+		}
+	}
+	return runs
+}
+
+// followedSpread is that of something about such runs.
+func (r *results) followedSpread(kind string, size followedSize, ours bool, value func(following) float64) spread {
+	var values []float64
+	for _, f := range r.followed(kind, size, ours) {
+		values = append(values, value(f))
+	}
+	return spreadOf(values)
 }
 
 // of lists the runs of a subject at a size.

@@ -85,7 +85,7 @@ func (s subject) owner(run string, replicas int) map[string]any {
 	}
 	switch {
 	case s.program == nil:
-	case s.kind == "ReplicaSet":
+	case s.resource.Group == "apps":
 		object["spec"] = map[string]any{"replicas": int64(replicas), "template": podTemplate(run),
 			"selector": map[string]any{"matchLabels": map[string]any{runLabel: run}}}
 	default:

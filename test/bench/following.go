@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// following is what it took to follow an object while its pods came up.
+type following struct {
+	kind string
+	// others are pods of others in the namespace.
+	pods, others int
+	line         string
+	// ours says that the line is of this project.
+	ours bool
+	// received are the bytes that the server sent.
+	received int64
+	used     usage
+	// requests are those that it made, where they can be told from those of a loop.
+	requests counts
+}
+
+// ending is how long a wait went on after the last pod was ready.
+type ending struct {
+	line   string
+	ours   bool
+	delays []time.Duration
+}
+
+// followers are what follows an object: this project, and kubectl with the same
+// selector.
+func followers(s subject, run string) []following {
+	return []following{
+		{line: "kubectl-imoocpod status " + s.kindWord() + "/" + run + " -w", ours: true},
+		{line: "kubectl get pods -l " + runLabel + "=" + run + " -w"},
+	}
+}
+
+// kindWord is the type of a subject in a command.
+func (s subject) kindWord() string {
+	if s.resource.Group == "" {
+		return s.resource.Resource
+	}
+	return s.resource.Resource + "." + s.resource.Group
+}
+
+// deployment is one of Kubernetes, whose ReplicaSets have no limits.
+func (b *bench) deployment() subject {
+	s := b.lifted()
+	s.resource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	s.kind = "Deployment"
+	return s
+}
+
+// compareFollowing follows objects whose pods come up, in turns.
+func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following, error) {
+	var all []following
+	number := 0
+	for _, size := range todo.followed {
+		if err := b.makeOthers(ctx, size.others); err != nil {
+			return nil, fmt.Errorf("make pods of others: %w", err)
+		}
+		for round := range size.rounds {
+			for _, s := range []subject{b.ours(), b.deployment()} {
+				for i := range followers(s, "") {
+					number++
+					if round%2 == 1 {
+						i = 1 - i // what drifts falls on both
+					}
+					f := followers(s, fmt.Sprintf("followed-%d", number))[i]
+					f.kind, f.pods, f.others = s.kind, size.pods, size.others
+					if err := b.follow(ctx, s, fmt.Sprintf("followed-%d", number), &f); err != nil {
+						return nil, fmt.Errorf("follow by %s: %w", f.line, err)
+					}
+					say("%5d pods of a %s: %s received %d kB", f.pods, f.kind, f.line, f.received/1000)
+					all = append(all, f)
+				}
+			}
+		}
+	}
+	return all, b.account.core.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: runLabel + "=others"})
+}
+
+// makeOthers makes pods that nobody asks for.
+func (b *bench) makeOthers(ctx context.Context, n int) error {
+	pod, err := podOf("others")
+	if err != nil {
+		return err
+	}
+	return parallel(32, n, func(i int) error {
+		one := pod.DeepCopy()
+		one.Name = fmt.Sprintf("others-%d", i)
+		_, err := b.account.core.Pods(namespace).Create(ctx, one, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// follow follows one object from no pods until all are ready.
+func (b *bench) follow(ctx context.Context, s subject, run string, f *following) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
+	owner := s.owner(run, 0)
+	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: owner}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	w, err := b.watchRun(ctx, run, nil)
+	if err != nil {
+		return err
+	}
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer l.stop()
+	m, err := b.newMeter()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	place, err := b.audit.end()
+	if err != nil {
+		return err
+	}
+	p, err := b.startMetered(ctx, m, f.line)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	if err := m.still(ctx, p); err != nil {
+		return err
+	}
+	if err := b.setReplicas(ctx, s, run, f.pods); err != nil {
+		return err
+	}
+	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == f.pods }); err != nil {
+		return fmt.Errorf("%w; the loop said: %s", err, l.words())
+	}
+	if err := m.still(ctx, p); err != nil {
+		return err
+	}
+	f.received = m.received.Load()
+	if f.used, err = p.usage(); err != nil {
+		return err
+	}
+	if s.kind == "Deployment" {
+		requests, err := b.audit.since(place, "kubectl")
+		if err != nil {
+			return err
+		}
+		f.requests = count(requests, func(r request) bool { return r.Object.Resource != "deployments/scale" && !r.writes() })
+	}
+	p.stop()
+	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	_, err = w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
+	return err
+}
+
+// startMetered starts a command line whose requests go through a meter.
+func (b *bench) startMetered(ctx context.Context, m *meter, line string) (*process, error) {
+	cmd := b.command(ctx, "sh", "-c", "exec "+line)
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+m.kubeconfig)
+	return startProcess(cmd, b.logOf("follower"))
+}
+
+// still waits until the server has sent something, and then nothing for a while.
+func (m *meter) still(ctx context.Context, p *process) error {
+	const while = 2 * time.Second
+	last, since := m.received.Load(), time.Now()
+	for {
+		select {
+		case <-p.done:
+			return fmt.Errorf("it has ended: %s", p.words())
+		default:
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+		if now := m.received.Load(); now != last {
+			last, since = now, time.Now()
+		} else if last > 0 && time.Since(since) > while {
+			return nil
+		}
+	}
+}
+
+// compareEndings scales a Deployment by one pod again and again, and waits for that
+// in several ways, in turns.
+func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	const run = "ended"
+	s := b.deployment()
+	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
+	w, err := b.watchRun(ctx, run, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: s.owner(run, 0)}, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer l.stop()
+	all := []ending{
+		{line: "kubectl-imoocpod scale deployment/" + run + " --replicas %d --timeout 2m", ours: true},
+		{line: "kubectl scale deployment/" + run + " --replicas %d; kubectl rollout status deployment/" + run},
+		{line: "kubectl scale deployment/" + run + " --replicas %d; kubectl wait deployment/" + run + " --for=jsonpath='{.status.readyReplicas}'=%d"},
+	}
+	pods := 0
+	for range rounds {
+		for i := range all {
+			pods++
+			line := strings.ReplaceAll(all[i].line, "%d", fmt.Sprint(pods))
+			p, err := startProcess(b.command(ctx, "sh", "-ec", line), b.logOf("ending"))
+			if err != nil {
+				return nil, err
+			}
+			ready, err := w.until(ctx, "the pod is ready", func() bool { return w.ready == pods })
+			if err != nil {
+				return nil, fmt.Errorf("%w; the command said: %s", err, p.words())
+			}
+			<-p.done
+			all[i].delays = append(all[i].delays, max(0, time.Since(ready)))
+			if state := p.cmd.ProcessState; !state.Success() {
+				return nil, fmt.Errorf("%s: %s: %s", line, state, p.words())
+			}
+		}
+	}
+	for i := range all {
+		say("%s ended %.0f ms after the last pod was ready", all[i].line, all[i].spread().median)
+	}
+	return all, objects.Delete(ctx, run, metav1.DeleteOptions{})
+}
+
+// spread is that of the delays, in milliseconds.
+func (e ending) spread() spread {
+	var values []float64
+	for _, d := range e.delays {
+		values = append(values, d.Seconds()*1000)
+	}
+	return spreadOf(values)
+}

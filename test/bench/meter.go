@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// meter stands between one program and the API server, and counts the bytes that the
+// server sends, encrypted as they are.
+type meter struct {
+	listener net.Listener
+	server   string
+	// kubeconfig is the account's, with the meter in the place of the server.
+	kubeconfig string
+	received   atomic.Int64
+	running    sync.WaitGroup
+}
+
+// newMeter starts a meter.
+func (b *bench) newMeter() (*meter, error) {
+	config, err := clientcmd.LoadFromFile(b.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	m := &meter{listener: l, kubeconfig: filepath.Join(b.scratch, "metered-"+filepath.Base(l.Addr().String()))}
+	for _, cluster := range config.Clusters {
+		server, err := url.Parse(cluster.Server)
+		if err != nil {
+			return nil, fmt.Errorf("read the address of the server: %w", err)
+		}
+		m.server = server.Host
+		cluster.Server = "https://" + l.Addr().String()
+	}
+	if err := clientcmd.WriteToFile(*config, m.kubeconfig); err != nil {
+		return nil, err
+	}
+	m.running.Go(m.accept)
+	return m, nil
+}
+
+func (m *meter) accept() {
+	for {
+		client, err := m.listener.Accept()
+		if err != nil {
+			return // it was closed
+		}
+		m.running.Go(func() { m.relay(client) })
+	}
+}
+
+// relay copies both ways until one side ends.
+func (m *meter) relay(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", m.server)
+	if err != nil {
+		return // the program sees a lost connection
+	}
+	defer server.Close()
+	m.running.Go(func() {
+		_, _ = io.Copy(server, client) // the other direction tells of an error
+		_ = server.Close()
+	})
+	_, _ = io.Copy(client, io.TeeReader(server, counter{&m.received}))
+}
+
+// close ends the meter. The program that it measures has ended.
+func (m *meter) close() {
+	_ = m.listener.Close()
+	m.running.Wait()
+}
+
+// counter counts the bytes that are written to it.
+type counter struct{ n *atomic.Int64 }
+
+func (c counter) Write(p []byte) (int, error) {
+	c.n.Add(int64(len(p)))
+	return len(p), nil
+}

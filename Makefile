@@ -38,13 +38,13 @@ help: ## List the targets
 		/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build $(CLUSTER) ## See all four kinds work, and one of your own, on a control plane of its own (REAL=1: with containers that run)
+demo: build $(CLUSTER) ## Show the four kinds and one of your own on a temporary control plane (REAL=1: with real containers)
 	@echo "starting a control plane on loopback"
 	@# Without a terminal to read from, all of the demo is ended with the launcher.
 	@$(CLUSTER) run $(real) -- test/demo.sh </dev/null
 
 .PHONY: test
-test: unit e2e krew-test ## Run all tests, on a control plane of their own
+test: unit e2e krew-test ## Run all tests on temporary control planes
 
 ##@ Build
 
@@ -59,7 +59,7 @@ IMG ?= ghcr.io/imoocpod/kubectl-imoocpod:$(VERSION)
 ARCH = $(shell go env GOARCH)
 
 .PHONY: image
-image: check-go ## Make the image without a container engine, as an OCI layout in bin/image
+image: check-go ## Build the image without a container engine, as an OCI layout in bin/image
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" \
 		-o $(BIN)/linux/kubectl-imoocpod ./cmd/kubectl-imoocpod
 	@go run -C hack/image . --program $(abspath $(BIN)/linux/kubectl-imoocpod) --arch $(ARCH) \
@@ -100,7 +100,7 @@ fmt: check-go ## Format the code
 	cd test/node && $(GOLANGCI_LINT) fmt ./...
 
 .PHONY: tidy
-tidy: check-go ## Bring the module files up to date
+tidy: check-go ## Update the module files
 	go mod tidy
 	go -C test/cluster mod tidy
 	go -C test/bench mod tidy
@@ -115,11 +115,11 @@ tidy: check-go ## Bring the module files up to date
 	cp "$$module/go.mod" test/cluster/node/programs.mod; cp "$$module/go.sum" test/cluster/node/programs.sum
 
 .PHONY: clean
-clean: ## Remove what was built here; the control plane's programs stay in the cache
+clean: ## Remove build output; the programs of the control plane stay in the cache
 	rm -rf $(BIN) dist
 
 .PHONY: screenshots
-screenshots: build $(CLUSTER) ## Take the screenshots of the README anew
+screenshots: build $(CLUSTER) ## Take new screenshots for the README
 	@PATH="$(abspath $(BIN)):$$PATH" $(CLUSTER) run -- go run ./hack/screenshots -out docs/screenshots </dev/null
 
 ##@ Check
@@ -148,19 +148,19 @@ test-node: check-go $(CLUSTER) ## Run the tests on real nodes, with a kubelet an
 	go -C test/node test -count=1 -timeout 30m ./...
 
 .PHONY: record-node
-record-node: check-go $(CLUSTER) ## Record anew what kubelets write, for the tests of pkg/status (Linux, as root)
+record-node: check-go $(CLUSTER) ## Record what kubelets write, for the tests of pkg/status (Linux, as root)
 	@$(CLUSTER) build --real-nodes >/dev/null
 	go -C test/node test -count=1 -timeout 30m -run 'TestTruths|TestNodeStopsAndComesBack' ./... -record $(abspath pkg/status/testdata/real)
 
 .PHONY: krew-test
-krew-test: reproducible $(CLUSTER) ## Have krew install a snapshot of a release
+krew-test: reproducible $(CLUSTER) ## Install a snapshot of a release with krew
 	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
 
 .PHONY: verify
-verify: lint dead-code files drift documents configuration ## Check all but what the tests check
+verify: lint dead-code files drift documents configuration ## Run all checks except the tests
 
 .PHONY: lint
-lint: check-go ## Check format and rules
+lint: check-go ## Check formatting and lint
 	$(GOLANGCI_LINT) run ./...
 	cd test/cluster && $(GOLANGCI_LINT) run ./...
 	cd test/bench && $(GOLANGCI_LINT) run ./...
@@ -170,7 +170,7 @@ lint: check-go ## Check format and rules
 
 # deadcode exits with 0 whatever it finds.
 .PHONY: dead-code
-dead-code: check-go ## Check that every function is reached from a program or a test
+dead-code: check-go ## Check that every function is used
 	@set -e -o pipefail; for module in . test/cluster test/bench hack/image test/krew test/node; do \
 		(cd $$module && $(DEADCODE) -test ./...) | sed "s|^|$$module/|"; \
 	done | { ! grep .; } || { echo "error: no program and no test reaches these functions" >&2; exit 1; }
@@ -211,7 +211,7 @@ documents: check-go ## Check the documents, and the manifests for krew
 	done
 
 .PHONY: configuration
-configuration: check-go ## Check the workflows, and how a release is made
+configuration: check-go ## Check the workflows and the release configuration
 	$(ACTIONLINT) -shellcheck= -pyflakes=
 	@! grep -nE '^ *-? uses: ' .github/workflows/*.yaml | grep -vE 'uses: (\./|[^@]+@[0-9a-f]{40} # v[0-9.]+$$)' || \
 		{ echo "error: actions are pinned by their commit" >&2; exit 1; }
@@ -219,7 +219,7 @@ configuration: check-go ## Check the workflows, and how a release is made
 
 # It asks https://vuln.go.dev, so it is no part of "verify", which works offline.
 .PHONY: vulnerabilities
-vulnerabilities: check-go ## Check for known vulnerabilities in what the program calls
+vulnerabilities: check-go ## Check for known vulnerabilities in the code that the program calls
 	$(GOVULNCHECK) ./cmd/...
 
 # New random runs are begun for as long as DURATION, and the loop is stopped at
@@ -227,7 +227,7 @@ vulnerabilities: check-go ## Check for known vulnerabilities in what the program
 DURATION ?= 15m
 
 .PHONY: chaos
-chaos: check-go $(CLUSTER) ## Let random faults loose on the loop for DURATION (15m)
+chaos: check-go $(CLUSTER) ## Run the controller under random faults for DURATION (default: 15m)
 	@$(CLUSTER) build >/dev/null
 	@# Verbose, for the summary at the end; of what went well nothing else is shown.
 	@set -o pipefail; go test $(RACE) -v -count=1 -timeout 0 -parallel $(TESTS) -run 'TestChaos|TestEveryCrashPoint' ./test/e2e -chaos $(DURATION) -long 2>&1 | \
@@ -241,7 +241,7 @@ OPERATORS = argo-rollouts prometheus-operator kruise
 # About twenty minutes, and as many more to build the operators for the first time.
 # Fewer at a time than of the other tests: how late a wait ends is measured.
 .PHONY: test-operators
-test-operators: check-go $(CLUSTER) ## Hold what is said of others' objects against their real operators
+test-operators: check-go $(CLUSTER) ## Test verdicts on objects of real operators
 	@$(CLUSTER) build >/dev/null
 	@for module in $(OPERATORS); do $(CLUSTER) build --module test/operators/$$module >/dev/null || exit; done
 	go test -count=1 -timeout 90m -parallel 4 ./test/operators -write
@@ -257,7 +257,7 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 # The figures of docs/operating.md, of clusters with very many of one thing. They
 # need 12 GiB of memory.
 .PHONY: limits
-limits: build $(CLUSTER) ## Go to the limits, and write what that takes into docs/operating.md
+limits: build $(CLUSTER) ## Measure memory at the limits, and write docs/operating.md
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .
 	@$(CLUSTER) run --nodes 6 -- $(BIN)/bench -limits -plugin $(PLUGIN) -out docs $(ARGS) </dev/null
 
@@ -272,19 +272,19 @@ cyclonedx: check-go
 	@GOFLAGS=-trimpath go tool -modfile=hack/sbom/go.mod cyclonedx-gomod version >/dev/null
 
 .PHONY: release-snapshot
-release-snapshot: cyclonedx ## Make all of a release in dist/, offline, of what is checked out
+release-snapshot: cyclonedx ## Build a release of the checkout in dist/, offline
 	GORELEASER_CURRENT_TAG=$(SNAPSHOT) $(GORELEASER) release --clean --skip=validate,publish
 	go run ./hack/krew -dist dist
 
 .PHONY: release
-release: cyclonedx ## Make all of a release in dist/, of the tag that is checked out
+release: cyclonedx ## Build a release of the checked-out tag in dist/
 	$(GORELEASER) release --clean --skip=publish
 	go run ./hack/krew -dist dist
 
 # In another directory and at another time. What was compiled comes from Go's
 # cache if it is there; what is linked, packed and listed is made anew.
 .PHONY: reproducible
-reproducible: release-snapshot ## Make a snapshot twice and compare the checksums
+reproducible: release-snapshot ## Build a snapshot twice and compare the checksums
 	@set -e -o pipefail; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	$(copy); $(MAKE) --no-print-directory -C "$$copy" release-snapshot; \
 	diff dist/checksums.txt "$$copy/dist/checksums.txt"; \
@@ -292,7 +292,7 @@ reproducible: release-snapshot ## Make a snapshot twice and compare the checksum
 	echo "the same was made twice"
 
 .PHONY: krew-manifests
-krew-manifests: ## Give krew the release that is in dist/
+krew-manifests: ## Publish the release in dist/ to the krew index
 	cp dist/krew/imoocpod.yaml plugins/imoocpod.yaml
 	rm -f plugins/.gitkeep
 
@@ -307,21 +307,21 @@ uninstall: build ## Remove the CRDs, unless objects exist
 	$(PLUGIN) uninstall --crds
 
 .PHONY: deploy
-deploy: build ## Install the CRDs, and the controller for all namespaces (IMG=…)
+deploy: build ## Install the CRDs and the controller for all namespaces (IMG=…)
 	$(PLUGIN) install --controller --all-namespaces --image $(IMG)
 
 .PHONY: undeploy
-undeploy: build ## Remove that controller; CRDs and objects stay
+undeploy: build ## Remove the controller; CRDs and objects stay
 	$(PLUGIN) uninstall --all-namespaces
 
 .PHONY: run
 run: build ## Run the controller (ARGS="-A" for all namespaces)
 	$(PLUGIN) run-controller $(ARGS)
 
-##@ A control plane to play with
+##@ A local control plane
 
 .PHONY: cluster-up
-cluster-up: $(CLUSTER) ## Start one in the background and print what to export (REAL=1: with a node that runs containers)
+cluster-up: $(CLUSTER) ## Start it in the background and print the variables to export (REAL=1: with a real node)
 	@$(CLUSTER) up $(real)
 
 .PHONY: cluster-down

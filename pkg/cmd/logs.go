@@ -88,7 +88,7 @@ are. A line is cut at 64 KiB.`,
 	flags.BoolVar(&o.wanted.AllContainers, "all-containers", false, "Show all containers of each pod, init containers too.")
 	flags.StringVar(&o.wanted.Slot, "slot", "", "Show only the pod of this slot: the last part of its name.")
 	flags.BoolVarP(&o.previous, "previous", "p", false, "Show the run before of each container that was started again.")
-	flags.Int64Var(&o.tail, "tail", tailByDefault, "How many of the last lines of each container to show, -1 is all. With --since the default is all.")
+	flags.Int64Var(&o.tail, "tail", tailByDefault, "Number of last lines of each container to show. -1 shows all. With --since, the default is all.")
 	flags.DurationVar(&o.since, "since", 0, "Show only lines newer than a duration such as 5s, 2m or 3h.")
 	flags.BoolVar(&o.timestamps, "timestamps", false, "Put the time before each line.")
 	flags.IntVar(&o.most, "max-log-requests", 50, "How many logs are open at once. With more containers than that, the logs are read in turn.")

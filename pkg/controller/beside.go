@@ -67,13 +67,16 @@ func (l *loop) besideEvents(name kinds.Strategy, beside *strategy.Beside) cache.
 		}
 		obj = informer.Object(obj)
 		for _, k := range l.kinds.concerned(name, beside.Concerns(obj)) {
-			if changed || l.expectations.Waiting.Has(k) {
+			switch {
+			case how == listed:
+				l.queue.wakeLater(k, beside.Why(obj, how)...)
+			case changed || l.expectations.Waiting.Has(k):
 				l.queue.wake(k, beside.Why(obj, how)...)
 			}
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { enqueue(obj, true, added) },
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) { enqueue(obj, true, addition(initial)) },
 		UpdateFunc: func(old, obj any) {
 			changed := beside.Differs(old, obj)
 			enqueue(obj, changed, updated)

@@ -332,7 +332,7 @@ func (c *Controller) resyncs(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		for _, o := range c.kinds.list() {
 			for _, k := range o.keys() {
-				c.queue.wake(k, "resync")
+				c.queue.wakeLater(k, "resync")
 			}
 		}
 	}, c.Resync)

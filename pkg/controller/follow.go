@@ -129,10 +129,20 @@ func (f *follower) awaitInstalled(ctx context.Context, o *owners, first bool) er
 
 // What an event says of an object, as a reason to look.
 const (
+	listed  = "existed at the start"
 	added   = "was added"
 	updated = "was updated"
 	deleted = "was deleted"
 )
+
+// addition is what the event of an added object says: those of the first list need
+// not have changed.
+func addition(initial bool) string {
+	if initial {
+		return listed
+	}
+	return added
+}
 
 // ownerEvents puts an object into the queue when something changed that a plan
 // reads, or when the loop waits to see what it wrote itself.
@@ -143,12 +153,15 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 			return
 		}
 		k := expectations.Key{Kind: o.kind.CRD(), Namespace: u.GetNamespace(), Name: u.GetName()}
-		if changed || f.expectations.Waiting.Has(k) {
+		switch {
+		case how == listed:
+			f.queue.wakeLater(k, "it", how)
+		case changed || f.expectations.Waiting.Has(k):
 			f.queue.wake(k, "it", how)
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { enqueue(obj, true, added) },
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) { enqueue(obj, true, addition(initial)) },
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*unstructured.Unstructured)
 			after, ok2 := obj.(*unstructured.Unstructured)

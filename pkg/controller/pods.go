@@ -53,12 +53,15 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 		if how == deleted {
 			l.expectations.Orphans.Gone(k, r)
 		}
-		if changed || l.expectations.Waiting.Has(k) {
+		switch {
+		case how == listed:
+			l.queue.wakeLater(k, "pod", r.Name, how)
+		case changed || l.expectations.Waiting.Has(k):
 			l.queue.wake(k, "pod", r.Name, how)
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { enqueue(obj, true, added) },
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) { enqueue(obj, true, addition(initial)) },
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*strategy.PodRecord)
 			after, ok2 := obj.(*strategy.PodRecord)

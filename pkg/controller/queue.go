@@ -29,6 +29,7 @@ const (
 // queue holds the objects that are to be looked at, and when and why that is.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[expectations.Key]
+	order *order
 	// looked is how many times an object was looked at.
 	looked atomic.Int64
 
@@ -51,10 +52,16 @@ type lookState struct {
 }
 
 func newQueue(name string, metrics workqueue.MetricsProvider) *queue {
+	o := newOrder()
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[expectations.Key]{
+		Name: name, MetricsProvider: metrics,
+		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[expectations.Key]{Name: name, MetricsProvider: metrics, Queue: o}),
+	})
 	return &queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[expectations.Key](firstRetry, lastRetry),
-			workqueue.TypedRateLimitingQueueConfig[expectations.Key]{Name: name, MetricsProvider: metrics}),
+			workqueue.TypedRateLimitingQueueConfig[expectations.Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}),
+		order:  o,
 		looks:  map[expectations.Key]lookState{},
 		timers: map[expectations.Key]*time.Timer{},
 	}
@@ -63,7 +70,18 @@ func newQueue(name string, metrics workqueue.MetricsProvider) *queue {
 // wake puts an object into the queue, with the reason in words: at once, if the
 // last look was long enough ago for the number of its pods.
 func (q *queue) wake(k expectations.Key, why ...string) {
+	q.add(k, false, why)
+}
+
+// wakeLater is wake for an object that is not known to have changed: those that have
+// go first.
+func (q *queue) wakeLater(k expectations.Key, why ...string) {
+	q.add(k, true, why)
+}
+
+func (q *queue) add(k expectations.Key, later bool, why []string) {
 	q.because(k, why...)
+	q.order.set(k, later)
 	q.AddAfter(k, q.requeueAfter(k, time.Now()))
 }
 

@@ -162,9 +162,9 @@ func columns(counts statusCounts, count []string) []any {
 		shown = append(shown, column(c.title, "integer", path, c.columnText))
 	}
 	return append(shown,
-		column("Age", "date", ".metadata.creationTimestamp", "How long ago the object was created."),
+		column("Age", "date", ".metadata.creationTimestamp", "Time since the object was created."),
 		part{
-			"name": "Image", "type": "string", "jsonPath": ".spec." + imageField, "description": "The image of the container.",
+			"name": "Image", "type": "string", "jsonPath": ".spec." + imageField, "description": "Image of the container.",
 			"priority": int64(1), // with -o wide
 		})
 }
@@ -187,7 +187,7 @@ func (s Scaffold) schema(rules strategyRules, count []string) part {
 // spec is the schema of what is wanted. Each object on the way to the count has
 // a default, so that the one of the count is reached.
 func (s Scaffold) spec(count []string) part {
-	image := describedAs("string", "The image of the container. After a change the pods are replaced, some at a time.")
+	image := describedAs("string", "Image of the container. If it changes, the controller replaces the pods, some at a time.")
 	image["default"], image["minLength"] = s.Image, int64(1)
 	command := describedAs("array", "The command of the container, in place of the image's own.")
 	command["items"], command["x-kubernetes-list-type"] = part{"type": "string"}, "atomic"

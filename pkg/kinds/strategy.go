@@ -69,28 +69,28 @@ func (c statusCount) path() string {
 // Whatever differs between them on the side of declarations is here.
 func strategies() []strategyRules {
 	ofReplicas := statusCounts{
-		desired:   statusCount{title: "Desired", columnText: "How many pods are wanted."},
-		current:   statusCount{"replicas", "Current", "How many pods there are.", "How many pods there are, without those that are ending."},
-		updated:   statusCount{"updatedReplicas", "Up-to-date", "How many of them are of the present spec.", "How many of these pods are of the present spec."},
-		ready:     statusCount{"readyReplicas", "Ready", "How many of them are ready.", "How many of these pods are ready."},
+		desired:   statusCount{title: "Desired", columnText: "Desired number of pods."},
+		current:   statusCount{"replicas", "Current", "Current number of pods.", "Number of pods, without those that are terminating or finished."},
+		updated:   statusCount{"updatedReplicas", "Up-to-date", "Number of pods of the current spec.", "Number of pods of the current spec."},
+		ready:     statusCount{"readyReplicas", "Ready", "Number of ready pods.", "Number of ready pods."},
 		available: statusCount{field: "availableReplicas"},
 	}
 	ofNodes := statusCounts{
-		desired:   statusCount{"desiredNumberScheduled", "Desired", "How many nodes should run the pod.", "How many nodes should run the pod."},
-		current:   statusCount{"currentNumberScheduled", "Current", "How many of them have a pod.", "How many of these nodes have a pod."},
-		updated:   statusCount{"updatedNumberScheduled", "Up-to-date", "How many of them have a pod of the present spec.", "How many of these nodes have a pod of the present spec."},
-		ready:     statusCount{"numberReady", "Ready", "How many of the pods are ready.", "How many of these pods are ready."},
+		desired:   statusCount{"desiredNumberScheduled", "Desired", "Number of nodes that should run the pod.", "Number of nodes that should run the pod."},
+		current:   statusCount{"currentNumberScheduled", "Current", "Number of these nodes that have a pod.", "Number of these nodes that have a pod."},
+		updated:   statusCount{"updatedNumberScheduled", "Up-to-date", "Number of these nodes that have a pod of the current spec.", "Number of these nodes that have a pod of the current spec."},
+		ready:     statusCount{"numberReady", "Ready", "Number of nodes whose pod is ready.", "Number of nodes whose pod is ready."},
 		available: statusCount{field: "numberAvailable"},
 	}
 	managesPods := rule("", "pods", "get", "list", "watch", "create", "patch", "delete")
 	return []strategyRules{
 		{
-			name: StrategyPods, keeps: "keeps a number of pods, which it owns itself.",
+			name: StrategyPods, keeps: "keeps a number of pods.",
 			counted: true, ownsPods: true, status: ofReplicas,
 			rights: []rbacv1.PolicyRule{managesPods},
 		},
 		{
-			name: StrategyDeployment, keeps: "keeps a Deployment of its own name at a number of replicas.",
+			name: StrategyDeployment, keeps: "keeps a Deployment of the same name at a number of replicas.",
 			counted: true, status: ofReplicas,
 			readSpec: func(d *declaration, r *Mapping) {
 				r.DeploymentNamePath = d.wants(AnnotationDeploymentNamePath, "string")
@@ -101,7 +101,7 @@ func strategies() []strategyRules {
 			},
 		},
 		{
-			name: StrategyNodes, keeps: "keeps one pod on every node that may run it, as nodes come and go.",
+			name: StrategyNodes, keeps: "keeps one pod on each node that may run it, as nodes come and go.",
 			ownsPods: true, status: ofNodes,
 			rights:        []rbacv1.PolicyRule{managesPods},
 			clusterRights: []rbacv1.PolicyRule{rule("", "nodes", "list", "watch")},

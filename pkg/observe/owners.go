@@ -40,6 +40,9 @@ func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snaps
 		if err != nil {
 			return err
 		}
+		for i := range pods.Items {
+			trimPod(&pods.Items[i]) // of ten thousand, what nobody reads would be most of the memory
+		}
 		e.Pods = append(e.Pods, pods.Items...)
 		if selected.Continue = pods.Continue; selected.Continue == "" {
 			break

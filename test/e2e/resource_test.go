@@ -137,17 +137,17 @@ func TestExplain(t *testing.T) {
 	cluster.InstallCRDs(t)
 	for field, want := range map[string][]string{
 		"imoocpod":                          {"ImoocPod keeps a number of identical pods running."},
-		"imoocpod.spec":                     {"How many pods are wanted. Zero is allowed", "The pod that each replica is made from.", "replicas\t<integer>", "template\t<Object>"},
-		"imoocpod.status":                   {"as the controller last saw it", "How many of the pods are ready.", "The label selector of the pods"},
+		"imoocpod.spec":                     {"Desired number of pods. With 0, the object", "Template of the pods.", "replicas\t<integer>", "template\t<Object>"},
+		"imoocpod.status":                   {"Most recently observed state", "Number of ready pods.", "Label selector of the pods"},
 		"imp.spec.template.spec.containers": {"name\t<string> -required-"},
 		"appservice":                        {"AppService keeps one Deployment"},
-		"appservice.spec":                   {"deploymentName\t<string> -required-", "The image of the container."},
-		"appservice.status":                 {"How many of the pods are available."},
-		"helloworld.spec":                   {"size\t<integer>", "How many pods are wanted."},
-		"helloworld.status":                 {"The names of the pods, sorted."},
-		"mydaemonset":                       {"MyDaemonSet keeps one pod on every node that may run it"},
-		"mydaemonset.spec":                  {"The image of the container. Required."},
-		"mydaemonset.status":                {"How many nodes should run the pod."},
+		"appservice.spec":                   {"deploymentName\t<string> -required-", "Image of the container."},
+		"appservice.status":                 {"Number of available pods."},
+		"helloworld.spec":                   {"size\t<integer>", "Desired number of pods."},
+		"helloworld.status":                 {"Names of the pods, sorted."},
+		"mydaemonset":                       {"MyDaemonSet keeps one pod on each node that may run it"},
+		"mydaemonset.spec":                  {"Image of the container. Required."},
+		"mydaemonset.status":                {"Number of nodes that should run the pod."},
 	} {
 		out := harness.Must(t, cluster.Kubectl(t, "", "explain", field))
 		for _, words := range want {

@@ -386,7 +386,7 @@ func (s *subject) unattended(t *testing.T) {
 	if len(s.count) > 0 {
 		s.aim(s.many)
 		never(imoocpod(t, s.namespace, s.scale(s.many, "--timeout", "15s")...), "not reconciled")
-		never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "5s"), "controller saw")
+		never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "5s"), "has not seen the last change")
 	}
 	s.ask(t, secondImage)
 	never(imoocpod(t, s.namespace, "wait", s.ref(), "--timeout", "15s"), "not reconciled")

@@ -36,7 +36,7 @@ func monitoring(row, version, kindName, plural, spec string) kind {
 		instead:     "it has no pod template; the answer names the StatefulSets that can be restarted.",
 		hold: hold{
 			begin: fmt.Sprintf(`{"spec":{"paused":true,"image":%q}}`, secondImage),
-			held:  pausedByItself, hint: "whoever set .spec.paused",
+			held:  pausedByItself, hint: "unset .spec.paused",
 			end: `{"spec":{"paused":false}}`, desired: 3, image: secondImage,
 		},
 	}

@@ -4,8 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AppService keeps one Deployment, under a name that it chooses, at a number of
-// replicas.
+// AppService keeps one Deployment, whose name it specifies, at a number of replicas.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=appservices,singular=appservice
@@ -13,71 +12,71 @@ import (
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, the group is that of a tutorial"
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
-// +kubebuilder:printcolumn:name="Deployment",type=string,JSONPath=`.spec.deploymentName`,description="The name of the Deployment."
-// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="How many pods are wanted."
-// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.replicas`,description="How many pods there are."
-// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="How many of them are available."
-// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="How long ago the object was created."
+// +kubebuilder:printcolumn:name="Deployment",type=string,JSONPath=`.spec.deploymentName`,description="Name of the Deployment."
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="Desired number of pods."
+// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.replicas`,description="Current number of pods."
+// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="Number of available pods."
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since the object was created."
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="name must be no longer than 63 characters, as it is the value of the label app of its pods"
 type AppService struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name must be no longer than 63 characters.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// What is wanted.
+	// Specification of the desired state.
 	Spec AppServiceSpec `json:"spec"`
-	// What there is, as the controller last saw it.
+	// Most recently observed state. The controller writes it.
 	// +optional
 	Status AppServiceStatus `json:"status,omitempty"`
 }
 
-// AppServiceSpec says which Deployment is wanted.
+// AppServiceSpec is the specification of an AppService.
 type AppServiceSpec struct {
-	// The name of the Deployment, in the namespace of this object. A Deployment
-	// that exists and was made by somebody else is left alone. After a change of
-	// the name the old Deployment is removed when the new one is available.
+	// Name of the Deployment, in the namespace of this object. The controller does not
+	// change a Deployment of someone else. If the name changes, the old Deployment is
+	// deleted when the new one is available.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=242
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be the name of a Deployment: lower case letters, digits, '-' and '.', with a letter or digit at the start, at the end and around each '.'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be the name of a Deployment: lowercase letters, digits, '-', and '.', with a letter or digit at the start, at the end, and around each '.'"
 	DeploymentName string `json:"deploymentName"`
 
-	// How many pods are wanted. Zero is allowed: the Deployment stays, without pods.
+	// Desired number of pods. With 0, the Deployment remains without pods.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// The image of the container.
+	// Image of the container.
 	// +kubebuilder:default=nginx
 	// +kubebuilder:validation:Pattern=`^\S+$`
 	// +optional
 	Image string `json:"image,omitempty"`
 }
 
-// AppServiceStatus is what the controller saw.
+// AppServiceStatus is the observed state of an AppService.
 type AppServiceStatus struct {
-	// The generation of the object that this status speaks of. Where it is
-	// behind metadata.generation, the controller has not yet seen the last change.
+	// Generation of the object that this status describes. If it is lower than
+	// metadata.generation, the controller has not yet seen the last change.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// How many pods the Deployment has.
+	// Number of pods of the Deployment.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// How many of the pods are available.
+	// Number of available pods.
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
-	// The label selector of the pods, as text: for autoscalers and disruption
-	// budgets, which read it through the scale subresource.
+	// Label selector of the pods as a string. Autoscalers and disruption budgets
+	// read it through the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// Ready: all pods that are wanted are there and available.
-	// Progressing: the Deployment is being made or changed, or its pods are.
-	// ReplicaFailure: the Deployment or a pod of it could not be made; the message
-	// says why.
+	// Ready: all desired pods exist and are available.
+	// Progressing: the Deployment or its pods are being created or changed.
+	// ReplicaFailure: the Deployment or one of its pods could not be created. The
+	// message says why.
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge

@@ -7,18 +7,18 @@ import (
 // That the image is required is a rule of the whole object: a field that is
 // merely required is not missed where all of the spec is absent.
 
-// MyDaemonSet keeps one pod on every node that may run it, as nodes come and go.
+// MyDaemonSet keeps one pod on each node that may run it, as nodes come and go.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=mydaemonsets,singular=mydaemonset
 // +kubebuilder:metadata:annotations="imoocpod.dev/plan=nodes";"imoocpod.dev/image-path=.spec.image";"imoocpod.dev/name-label=app";"imoocpod.dev/available-path=.status.availableReplicas"
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.desiredNumberScheduled`,description="How many nodes should run the pod."
-// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.currentNumberScheduled`,description="How many of them have a pod."
-// +kubebuilder:printcolumn:name="Up-to-date",type=integer,JSONPath=`.status.updatedNumberScheduled`,description="How many of them have a pod of the present spec."
-// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="How many of the pods are ready."
-// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="How long ago the object was created."
-// +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.image`,priority=1,description="The image of the container."
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.desiredNumberScheduled`,description="Number of nodes that should run the pod."
+// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.currentNumberScheduled`,description="Number of these nodes that have a pod."
+// +kubebuilder:printcolumn:name="Up-to-date",type=integer,JSONPath=`.status.updatedNumberScheduled`,description="Number of these nodes that have a pod of the current spec."
+// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="Number of nodes whose pod is ready."
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since the object was created."
+// +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.image`,priority=1,description="Image of the container."
 // +kubebuilder:validation:XValidation:rule="has(self.spec) && has(self.spec.image) && self.spec.image.trim().size() > 0",message="image is required",reason="FieldValueRequired",fieldPath=".spec.image"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="name must be no longer than 63 characters, as it is the value of the label app of its pods"
 type MyDaemonSet struct {
@@ -26,48 +26,48 @@ type MyDaemonSet struct {
 	// Standard object metadata. The name must be no longer than 63 characters.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// What is wanted.
+	// Specification of the desired state.
 	// +optional
 	Spec MyDaemonSetSpec `json:"spec,omitempty"`
-	// What there is, as the controller last saw it.
+	// Most recently observed state. The controller writes it.
 	// +optional
 	Status MyDaemonSetStatus `json:"status,omitempty"`
 }
 
-// MyDaemonSetSpec says which pod is wanted.
+// MyDaemonSetSpec is the specification of a MyDaemonSet.
 type MyDaemonSetSpec struct {
-	// The image of the container. Required. After a change the pods are replaced,
+	// Image of the container. Required. If it changes, the controller replaces the pods,
 	// a quarter of them at a time.
 	// +optional
 	Image string `json:"image,omitempty"`
 }
 
-// MyDaemonSetStatus is what the controller saw.
+// MyDaemonSetStatus is the observed state of a MyDaemonSet.
 type MyDaemonSetStatus struct {
-	// The generation of the object that this status speaks of. Where it is
-	// behind metadata.generation, the controller has not yet seen the last change.
+	// Generation of the object that this status describes. If it is lower than
+	// metadata.generation, the controller has not yet seen the last change.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// How many nodes should run the pod.
+	// Number of nodes that should run the pod.
 	// +optional
 	DesiredNumberScheduled int32 `json:"desiredNumberScheduled"`
 
-	// How many of these nodes have a pod.
+	// Number of these nodes that have a pod.
 	// +optional
 	CurrentNumberScheduled int32 `json:"currentNumberScheduled"`
 
-	// How many of these nodes have a pod of the present spec.
+	// Number of these nodes that have a pod of the current spec.
 	// +optional
 	UpdatedNumberScheduled int32 `json:"updatedNumberScheduled"`
 
-	// How many of the pods are ready.
+	// Number of nodes whose pod is ready.
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
 	// Ready: every node that should run the pod has one that is ready.
-	// Progressing: pods are being made, replaced or removed.
-	// ReplicaFailure: a pod could not be made; the message says why.
+	// Progressing: pods are being created, replaced, or removed.
+	// ReplicaFailure: a pod could not be created. The message says why.
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge

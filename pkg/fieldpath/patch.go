@@ -8,26 +8,43 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // operation is one operation of a JSON patch (RFC 6902).
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
-	Value any    `json:"value"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Edit is a field of an object and the value that it gets. Nil removes the field.
+type Edit struct {
+	Path  Path
+	Value any
 }
 
 // Patch makes the JSON patch that sets the integer at the path to n in the
-// object as it was read, and changes nothing else. It begins by replacing the
-// resourceVersion with the one that was read: if the object has changed since,
-// the server answers with a conflict, as a failed test operation would not, and
-// the places that were found are places in that very version.
+// object as it was read, and changes nothing else: see the function Patch. It is an
+// error if a value is there and is no integer, and all for which Get returns an
+// error.
+func (p Path) Patch(obj map[string]any, n int64) ([]byte, error) {
+	if _, _, err := p.Get(obj); err != nil {
+		return nil, err
+	}
+	return Patch(obj, Edit{p, n})
+}
+
+// Patch makes the JSON patch that makes the edits in the object as it was read, one
+// after the other. It begins by replacing the resourceVersion with the one that was
+// read: if the object has changed since, the server answers with a conflict, as a
+// failed test operation would not, and the places that were found are places in that
+// very version.
 //
 // Fields that are absent are added, with the objects around them. An element of
-// a list is not: it is an error if there is none, as are an object without
-// resourceVersion, a value that is there and is no integer, and all for which
-// Get returns an error.
-func (p Path) Patch(obj map[string]any, n int64) ([]byte, error) {
+// a list is not: it is an error if there is none, as is an object without
+// resourceVersion.
+func Patch(obj map[string]any, edits ...Edit) ([]byte, error) {
 	version, _, err := unstructured.NestedString(obj, "metadata", "resourceVersion")
 	if err != nil {
 		return nil, fmt.Errorf("read the version of the object: %w", err)
@@ -35,44 +52,72 @@ func (p Path) Patch(obj map[string]any, n int64) ([]byte, error) {
 	if version == "" {
 		return nil, errors.New("the object has no resourceVersion, which a safe change requires")
 	}
-	change, err := p.change(obj, n)
-	if err != nil {
-		return nil, err
+	operations := []operation{{"replace", "/metadata/resourceVersion", version}}
+	edited := runtime.DeepCopyJSON(obj) // an edit finds what those before it have added
+	for _, e := range edits {
+		change, err := e.operation(edited)
+		if err != nil {
+			return nil, err
+		}
+		if change == nil {
+			continue
+		}
+		operations = append(operations, *change)
+		if err := e.Apply(edited); err != nil {
+			return nil, err
+		}
 	}
-	patch, err := json.Marshal([]operation{{"replace", "/metadata/resourceVersion", version}, change})
+	patch, err := json.Marshal(operations)
 	if err != nil {
 		return nil, fmt.Errorf("make the patch: %w", err)
 	}
 	return patch, nil
 }
 
-// change is the operation that sets the integer.
-func (p Path) change(obj map[string]any, n int64) (operation, error) {
-	at, value, taken, err := p.Locate(obj)
+// operation is the operation that makes the edit, nil where there is nothing to remove.
+func (e Edit) operation(obj map[string]any) (*operation, error) {
+	at, found, taken, err := e.Path.Locate(obj)
 	if err != nil {
-		return operation{}, err
+		return nil, err
 	}
-	rest := p.Steps[taken:]
-	if len(rest) == 0 {
-		if _, is := Integer(value); !is && value != nil {
-			return operation{}, p.notInteger(value)
-		}
-		return operation{"replace", pointer(at), n}, nil
+	rest := e.Path.Steps[taken:]
+	switch {
+	case e.Value == nil && len(rest) > 0:
+		return nil, nil //nolint:nilnil // nothing is there to be removed, and that is no error
+	case e.Value == nil:
+		return &operation{Op: "remove", Path: pointer(at)}, nil
+	case len(rest) == 0:
+		return &operation{"replace", pointer(at), e.Value}, nil
 	}
 	for i, s := range rest {
 		if s.Kind != Field {
-			return operation{}, fmt.Errorf("%s does not exist: elements of a list are changed, never added", Path{p.Steps[:taken+i+1]})
+			return nil, fmt.Errorf("%s does not exist: elements of a list are changed, never added", Path{e.Path.Steps[:taken+i+1]})
 		}
 	}
-	if value == nil {
-		return operation{"replace", pointer(at), nest(rest, n)}, nil // instead of the null
+	if found == nil {
+		return &operation{"replace", pointer(at), nest(rest, e.Value)}, nil // instead of the null
 	}
-	return operation{"add", pointer(append(at, rest[0].Name)), nest(rest[1:], n)}, nil
+	return &operation{"add", pointer(append(at, rest[0].Name)), nest(rest[1:], e.Value)}, nil
 }
 
-// nest is n within an object for each of the fields.
-func nest(fields []Step, n int64) any {
-	var value any = n
+// Apply makes the edit in an object of the caller.
+func (e Edit) Apply(obj map[string]any) error {
+	if e.Value != nil {
+		return e.Path.Set(obj, runtime.DeepCopyJSONValue(e.Value))
+	}
+	last := len(e.Path.Steps) - 1
+	_, container, taken, err := Path{e.Path.Steps[:last]}.Locate(obj)
+	if err != nil {
+		return err
+	}
+	if fields, is := container.(map[string]any); is && taken == last {
+		delete(fields, e.Path.Steps[last].Name)
+	}
+	return nil
+}
+
+// nest is a value within an object for each of the fields.
+func nest(fields []Step, value any) any {
 	for _, f := range slices.Backward(fields) {
 		value = map[string]any{f.Name: value}
 	}

@@ -76,6 +76,51 @@ func TestPatchRefuses(t *testing.T) {
 	}
 }
 
+// Edits are made one after the other: one finds what those before it have added.
+func TestPatchOfEdits(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		obj   string
+		edits []Edit
+		want  string
+	}{
+		{"spec: {a: 1}", []Edit{{Fields("spec", "a"), nil}, {Fields("spec", "b", "c"), nil}}, `{"op":"remove","path":"/spec/a"}`},
+		{"spec: {a: null}", []Edit{{Fields("spec", "a"), nil}}, `{"op":"remove","path":"/spec/a"}`},
+		{"spec: {}", []Edit{{Fields("spec", "x", "y"), "1"}, {Fields("spec", "x", "z"), "2"}},
+			`{"op":"add","path":"/spec/x","value":{"y":"1"}},{"op":"add","path":"/spec/x/z","value":"2"}`},
+		{"spec: {a: {b: 1}}", []Edit{{Fields("spec", "a"), nil}, {Fields("spec", "a", "c"), "1"}},
+			`{"op":"remove","path":"/spec/a"},{"op":"add","path":"/spec/a","value":{"c":"1"}}`},
+		{"spec: {a: 1}", nil, ""},
+	} {
+		obj := fieldpathtest.Object(t, row.obj)
+		obj["metadata"] = map[string]any{"resourceVersion": "7"}
+		patch, err := Patch(obj, row.edits...)
+		want := `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"}`
+		if row.want != "" {
+			want += "," + row.want
+		}
+		if want += "]"; err != nil || string(patch) != want {
+			t.Errorf("%v in %s is\n%s, %v, want\n%s", row.edits, row.obj, patch, err, want)
+			continue
+		}
+		after, err := apply(patch, obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range row.edits {
+			if err := e.Apply(obj); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reflect.DeepEqual(obj, after) {
+			t.Errorf("%v in %s makes %v, and the patch %v", row.edits, row.obj, obj, after)
+		}
+	}
+	if patch, err := Patch(fieldpathtest.Object(t, cluster), Edit{parse(t, ".spec.sets[0].count.a"), "1"}); err == nil {
+		t.Errorf("through a number the patch is %s", patch)
+	}
+}
+
 // apply does what the server does with a patch.
 func apply(patch []byte, obj map[string]any) (map[string]any, error) {
 	before, err := json.Marshal(obj)

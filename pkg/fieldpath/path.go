@@ -48,6 +48,15 @@ type Comparison struct {
 // indexes of elements (int).
 type Place []any
 
+// Fields is the path from the root of an object through fields alone.
+func Fields(names ...string) Path {
+	p := Path{}
+	for _, name := range names {
+		p.Steps = append(p.Steps, Step{Kind: Field, Name: name})
+	}
+	return p
+}
+
 // String is the path in the form that ParsePath reads: names that are not plain
 // in brackets and double quotes, so that all of it fits into a shell's single
 // quotes.

@@ -136,9 +136,10 @@ nodes_of() {
   kubectl get pods -l "app=$1" -o 'jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | sort -u | wc -l | tr -d ' '
 }
 
-# running prints how many pods of an object are Running.
+# running prints how many pods of an object are Running. Pods that are terminating,
+# which takes real containers a moment, keep their phase but not this word.
 running() {
-  kubectl get pods -l "app=$1" --field-selector=status.phase=Running -o name | wc -l | tr -d ' '
+  kubectl get pods -l "app=$1" --no-headers 2>/dev/null | awk '$3 == "Running" {n++} END {print n + 0}'
 }
 
 # settled waits until foo has n ready pods, and checks that these are all.
@@ -149,8 +150,18 @@ settled() {
   want 'spec.replicas' "$n" field spec.replicas
   want 'status.replicas' "$n" field status.replicas
   want 'status.readyReplicas' "$n" field status.readyReplicas
-  want 'the number of Running pods' "$n" count --field-selector=status.phase=Running
+  ended
+  want 'the number of Running pods' "$n" running foo
   want 'the number of pods' "$n" count
+}
+
+# ended waits until the pods of foo that are terminating are gone, which takes real
+# containers a moment.
+ended() {
+  local ending
+  ending=$(kubectl get pods -l app=foo --no-headers 2>/dev/null | awk '$3 == "Terminating" {print "pod/" $1}')
+  # shellcheck disable=SC2086 # a word for each pod
+  [[ -z $ending ]] || kubectl wait $ending --for=delete --timeout="$patience" >"$output" 2>&1 || fail "$(cat "$output")"
 }
 
 # names_pods checks that the last command told of each pod.

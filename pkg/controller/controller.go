@@ -59,6 +59,9 @@ type Options struct {
 	// after a wait for the lease: missing rights and a server that fails are waited
 	// out, and not an error.
 	Resumed bool
+	// Lead is closed when the loop may begin to work; nil: at once. Until then it only
+	// fills its caches.
+	Lead <-chan struct{}
 	// Clock tells the time; nil means the machine's.
 	Clock clock.PassiveClock
 }
@@ -206,12 +209,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer stop(nil)
 	var running sync.WaitGroup
 	running.Go(func() { c.pods.RunWithContext(ctx) })
-	if c.Resync > 0 {
-		running.Go(func() { c.resyncs(ctx) })
-	}
-	if !c.DryRun {
-		running.Go(func() { c.orphans.run(ctx) })
-	}
 	for name := range c.beside {
 		running.Go(func() { c.keepBeside(ctx, name) })
 	}
@@ -241,7 +238,13 @@ func (c *Controller) Run(ctx context.Context) error {
 			stop(err)
 		}
 	})
-	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
+	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) && c.awaitLead(ctx) {
+		if c.Resync > 0 {
+			running.Go(func() { c.resyncs(ctx) })
+		}
+		if !c.DryRun {
+			running.Go(func() { c.orphans.run(ctx) })
+		}
 		for range c.Workers {
 			running.Go(func() { c.work(ctx) })
 		}

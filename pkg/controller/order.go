@@ -2,6 +2,7 @@ package controller
 
 import (
 	"sync"
+	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 )
@@ -16,7 +17,9 @@ type order struct {
 	later map[expectations.Key]bool
 	// places says where each queued object is. The backlog may still list one that has
 	// moved to the changed ones.
-	places           map[expectations.Key]place
+	places map[expectations.Key]place
+	// changedAt is when each object last changed, of those that are queued or about to be.
+	changedAt        map[expectations.Key]time.Time
 	changed, backlog []expectations.Key
 }
 
@@ -29,18 +32,36 @@ const (
 )
 
 func newOrder() *order {
-	return &order{later: map[expectations.Key]bool{}, places: map[expectations.Key]place{}}
+	return &order{later: map[expectations.Key]bool{}, places: map[expectations.Key]place{}, changedAt: map[expectations.Key]time.Time{}}
 }
 
-// set says whether the next place of an object is in the backlog.
-func (o *order) set(k expectations.Key, later bool) {
+// set says whether the next place of an object is in the backlog, or among those that
+// have changed now.
+func (o *order) set(k expectations.Key, later bool, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if later {
 		o.later[k] = true
 	} else {
 		delete(o.later, k)
+		o.changedAt[k] = now
 	}
+}
+
+// setBack moves the objects that last changed before a time to the backlog.
+func (o *order) setBack(before time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var changed []expectations.Key
+	for _, k := range o.changed {
+		if o.changedAt[k].Before(before) {
+			o.places[k] = inBacklog
+			o.backlog = append(o.backlog, k)
+		} else {
+			changed = append(changed, k)
+		}
+	}
+	o.changed = changed
 }
 
 // Push adds an object that is not queued.
@@ -83,7 +104,7 @@ func (o *order) Pop() (k expectations.Key) {
 	defer o.mu.Unlock()
 	if len(o.changed) > 0 {
 		k, o.changed = o.changed[0], o.changed[1:]
-		delete(o.places, k)
+		o.forget(k)
 		return k
 	}
 	for len(o.backlog) > 0 {
@@ -92,6 +113,11 @@ func (o *order) Pop() (k expectations.Key) {
 			break
 		}
 	}
-	delete(o.places, k)
+	o.forget(k)
 	return k
+}
+
+func (o *order) forget(k expectations.Key) {
+	delete(o.places, k)
+	delete(o.changedAt, k)
 }

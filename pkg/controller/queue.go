@@ -81,8 +81,9 @@ func (q *queue) wakeLater(k expectations.Key, why ...string) {
 
 func (q *queue) add(k expectations.Key, later bool, why []string) {
 	q.because(k, why...)
-	q.order.set(k, later)
-	q.AddAfter(k, q.requeueAfter(k, time.Now()))
+	now := time.Now()
+	q.order.set(k, later, now)
+	q.AddAfter(k, q.requeueAfter(k, now))
 }
 
 // because notes why an object will be looked at, if somebody wants to know.

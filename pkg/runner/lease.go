@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -20,23 +19,25 @@ import (
 type Lease struct {
 	Elect  bool
 	IfHeld string
+	// Warm says that a loop fills its caches while it waits for the lease.
+	Warm bool
 }
 
-// hold waits for the lease and works while it is held, with a config whose
-// clients write only then. The work is told whether it resumes.
-func (o *Lease) hold(ctx context.Context, config *rest.Config, self status.Loop, metrics *metrics.Metrics, say func(string, ...any),
-	work func(ctx context.Context, config *rest.Config, resumed bool) error) error {
-	if !o.Elect {
-		return work(ctx, config, false)
-	}
+// election is a lease to wait for, and a config whose clients write only while it is
+// held.
+func (o *Lease) election(config *rest.Config, self status.Loop, metrics *metrics.Metrics, say func(string, ...any)) (*leader.Lease, *rest.Config, error) {
 	client, err := coordinationv1client.NewForConfig(clients.WithProtobuf(config))
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return nil, nil, fmt.Errorf("make a client: %w", err)
 	}
 	lease := &leader.Lease{Client: client, Self: self, ExitIfHeld: o.IfHeld == "exit", Log: say, OnChange: metrics.Lead}
 	fenced := rest.CopyConfig(config)
 	fenced.Wrap(lease.Fence)
-	err = lease.Hold(ctx, func(ctx context.Context, resumed bool) error { return work(ctx, fenced, resumed) })
+	return lease, fenced, nil
+}
+
+// ifHeld says of a lease that another loop has that this is not what was asked for.
+func ifHeld(err error) error {
 	var held *leader.HeldError
 	if errors.As(err, &held) {
 		return fmt.Errorf("%w: %s", outcome.ErrPrecondition, escape.Line(held.Error()))

@@ -138,38 +138,26 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 		return o.runLoop(ctx, readOnly(config), namespace, false)
 	}
 	o.health.waits(namespace, "waiting for the lease")
+	if !o.Lease.Elect {
+		return o.runLoop(ctx, config, namespace, false)
+	}
 	self := leader.ThisProcess(o.Version, o.scope(namespace))
-	return o.Lease.hold(ctx, config, self, o.metrics, o.logFor(namespace), func(ctx context.Context, config *rest.Config, resumed bool) error {
-		return o.runLoop(ctx, config, namespace, resumed)
-	})
+	lease, fenced, err := o.Lease.election(config, self, o.metrics, o.logFor(namespace))
+	if err != nil {
+		return err
+	}
+	if o.Lease.Warm {
+		return ifHeld(o.holdWarm(ctx, lease, fenced, namespace))
+	}
+	return ifHeld(lease.Hold(ctx, func(ctx context.Context, resumed bool) error {
+		return o.runLoop(ctx, fenced, namespace, resumed)
+	}))
 }
 
 // runLoop runs a loop until the context ends, or until there is nothing to do. One
 // that resumes waits for what is missing.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
-	config = o.RateLimit.apply(config)
-	dynamic, err := clients.DynamicFor(config)
-	if err != nil {
-		return err
-	}
-	core, err := clients.CoreFor(config)
-	if err != nil {
-		return err
-	}
-	loop, err := controller.New(controller.Options{
-		Dynamic:   dynamic,
-		Core:      core,
-		Kinds:     o.Kinds.known,
-		Declared:  o.Kinds.declarations(),
-		Selector:  o.Matches,
-		Namespace: namespace,
-		Workers:   o.Workers,
-		DryRun:    o.DryRun,
-		Resumed:   resumed,
-		Metrics:   o.metrics,
-		Resync:    o.Resync,
-		Log:       o.Log.line,
-	})
+	loop, err := o.newLoop(config, namespace, resumed, nil)
 	if err != nil {
 		return err
 	}
@@ -179,6 +167,34 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 		return o.runUntilConverged(ctx, loop, namespace)
 	}
 	return loop.Run(ctx)
+}
+
+// newLoop makes a loop, which works when lead is closed, or at once without it.
+func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool, lead <-chan struct{}) (*controller.Controller, error) {
+	config = o.RateLimit.apply(config)
+	dynamic, err := clients.DynamicFor(config)
+	if err != nil {
+		return nil, err
+	}
+	core, err := clients.CoreFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return controller.New(controller.Options{
+		Dynamic:   dynamic,
+		Core:      core,
+		Kinds:     o.Kinds.known,
+		Declared:  o.Kinds.declarations(),
+		Selector:  o.Matches,
+		Namespace: namespace,
+		Workers:   o.Workers,
+		DryRun:    o.DryRun,
+		Resumed:   resumed,
+		Lead:      lead,
+		Metrics:   o.metrics,
+		Resync:    o.Resync,
+		Log:       o.Log.line,
+	})
 }
 
 // scope is what a loop in a namespace reconciles.

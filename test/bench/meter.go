@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -33,7 +34,8 @@ func (b *bench) newMeter() (*meter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	m := &meter{listener: l, kubeconfig: filepath.Join(b.scratch, "metered-"+filepath.Base(l.Addr().String()))}
+	// Without a colon: KUBECONFIG is a list.
+	m := &meter{listener: l, kubeconfig: filepath.Join(b.scratch, "metered-"+strings.ReplaceAll(l.Addr().String(), ":", "-"))}
 	for _, cluster := range config.Clusters {
 		server, err := url.Parse(cluster.Server)
 		if err != nil {

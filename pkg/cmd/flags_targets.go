@@ -128,6 +128,15 @@ func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
 	return names, true
 }
 
+// bareName is the name of the one ImoocPod that was named without a type, "" if there is
+// none.
+func (f *targetFlags) bareName() string {
+	if f.given() || len(f.args) != 1 || strings.Contains(f.args[0], "/") {
+		return ""
+	}
+	return f.args[0]
+}
+
 // name resolves arguments that name objects, without asking whether there are
 // such: nothing where they do not.
 func (f *targetFlags) name(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {

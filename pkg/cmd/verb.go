@@ -2,8 +2,14 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // verb is what a command does. Its flags have set its options already.
@@ -25,8 +31,32 @@ func bind(cmd *cobra.Command, v verb) *cobra.Command {
 		}
 		return v.validate()
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return v.Run(cmd.Context()) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return withType(v, v.Run(cmd.Context())) }
 	return cmd
+}
+
+// withType adds to the error about a bare NAME of which there is no ImoocPod how to name
+// an object of another type.
+func withType(v verb, err error) error {
+	named, is := v.(interface{ bareName() string })
+	if !is || named.bareName() == "" || !noImoocPod(err) {
+		return err
+	}
+	return fmt.Errorf("%w\nhint: a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/%s", err, named.bareName())
+}
+
+// noImoocPod reports whether an error says that there is no such ImoocPod, or that the
+// server does not know any.
+func noImoocPod(err error) bool {
+	var answer apierrors.APIStatus
+	if missing := (*outcome.NotServedError)(nil); errors.As(err, &missing) {
+		return missing.CRD == kinds.ImoocPod().CRD()
+	}
+	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) || answer.Status().Details == nil {
+		return false
+	}
+	of := answer.Status().Details
+	return of.Group == kinds.ImoocPod().Resource.Group && of.Kind == kinds.ImoocPod().Resource.Resource
 }
 
 // noArgs refuses arguments where a verb takes none.

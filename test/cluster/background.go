@@ -60,6 +60,7 @@ func upCommand(ctx context.Context, args []string) error {
 	}
 	fmt.Printf("export KUBECONFIG=%s\n", shellQuote(e.Kubeconfig))
 	fmt.Printf("export PATH=%s:\"$PATH\"\n", shellQuote(e.Bin))
+	progress("ready; the printed lines set KUBECONFIG and put its kubectl first in PATH")
 	return nil
 }
 
@@ -95,6 +96,7 @@ func (b background) up(ctx context.Context, o options) (endpoint, error) {
 	if _, _, err := ensureAll(ctx, o); err != nil {
 		return endpoint{}, err
 	}
+	progress("starting the control plane (some seconds)")
 	return b.start(ctx, o)
 }
 
@@ -190,7 +192,15 @@ func downCommand(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return b.down(ctx)
+	if err := b.down(ctx); err != nil {
+		return err
+	}
+	if kubeconfig := os.Getenv("KUBECONFIG"); kubeconfig != "" {
+		if _, err := os.Stat(kubeconfig); errors.Is(err, fs.ErrNotExist) {
+			progress("KUBECONFIG still names it: unset KUBECONFIG")
+		}
+	}
+	return nil
 }
 
 // down ends the control plane and returns when it is gone.

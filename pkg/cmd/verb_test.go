@@ -1,0 +1,48 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// Who names an object without its type, of which there is no ImoocPod, is told how to
+// name another type.
+func TestWithType(t *testing.T) {
+	t.Parallel()
+	notFound := func(resource schema.GroupResource) error {
+		return fmt.Errorf("read it: %w", apierrors.NewNotFound(resource, "web"))
+	}
+	imoocPods := kinds.ImoocPod().Resource.GroupResource()
+	for name, test := range map[string]struct {
+		args []string
+		err  error
+		hint bool
+	}{
+		"no ImoocPod of the name":   {[]string{"web"}, notFound(imoocPods), true},
+		"the CRD is not installed":  {[]string{"web"}, &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true}, true},
+		"it has a type":             {[]string{"imoocpod/web"}, notFound(imoocPods), false},
+		"several words":             {[]string{"imoocpod", "web"}, notFound(imoocPods), false},
+		"something else is missing": {[]string{"web"}, notFound(schema.GroupResource{Resource: "namespaces"}), false},
+		"another CRD is missing":    {[]string{"web"}, &outcome.NotServedError{CRD: "widgets.example.com"}, false},
+		"another error":             {[]string{"web"}, errors.New("failed"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := withType(&scaleOptions{targetFlags: targetFlags{args: test.args}}, test.err)
+			if hint := strings.Contains(got.Error(), "hint: "); hint != test.hint || !errors.Is(got, test.err) {
+				t.Errorf("got %q", got)
+			}
+			if test.hint && !strings.Contains(got.Error(), "TYPE/NAME, such as deployment/web") {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}

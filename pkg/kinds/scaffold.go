@@ -83,7 +83,19 @@ func (s Scaffold) CRD() (*unstructured.Unstructured, error) {
 	return crd, nil
 }
 
-// resource is the resource type of the kind, with the plural that clients guess.
+// plural is the resource type with the plural that clients guess. They do not know that
+// of words such as "box".
+func (s Scaffold) plural() schema.GroupVersionResource {
+	guess, singular := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
+	for _, end := range []string{"x", "z", "ch", "sh"} {
+		if strings.HasSuffix(singular.Resource, end) {
+			guess.Resource = singular.Resource + "es"
+		}
+	}
+	return guess
+}
+
+// resource is the resource type of the kind.
 func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 	var none schema.GroupVersionResource
 	if !regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(s.Kind) {
@@ -100,7 +112,7 @@ func (s Scaffold) resource() (schema.GroupVersionResource, error) {
 			return none, fmt.Errorf("invalid group %q: groups that end in %s are reserved for the Kubernetes project", s.Group, theirs)
 		}
 	}
-	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: s.Group, Version: "v1alpha1", Kind: s.Kind})
+	plural := s.plural()
 	if crd := plural.GroupResource().String(); len(crd) > validation.DNS1123SubdomainMaxLength {
 		return none, fmt.Errorf("invalid group %q: with the plural, %s must be no longer than %d characters", s.Group, crd, validation.DNS1123SubdomainMaxLength)
 	}

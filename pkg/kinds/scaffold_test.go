@@ -34,6 +34,8 @@ func TestScaffold(t *testing.T) {
 		{"Foo", "foos", StrategyPods, "", path("spec.replicas"), counted},
 		{"FooProxy", "fooproxies", StrategyPods, "{.spec.size}", path("spec.size"), counted},
 		{"Glass", "glasses", StrategyDeployment, "", path("spec.replicas"), counted},
+		{"Box", "boxes", StrategyPods, "", path("spec.replicas"), counted},
+		{"Batch", "batches", StrategyPods, "", path("spec.replicas"), counted},
 		{"V2Pool", "v2pools", StrategyDeployment, "spec.pools.hot_1.pool-size", path("spec.pools.hot_1.pool-size"), counted},
 		{"Agent", "agents", StrategyNodes, "", nil, perNode},
 	} {

@@ -196,9 +196,11 @@ func readyCondition(s Status, scaled bool) metav1.Condition {
 		Message: fmt.Sprintf("%d of %d pods ready", s.Ready, s.Desired),
 	}
 	switch {
-	case s.Ready != s.Desired || s.Current != s.Desired:
+	case s.Ready < s.Desired:
 	case s.Updated < s.Desired:
 		c.Reason, c.Message = "PodsOutdated", fmt.Sprintf("%d of %d pods updated", s.Updated, s.Desired)
+	case s.Current != s.Desired || s.Ready != s.Desired:
+		c.Reason, c.Message = "PodsSurplus", fmt.Sprintf("%s, %d desired", PodCount(int(s.Current)), s.Desired)
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, "PodsReady"
 		if scaled && s.Desired == 0 {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -189,5 +190,32 @@ func TestGraceIsHeldAgainstLost(t *testing.T) {
 		if left := time.Hour + stuckTerminatingAfter - after; want == "" && p.Recheck != left {
 			t.Errorf("after %v: looks again in %v, want %v", after, p.Recheck, left)
 		}
+	}
+}
+
+// A condition that says that an object is not ready says what is missing, and not that
+// all pods are ready.
+func TestReadyCondition(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status Status
+		want   string
+	}{
+		"none is ready":               {Status{Desired: 2, Current: 2, Updated: 2}, "False PodsNotReady: 0 of 2 pods ready"},
+		"some are missing":            {Status{Desired: 2, Current: 1, Updated: 1, Ready: 1}, "False PodsNotReady: 1 of 2 pods ready"},
+		"an old one is yet to go":     {Status{Desired: 2, Current: 3, Updated: 1, Ready: 2}, "False PodsOutdated: 1 of 2 pods updated"},
+		"old ones are to be replaced": {Status{Desired: 2, Current: 2, Updated: 0, Ready: 2}, "False PodsOutdated: 0 of 2 pods updated"},
+		"one is too many":             {Status{Desired: 2, Current: 3, Updated: 3, Ready: 3}, "False PodsSurplus: 3 pods, 2 desired"},
+		"one is to go":                {Status{Desired: 2, Current: 3, Updated: 2, Ready: 2}, "False PodsSurplus: 3 pods, 2 desired"},
+		"all are there":               {Status{Desired: 2, Current: 2, Updated: 2, Ready: 2}, "True PodsReady: 2 of 2 pods ready"},
+		"scaled to zero":              {Status{}, "True PodsReady: scaled to zero"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := readyCondition(test.status, true)
+			if got := fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }

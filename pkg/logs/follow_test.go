@@ -167,6 +167,17 @@ func newFollowTest(t *testing.T, most int) *followTest {
 	return f
 }
 
+// following runs a test with a follower of the time of the test, and ends it.
+func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollowTest(t, most)
+		test(t, f)
+		f.stop(nil)
+		f.End()
+	})
+}
+
 // show has the follower see the pods as they are now.
 func (f *followTest) show() {
 	report := status.Report{Metadata: status.Metadata{Name: "foo"}}
@@ -204,8 +215,7 @@ var isUp = corev1.ContainerStatus{State: running, Ready: true}
 
 func TestFollowBeginsWithTheLastLines(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		run := f.start("foo-0")
 		f.write(run, "a", "b", "c")
 		f.set("foo-0", isUp)
@@ -214,8 +224,6 @@ func TestFollowBeginsWithTheLastLines(t *testing.T) {
 		if f.said.Len() > 0 {
 			t.Errorf("it said %s", f.said)
 		}
-		f.stop(nil)
-		f.End()
 	})
 }
 
@@ -223,8 +231,7 @@ func TestFollowBeginsWithTheLastLines(t *testing.T) {
 // before anything came.
 func TestFollowOnlyWhatComes(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		f.Tail = 0
 		run := f.start("foo-0")
 		f.write(run, "a", "b")
@@ -235,16 +242,13 @@ func TestFollowOnlyWhatComes(t *testing.T) {
 		pass(longestPause)
 		f.write(run, "c")
 		f.want(t, "0 | c")
-		f.stop(nil)
-		f.End()
 	})
 }
 
 // What is left of a run is read also where that takes several tries.
 func TestFollowRestOfARun(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		first := f.start("foo-0")
 		f.write(first, "a")
 		f.change(first, func() { first.cut = true })
@@ -258,16 +262,13 @@ func TestFollowRestOfARun(t *testing.T) {
 		f.locked(func() { f.refuse = nil })
 		pass(2 * longestPause)
 		f.want(t, "0 | a", "0 | b", "0 | c")
-		f.stop(nil)
-		f.End()
 	})
 }
 
 // A stream that ends in the middle is taken up again.
 func TestFollowTakesUpAStream(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		run := f.start("foo-0")
 		f.write(run, "a", "b", "c")
 		f.set("foo-0", isUp)
@@ -283,8 +284,6 @@ func TestFollowTakesUpAStream(t *testing.T) {
 			want = append(want, fmt.Sprintf("0 | %d", i))
 		}
 		f.want(t, want...)
-		f.stop(nil)
-		f.End()
 	})
 }
 
@@ -293,8 +292,7 @@ func TestFollowTakesUpAStream(t *testing.T) {
 func TestFollowThroughRuns(t *testing.T) {
 	t.Parallel()
 	for _, seen := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFollowTest(t, 5)
+		following(t, 5, func(t *testing.T, f *followTest) {
 			first := f.start("foo-0")
 			f.write(first, "a")
 			f.set("foo-0", isUp)
@@ -313,8 +311,6 @@ func TestFollowThroughRuns(t *testing.T) {
 			f.write(second, "e")
 			f.want(t, "0 | a", "0 | b", "0 | c", "0 | d", "0 | e")
 			f.wantSaid(t, "--- 0: container main ended (Error, exit code 3) and was started again, restart 1\n")
-			f.stop(nil)
-			f.End()
 		})
 	}
 }
@@ -323,8 +319,7 @@ func TestFollowThroughRuns(t *testing.T) {
 // the new one from its beginning.
 func TestFollowReplacement(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		old := f.start("foo-0")
 		f.write(old, "a")
 		f.set("foo-0", isUp)
@@ -350,8 +345,7 @@ func TestFollowReplacement(t *testing.T) {
 // A pod that is gone and whose stream does not end is not waited for.
 func TestFollowLeavesWhatIsGone(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		f.start("foo-0")
 		f.set("foo-0", isUp)
 		begun := time.Now()
@@ -365,9 +359,8 @@ func TestFollowLeavesWhatIsGone(t *testing.T) {
 // More containers than logs may be open are read in turn, and no line is lost.
 func TestFollowInTurn(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const pods, most, rounds = 20, 3, 10
-		f := newFollowTest(t, most)
+	const pods, most, rounds = 20, 3, 10
+	following(t, most, func(t *testing.T, f *followTest) {
 		runs := map[string]*playedRun{}
 		for i := range pods {
 			name := fmt.Sprintf("foo-%d", i)
@@ -399,16 +392,13 @@ func TestFollowInTurn(t *testing.T) {
 		if strings.Count(f.said.String(), "--max-log-requests") != 1 {
 			t.Errorf("it said %s", f.said)
 		}
-		f.stop(nil)
-		f.End()
 	})
 }
 
 // Where logs may not be read, that ends all, with the rule that is missing.
 func TestFollowForbidden(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		f.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "foo-0", errors.New("no"))
 		f.start("foo-0")
 		f.set("foo-0", isUp)
@@ -417,7 +407,6 @@ func TestFollowForbidden(t *testing.T) {
 		if err := f.cause(); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
 			t.Error(err)
 		}
-		f.End()
 	})
 }
 
@@ -425,8 +414,7 @@ func TestFollowForbidden(t *testing.T) {
 // once.
 func TestFollowTriesAgain(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		f.refuse = apierrors.NewInternalError(errors.New("its node does not answer"))
 		run := f.start("foo-0")
 		f.write(run, "a")
@@ -439,8 +427,6 @@ func TestFollowTriesAgain(t *testing.T) {
 		f.locked(func() { f.refuse = nil })
 		pass(longestPause)
 		f.want(t, "0 | a")
-		f.stop(nil)
-		f.End()
 	})
 }
 
@@ -453,8 +439,7 @@ func (f *followTest) locked(do func()) {
 // Where lines cannot be written, all ends.
 func TestFollowIntoNothing(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFollowTest(t, 5)
+	following(t, 5, func(t *testing.T, f *followTest) {
 		f.Out.Out = closedPipe{}
 		f.write(f.start("foo-0"), "a")
 		f.set("foo-0", isUp)
@@ -462,7 +447,6 @@ func TestFollowIntoNothing(t *testing.T) {
 		if err := f.cause(); !errors.Is(err, io.ErrClosedPipe) {
 			t.Error(err)
 		}
-		f.End()
 	})
 }
 

@@ -19,38 +19,35 @@ import (
 // refuses. The report names those that are its own; why they are not ready is in it
 // as far as the pods tell.
 func FollowPods(ctx context.Context, c *clients.Factory, t Target, connection *Connection, see func(status.Snapshot, status.Report)) error {
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	changes := watcher{changed: make(chan struct{}, 1), connection: connection}
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer stop(nil)
-	running.Go(func() { stop(changes.watchObject(ctx, t.Resource(client), WaitTarget{Target: t})) })
-	feeds, err := newFeeds(ctx, c, connection, &running, false)
-	if err != nil {
-		return err
-	}
+	return withChanges(ctx, c, connection, WaitTarget{Target: t}, func(ctx context.Context, changes *watcher) error {
+		var running sync.WaitGroup
+		defer running.Wait()
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		feeds, err := newFeeds(ctx, c, connection, &running, false)
+		if err != nil {
+			return err
+		}
+		return followTree(ctx, feeds, t, changes, see)
+	})
+}
 
+// followTree tells see of a target and of what stands below it, after every change.
+func followTree(ctx context.Context, from *feeds, t Target, changes *watcher, see func(status.Snapshot, status.Report)) error {
 	var again <-chan time.Time
 	var m *model
 	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-changes.changed:
-		case <-again:
+		obj, err := changes.next(ctx, again)
+		if err != nil {
+			return err
 		}
-		obj := changes.newest()
 		switch {
 		case obj == nil && m == nil:
 			return apierrors.NewNotFound(t.Kind.Resource.GroupResource(), t.Name)
 		case obj == nil:
 			return fmt.Errorf("%s was %w", t, outcome.ErrGone)
 		case m == nil:
-			m = newModel(feeds, t, changes.notify)
+			m = newModel(from, t, changes.notify)
 		}
 		begun := time.Now()
 		again = nil

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -30,18 +31,25 @@ const backstop = 15 * time.Second
 // after the time that see asks for, until see is done, the context ends, or the
 // server refuses.
 func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(Observation) (done bool, again time.Duration, err error)) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	client, err := a.Clients.Dynamic()
+	return withChanges(ctx, a.Clients, a.Connection, w, func(ctx context.Context, changes *watcher) error {
+		return a.watchChanges(ctx, w.Target, g, changes, see)
+	})
+}
+
+// withChanges calls do with a watcher of the object of a target, which ends with it. Why
+// the object cannot be watched ends the context of do.
+func withChanges(ctx context.Context, c *clients.Factory, connection *Connection, w WaitTarget, do func(context.Context, *watcher) error) error {
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
-	changes := watcher{changed: make(chan struct{}, 1), connection: a.Connection}
+	ctx, stop := context.WithCancelCause(ctx)
+	changes := watcher{changed: make(chan struct{}, 1), connection: connection}
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop(nil)
 	running.Go(func() { stop(changes.watchObject(ctx, w.Target.Resource(client), w)) })
-	return a.watchChanges(ctx, w.Target, g, &changes, see)
+	return do(ctx, &changes)
 }
 
 // watchChanges is watch for an object of whose changes others tell.
@@ -51,13 +59,10 @@ func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, change
 	looked := false
 	var m *model
 	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-changes.changed:
-		case <-again:
+		obj, err := changes.next(ctx, again)
+		if err != nil {
+			return err
 		}
-		obj := changes.newest()
 		if obj != nil && g.Tree && (m == nil || !m.isOf(obj)) {
 			m = newModel(a.feeds, t, changes.notify)
 		}
@@ -174,10 +179,18 @@ func (c *watcher) notify() {
 	}
 }
 
-func (c *watcher) newest() *unstructured.Unstructured {
+// next waits for a change, or until it is time to look again, and returns the object as
+// it is then; nil, there is none.
+func (c *watcher) next(ctx context.Context, again <-chan time.Time) (*unstructured.Unstructured, error) {
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-c.changed:
+	case <-again:
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.obj
+	return c.obj, nil
 }
 
 func (c *watcher) set(obj *unstructured.Unstructured) {

@@ -98,7 +98,7 @@ func (s Scope) Overlaps(other Scope) bool {
 // String says what the scope is, such as "imoocpods.example.com in namespace a,
 // where tier=front".
 func (s Scope) String() string {
-	what := "all kinds"
+	what := "all shipped kinds"
 	if len(s.Kinds) > 0 {
 		what = strings.Join(s.Kinds, ", ")
 	}

@@ -89,7 +89,7 @@ func TestNobodyReconciles(t *testing.T) {
 		}
 	}
 	r := NewReport(Snapshot{Object: behind, Loops: []Loop{loop(time.Hour, Scope{}), loop(time.Second, Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
-	if len(r.Loops) != 2 || !r.Loops[0].Live || r.Loops[1].Live || !strings.HasPrefix(r.Loops[0].Who, "alice on laptop") || r.Loops[0].Scope != "all kinds in all namespaces" ||
+	if len(r.Loops) != 2 || !r.Loops[0].Live || r.Loops[1].Live || !strings.HasPrefix(r.Loops[0].Who, "alice on laptop") || r.Loops[0].Scope != "all shipped kinds in all namespaces" ||
 		r.Status.Manager != "kubectl-imoocpod" || r.Spec.Manager != "kubectl" || r.Spec.Operation != "Apply" {
 		t.Errorf("it is reconciled by %+v", r)
 	}

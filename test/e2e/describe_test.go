@@ -50,7 +50,7 @@ Events:  <none>
 Generation:    1, seen by the controller: 1
 Verdict:       ready: 2 of 2 pods ready
 Status By:     kubectl-imoocpod, `+age+` ago
-Controller:    [^\n]+ \(process \d+\), since [^\n]+: all kinds in namespace `+ns+`
+Controller:    [^\n]+ \(process \d+\), since [^\n]+: all shipped kinds in namespace `+ns+`
 Replicas:      2 desired \| 2 current \| 2 ready
 Pods Status:   2 Running / 0 Waiting / 0 Succeeded / 0 Failed
 (?s:.*)

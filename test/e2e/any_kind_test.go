@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -458,6 +459,11 @@ func TestKinds(t *testing.T) {
 	}
 	if got, _ := find("Deployment", "apps"); got.Field != ".spec.replicas" || got.Found != "/scale" {
 		t.Errorf("got %+v", got)
+	}
+	// Every list is in the same order, whatever the order in which the server answers.
+	byName := func(a, b row) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource)) }
+	if !slices.IsSortedFunc(list.Items, byName) {
+		t.Errorf("the kinds are not in the order of their groups and names: %+v", list.Items)
 	}
 	table := cluster.Imoocpod(t, ns, "kinds")
 	for _, line := range []string{

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -232,6 +233,22 @@ func TestInstallController(t *testing.T) {
 	}
 	cluster.ImoocPod(t, ns, "foo")
 	cluster.Imoocpod(t, ns, "delete", "foo")
+}
+
+// A controller whose image cannot be pulled is installed, and does not run: install says
+// so, and check does.
+func TestInstallControllerWithoutItsImage(t *testing.T) {
+	ns := cluster.NewNamespace(t)
+	f := form{where: "-n " + ns, namespace: ns}
+	r := f.run(t, "install --controller --image no-such-image")
+	if r.Code != exitFailed || !strings.Contains(r.Stdout, controllerSaid+" created\n") ||
+		!regexp.MustCompile(`(?m)^error: deployment/imoocpod-controller has failed: 2 of 2 pods: container \S+ cannot pull its image no-such-image`).MatchString(r.Stderr) {
+		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
+	}
+	if r := f.run(t, "check"); r.Code != 1 || !regexp.MustCompile(`✖ controller in `+ns+` +is deployed, [^\n]*; none of its pods is available \(desired 2\)`).MatchString(r.Stdout) {
+		t.Errorf("exit code %d, check printed %q", r.Code, r.Stdout)
+	}
+	f.uninstalls(t)
 }
 
 // peopleMay holds what the built-in roles of a namespace let people do with the

@@ -71,6 +71,21 @@ func Controller(s Settings) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
+// Roles returns the roles for people, which are for all namespaces, and the role of a
+// controller that works in one namespace. They are bound to nobody.
+func Roles(namespace string) ([]*unstructured.Unstructured, error) {
+	roles, err := resources("rbac/people")
+	if err != nil {
+		return nil, err
+	}
+	role, err := read("rbac/namespaced/role.yaml")
+	if err != nil {
+		return nil, err
+	}
+	role.SetNamespace(namespace)
+	return append(roles, role), nil
+}
+
 // put makes an object of the manifests what the settings say.
 func (s Settings) put(obj *unstructured.Unstructured) error {
 	if obj.GetNamespace() == SystemNamespace {

@@ -35,6 +35,8 @@ type installOptions struct {
 	// in settings.
 	controller bool
 	settings   deploy.Settings
+	// roles says that the roles are installed, too, which nobody is bound to.
+	roles bool
 	// given reports whether a flag was.
 	given func(flag string) bool
 }
@@ -45,7 +47,7 @@ func newInstallCommand(c *clients.Factory, version string, streams genericioopti
 		settings: deploy.Settings{Image: deploy.Image + ":" + version, Replicas: 2, Version: version},
 	}
 	cmd := &cobra.Command{
-		Use:   "install [--controller [--namespace=NAMESPACE | --all-namespaces] [--image=IMAGE] [--replicas=COUNT]] [--dry-run=server|client|none] [--timeout=duration]",
+		Use:   "install [--roles] [--controller [--namespace=NAMESPACE | --all-namespaces] [--image=IMAGE] [--replicas=COUNT]] [--dry-run=server|client|none] [--timeout=duration]",
 		Short: "Install the custom resource definitions and, optionally, the controller",
 		Long: `Install the custom resource definitions of this program and wait until the server
 serves them. Run the command again to update them; it keeps the objects.
@@ -55,7 +57,11 @@ waits until it is ready. The controller runs in the current namespace and
 reconciles its objects. With -A it reconciles all namespaces and runs in
 ` + deploy.SystemNamespace + `, unless --namespace names another. A flag that is omitted in a
 later run returns to its default. --image is required unless this program is a
-release.`,
+release.
+
+With --roles, the command also installs the roles for people, which add permissions
+for these kinds to the built-in roles view, edit and admin, and the role that a
+controller needs in the current namespace. It binds them to nobody.`,
 		Example: `  # Install or update the CRDs
   kubectl imoocpod install
 
@@ -68,6 +74,7 @@ release.`,
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller as well.")
+	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
 	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "Install a controller for all namespaces.")
 	cmd.Flags().StringVar(&o.settings.Image, "image", o.settings.Image, "Image of the controller.")
 	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "Number of pods of the controller, one of which is active.")
@@ -103,13 +110,18 @@ func (o *installOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	objs, err := o.roleObjects()
+	if err != nil {
+		return err
+	}
 	controller, err := o.controllerObjects()
 	if err != nil {
 		return err
 	}
+	objs = append(objs, controller...)
 	a := &applier{dryRun: o.dryRun, print: o.print, out: o.streams.Out}
 	if o.dryRun.client() {
-		for _, obj := range append(crds, controller...) {
+		for _, obj := range append(crds, objs...) {
 			if err := a.say(obj, "applied"); err != nil {
 				return err
 			}
@@ -127,7 +139,7 @@ func (o *installOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, obj := range controller {
+	for _, obj := range objs {
 		if err := o.installObject(ctx, a, obj); err != nil {
 			return err
 		}
@@ -158,8 +170,20 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 		return err
 	}
 	t := observe.Target{Kind: kind, Namespace: o.settings.Namespace, Name: deploy.ControllerName}
-	limits := observe.Limits{Timeout: o.timeout, FailAfter: failAfter, FailFast: true}
+	limits := waitFlags{Limits: observe.Limits{Timeout: o.timeout, FailAfter: failAfter, FailFast: true}}
 	return outcome.Join(awaitAll(ctx, o.clients, o.streams, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
+}
+
+// roleObjects are the roles, none unless they are asked for.
+func (o *installOptions) roleObjects() ([]*unstructured.Unstructured, error) {
+	if !o.roles {
+		return nil, nil
+	}
+	namespace, _, err := o.clients.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	return deploy.Roles(namespace)
 }
 
 // controllerObjects are the controller's, with the namespace that is meant for

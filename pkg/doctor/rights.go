@@ -72,9 +72,9 @@ func (d *Doctor) roles(ctx context.Context) map[string]string {
 	return installed
 }
 
-// bindRoles replaces the commands that grant rights one by one by one binding to a role
-// that is installed. The role of those who change objects has the rights of those who
-// look at them.
+// bindRoles replaces the commands that grant rights one by one by one binding to a role,
+// after the command that installs it where it is not to be seen. The role of those who
+// change objects has the rights of those who look at them.
 func bindRoles(checks []status.Check, needed []verbRights, installed map[string]string, user, namespace string) {
 	edits := false
 	for i, c := range checks {
@@ -85,10 +85,34 @@ func bindRoles(checks []status.Check, needed []verbRights, installed map[string]
 		if role == viewer && edits {
 			role = editor
 		}
-		if kind := installed[role]; kind != "" && checks[i].State == status.CheckFailed {
+		if checks[i].State != status.CheckFailed {
+			continue
+		}
+		if kind := installed[role]; kind != "" {
 			checks[i].Fix = []string{bind(role, kind, user, namespace)}
+		} else if kind := kindOf(role, namespace); kind != "" {
+			checks[i].Fix = []string{installRoles(namespace), bind(role, kind, user, namespace)}
 		}
 	}
+}
+
+// kindOf is the kind of a role that "install --roles" installs, as kubectl takes it;
+// empty if it installs none for a namespace or, if that is empty, for all.
+func kindOf(role, namespace string) string {
+	switch {
+	case role == viewer || role == editor:
+		return "clusterrole"
+	case role == controller && namespace != metav1.NamespaceAll:
+		return "role"
+	}
+	return ""
+}
+
+func installRoles(namespace string) string {
+	if namespace == metav1.NamespaceAll {
+		return "kubectl imoocpod install --roles"
+	}
+	return "kubectl imoocpod install --roles -n " + namespace
 }
 
 // bind is the command that gives a user a role.

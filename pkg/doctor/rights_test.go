@@ -123,7 +123,17 @@ func TestBindRoles(t *testing.T) {
 		namespace string
 		want      []string
 	}{
-		"no role": {failed(bad, bad, bad, bad), nil, "ns", []string{"as before", "as before", "as before", "as before"}},
+		"no role": {failed(bad, bad, bad, bad), nil, "ns", []string{
+			"kubectl imoocpod install --roles -n ns\nkubectl create rolebinding imoocpod-editor-a-b --clusterrole=imoocpod-editor --user=A:b -n ns",
+			"kubectl imoocpod install --roles -n ns\nkubectl create rolebinding imoocpod-editor-a-b --clusterrole=imoocpod-editor --user=A:b -n ns",
+			"as before",
+			"kubectl imoocpod install --roles -n ns\nkubectl create rolebinding imoocpod-controller-a-b --role=imoocpod-controller --user=A:b -n ns",
+		}},
+		"no role, everywhere": {failed(good, bad, bad, bad), nil, "", []string{
+			"as before",
+			"kubectl imoocpod install --roles\nkubectl create clusterrolebinding imoocpod-viewer-a-b --clusterrole=imoocpod-viewer --user=A:b",
+			"as before", "as before",
+		}},
 		"all roles": {failed(bad, bad, bad, bad), all, "ns", []string{
 			"kubectl create rolebinding imoocpod-editor-a-b --clusterrole=imoocpod-editor --user=A:b -n ns",
 			"kubectl create rolebinding imoocpod-editor-a-b --clusterrole=imoocpod-editor --user=A:b -n ns",

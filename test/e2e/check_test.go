@@ -38,6 +38,7 @@ func TestCheck(t *testing.T) {
 	cluster.Apply(t, ns, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: 0}}")
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	alice := "alice-" + ns
+	defer cluster.Kubectl(t, "", "delete", "clusterroles", "imoocpod-viewer", "imoocpod-editor", "imoocpod-admin", "--ignore-not-found")
 	checks, r := check("--as", alice)
 	if r.Code != 1 || checks["server"][0].State != status.CheckPassed {
 		t.Errorf("exit code %d, %+v", r.Code, checks)
@@ -64,8 +65,8 @@ func TestCheck(t *testing.T) {
 		checks, _ = check("--as", alice)
 		return checks["rights to scale"][0].State == status.CheckPassed && checks["rights to run-controller"][0].State == status.CheckPassed
 	})
-	if checks["rights to delete"][0].State != status.CheckFailed {
-		t.Errorf("delete: %+v", checks["rights to delete"])
+	if checks["rights to delete"][0].State != status.CheckPassed || checks["rights to install"][0].State != status.CheckFailed {
+		t.Errorf("delete: %+v, install: %+v", checks["rights to delete"], checks["rights to install"])
 	}
 
 	// As an administrator: no loop, then one, and what it runs into.
@@ -91,7 +92,11 @@ func TestCheck(t *testing.T) {
 
 	// For people: a line each, and the commands lead to the same cluster.
 	r = cluster.Kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")
-	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob has no permission to create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n    kubectl create role imoocpod-create [^\n]+ --context cluster\n(?s:.*)`)
+	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob has no permission to create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n✖(?s:.*)`+
+		`\n✖ rights to wait [^\n]+\n    kubectl imoocpod install --roles -n `+ns+` --context cluster\n    kubectl create rolebinding imoocpod-editor-bob --clusterrole=imoocpod-editor --user=bob -n `+ns+` --context cluster\n(?s:.*)`)
+	if n := strings.Count(r.Stdout, "imoocpod-editor-bob"); n != 1 {
+		t.Errorf("it gives %d commands to bind a role of people:\n%s", n, r.Stdout)
+	}
 	if r.Code != 1 {
 		t.Errorf("exit code %d", r.Code)
 	}

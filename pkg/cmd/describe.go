@@ -28,6 +28,8 @@ func newDescribeCommand(c *clients.Factory, streams genericiooptions.IOStreams) 
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
+		Long: `Show details of an ImoocPod (NAME) or another object (TYPE/NAME, or other arguments of
+kubectl), its pods and its events. A pod leads to its owner.`,
 		Example: `  # Describe an ImoocPod
   kubectl imoocpod describe foo
 
@@ -43,6 +45,8 @@ func (o *describeOptions) validate() error { return nil }
 // Run describes the objects. One that cannot be read does not stop the others.
 func (o *describeOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
+	targets, failed := podOwners(ctx, o.clients, o.streams.ErrOut, targets, "showing", "kubectl describe pod")
+	errs = append(errs, failed...)
 	for i, t := range targets {
 		if i > 0 {
 			if _, err := fmt.Fprint(o.streams.Out, "\n\n"); err != nil {

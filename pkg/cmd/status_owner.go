@@ -2,17 +2,12 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
@@ -26,33 +21,17 @@ func hasStatus(kind kinds.Kind) bool {
 	return kind.Resource.Group == "" && kind.Resource.Resource == "replicationcontrollers"
 }
 
-func isPod(kind kinds.Kind) bool { return kind.CRD() == "pods" }
-
 // withReplicas replaces pods by the objects that own them, and refuses what has
 // neither replicas nor pods.
 func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Target, errs []error) ([]observe.Target, []error) {
+	targets, failed := podOwners(ctx, o.clients, o.streams.ErrOut, targets, "showing", "kubectl describe pod")
+	errs = append(errs, failed...)
 	var all []observe.Target
 	for _, t := range targets {
-		switch {
-		case isPod(t.Kind):
-			owner, err := topOwner(ctx, o.clients, t)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			if slices.ContainsFunc(all, func(other observe.Target) bool {
-				return other.Kind.Resource == owner.Kind.Resource && other.Namespace == owner.Namespace && other.Name == owner.Name
-			}) {
-				continue
-			}
-			if err := escape.PrintLine(o.streams.ErrOut, "%s belongs to %s; showing %[2]s", t, owner); err != nil {
-				errs = append(errs, err)
-			}
-			all = append(all, owner)
-		case !hasStatus(t.Kind):
-			errs = append(errs, noStatus(t.Kind, t.String()))
-		default:
+		if hasStatus(t.Kind) {
 			all = append(all, t)
+		} else {
+			errs = append(errs, noStatus(t.Kind, t.String()))
 		}
 	}
 	return all, errs
@@ -68,67 +47,6 @@ func orType(what string, kind kinds.Kind) string {
 		return what
 	}
 	return "the type " + kind.CRD()
-}
-
-// topOwner climbs from a pod by controller references to the topmost object that has
-// a replica count or a pod for each node.
-func topOwner(ctx context.Context, c *clients.Factory, pod observe.Target) (observe.Target, error) {
-	none := fmt.Errorf("%s has no owner with replicas: kubectl describe pod %s%s", pod, pod.Name, inNamespaceOf(pod))
-	mapper, err := c.Flags.ToRESTMapper()
-	if err != nil {
-		return pod, err
-	}
-	finder, err := c.Finder()
-	if err != nil {
-		return pod, err
-	}
-	var top *observe.Target
-	for at := pod; ; {
-		if at.Object == nil {
-			at.Object, err = at.Resource(finder.Dynamic).Get(ctx, at.Name, metav1.GetOptions{})
-			if apierrors.IsForbidden(err) && top != nil {
-				return *top, nil // what is above may not be read
-			}
-			if err != nil {
-				return pod, clients.Explain(at.Kind, err)
-			}
-		}
-		if !isPod(at.Kind) && counts(ctx, finder, at) {
-			found := at
-			top = &found
-		}
-		ref := metav1.GetControllerOfNoCopy(at.Object)
-		if ref == nil {
-			break
-		}
-		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-		if err != nil {
-			break // its type is no longer served
-		}
-		kind, err := c.KindOf(ctx, mapping)
-		if err != nil {
-			return pod, err
-		}
-		at = observe.Target{Kind: kind, Namespace: pod.Namespace, Name: ref.Name}
-	}
-	if top == nil {
-		return pod, none
-	}
-	return *top, nil
-}
-
-// counts reports whether an object has a replica count, or a pod for each node.
-func counts(ctx context.Context, finder *discover.Finder, t observe.Target) bool {
-	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
-		return hasStatus(t.Kind)
-	}
-	_, err := finder.Find(ctx, t.Kind, t.Object, nil)
-	var unknown *discover.UnknownFieldError
-	if errors.As(err, &unknown) {
-		return len(unknown.Candidates) > 0
-	}
-	return err == nil
 }
 
 // takeWord decides what one bare word means: an ImoocPod of that name, or else a type,
@@ -147,7 +65,7 @@ func (o *statusOptions) takeWord(ctx context.Context) {
 		return // what follows meets it again, and reports it
 	}
 	// A short name such as "no" is not worth a type that has no replicas.
-	if kind, err := o.clients.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || isPod(kind)) {
+	if kind, err := o.clients.KindNamed(ctx, t.Name); err == nil && (hasStatus(kind) || kind.IsPod()) {
 		o.all = true
 	}
 }

@@ -97,6 +97,9 @@ func (k Kind) CRD() string {
 	return k.Resource.GroupResource().String()
 }
 
+// IsPod reports whether objects of the kind are pods.
+func (k Kind) IsPod() bool { return k.CRD() == "pods" }
+
 // Desired reads the desired count of an object; without one it is the API
 // convention's default of one. What is no whole number from 0 to 2147483647 is
 // an error: a schema need not forbid it.

@@ -112,7 +112,7 @@ web +0 +0 +0 +ready +`+age+` +scaled to zero
 	})
 	harness.Eventually(t, "the pod that is not ready is counted", func() bool { return cluster.ImoocPod(t, ns, "foo").Status.ReadyReplicas == 1 })
 	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"),
-		`imoocpod/foo: failed: pod `+pod(1)+`: container busybox crashes: 4 restarts\nhint: kubectl logs `+pod(1)+` -n `+ns+` -c busybox --previous\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +container busybox crashes: 4 restarts\n(?s:.*)`)
+		`imoocpod/foo: failed: pod `+pod(1)+`: container busybox crashes: 4 restarts\nhint: kubectl imoocpod logs imoocpod/foo -n `+ns+` --failing\n(?s:.*)\n`+pod(1)+` +0/1 +CrashLoopBackOff +4 +`+age+` +node-\d+ +container busybox crashes: 4 restarts\n(?s:.*)`)
 }
 
 // An object that no controller has seen says so, and what to do.
@@ -321,7 +321,24 @@ func TestStatusOfWhatHasNoReplicas(t *testing.T) {
 	if r.Code != 0 || !strings.HasPrefix(r.Stdout, "deployment/web: ") || r.Stderr != "pod/"+pod+" belongs to deployment/web; showing deployment/web\n" {
 		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
 	}
+	r = cluster.Kubectl(t, ns, "imoocpod", "describe", "pod/"+pod)
+	if r.Code != 0 || !strings.HasPrefix(r.Stdout, "Name:          web\n") || r.Stderr != "pod/"+pod+" belongs to deployment/web; showing deployment/web\n" {
+		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
+	}
+	r = cluster.Kubectl(t, ns, "imoocpod", "wait", "pod/"+pod)
+	if r.Code != 0 || r.Stdout != "deployment.apps/web condition met\n" || !strings.HasPrefix(r.Stderr, "pod/"+pod+" belongs to deployment/web; waiting for deployment/web\n") {
+		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
+	}
+	if out := cluster.Imoocpod(t, ns, "wait", "pod/"+pod, "--for=condition=Ready"); out != "pod/"+pod+" condition met\n" {
+		t.Errorf("for a condition of a pod it printed %q", out)
+	}
 	harness.Must(t, cluster.Kubectl(t, ns, "run", "alone", "--image", "busybox"))
+	for verb, instead := range map[string]string{"describe": "kubectl describe pod", "wait": "kubectl wait --for=condition=Ready pod"} {
+		says := "error: pod/alone has no owner with replicas: " + instead + " alone -n " + ns + "\n"
+		if r := cluster.Kubectl(t, ns, "imoocpod", verb, "pod/alone"); r.Code != exitError || r.Stdout != "" || r.Stderr != says {
+			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", r.Line, r.Code, r.Stdout, r.Stderr, says)
+		}
+	}
 	for args, says := range map[string]string{
 		"pod/alone":           "error: pod/alone has no owner with replicas: kubectl describe pod alone -n " + ns + "\n",
 		"svc/kubernetes":      "error: service/kubernetes has no replicas and no pods of its own",

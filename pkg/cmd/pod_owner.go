@@ -1,0 +1,104 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+)
+
+// podOwners replaces pods by the objects that own them, each once, and says so: doing is
+// what is done to these. A pod that has no such owner is refused; instead is the command
+// for it.
+func podOwners(ctx context.Context, c *clients.Factory, errOut io.Writer, targets []observe.Target, doing, instead string) (all []observe.Target, errs []error) {
+	for _, t := range targets {
+		if !t.Kind.IsPod() {
+			all = append(all, t)
+			continue
+		}
+		owner, err := topOwner(ctx, c, t)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		case owner.Kind.IsPod():
+			errs = append(errs, fmt.Errorf("%s has no owner with replicas: %s %s%s", t, instead, t.Name, inNamespaceOf(t)))
+			continue
+		}
+		if slices.ContainsFunc(all, func(other observe.Target) bool {
+			return other.Kind.Resource == owner.Kind.Resource && other.Namespace == owner.Namespace && other.Name == owner.Name
+		}) {
+			continue
+		}
+		if err := escape.PrintLine(errOut, "%s belongs to %s; %s %[2]s", t, owner, doing); err != nil {
+			errs = append(errs, err)
+		}
+		all = append(all, owner)
+	}
+	return all, errs
+}
+
+// topOwner climbs from a pod by controller references to the topmost object that has
+// a replica count or a pod for each node: the pod itself where there is none.
+func topOwner(ctx context.Context, c *clients.Factory, pod observe.Target) (observe.Target, error) {
+	mapper, err := c.Flags.ToRESTMapper()
+	if err != nil {
+		return pod, err
+	}
+	finder, err := c.Finder()
+	if err != nil {
+		return pod, err
+	}
+	top := pod
+	for at := pod; ; {
+		if at.Object == nil {
+			at.Object, err = at.Resource(finder.Dynamic).Get(ctx, at.Name, metav1.GetOptions{})
+			if apierrors.IsForbidden(err) && !top.Kind.IsPod() {
+				return top, nil // what is above may not be read
+			}
+			if err != nil {
+				return pod, clients.Explain(at.Kind, err)
+			}
+		}
+		if !at.Kind.IsPod() && counts(ctx, finder, at) {
+			top = at
+		}
+		ref := metav1.GetControllerOfNoCopy(at.Object)
+		if ref == nil {
+			return top, nil
+		}
+		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err != nil {
+			return top, nil // its type is no longer served
+		}
+		kind, err := c.KindOf(ctx, mapping)
+		if err != nil {
+			return pod, err
+		}
+		at = observe.Target{Kind: kind, Namespace: pod.Namespace, Name: ref.Name}
+	}
+}
+
+// counts reports whether an object has a replica count, or a pod for each node.
+func counts(ctx context.Context, finder *discover.Finder, t observe.Target) bool {
+	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
+		return hasStatus(t.Kind)
+	}
+	_, err := finder.Find(ctx, t.Kind, t.Object, nil)
+	var unknown *discover.UnknownFieldError
+	if errors.As(err, &unknown) {
+		return len(unknown.Candidates) > 0
+	}
+	return err == nil
+}

@@ -217,7 +217,7 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if err != nil || !o.waits() {
 		return err
 	}
-	return outcome.Join(awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, []observe.WaitTarget{w}))
+	return outcome.Join(awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, []observe.WaitTarget{w}))
 }
 
 // connect makes what objects are created with.
@@ -287,7 +287,7 @@ func (o *createOptions) createFiles(ctx context.Context) error {
 		return errors.New("no objects passed to create")
 	}
 	if o.waits() {
-		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
+		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, all)...)
 	}
 	return outcome.Join(errs)
 }

@@ -116,7 +116,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 		}
 	}
 	if o.wait {
-		for _, err := range awaitAll(ctx, o.clients, o.streams, "", observe.Limits{Timeout: o.timeout}, going) {
+		for _, err := range awaitAll(ctx, o.clients, o.streams, "", waitFlags{Limits: observe.Limits{Timeout: o.timeout}}, going) {
 			if apierrors.IsForbidden(err) {
 				err = fmt.Errorf("%w; the object is being deleted; to return without waiting, use --wait=false", err)
 			}

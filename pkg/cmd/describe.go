@@ -29,7 +29,8 @@ func newDescribeCommand(c *clients.Factory, streams genericiooptions.IOStreams) 
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
 		Long: `Show details of an ImoocPod (NAME) or another object (TYPE/NAME, or other arguments of
-kubectl), its pods and its events. A pod leads to its owner.`,
+kubectl), its pods and its events. If a pod crashes, the last line of its log is shown,
+too. A pod leads to its owner.`,
 		Example: `  # Describe an ImoocPod
   kubectl imoocpod describe foo
 
@@ -65,8 +66,10 @@ func (o *describeOptions) describe(ctx context.Context, t observe.Target) error 
 	if err != nil {
 		return err
 	}
+	report := status.NewReport(snapshot)
+	addLastLogLine(ctx, o.clients, snapshot, &report)
 	d := printer.Description{
-		Report:      status.NewReport(snapshot),
+		Report:      report,
 		APIVersion:  t.Object.GetAPIVersion(),
 		Kind:        t.Object.GetKind(),
 		Labels:      t.Object.GetLabels(),

@@ -8,9 +8,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
-// waitFlags are those that all commands have that wait: how long they do.
+// waitFlags are those that all commands have that wait: how long they do, and what
+// they print when an object has failed.
 type waitFlags struct {
 	observe.Limits
+	// logs says that the last lines of the container that failed are printed.
+	logs bool
 	// given reports whether a flag was.
 	given func(flag string) bool
 }
@@ -22,6 +25,12 @@ const failAfter = 20 * time.Second
 
 // addFlags adds the flags beside --timeout, whose zero verbs take differently.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
+	f.addFailFlags(cmd)
+	cmd.Flags().BoolVar(&f.logs, "logs", false, "If an object cannot become ready without help, print the last ten lines of the container that failed.")
+}
+
+// addFailFlags adds the flags that say when a wait has failed.
+func (f *waitFlags) addFailFlags(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
 	cmd.Flags().DurationVar(&f.FailAfter, "fail-after", failAfter, "How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3.")
 	cmd.Flags().BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for an object that needs help until the timeout.")
@@ -32,7 +41,7 @@ func (f *waitFlags) validate(waits bool) error {
 	if f.FailAfter < 0 {
 		return usageErrorf("--fail-after must be 0 (at once) or more, not %s", f.FailAfter)
 	}
-	for _, flag := range []string{"fail-after", "fail-fast"} {
+	for _, flag := range []string{"fail-after", "fail-fast", "logs"} {
 		if !waits && f.given(flag) {
 			return usageErrorf("--%s can only be used with a command that waits", flag)
 		}

@@ -50,7 +50,7 @@ func newLogsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cob
 		Long: `Show the logs of all pods of an ImoocPod (NAME) or of another object (TYPE/NAME, or
 what else kubectl takes): the last 20 lines of each pod, failing pods last. Each line
 begins with the slot or the short name of its pod, and with the container where the
-pod has several.
+pod has several. Of a pod (pod/NAME) only its own logs are shown.
 
 Of each pod its default container is shown, and the container that keeps it from
 being ready. Where that container crashed and was started again, the last lines of
@@ -179,6 +179,8 @@ func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *log
 		return nil, fmt.Errorf("no pod of %s has a container %q, but there are: %s", t, o.wanted.Container, strings.Join(names(found), ", "))
 	case o.wanted.Slot != "":
 		return nil, fmt.Errorf("%s has no pod of slot %s that is to be shown", t, o.wanted.Slot)
+	case t.Kind.IsPod():
+		out.Say("%s is ready", t)
 	default:
 		out.Say("all pods of %s are ready", t)
 	}

@@ -113,7 +113,7 @@ func (o *restartOptions) Run(ctx context.Context) error {
 		all = append(all, w)
 	}
 	if o.wait {
-		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...)
+		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, all)...)
 	}
 	return outcome.Join(errs)
 }

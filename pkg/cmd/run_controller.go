@@ -211,6 +211,6 @@ func (o *runControllerOptions) addOnceFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.Once, "once", false, "Reconcile until every object has what it asks for, then exit.")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "Print what the controller would do, and change nothing.")
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to run with --once or --dry-run before giving up, such as 5m. Zero means forever.")
-	o.limits.addFlags(cmd)
+	o.limits.addFailFlags(cmd)
 	o.output = addOutputFlag(cmd, "Output format of --dry-run. One of: (%s). Empty means text.", "json")
 }

@@ -172,7 +172,7 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 		if o.reports {
 			format = *o.print.OutputFormat
 		}
-		errs = append(errs, awaitAll(ctx, o.clients, o.streams, format, o.limits.Limits, all)...)
+		errs = append(errs, awaitAll(ctx, o.clients, o.streams, format, o.limits, all)...)
 	}
 	return outcome.Join(errs)
 }

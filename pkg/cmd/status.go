@@ -75,8 +75,8 @@ func newStatusCommand(c *clients.Factory, streams genericiooptions.IOStreams) *c
 		Long: `Show whether ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or other
 arguments of kubectl) are ready. For one object, the command shows the verdict with
 its reason and a hint, the counts, autoscalers and other writers of the count, the
-problem of each pod, and the conditions. For a list, it prints a table. A TYPE alone
-lists the objects of that type. Without arguments, it lists the objects of the kinds
+problem of each pod, the last line of the log if a pod crashes, and the conditions.
+For a list, it prints a table. A TYPE alone lists the objects of that type. Without arguments, it lists the objects of the kinds
 that this program ships and of those that CRDs declare. A pod leads to its owner.
 
 The verdict is "ready" if the controller has seen the current object, all desired
@@ -405,5 +405,9 @@ func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Re
 	if err != nil {
 		return status.Report{}, err
 	}
-	return status.NewReport(snapshot), nil
+	r := status.NewReport(snapshot)
+	if inFull && o.named() {
+		addLastLogLine(ctx, o.clients, snapshot, &r)
+	}
+	return r, nil
 }

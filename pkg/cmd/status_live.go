@@ -90,10 +90,14 @@ func (o *statusOptions) await(ctx context.Context, screen *os.File, wanted func(
 		all = append(all, w)
 	}
 	if screen == nil {
-		return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, all)...))
+		return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, all)...))
 	}
 	l := o.newLive(ctx, screen)
 	defer l.End()
 	a := &observe.Waiter{Clients: o.clients, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.Show(s.Report) }, Connection: &observe.Connection{Changed: l.SetLost}}
-	return outcome.Join(append(errs, a.Wait(ctx, all)...))
+	failed := a.Wait(ctx, all)
+	if o.limits.logs {
+		addLogs(ctx, o.clients, failed)
+	}
+	return outcome.Join(append(errs, failed...))
 }

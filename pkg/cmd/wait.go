@@ -137,7 +137,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 		}
 		all = append(all, w)
 	}
-	return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, "", o.limits.Limits, all)...))
+	return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, "", o.limits, all)...))
 }
 
 // printer prints an object for which the wait is over, with its namespace where objects

@@ -18,11 +18,22 @@ import (
 )
 
 // awaitAll waits for several targets, and shows how far they have come: in a
-// format of JSON by a report to a line for every change, otherwise to a person.
-func awaitAll(ctx context.Context, c *clients.Factory, streams genericiooptions.IOStreams, format string, limits observe.Limits, all []observe.WaitTarget) []error {
+// format of JSON by a report to a line for every change, otherwise to a person. The
+// errors of those that have failed tell what their containers wrote last, if that was
+// asked for.
+func awaitAll(ctx context.Context, c *clients.Factory, streams genericiooptions.IOStreams, format string, flags waitFlags, all []observe.WaitTarget) []error {
 	if len(all) == 0 {
 		return nil
 	}
+	errs := awaitShown(ctx, c, streams, format, flags.Limits, all)
+	if flags.logs {
+		addLogs(ctx, c, errs)
+	}
+	return errs
+}
+
+// awaitShown is awaitAll without the logs.
+func awaitShown(ctx context.Context, c *clients.Factory, streams genericiooptions.IOStreams, format string, limits observe.Limits, all []observe.WaitTarget) []error {
 	a := &observe.Waiter{Clients: c, Limits: limits}
 	if format == "json" {
 		encoder := json.NewEncoder(streams.Out)

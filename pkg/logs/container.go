@@ -62,6 +62,8 @@ type Container struct {
 	// Last says that the newest run has ended and the next one is awaited. Its log is
 	// that of the run before, whether the next one has begun meanwhile or not.
 	Last bool
+	// broken says that it ended as it should not.
+	broken bool
 	// Crashed says that what explains why the pod is not ready is in the log of the
 	// run before.
 	Crashed bool
@@ -129,17 +131,16 @@ func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Conta
 	var all []Container
 	for _, spec := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		c := Container{Namespace: pod.Namespace, Pod: pod.Name, UID: pod.UID, Name: spec.Name, Node: pod.Spec.NodeName, Label: short, Failing: failing}
-		broken := false
 		if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name }); i >= 0 {
-			broken = c.read(statuses[i])
+			c.broken = c.read(statuses[i])
 		}
-		c.Crashed = failing && broken && c.Previous && c.Phase != Ended
+		c.Crashed = failing && c.broken && c.Previous && c.Phase != Ended
 		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
 			c.Label += "/" + c.Name
 		}
 		switch {
 		case w.AllContainers, w.Container == c.Name:
-		case w.Container == "" && (c.Name == main || failing && broken):
+		case w.Container == "" && (c.Name == main || failing && c.broken):
 		default:
 			continue
 		}

@@ -21,6 +21,8 @@ type Request struct {
 	// Tail is how many of the last lines to read; negative, all. Since is from when on.
 	Tail  int64
 	Since time.Time
+	// Bytes is how much to read at most, from the first of those lines on; zero, all.
+	Bytes int64
 }
 
 // Open opens a log, whose lines begin with their times.
@@ -35,6 +37,9 @@ func Server(core corev1client.PodsGetter) Open {
 		}
 		if !r.Since.IsZero() {
 			options.SinceTime = &metav1.Time{Time: r.Since}
+		}
+		if r.Bytes > 0 {
+			options.LimitBytes = &r.Bytes
 		}
 		return core.Pods(r.Namespace).GetLogs(r.Pod, options).Stream(ctx)
 	}

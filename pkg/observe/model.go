@@ -111,6 +111,9 @@ func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, cl
 
 // addTree adds the pods and what stands between them and the object.
 func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
+	if m.target.Kind.IsPod() {
+		return addItself(m.object, e)
+	}
 	if m.pods == nil {
 		m.pods = m.podsOf(m.target, m.object, m.subscriber())
 	}

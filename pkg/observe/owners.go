@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,9 @@ const page = 500
 // its own, and the objects between. Which are its own, the controller references
 // say.
 func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snapshot) error {
+	if t.Kind.IsPod() {
+		return addItself(t.Object, e)
+	}
 	core, err := c.Core()
 	if err != nil {
 		return err
@@ -52,6 +56,16 @@ func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snaps
 		return nil
 	}
 	return readIntermediate(ctx, c, t, e)
+}
+
+// addItself adds a pod that is the target: it is all that stands below it.
+func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
+	var pod corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
+		return fmt.Errorf("read pod %s: %w", obj.GetName(), err)
+	}
+	e.Pods = []corev1.Pod{pod}
+	return nil
 }
 
 // ownPods reports whether the pods of a kind are made by this program, and bear a

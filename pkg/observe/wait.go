@@ -161,7 +161,7 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		}
 		over, again := grace.Look(s.Report, s.At)
 		if over {
-			return false, 0, failed(s)
+			return false, 0, &FailedError{s}
 		}
 		switch {
 		case again != 0 || !g.Tree:
@@ -187,10 +187,15 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 	return Observation{}, fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
 }
 
-// failed says of an object why it will not become ready without help.
-func failed(s Observation) error {
-	return fmt.Errorf("%s has %w: %s", s.Target, outcome.ErrFailed, printer.Failure(s.Report, s.At))
+// FailedError says of an object why it will not become ready without help.
+type FailedError struct{ Observation }
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("%s has %s: %s", e.Target, outcome.ErrFailed, printer.Failure(e.Report, e.At))
 }
+
+// Unwrap returns outcome.ErrFailed.
+func (e *FailedError) Unwrap() error { return outcome.ErrFailed }
 
 // paused says of an object what keeps it, and who must act.
 func paused(s Observation) error {

@@ -43,6 +43,9 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		[]string{"Generation:", fmt.Sprintf("%d, seen by the controller: %d", r.Metadata.Generation, r.Metadata.ObservedGeneration)},
 		[]string{"Verdict:", fmt.Sprintf("%s: %s", r.Verdict, r.Reason)},
 	)
+	if said := lastLogLine(r); said != "" {
+		rows = append(rows, []string{"", said})
+	}
 	if r.Hint != "" {
 		rows = append(rows, []string{"Hint:", r.Hint})
 	}

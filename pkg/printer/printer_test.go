@@ -107,9 +107,17 @@ func guarded() status.Report {
 	return r
 }
 
+// crashed is an object of which a pod crashes and has written something.
+func crashed() status.Report {
+	r := ready()
+	r.Verdict, r.ReasonCode, r.Reason, r.Hint = status.Failed, status.CodeCrashLoop, "pod foo-01234567-1: container web crashes: 4 restarts", "kubectl imoocpod logs imoocpod/foo -n default --failing"
+	r.Problems = []status.Problem{{Code: status.CodeCrashLoop, Fatal: true, Message: "container web crashes: 4 restarts", Pods: []string{"foo-01234567-1"}, Of: 2, LastLogLine: "\x1b[31mpanic\x1b[0m:\tno configuration\r"}}
+	return r
+}
+
 func TestReport(t *testing.T) {
 	t.Parallel()
-	for name, report := range map[string]status.Report{"report-ready": ready(), "report-failed": failed(), "report-unseen": unseen(), "report-guarded": guarded()} {
+	for name, report := range map[string]status.Report{"report-crashed": crashed(), "report-ready": ready(), "report-failed": failed(), "report-unseen": unseen(), "report-guarded": guarded()} {
 		var w strings.Builder
 		if err := Report(&w, report, now); err != nil {
 			t.Fatal(err)
@@ -157,6 +165,7 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	report := failed()
+	report.Problems[1].LastLogLine = "panic: no configuration"
 	report.Hint = "kubectl describe quota -n default"
 	report.Events = []status.Event{
 		event("ImoocPod/foo", "Normal", "SuccessfulCreate", "Created 2 pods", 1, 2*time.Hour, 2*time.Hour),
@@ -167,8 +176,8 @@ func TestDescribe(t *testing.T) {
 	report.Reconciler = status.Reconciler{
 		Status: &status.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
 		Loops: []status.LoopSeen{
-			{Who: "alice on laptop (process 4711)", Scope: "all kinds in all namespaces", Live: true},
-			{Who: "bob on desk (process 12)", Scope: "all kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
+			{Who: "alice on laptop (process 4711)", Scope: "all shipped kinds in all namespaces", Live: true},
+			{Who: "bob on desk (process 12)", Scope: "all shipped kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
 		},
 	}
 	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}

@@ -199,6 +199,11 @@ func (f frame) object(r status.Report, d detail) []line {
 	for _, text := range wrapped(r.Reason, f.width-2, d.reason) {
 		all = append(all, plain("  "+text))
 	}
+	if said := lastLogLine(r); said != "" {
+		for _, text := range wrapped(said, f.width-2, d.reason) {
+			all = append(all, line{{dim, "  " + text}})
+		}
+	}
 	if r.Hint != "" && d.hint {
 		for i, text := range wrapped("hint: "+r.Hint, f.width-2, d.reason) {
 			if i > 0 {

@@ -122,6 +122,7 @@ func screens() map[string]Screen {
 	}
 	guarded := one(deployment)
 	guarded.Reports[0].Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/web", Message: "HorizontalPodAutoscaler/web keeps its replica count between 2 and 10"}}
+	guarded.Reports[0].Problems[0].LastLogLine = "panic: \x1b[31mno configuration\x1b[0m for this service in /etc/web, and none was given on the command line"
 	guarded.Reports[0].Budgets = []status.Budget{{Name: "web", MinAvailable: "2"}}
 	several := Screen{Reports: slices.Concat(one(ready).Reports, one(pull).Reports, one(nobody).Reports, one(most).Reports)}
 	for i := range several.Reports {

@@ -21,6 +21,9 @@ import (
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
 	p.line("%s: %s: %s", ObjectName(r), r.Verdict, r.Reason)
+	if said := lastLogLine(r); said != "" {
+		p.line("%s", said)
+	}
 	if r.Hint != "" {
 		p.line("hint: %s", r.Hint)
 	}
@@ -45,6 +48,16 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 		}
 	}
 	return p.err
+}
+
+// lastLogLine is what a container that crashes wrote last, if that was read.
+func lastLogLine(r status.Report) string {
+	for _, p := range r.Problems {
+		if p.LastLogLine != "" {
+			return fmt.Sprintf("last log line of pod %s: %s", p.Pods[0], p.LastLogLine)
+		}
+	}
+	return ""
 }
 
 func counts(c status.Replicas) string {

@@ -141,10 +141,7 @@ func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 		f.hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
 		return true
 	}
-	f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s --previous", pod.Name, pod.Namespace, c.Name)
-	if c.RestartCount == 0 {
-		f.hint = strings.TrimSuffix(f.hint, " --previous")
-	}
+	f.hint = f.logs + " --failing"
 	f.message = fmt.Sprintf("%s crashes: %s", c.title(), restarts(c.RestartCount))
 	if last == nil {
 		return true

@@ -46,7 +46,7 @@ const (
 // podFinding says what keeps a pod from being ready, as far as the pod, its
 // events and its node tell.
 func podFinding(pod *corev1.Pod, e Snapshot, events happened) (finding, bool) {
-	f := finding{pod: pod.Name, since: notReadySince(pod), events: events[pod.UID]}
+	f := finding{pod: pod.Name, since: notReadySince(pod), events: events[pod.UID], logs: logsOf(e.Object)}
 	model := newPod(pod)
 	var found bool
 	switch {
@@ -66,6 +66,11 @@ func podFinding(pod *corev1.Pod, e Snapshot, events happened) (finding, bool) {
 			f.unhealthy(pod) || f.incomplete(pod)
 	}
 	return f, found
+}
+
+// logsOf is the command that shows the logs of all pods of an object.
+func logsOf(o Object) string {
+	return "kubectl imoocpod logs " + ShortType(o.Type) + "/" + o.Name + inNamespace(o.Namespace)
 }
 
 // notReadySince is when a pod was last ready, or was created.
@@ -213,7 +218,7 @@ func (f *finding) incomplete(pod *corev1.Pod) bool {
 		case c.init && !c.sidecar && c.State.Running != nil:
 			f.code, f.container = CodeInitNotDone, c.Name
 			f.message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, initCount(pod))
-			f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, c.Name)
+			f.hint = f.logs + " --failing -c " + c.Name
 			return true
 		case c.init && !c.sidecar:
 		default:
@@ -236,7 +241,7 @@ func (f *finding) incomplete(pod *corev1.Pod) bool {
 	if f.message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {
 		f.message = "container " + not[0] + " is not ready"
 	}
-	f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, not[0])
+	f.hint = f.logs + " --failing -c " + not[0]
 	return true
 }
 

@@ -43,7 +43,7 @@ func (f *finding) stopping(pod *corev1.Pod) bool {
 			}
 			f.code, f.container, f.since = CodeProbeFailed, c.Name, lastSeen(e)
 			f.message = fmt.Sprintf("%s is being restarted: %s", c.title(), probeWords(e.Message))
-			f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, c.Name)
+			f.hint = f.logs + " -c " + c.Name
 			return true
 		}
 	}
@@ -62,7 +62,7 @@ func (f *finding) unhealthy(pod *corev1.Pod) bool {
 			}
 			f.code, f.container = CodeProbeFailed, c.Name
 			f.message = fmt.Sprintf("%s is not ready: %s", c.title(), e.Message)
-			f.hint = fmt.Sprintf("kubectl logs %s -n %s -c %s", pod.Name, pod.Namespace, c.Name)
+			f.hint = f.logs + " --failing -c " + c.Name
 			return true
 		}
 	}

@@ -32,8 +32,17 @@ type Problem struct {
 	Of int `json:"of,omitempty"`
 	// Container is the one that has the problem.
 	Container string `json:"container,omitempty"`
+	// LastLogLine is the last line that the container of the first pod wrote before it
+	// crashed, where that was read.
+	LastLogLine string `json:"lastLogLine,omitempty"`
 	// Events are the last ones of the first pod, or of what has the problem.
 	Events []Event `json:"events,omitempty"`
+}
+
+// Crash reports whether a container ended as it should not, so that the last line of
+// its log may say why.
+func (p Problem) Crash() bool {
+	return len(p.Pods) > 0 && slices.Contains([]Code{CodeCrashLoop, CodeOutOfMemory, CodePodEnded}, p.Code)
 }
 
 // String is the problem in one line: "3 of 10 pods: …", "pod foo-1: …".
@@ -57,6 +66,8 @@ type finding struct {
 	pod       string
 	container string
 	events    []corev1.Event
+	// logs is the command that shows the logs of all pods of the object.
+	logs string
 }
 
 // fold makes one problem of the same findings on many pods. What comes first

@@ -78,19 +78,19 @@ func TestProblems(t *testing.T) {
 		"crash-first": {
 			CodeCrashLoop, passing,
 			"pod foo-2d5dfdbb-0: container web crashes: no restart yet, last exit code 1",
-			"kubectl logs foo-2d5dfdbb-0 -n shop -c web",
+			"kubectl imoocpod logs imoocpod/foo -n shop --failing",
 			"03:00:01", 0,
 		},
 		"crash-loop-running": {
 			CodeCrashLoop, fatal,
 			"pod foo-2d5dfdbb-0: container web crashes: 4 restarts, last exit code 0 (Completed)",
-			"kubectl logs foo-2d5dfdbb-0 -n shop -c web --previous",
+			"kubectl imoocpod logs imoocpod/foo -n shop --failing",
 			"03:00:01", 0,
 		},
 		"crash-loop": {
 			CodeCrashLoop, fatal,
 			"2 of 3 pods: container web crashes: 7 restarts, last exit code 3",
-			"kubectl logs foo-2d5dfdbb-0 -n shop -c web --previous",
+			"kubectl imoocpod logs imoocpod/foo -n shop --failing",
 			"03:00:01", 0,
 		},
 		"evicted": {
@@ -132,7 +132,7 @@ func TestProblems(t *testing.T) {
 		"init-crash": {
 			CodeCrashLoop, fatal,
 			"pod foo-2d5dfdbb-0: init container migrate crashes: 3 restarts, last exit code 1",
-			"kubectl logs foo-2d5dfdbb-0 -n shop -c migrate --previous",
+			"kubectl imoocpod logs imoocpod/foo -n shop --failing",
 			"03:00:01", 0,
 		},
 		"init-image": {
@@ -144,7 +144,7 @@ func TestProblems(t *testing.T) {
 		"init-running": {
 			CodeInitNotDone, passing,
 			"pod foo-2d5dfdbb-0: init container migrate is running, 1 of 2 done",
-			"kubectl logs foo-2d5dfdbb-0 -n shop -c migrate",
+			"kubectl imoocpod logs imoocpod/foo -n shop --failing -c migrate",
 			"03:00:01", 0,
 		},
 		"node-gone": {
@@ -168,7 +168,7 @@ func TestProblems(t *testing.T) {
 		"one-of-two": {
 			CodeContainersNotReady, passing,
 			"pod foo-2d5dfdbb-0: 1 of 2 containers ready, waiting for proxy",
-			"kubectl logs foo-2d5dfdbb-0 -n shop -c proxy",
+			"kubectl imoocpod logs imoocpod/foo -n shop --failing -c proxy",
 			"03:00:01", 0,
 		},
 		"out-of-memory": {
@@ -180,13 +180,13 @@ func TestProblems(t *testing.T) {
 		"probe-before-restart": {
 			CodeContainersNotReady, passing,
 			"pod foo-2d5dfdbb-0: container web is not ready",
-			"kubectl logs foo-2d5dfdbb-0 -n shop -c web",
+			"kubectl imoocpod logs imoocpod/foo -n shop --failing -c web",
 			"03:00:01", 1,
 		},
 		"probe": {
 			CodeProbeFailed, passing,
 			`2 of 2 pods: container web is not ready: Readiness probe failed: Get "http://10.64.0.7:8080/ready": dial tcp 10.64.0.7:8080: connect: connection refused`,
-			"kubectl logs foo-2d5dfdbb-0 -n shop -c web",
+			"kubectl imoocpod logs imoocpod/foo -n shop --failing -c web",
 			"03:00:01", 1,
 		},
 		"readiness-gate": {

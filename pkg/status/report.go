@@ -127,7 +127,9 @@ func NewReport(e Snapshot) Report {
 	findings := append(objectFindings(e, between, events), ofPods...)
 	controllers := map[types.UID]types.UID{}
 	for _, pod := range owned {
-		controllers[pod.UID] = metav1.GetControllerOfNoCopy(pod).UID
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+			controllers[pod.UID] = ref.UID
+		}
 	}
 	slices.SortFunc(r.Pods, func(a, b Pod) int { return compareNames(a.Name, b.Name) })
 	r.Tree = family.tree(o, between, r.Pods, controllers)

@@ -169,7 +169,9 @@ func TestSchema(t *testing.T) {
 		full.Budgets = append(full.Budgets, policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "pdb"}, Spec: spec})
 	}
 	full.Unread = []string{"nodes"}
-	check("everything", NewReport(full))
+	everything := NewReport(full)
+	everything.Problems[0].LastLogLine = "panic"
+	check("everything", everything)
 	check("gone", NewReport(full).Gone())
 
 	every := s.fields("")

@@ -149,11 +149,12 @@ func (f family) leads(from types.UID) bool {
 	return false
 }
 
-// pods picks those of the object.
+// pods picks those of the object. A pod is its own.
 func (f family) pods(all []corev1.Pod) []*corev1.Pod {
 	var owned []*corev1.Pod
 	for i := range all {
-		if ref := metav1.GetControllerOfNoCopy(&all[i]); ref != nil && f.leads(ref.UID) {
+		ref := metav1.GetControllerOfNoCopy(&all[i])
+		if ref != nil && f.leads(ref.UID) || f.uid != "" && all[i].UID == f.uid {
 			owned = append(owned, &all[i])
 		}
 	}

@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // What logs says where there are none. The kubelets here are played; what containers
@@ -61,6 +64,17 @@ func TestLogsWithoutLogs(t *testing.T) {
 		}
 	}
 
+	// A pod is shown alone.
+	pod := strings.TrimPrefix(harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-o", "name", "-l", apis.LabelSlot+"=1")), "pod/")
+	pod = strings.TrimSpace(pod)
+	r := cluster.Kubectl(t, ns, "imoocpod", "logs", "pod/"+pod)
+	if r.Code != exitError || r.Stdout != "" || strings.Count(r.Stderr, "read the log of container") != 1 || !strings.Contains(r.Stderr, " of pod "+pod) {
+		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
+	}
+	if r := cluster.Kubectl(t, ns, "imoocpod", "logs", "pod/"+pod, "--failing"); r.Code != 0 || r.Stderr != "pod/"+pod+" is ready\n" {
+		t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
+	}
+
 	// Who may see pods and not their logs is told so once, with the rule.
 	cluster.Apply(t, ns, `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -104,5 +118,30 @@ func TestLogsFollowUntilGone(t *testing.T) {
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	if code := follow.Wait(); code != exitNotFound || !strings.Contains(follow.Output(), "imoocpod/foo was deleted") {
 		t.Errorf("exit code %d: %s", code, follow.Output())
+	}
+}
+
+// A wait that fails says what the container wrote, or why that cannot be read, below its
+// reason. What they write is read in test/node.
+func TestWaitWithLogs(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	mustRefuse(t, ns, []refusal{
+		{args: "create foo --logs", code: exitUsage, says: []string{"--logs can only be used with a command that waits"}},
+		{args: "scale foo --replicas 2 --logs", code: exitUsage, says: []string{"--logs can only be used with a command that waits"}},
+		{args: "run-controller --logs", code: exitUsage, says: []string{"unknown flag: --logs"}},
+	})
+	for image, says := range map[string]string{
+		"crashes":       `error: imoocpod/crashes has failed: pod (\S+): container main crashes: [^\n]+\n(?s:.*)\nthe log of container main of pod (\S+) cannot be read: [^\n]+\n`,
+		"no-such-image": `error: imoocpod/no-such-image has failed: pod (\S+): container main cannot pull its image [^\n]+\n(?s:.*)\nthere is no log of a container that failed\n`,
+	} {
+		cluster.Imoocpod(t, ns, "create", image, "--image", image)
+		for _, verb := range []string{"wait", "status --wait", "restart --wait", "scale --replicas 1 --timeout 1h"} {
+			r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(verb+" "+image+" --logs --fail-after 0s")...)...)
+			if r.Code != exitFailed || !regexp.MustCompile(says+"$").MatchString(r.Stderr) {
+				t.Errorf("%s: exit code %d, said %q, want %q at its end", r.Line, r.Code, r.Stderr, says)
+			}
+		}
 	}
 }

@@ -1,0 +1,130 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/logs"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+const (
+	// linesOfFailure is how many of the last lines of a container are printed.
+	linesOfFailure = 10
+	// logsWithin is how long the logs of all objects that have failed may take.
+	logsWithin = 10 * time.Second
+	// lastLineWithin and lastLineBytes bound what is read for the last line.
+	lastLineWithin = 2 * time.Second
+	lastLineBytes  = 4096
+)
+
+// addLogs adds to the errors of objects that have failed what the container wrote last
+// that has. That it cannot be read is said beside the error, and does not take its place.
+func addLogs(ctx context.Context, c *clients.Factory, errs []error) {
+	ctx, cancel := context.WithTimeout(ctx, logsWithin)
+	defer cancel()
+	for i, err := range errs {
+		var failed *observe.FailedError
+		if errors.As(err, &failed) {
+			errs[i] = fmt.Errorf("%w\n%s", err, linesOf(ctx, c, failed.Report))
+		}
+	}
+}
+
+// linesOf are the last lines of the container that has the gravest problem of which a
+// log may tell.
+func linesOf(ctx context.Context, c *clients.Factory, r status.Report) string {
+	for _, p := range r.Problems {
+		if len(p.Pods) == 0 {
+			continue
+		}
+		what := "pod " + p.Pods[0]
+		container, found, err := failingContainer(ctx, c, r, p)
+		if err == nil && !found {
+			continue
+		}
+		var lines []logs.Line
+		if err == nil {
+			what = "container " + container.Name + " of " + what
+			lines, err = lastLines(ctx, c, container, linesOfFailure, 0)
+		}
+		switch {
+		case err != nil:
+			return "the log of " + what + " cannot be read: " + escape.Line(err.Error())
+		case len(lines) == 0:
+			return what + " wrote nothing"
+		}
+		text := "the last lines of " + what + ":"
+		for _, line := range lines {
+			text += "\n  " + escape.Line(line.Text)
+		}
+		return text
+	}
+	return "there is no log of a container that failed"
+}
+
+// failingContainer finds the container whose log may tell of a problem, in the pod that
+// has had it for longest. None is found where none has started.
+func failingContainer(ctx context.Context, c *clients.Factory, r status.Report, p status.Problem) (container logs.Container, found bool, err error) {
+	core, err := c.Core()
+	if err != nil {
+		return container, false, err
+	}
+	// Who may see an object may list its pods, and need not be allowed to get one.
+	pods, err := core.Pods(r.Metadata.Namespace).List(ctx, observe.ByName(p.Pods[0]))
+	if err != nil {
+		return container, false, err
+	}
+	if len(pods.Items) == 0 {
+		return container, false, errors.New("it is gone")
+	}
+	container, found = logs.FailingContainer(p, pods.Items[0])
+	return container, found, nil
+}
+
+// lastLines reads the last lines of a container.
+func lastLines(ctx context.Context, c *clients.Factory, container logs.Container, lines, most int64) ([]logs.Line, error) {
+	core, err := c.Core()
+	if err != nil {
+		return nil, err
+	}
+	return logs.LastLines(ctx, logs.Server(core), container, lines, most)
+}
+
+// addLastLogLine adds to the gravest problem of a pod that crashes what its container
+// wrote last, of an object that is not ready. What cannot be read in a moment is left
+// out.
+func addLastLogLine(ctx context.Context, c *clients.Factory, e status.Snapshot, r *status.Report) {
+	i := slices.IndexFunc(r.Problems, status.Problem.Crash)
+	if i < 0 || r.Verdict == status.Ready {
+		return
+	}
+	p := &r.Problems[i]
+	at := slices.IndexFunc(e.Pods, func(pod corev1.Pod) bool { return pod.Name == p.Pods[0] })
+	if at < 0 {
+		return
+	}
+	container, found := logs.FailingContainer(*p, e.Pods[at])
+	if !found {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastLineWithin)
+	defer cancel()
+	lines, err := lastLines(ctx, c, container, 1, lastLineBytes)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("The last line of a log is left out", "pod", container.Pod, "container", container.Name, "err", err)
+		return
+	}
+	if len(lines) > 0 && !lines[0].Time.IsZero() {
+		p.LastLogLine = lines[0].Text
+	}
+}

@@ -76,6 +76,23 @@ func TestLogsWithoutLogs(t *testing.T) {
 	}
 
 	// Who may see pods and not their logs is told so once, with the rule.
+	looker := lookerIn(t, ns)
+	for _, follow := range []string{"--follow=false", "--follow"} {
+		r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", follow, "--as", looker)
+		if r.Code != exitForbidden || strings.Count(r.Stderr, `{apiGroups: [""], resources: [pods/log], verbs: [get]}`) != 1 {
+			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+		}
+	}
+	if r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", "--as", "nobody"); r.Code != exitForbidden {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+	}
+}
+
+// lookerIn makes a user who may see the ImoocPods and pods of a namespace, and not their
+// logs.
+func lookerIn(t *testing.T, ns string) string {
+	t.Helper()
+	user := "looker-" + ns
 	cluster.Apply(t, ns, `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -88,19 +105,11 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: looker}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: looker}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: looker-`+ns+`}]`)
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]`)
 	harness.Eventually(t, "the looker has rights", func() bool {
-		return cluster.Kubectl(t, ns, "auth", "can-i", "list", "pods", "--as", "looker-"+ns).Code == 0
+		return cluster.Kubectl(t, ns, "auth", "can-i", "list", "pods", "--as", user).Code == 0
 	})
-	for _, follow := range []string{"--follow=false", "--follow"} {
-		r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", follow, "--as", "looker-"+ns)
-		if r.Code != exitForbidden || strings.Count(r.Stderr, `{apiGroups: [""], resources: [pods/log], verbs: [get]}`) != 1 {
-			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
-		}
-	}
-	if r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", "--as", "nobody"); r.Code != exitForbidden {
-		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
-	}
+	return user
 }
 
 // A command that follows ends when the object is gone, and at Ctrl-C.
@@ -142,6 +151,18 @@ func TestWaitWithLogs(t *testing.T) {
 			if r.Code != exitFailed || !regexp.MustCompile(says+"$").MatchString(r.Stderr) {
 				t.Errorf("%s: exit code %d, said %q, want %q at its end", r.Line, r.Code, r.Stderr, says)
 			}
+		}
+	}
+
+	// That logs may not be read hides neither the reason nor the exit code.
+	looker := lookerIn(t, ns)
+	r := cluster.Kubectl(t, ns, "imoocpod", "wait", "crashes", "--logs", "--fail-after", "0s", "--as", looker)
+	if r.Code != exitFailed || !strings.Contains(r.Stderr, "error: imoocpod/crashes has failed: pod ") || !strings.Contains(r.Stderr, "cannot be read: no permission to read the logs of pods in namespace "+ns) {
+		t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
+	}
+	for _, verb := range []string{"status", "describe"} {
+		if r := cluster.Kubectl(t, ns, "imoocpod", verb, "crashes", "--as", looker); r.Code != 0 || strings.Contains(r.Stdout, "last log line") {
+			t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -96,7 +97,7 @@ func (f *followed) check(t *testing.T) {
 // is missing and none comes twice, of the old pods or of the new ones.
 func TestLogsThroughARestart(t *testing.T) {
 	t.Parallel()
-	const namespace, name, replicas = "logs-restart", "foo", 20
+	const namespace, name, replicas = "logs-restart", "foo", 50
 	kubectl(t, "", "create", "namespace", namespace)
 	startLoop(t, "-n", namespace)
 	kubectl(t, manifest(t, namespace, name, steadyNode, replicas, "containers: [{name: main, command: "+act("-print=20ms")+"}]"), "create", "-f", "-")
@@ -152,24 +153,62 @@ func TestLogsOfCrashes(t *testing.T) {
 	for name, template := range map[string]string{
 		"waits": "containers: [{name: main, command: " + crash + "}]",
 		"runs":  "containers: [{name: main, command: " + act("-print=100ms", "-http=:8080", "-ready-after=1h", "-ok-for=0s") + ", readinessProbe: {httpGet: {port: 8080, path: /ready}}, livenessProbe: {httpGet: {port: 8080, path: /live}, periodSeconds: 1, failureThreshold: 1, initialDelaySeconds: 2}}]",
+		"eats":  "containers: [{name: main, command: " + act("-print=1h", "-eat=128") + ", resources: {limits: {memory: 32Mi}}}]",
 		"init":  "initContainers: [{name: prepare, command: " + crash + "}]\ncontainers: [{name: main, command: " + act() + "}]",
 	} {
 		kubectl(t, manifest(t, namespace, name, steadyNode, 1, template), "create", "-f", "-")
 	}
 	running := containers(func(c corev1.ContainerStatus) bool { return c.RestartCount >= 1 && c.State.Running != nil })
 	for name, wrote := range map[string]func([]*corev1.Pod, []*corev1.Event) bool{
-		"waits": waits("CrashLoopBackOff"), "init": waits("CrashLoopBackOff"), "runs": running,
+		"waits": waits("CrashLoopBackOff"), "init": waits("CrashLoopBackOff"), "eats": waits("CrashLoopBackOff"), "runs": running,
 	} {
 		w.await(t, "its container has crashed", name, wrote)
-		r := command("", "imoocpod", "logs", name, "-n", namespace)
-		if r.code != 0 || !strings.Contains(r.stdout, "last\n") {
-			t.Errorf("%s does not show the last words: %s", name, r)
+		prefix, lastWords := "0 | ", " last"
+		switch name {
+		case "init":
+			prefix = "0/prepare | "
+		case "eats":
+			lastWords = " 1" // it is killed at once
 		}
-		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		prefix := map[bool]string{true: "0/prepare | ", false: "0 | "}[name == "init"]
-		if i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, prefix) }); i >= 0 {
-			t.Errorf("%s: the line %q does not begin with %q", name, lines[i], prefix)
+		for _, flag := range []string{"--failing=false", "--failing"} {
+			r := shows(t, func(r result) bool { return r.code == 0 && strings.Contains(r.stdout, lastWords+"\n") }, "logs", name, "-n", namespace, flag)
+			lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+			if i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, prefix) }); i >= 0 {
+				t.Errorf("%s: the line %q does not begin with %q", name, lines[i], prefix)
+			}
 		}
+		toldLastWords(t, namespace, name, lastWords)
 	}
 	kubectl(t, "", "delete", "namespace", namespace)
+}
+
+// shows holds what a command shows to something, within a while: a node that is busy may
+// have removed the log that the status of a pod still names.
+func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
+		r = command("", append([]string{"imoocpod"}, args...)...)
+		return good(r), nil
+	})
+	if err != nil {
+		t.Errorf("it does not show what it is to: %s", r)
+	}
+	return r
+}
+
+// toldLastWords holds what other commands say of a pod that crashes to what its container
+// wrote last.
+func toldLastWords(t *testing.T, namespace, name, lastWords string) {
+	t.Helper()
+	container := map[bool]string{true: "prepare", false: "main"}[name == "init"]
+	shows(t, func(r result) bool {
+		_, lines, found := strings.Cut(r.stderr, "\nthe last lines of container "+container+" of pod "+name+"-")
+		return r.code == codeFailed && found && strings.HasSuffix(lines, lastWords+"\n") && strings.Count(lines, "\n") <= 11
+	}, "wait", name, "-n", namespace, "--logs", "--fail-after=0s", "--timeout="+deadline.String())
+	line := regexp.MustCompile(`(?m)last log line of pod ` + name + `-\S+: \d+.*` + lastWords + `$`)
+	for _, verb := range []string{"status", "describe"} {
+		shows(t, func(r result) bool { return r.code == 0 && line.MatchString(r.stdout) }, verb, name, "-n", namespace)
+	}
+	shows(t, func(r result) bool { return strings.HasSuffix(r.stdout, lastWords) },
+		"status", name, "-n", namespace, "-o", "jsonpath={.problems[0].lastLogLine}")
 }

@@ -138,7 +138,7 @@ func act(args []string) error {
 	flags.IntVar(&r.fill, "fill", 0, "write a file of this many MiB")
 	flags.StringVar(&r.into, "into", "/tmp/big", "the `file` to write")
 	flags.StringVar(&r.touch, "touch", "", "make this `file` when it is ready")
-	flags.DurationVar(&r.print, "print", 0, "write a line with the time of the start and a number, one every so often, and a last one at the end")
+	flags.DurationVar(&r.print, "print", 0, "write a line with the time of the start and a number, at once and then every so often, and a last one at the end")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -189,11 +189,12 @@ func (r role) count(begin time.Time) (last func()) {
 	if r.print == 0 {
 		return func() {}
 	}
+	fmt.Println(begin.UnixNano(), 1) // whatever comes next
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		ticks := time.Tick(r.print)
-		for n := 1; ; n++ {
+		for n := 2; ; n++ {
 			select {
 			case <-ticks:
 				fmt.Println(begin.UnixNano(), n)

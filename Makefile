@@ -16,6 +16,7 @@ CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOLANGCI_LINT  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT     := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 DEADCODE       := go run golang.org/x/tools/cmd/deadcode@v0.52.0
+STERN          := github.com/stern/stern@v1.34.0
 GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # It asks git for a remote, which a clone need not have.
 GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
@@ -253,6 +254,14 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
+
+# How fast logs are followed, beside kubectl and stern: two minutes, on a machine that
+# does nothing else.
+.PHONY: bench-logs
+bench-logs: build $(CLUSTER) ## Measure how fast logs are followed, beside kubectl and stern
+	@go build -C test/bench -o $(abspath $(BIN)/bench) .
+	@GOBIN=$(abspath $(BIN)) go install $(STERN)
+	@$(CLUSTER) run --nodes 0 -- $(BIN)/bench -logs-beside $(BIN)/stern -plugin $(PLUGIN) $(ARGS) </dev/null
 
 # The figures of docs/operating.md, of clusters with very many of one thing. They
 # need 12 GiB of memory.

@@ -41,8 +41,12 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("out", "docs", "the `directory` to write the report to")
 	quick := flags.Bool("quick", false, "small numbers, which say nothing of speed: to see that it works")
 	limits := flags.Bool("limits", false, "go to the limits instead, and write what that takes into operating.md")
+	stern := flags.String("logs-beside", "", "compare how logs are followed instead, beside this `program`, which is stern")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *stern != "" {
+		return measureLogs(ctx, *plugin, *stern, *quick)
 	}
 	b, err := newBench(ctx, *plugin, *source)
 	if err != nil {

@@ -76,8 +76,9 @@ func newStatusCommand(c *clients.Factory, streams genericiooptions.IOStreams) *c
 arguments of kubectl) are ready. For one object, the command shows the verdict with
 its reason and a hint, the counts, autoscalers and other writers of the count, the
 problem of each pod, the last line of the log if a pod crashes, and the conditions.
-For a list, it prints a table. A TYPE alone lists the objects of that type. Without arguments, it lists the objects of the kinds
-that this program ships and of those that CRDs declare. A pod leads to its owner.
+For a list, it prints a table. A TYPE alone lists the objects of that type. Without
+arguments, it lists the objects of the kinds that this program ships and of those
+that CRDs declare. A pod leads to its owner.
 
 The verdict is "ready" if the controller has seen the current object, all desired
 pods are ready, none is surplus and no failure is reported; "failed" if the object

@@ -31,6 +31,9 @@ func (l *loop) makeCaches(podsListed func()) error {
 		}
 		l.beside[name] = lazy
 	}
+	if l.revisions, err = newRevisions(l); err != nil {
+		return fmt.Errorf("watch revisions: %w", err)
+	}
 	return nil
 }
 

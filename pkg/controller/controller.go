@@ -34,7 +34,8 @@ import (
 
 // Options says what a Controller works on and with.
 type Options struct {
-	// Dynamic serves the custom resources and Deployments, Core the pods and events.
+	// Dynamic serves the custom resources, Deployments and revisions, Core the pods and
+	// events.
 	Dynamic dynamic.Interface
 	Core    corev1client.CoreV1Interface
 	// Kinds are the kinds to reconcile, Declared those of which CRDs tell besides.
@@ -77,7 +78,9 @@ type loop struct {
 	// look at beside them.
 	pods   cache.SharedIndexInformer
 	beside map[kinds.Strategy]*informer.Lazy
-	queue  *queue
+	// revisions are the templates that objects had.
+	revisions *revisions
+	queue     *queue
 
 	expectations *expectations.Expectations
 	syncStates   *syncStates
@@ -212,6 +215,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	for name := range c.beside {
 		running.Go(func() { c.keepBeside(ctx, name) })
 	}
+	running.Go(func() { c.revisions.keep(ctx) })
 	run := func(o *owners) {
 		ctx, end := context.WithCancel(ctx)
 		o.stop = end

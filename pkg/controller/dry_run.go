@@ -20,6 +20,8 @@ type DryRunResult struct {
 	// Apply names the Deployment to be written, Remove those to be deleted.
 	Apply  string   `json:"apply,omitempty"`
 	Remove []string `json:"remove,omitempty"`
+	// History says what would be done with the revisions, such as "create revision 3".
+	History string `json:"history,omitempty"`
 	// WriteStatus says that the status would be written.
 	WriteStatus bool `json:"writeStatus"`
 	// Blocked says what keeps the object from getting what it asks for, such as a
@@ -36,7 +38,7 @@ type PlannedPodGone struct {
 // planned makes the names of what a plan is about.
 func planned(v plan.View, p plan.Actions) *DryRunResult {
 	told := &DryRunResult{Pods: plan.Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
-		Create: []string{}, Delete: []PlannedPodGone{}}
+		History: p.History.String(), Create: []string{}, Delete: []PlannedPodGone{}}
 	told.Blocked = cmp.Or(v.Owner.Invalid, p.NameTaken, v.Owner.Problem)
 	if p.Apply != nil {
 		told.Apply = p.Apply.Name
@@ -67,6 +69,9 @@ func (p DryRunResult) String() string {
 	}
 	for _, name := range p.Remove {
 		deeds = append(deeds, "delete Deployment "+name)
+	}
+	if p.History != "" {
+		deeds = append(deeds, p.History)
 	}
 	if p.WriteStatus {
 		deeds = append(deeds, "write the status")

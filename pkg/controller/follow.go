@@ -40,6 +40,7 @@ func (f *follower) follow(ctx context.Context, o *owners) error {
 		if beside := f.beside[o.kind.Mapping.Strategy]; beside != nil {
 			beside.WaitForSync(ctx)
 		}
+		f.revisions.await(ctx)
 		if err := f.followInstalled(ctx, o); err != nil {
 			return fmt.Errorf("watch %s: %w", o.kind.CRD(), err)
 		}

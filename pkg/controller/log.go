@@ -58,10 +58,6 @@ func (r *reporter) logObject(k expectations.Key, format string, args ...any) boo
 
 // plan says what is about to be done: "1 → 3 pods: creating 2".
 func (r *reporter) plan(k expectations.Key, v plan.View, p plan.Actions) {
-	if !p.Writes() {
-		return
-	}
-	r.objects.Retried(k)
 	var deeds []string
 	deed := func(n int, what string) {
 		if n > 0 {
@@ -86,6 +82,10 @@ func (r *reporter) plan(k expectations.Key, v plan.View, p plan.Actions) {
 	deed(why[plan.Surplus], "deleting %d")
 	deed(why[plan.Outdated], "replacing %d")
 	deed(why[plan.Finished], "removing %d finished")
+	if len(deeds) == 0 {
+		return // what is done for the history alone is not worth a line
+	}
+	r.objects.Retried(k)
 	r.logObject(k, "%d → %s: %s", before, plan.PodCount(int(p.Status.Desired)), strings.Join(deeds, ", "))
 }
 

@@ -97,7 +97,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 	if err != nil {
 		return 0, err
 	}
-	p := owners.strategy.Plan(view)
+	p := planFor(owners, view)
 	r.queue.saw(k, len(view.Pods))
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
@@ -115,7 +115,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		if view, err = r.look(owners, obj, rec); err != nil {
 			return 0, err
 		}
-		p = owners.strategy.Plan(view)
+		p = planFor(owners, view)
 	}
 	if r.DryRun {
 		r.syncStates.observe(k, r.Clock.Now(), view, p, r.DryRun)
@@ -135,6 +135,9 @@ func (r *reconciler) cachesBehind(k expectations.Key, o *owners, rec *expectatio
 	if written := rec.BesideWritten[name]; written != "" && informer.Behind(r.beside[name].GetStore(), written) {
 		return true
 	}
+	if r.revisions.behind(rec.RevisionsWritten) {
+		return true
+	}
 	if store := o.getStore(); store != nil && informer.Behind(store, rec.OwnerWritten) {
 		return true
 	}
@@ -148,6 +151,9 @@ func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *expect
 	var beside cache.Indexer
 	if lazy := r.beside[o.kind.Mapping.Strategy]; lazy != nil {
 		beside = lazy.GetIndexer()
+	}
+	if err := r.revisions.read(&v, obj); err != nil {
+		return v, err
 	}
 	return v, o.strategy.Read(&v, obj, r.pods.GetIndexer(), beside)
 }
@@ -181,8 +187,8 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	view plan.View, p plan.Actions) (time.Duration, error) {
 	w := &strategy.Work{
 		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
-		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Of: view.Owner, Plan: p,
-		Failing: rec.Failing, MaxFailing: troubleAfter,
+		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Object: obj, Of: view.Owner, Plan: p,
+		Failing: rec.Failing, MaxFailing: troubleAfter, FailingRevision: rec.FailingRevision,
 		Current:  r.stillWanted(ctx, o, obj, view.Now),
 		Deleting: r.expectations.Orphans.Deleting, Deleted: r.expectations.Orphans.Deleted,
 		Relabel: r.orphans.relabel,
@@ -209,6 +215,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	if out.Applied != nil {
 		rec.Plan.Applied = out.Applied
 	}
+	r.recorded(k, o, obj, rec, view.Owner, out)
 	switch {
 	case out.Created > 0 || out.Applied != nil:
 		rec.Plan, rec.Failing = rec.Plan.Accepted(), 0

@@ -59,6 +59,8 @@ func typeAt(path string) (apiVersion, kind string) {
 		return "v1", "Pod"
 	case strings.HasSuffix(path, "/resourcequotas"):
 		return "v1", "ResourceQuota"
+	case strings.HasSuffix(path, "/controllerrevisions"):
+		return "apps/v1", "ControllerRevision"
 	case strings.HasSuffix(path, "/customresourcedefinitions"):
 		return "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	}

@@ -74,6 +74,8 @@ type server struct {
 	late time.Duration
 	// reads is told of each object that is read live.
 	reads func(*unstructured.Unstructured)
+	// unlisted are resources that may not be listed or watched.
+	unlisted map[schema.GroupVersionResource]bool
 }
 
 // served is what the server knows of a resource.
@@ -127,10 +129,10 @@ func newServer() *server {
 	return &server{
 		kinds: map[schema.GroupVersionResource]served{
 			podsResource: {kind: "Pod", status: true}, nodesResource: {kind: "Node"}, quotasResource: {kind: "ResourceQuota"},
-			eventsResource: {kind: "Event"}, strategy.DeploymentResource(): {kind: "Deployment", status: true}, crdResource(): {kind: "CustomResourceDefinition"},
+			eventsResource: {kind: "Event"}, strategy.DeploymentResource(): {kind: "Deployment", status: true}, strategy.RevisionResource(): {kind: "ControllerRevision"}, crdResource(): {kind: "CustomResourceDefinition"},
 		},
 		objects: map[schema.GroupVersionResource]map[string]*unstructured.Unstructured{},
-		applied: map[string]map[string]any{},
+		applied: map[string]map[string]any{}, unlisted: map[schema.GroupVersionResource]bool{},
 		changed: make(chan struct{}),
 	}
 }
@@ -165,6 +167,8 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer(r, nil, apierrors.NewNotFound(resource.GroupResource(), name))
 	}
 	switch {
+	case r.Method == http.MethodGet && name == "" && s.unlisted[resource]:
+		return answer(r, nil, apierrors.NewForbidden(resource.GroupResource(), "", errors.New("the role is an older one")))
 	case r.Method == http.MethodGet && name == "" && r.URL.Query().Get("watch") != "":
 		return s.watch(r, resource, kind, namespace)
 	case r.Method == http.MethodGet && name == "":
@@ -379,8 +383,8 @@ func (s *server) change(r *http.Request, body []byte, w *write, namespace string
 				return nil, apierrors.NewBadRequest(err.Error())
 			}
 		}
-		if p := opts.Preconditions; p != nil && p.UID != nil && *p.UID != w.before.GetUID() {
-			return nil, apierrors.NewConflict(resource.GroupResource(), w.name, errors.New("the UID in the precondition is another"))
+		if p := opts.Preconditions; p != nil && (p.UID != nil && *p.UID != w.before.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != w.before.GetResourceVersion()) {
+			return nil, apierrors.NewConflict(resource.GroupResource(), w.name, errors.New("the UID or the version in the precondition is another"))
 		}
 	default:
 		return nil, apierrors.NewMethodNotSupported(resource.GroupResource(), r.Method)
@@ -727,7 +731,7 @@ func (s *server) remove(resource schema.GroupVersionResource, obj *unstructured.
 	delete(s.objects[resource], at)
 	s.revision++
 	s.tell(event{revision: s.revision, resource: resource, before: obj})
-	for _, resource := range []schema.GroupVersionResource{podsResource, strategy.DeploymentResource()} {
+	for _, resource := range []schema.GroupVersionResource{podsResource, strategy.DeploymentResource(), strategy.RevisionResource()} {
 		for _, child := range s.objects[resource] { // the garbage collector
 			if ref := metav1.GetControllerOf(child); ref != nil && ref.UID == obj.GetUID() {
 				time.AfterFunc(podEnds, func() { s.collect(resource, child.GetNamespace(), child.GetName()) })

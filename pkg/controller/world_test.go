@@ -56,7 +56,9 @@ type world struct {
 	// taken is when somebody other than the loop took a pod, or its readiness; shown
 	// is when a pod that the loop did not make came into its sight.
 	taken, shown map[types.UID]time.Time
-	wrong        []string
+	// historyless says that revisions cannot be kept.
+	historyless bool
+	wrong       []string
 }
 
 // want is how many pods an object asks for since a moment; not ok: it asks for
@@ -349,6 +351,11 @@ func (w *world) hold(is write) {
 		if _, _, ok := w.between(owner.GetUID()); !ok {
 			w.blame("%s for an object whose count cannot be", is)
 		}
+		if is.verb == "apply" {
+			w.holdRecorded(is, owner, is.after.GetAnnotations()[apis.LabelTemplateHash])
+		}
+	case strategy.RevisionResource():
+		w.holdRevision(is, kind, owner)
 	default:
 		w.holdStatus(is)
 	}
@@ -404,6 +411,7 @@ func (w *world) holdCreate(is write, kind kinds.Kind, owner *unstructured.Unstru
 		w.blame("%s for an object whose count cannot be", is)
 		return
 	}
+	w.holdRecorded(is, owner, is.after.GetLabels()[apis.LabelTemplateHash])
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return
 	}
@@ -580,6 +588,9 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	}
 	if told := w.tells(kind, obj, apis.ConditionReady); !told {
 		return name + " is not ready by its status"
+	}
+	if amiss := w.amissHistory(kind, obj); amiss != "" {
+		return amiss
 	}
 	if kind.Mapping.Strategy == kinds.StrategyDeployment {
 		return w.amissDeployment(kind, obj, n)

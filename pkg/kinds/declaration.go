@@ -3,7 +3,9 @@ package kinds
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -38,6 +40,9 @@ const (
 	AnnotationDeploymentNamePath = declares + "deployment-name-path"
 	// AnnotationNameLabel is the label of the pods that holds the object's name.
 	AnnotationNameLabel = declares + "name-label"
+	// annotationHistoryLimit is how many old revisions are kept of an object that does not
+	// say it in .spec.revisionHistoryLimit.
+	annotationHistoryLimit = declares + "revision-history-limit"
 	// The others name fields of the status.
 	annotationSelectorPath  = declares + "selector-path"
 	annotationDesiredPath   = declares + "desired-path"
@@ -156,6 +161,7 @@ func (d *declaration) read(kind *Kind) {
 		rules.readSpec(d, r)
 	}
 	d.readPods(r)
+	r.HistoryLimit = d.number(annotationHistoryLimit)
 	counted := ""
 	if rules.counted {
 		counted = scaled("statusReplicasPath")
@@ -402,6 +408,21 @@ func (d *declaration) label(key string) string {
 		d.problem("%s: the label %s is reserved for the Deployment controller", key, name)
 	}
 	return name
+}
+
+// number reads an annotation that is a number from 0; nil: it is absent.
+func (d *declaration) number(key string) *int32 {
+	word, declared := d.said[key]
+	if !declared {
+		return nil
+	}
+	delete(d.said, key)
+	n, err := strconv.ParseUint(word, 10, 31)
+	if err != nil {
+		d.problem("%s: %q is not a whole number from 0 to %d", key, word, math.MaxInt32)
+		return nil
+	}
+	return new(int32(n))
 }
 
 // take reads an annotation that is no path.

@@ -114,9 +114,9 @@ func TestDeclared(t *testing.T) {
 		},
 		"pods by an image": {
 			annotations: map[string]string{"plan": "pods", "replicas-path": ".spec.size", "image-path": ".spec.image", "image": "nginx",
-				"command-path": ".spec.command", "env-path": ".spec.env", "name-label": "app", "current-path": ".status.live", "pod-names-path": ".status.names"},
+				"command-path": ".spec.command", "env-path": ".spec.env", "name-label": "app", "revision-history-limit": "0", "current-path": ".status.live", "pod-names-path": ".status.names"},
 			replicas: path("spec.size"),
-			want: Mapping{Strategy: StrategyPods, ImagePath: path("spec.image"), Image: "nginx", CommandPath: path("spec.command"), EnvPath: path("spec.env"), NameLabel: "app",
+			want: Mapping{Strategy: StrategyPods, ImagePath: path("spec.image"), Image: "nginx", CommandPath: path("spec.command"), EnvPath: path("spec.env"), NameLabel: "app", HistoryLimit: new(int32(0)),
 				Status: StatusPaths{Current: path("status.live"), PodNames: path("status.names"), Ready: usual.Ready, ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions}},
 		},
 		"the count behind /scale": {

@@ -21,6 +21,9 @@ type Mapping struct {
 	DeploymentNamePath []string
 	// NameLabel is the label of the pods that holds the name of the object.
 	NameLabel string
+	// HistoryLimit is how many old revisions are kept of an object that does not say it;
+	// nil: as many as the built-in kinds keep.
+	HistoryLimit *int32
 	// Status says where in the status the plan's findings are written.
 	Status StatusPaths
 }

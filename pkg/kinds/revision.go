@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,4 +43,20 @@ func RevisionData(kind Kind, obj *unstructured.Unstructured) (map[string]any, er
 		}
 	}
 	return data, nil
+}
+
+// defaultHistoryLimit is that of the built-in kinds.
+const defaultHistoryLimit = 10
+
+// RevisionHistoryLimit is how many revisions of an object are kept that it has no pods of
+// any more: its own .spec.revisionHistoryLimit, what its CRD declares, or 10. What is
+// no number of revisions stands for nothing: a schema need not forbid it.
+func RevisionHistoryLimit(kind Kind, obj *unstructured.Unstructured) int {
+	if n, found, err := unstructured.NestedInt64(obj.Object, "spec", "revisionHistoryLimit"); found && err == nil && n >= 0 && n <= math.MaxInt32 {
+		return int(n)
+	}
+	if limit := kind.Mapping.HistoryLimit; limit != nil {
+		return int(*limit)
+	}
+	return defaultHistoryLimit
 }

@@ -23,6 +23,7 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 	allow(&namespaced, k.Resource.Group, k.Resource.Resource+"/finalizers", "update")
 	rules, _ := k.Mapping.Strategy.rules()
 	namespaced.Rules = append(namespaced.Rules, rules.rights...)
+	allow(&namespaced, "apps", "controllerrevisions", "get", "list", "watch", "create", "patch", "delete")
 	allow(&namespaced, "", "events", "create", "patch")
 	allow(&namespaced, "", "resourcequotas", "list", "watch")
 	allow(&namespaced, "coordination.k8s.io", "leases", "create")

@@ -58,6 +58,13 @@ func TestKindsRBAC(t *testing.T) {
 			}
 			// For half a minute the server refuses references to a kind that is new.
 			cluster.Imoocpod(t, ns, "status", object, "--wait", "--timeout", "2m")
+			resource := harness.Resource(crd)
+			resource.Version = "v1alpha1"
+			foo, err := cluster.Dynamic.Resource(resource).Namespace(ns).Get(t.Context(), "foo", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			changesHistory(t, ns, foo)
 			if test.plan != kinds.StrategyDeployment {
 				harness.Must(t, cluster.Kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
 				harness.Eventually(t, "the pods have their labels again", func() bool {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // deployed is the controller as its manifests have it, run here: with the
@@ -294,6 +295,7 @@ func TestLeastRights(t *testing.T) {
 	})
 	driver.Scale(1)
 	w.AwaitConverged(t, "foo", 1)
+	changesHistory(t, ns, cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get())
 	reconcilesByDeployment(t, ns)
 	cluster.Apply(t, ns, manifest(myDaemonSet, "daemon", "spec: {image: nginx}"))
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "mydaemonset/daemon", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
@@ -391,6 +393,15 @@ func TestMissingRights(t *testing.T) {
 		cluster.AwaitConverged(t, ns, "foo", 2)
 		harness.Must(t, cluster.Kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
 	}
+	converges := func(t *testing.T, ns string) { cluster.AwaitConverged(t, ns, "foo", 2) }
+	unlabelRevision := func(t *testing.T, ns string) {
+		converges(t, ns)
+		unlabelRevisions(t, ns)
+	}
+	moreRevisions := func(t *testing.T, ns string) {
+		converges(t, ns)
+		addRevisions(t, ns, cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get())
+	}
 	const imoocpods = "batch.tutorial.kubebuilder.io/imoocpods"
 	for _, test := range []struct {
 		right string
@@ -410,6 +421,12 @@ func TestMissingRights(t *testing.T) {
 		{"delete /pods", scaleDown, `cannot delete resource "pods"`},
 		{"get /pods", unlabel, `cannot get resource "pods"`},
 		{"patch /pods", unlabel, `cannot patch resource "pods"`},
+		{"list apps/controllerrevisions", converges, `cannot list resource "controllerrevisions"`},
+		{"watch apps/controllerrevisions", converges, `cannot watch resource "controllerrevisions"`},
+		{"create apps/controllerrevisions", converges, `cannot create resource "controllerrevisions"`},
+		{"get apps/controllerrevisions", unlabelRevision, `cannot get resource "controllerrevisions"`},
+		{"patch apps/controllerrevisions", unlabelRevision, `cannot patch resource "controllerrevisions"`},
+		{"delete apps/controllerrevisions", moreRevisions, `cannot delete resource "controllerrevisions"`},
 		{"create /events", nil, "Server rejected event"},
 		{"list /resourcequotas", nil, "Cannot watch quotas"},
 		{"watch /resourcequotas", nil, `cannot watch resource "resourcequotas"`},

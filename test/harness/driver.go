@@ -256,6 +256,10 @@ func (d *Driver) CheckWith(tooMany func(live int, pod *corev1.Pod, most int32)) 
 			g.looks()
 		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods"):
 			return d.checkCreate(r, next, g, tooMany)
+		case strings.Contains(r.URL.Path, "/controllerrevisions"):
+			if IsWrite(r) {
+				d.checkRevision(r, g)
+			}
 		case r.Method == http.MethodDelete:
 			d.checkDelete(r, g)
 		case IsWrite(r) && !strings.HasSuffix(r.URL.Path, "/imoocpods/foo/status") && !strings.Contains(r.URL.Path, "/pods/foo-"):
@@ -326,6 +330,23 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 	slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
 	if least, _ := d.between(from, to); err == nil && int32(slot) < least && !d.outdated(pod, from, to) {
 		d.Blame("I2: pod %s was deleted while at least %d were wanted", pod.Name, least)
+	}
+}
+
+// checkRevision: one that is changed or deleted is meant as it was seen.
+func (d *Driver) checkRevision(r *http.Request, g *glance) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.at.IsZero() {
+		d.Blame("%s %s without a look at foo", r.Method, r.URL.Path)
+	}
+	if r.Method == http.MethodPost {
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil || !bytes.Contains(body, []byte(`"resourceVersion":`)) {
+		d.Blame("I4: %s %s without the resourceVersion as precondition (%v)", r.Method, r.URL.Path, err)
 	}
 }
 

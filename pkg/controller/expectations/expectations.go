@@ -56,10 +56,16 @@ type State struct {
 	// a strategy look at beside pods.
 	PodsWritten, OwnerWritten string
 	BesideWritten             map[kinds.Strategy]string
+	// RevisionsWritten is the same for revisions.
+	RevisionsWritten string
 	// Created and Deleted count the pods since the last event that told of them.
 	Created, Deleted int
 	// Failing is for how many plans in a row the server failed over a create.
 	Failing int
+	// FailingRevision is the same for a revision. Unrecorded says that the last one was
+	// refused, and that this was told.
+	FailingRevision int
+	Unrecorded      bool
 	// NameTaken is the last word on who has the name of the Deployment.
 	NameTaken string
 	// lastLine is the last line that was logged of it, failures the reasons for which

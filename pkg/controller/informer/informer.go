@@ -74,6 +74,14 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 	}
 }
 
+// Refuses reports whether the server does not let us watch a resource: what was read of
+// it is not kept up to date.
+func (h *Health) Refuses(resource string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.refused[resource]
+}
+
 // outage reports whether an error is about the connection or the server as a whole.
 func outage(err error) bool {
 	var answer apierrors.APIStatus

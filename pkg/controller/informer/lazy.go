@@ -38,10 +38,25 @@ func (l *Lazy) Resource() string { return l.source.Resource }
 
 // WaitForSync returns when the cache is filled, or the context ends.
 func (l *Lazy) WaitForSync(ctx context.Context) {
+	select {
+	case <-l.Need():
+	case <-ctx.Done():
+	}
+}
+
+// Need has the cache filled, and returns a channel that is closed when it is.
+func (l *Lazy) Need() <-chan struct{} {
 	l.once.Do(func() { close(l.needed) })
+	return l.filled
+}
+
+// Filled reports whether the cache is filled.
+func (l *Lazy) Filled() bool {
 	select {
 	case <-l.filled:
-	case <-ctx.Done():
+		return true
+	default:
+		return false
 	}
 }
 

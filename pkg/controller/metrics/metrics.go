@@ -51,7 +51,7 @@ func New(version string) *Metrics {
 		return h
 	}
 	m.reconciles = counter("imoocpod_reconciles_total", "Reconciles of an object, by kind and result: done, error.", "kind", "result")
-	m.plans = counter("imoocpod_plans_total", "Plans, by kind and action: create, delete, deployment, status, later, nothing. A plan may have several actions.", "kind", "action")
+	m.plans = counter("imoocpod_plans_total", "Plans, by kind and action: create, delete, deployment, revision, status, later, nothing. A plan may have several actions.", "kind", "action")
 	m.created = counter("imoocpod_pods_created_total", "Pods created, by kind of their owner.", "kind")
 	m.deleted = counter("imoocpod_pods_deleted_total", "Pods deleted, by kind of their owner.", "kind")
 	m.refusals = counter("imoocpod_refusals_total", "Pods whose creation was refused, by kind of their owner and reason.", "kind", "reason")
@@ -99,7 +99,7 @@ func (m *Metrics) Reconciled(kind string, err error) {
 func (m *Metrics) Planned(kind string, p plan.Actions) {
 	nothing := true
 	for action, wanted := range map[string]bool{
-		"create": len(p.Create) > 0, "delete": len(p.Delete) > 0, "deployment": p.Apply != nil || len(p.Remove) > 0, "status": p.WriteStatus, "later": p.Recheck > 0,
+		"create": len(p.Create) > 0, "delete": len(p.Delete) > 0, "deployment": p.Apply != nil || len(p.Remove) > 0, "revision": p.History.Writes(), "status": p.WriteStatus, "later": p.Recheck > 0,
 	} {
 		if wanted {
 			m.plans.WithLabelValues(kind, action).Inc()

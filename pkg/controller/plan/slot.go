@@ -52,15 +52,22 @@ const maxName = 63
 // second pod, and an owner recreated under its old name never meets old pods.
 // The name of a pod that replaces a stuck one is hashed over that one's UID too.
 func PodName(owner string, uid, replaces types.UID, slot Slot) string {
+	return childName(owner, uid, replaces, slot.String(), slot.room())
+}
+
+// childName is the name of something that an owner has: the owner's name, a hash of
+// its UID, and what tells it apart from others of its sort, which has no more
+// characters than room.
+func childName(owner string, uid, replaces types.UID, what string, room int) string {
 	// Of the owner's name as much as a dash, eight hexadecimal digits, another
-	// dash and the longest slot leave.
-	if longest := maxName - 1 - 8 - 1 - slot.room(); len(owner) > longest {
+	// dash and the longest of its sort leave.
+	if longest := maxName - 1 - 8 - 1 - room; len(owner) > longest {
 		owner = strings.TrimRight(owner[:longest], "-.")
 	}
 	h := fnv.New32a()
 	h.Write([]byte(uid)) // a hash never returns an error
 	h.Write([]byte(replaces))
-	return fmt.Sprintf("%s-%08x-%s", owner, h.Sum32(), slot)
+	return fmt.Sprintf("%s-%08x-%s", owner, h.Sum32(), what)
 }
 
 // SlotOf returns the slot that a pod's name stands for, or NoSlot for a name

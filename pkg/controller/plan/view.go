@@ -21,9 +21,13 @@ type View struct {
 	// Deployments are those that the owner controls and that of the name it wants.
 	Deployments []Deployment
 	// Nodes are those of the cluster, with no more than names, labels and taints.
-	Nodes  []*corev1.Node
-	Memory Memory
-	Now    time.Time
+	Nodes []*corev1.Node
+	// Revisions are those that the owner controls. HistoryKnown says that these are all:
+	// where they cannot be read, none are written.
+	Revisions    []Revision
+	HistoryKnown bool
+	Memory       Memory
+	Now          time.Time
 }
 
 // Owner is the object that is reconciled.
@@ -43,6 +47,9 @@ type Owner struct {
 	Problem  string
 	// TemplateHash tells templates apart; "": they are not told apart.
 	TemplateHash string
+	// HistoryLimit is how many revisions are kept of templates that no pod is made from
+	// any more.
+	HistoryLimit int
 	// Wanted is the Deployment that it wants, if it has its pods through one.
 	Wanted Wanted
 	// Status is what the server has stored of what a plan writes, and Shows what it
@@ -121,6 +128,8 @@ type Memory struct {
 	Written *Written
 	// Applied is the Deployment that this loop last wrote; nil: none yet.
 	Applied *Applied
+	// Unrecorded is the template whose revision was refused last.
+	Unrecorded Unrecorded
 }
 
 // Written is a status as it was written, and as the server then had it stored.
@@ -156,6 +165,8 @@ type Actions struct {
 	Apply *Application
 	// Remove lists the Deployments to delete, by UID.
 	Remove []Deployment
+	// History is what to do with the revisions, before all else.
+	History History
 	// NameTaken says whose the Deployment of the wanted name is; "": nobody else's.
 	NameTaken string
 	// Status is what the owner's status should say.
@@ -198,7 +209,7 @@ const (
 
 // Writes reports whether executing the plan writes anything but the status.
 func (p Actions) Writes() bool {
-	return len(p.Create)+len(p.Delete)+len(p.Remove) > 0 || p.Apply != nil
+	return len(p.Create)+len(p.Delete)+len(p.Remove) > 0 || p.Apply != nil || p.History.Writes()
 }
 
 // Active counts the pods that run or are about to: not finished, not on their

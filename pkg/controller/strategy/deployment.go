@@ -47,8 +47,9 @@ func deployment() *Strategy {
 // completeDeployment says which Deployment an object wants.
 func completeDeployment(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error
+	hashTemplate(v, kind, obj, template)
 	if v.Problem == "" {
-		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template); err != nil {
+		if v.Wanted.Fields, err = wantedFields(kind, obj, v.Desired, template, v.TemplateHash); err != nil {
 			v.Problem = err.Error()
 		}
 	}
@@ -202,7 +203,7 @@ func deploymentConcerns(obj any) Concern {
 // change once it is there, holds the owner's UID and nothing that could change:
 // no Deployment that was made for anything else has it.
 // The template becomes a part of them.
-func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any) (map[string]any, error) {
+func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32, template map[string]any, hash string) (map[string]any, error) {
 	ours := map[string]any{apis.LabelOwner: string(obj.GetUID())}
 	labels := maps.Clone(ours)
 	if kind.Mapping.NameLabel != "" {
@@ -216,7 +217,7 @@ func wantedFields(kind kinds.Kind, obj *unstructured.Unstructured, desired int32
 	return map[string]any{
 		"metadata": map[string]any{
 			"labels":      labels,
-			"annotations": map[string]any{apis.LabelTemplateHash: kinds.TemplateHash(kind, obj)},
+			"annotations": map[string]any{apis.LabelTemplateHash: hash},
 		},
 		"spec": map[string]any{
 			"replicas": int64(desired),

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -43,6 +44,10 @@ type Outcome struct {
 	// PodsWritten and BesideWritten are the highest resourceVersions of the pods that
 	// were written, and of what plans look at beside them.
 	PodsWritten, BesideWritten string
+	// RevisionsWritten is that of the revision that was written, "" for none. Unrecorded
+	// says why the server refused one, and FailingRevision that it could not say yes or no.
+	RevisionsWritten, Unrecorded string
+	FailingRevision              bool
 	// Applied is the Deployment that was written, nil if none was.
 	Applied *plan.Applied
 	// Notes tell of what was done beside pods, for events.
@@ -131,12 +136,15 @@ type Work struct {
 	Clock    clock.PassiveClock
 	Kind     kinds.Kind
 	Owner    metav1.OwnerReference
-	// Of is the owner as the plan saw it.
-	Of   plan.Owner
-	Plan plan.Actions
+	// Object is the owner, and Of what the plan saw of it.
+	Object *unstructured.Unstructured
+	Of     plan.Owner
+	Plan   plan.Actions
 	// Failing is for how many plans in a row the server could say neither yes nor no
 	// to a create. From MaxFailing on, that is a refusal.
 	Failing, MaxFailing int
+	// FailingRevision is the same for the write of a revision.
+	FailingRevision int
 	// Current reports whether the plan still speaks of the owner as it is.
 	Current func() bool
 	// Deleting and Deleted are told of a pod before it is deleted, and whether it was.
@@ -152,6 +160,12 @@ type Work struct {
 // answered; done says that nothing of the plan was left out.
 func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	o = &Outcome{}
+	if w.Plan.History.Writes() && !w.Current() {
+		return o, false, nil
+	}
+	if err := w.record(ctx, o); err != nil {
+		return o, false, err
+	}
 	w.end = w.Clock.Now().Add(Slice)
 	deleted, deleteErr := SlowStart(ctx, w.Plan.Delete, w.proceed(), func(ctx context.Context, d plan.Deletion) error {
 		return w.Strategy.delete(ctx, w, d, o)

@@ -19,6 +19,8 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		Deleting:   obj.GetDeletionTimestamp() != nil,
 		Status:     DecodeStatus(kind.Mapping.Status, obj),
 		StatusMask: StatusMask(kind.Mapping.Status),
+
+		HistoryLimit: kinds.RevisionHistoryLimit(kind, obj),
 	}
 	var err error
 	if !kind.Mapping.Strategy.Uncounted() {

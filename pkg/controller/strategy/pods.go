@@ -16,7 +16,7 @@ func pods() *Strategy {
 	}
 }
 
-// hashTemplate tells the templates of pods apart.
+// hashTemplate tells templates apart.
 func hashTemplate(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, _ map[string]any) {
 	if v.Problem == "" { // else what is replaced could not be made again
 		v.TemplateHash = kinds.TemplateHash(kind, obj)

@@ -1,0 +1,208 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+)
+
+// templateOf is the hash of a template that has a letter for its name in a test.
+func templateOf(letter string) string {
+	if letter == "-" {
+		return "" // somebody else's
+	}
+	return strings.Repeat(letter, templateHashLength)
+}
+
+// revisions are those of a text such as "a1 b2": the template and the number.
+func revisions(text string) []Revision {
+	var list []Revision
+	for _, word := range strings.Fields(text) {
+		r := Revision{UID: types.UID(word), Template: templateOf(word[:1]), Name: "foo-" + word}
+		if _, err := fmt.Sscan(word[1:], &r.Number); err != nil {
+			panic(err)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func TestRevisions(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		has  string // the revisions
+		now  string // the template
+		with func(v *View)
+		want string
+	}{
+		"the first template":       {"", "a", nil, "create revision 1"},
+		"nothing changed":          {"a1", "a", nil, ""},
+		"another template":         {"a1", "b", nil, "create revision 2"},
+		"the one before, again":    {"a1 b2", "a", nil, "renumber revision 1 to 3"},
+		"… which was done":         {"b2 a3", "a", nil, ""},
+		"two with the same number": {"a2 b2", "b", nil, "renumber revision 2 to 3"},
+		"numbers with gaps":        {"a4 b9", "c", nil, "create revision 10"},
+		"somebody else's is newer": {"a1 -7", "a", nil, "renumber revision 1 to 8"},
+		"the limit":                {"a1 b2 c3", "c", func(v *View) { v.Owner.HistoryLimit = 2 }, ""},
+		"more than the limit":      {"c3 a1 b2 d4", "d", func(v *View) { v.Owner.HistoryLimit = 2 }, "delete revision 1"},
+		"much more":                {"a1 b2 c3 d4", "d", func(v *View) { v.Owner.HistoryLimit = 1 }, "delete revision 1; delete revision 2"},
+		"no limit but the present": {"a1 b2", "b", func(v *View) { v.Owner.HistoryLimit = 0 }, "delete revision 1"},
+		"… and what pods run": {"a1 b2 c3", "c", func(v *View) {
+			v.Owner.HistoryLimit = 0
+			v.Pods = []Pod{{Template: templateOf("a"), Terminating: true}, {Template: templateOf("c")}}
+		}, "delete revision 2"},
+		"an old one is the present": {"a1 b2 c3", "a", func(v *View) { v.Owner.HistoryLimit = 1 }, "renumber revision 1 to 4; delete revision 2"},
+		"somebody else's stays":     {"-1 -2 a3", "a", func(v *View) { v.Owner.HistoryLimit = 0 }, ""},
+		"it is being deleted":       {"", "a", func(v *View) { v.Owner.Deleting = true }, ""},
+		"it is invalid":             {"", "a", func(v *View) { v.Owner.Invalid = "wrong" }, ""},
+		"no pod can be made":        {"", "a", func(v *View) { v.Owner.Problem = "wrong" }, ""},
+		"templates have no hash":    {"", "-", nil, ""},
+		"revisions are not known":   {"", "a", func(v *View) { v.HistoryKnown = false }, ""},
+		"it was refused":            {"", "a", refused("a", 1), ""},
+		"… for another template":    {"", "b", refused("a", 1), "create revision 1"},
+		"… for another generation":  {"", "a", refused("a", 2), "create revision 1"},
+		"a Deployment rolls out":    {"a1 b2", "b", withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 1, Available: 3}), ""},
+		"… and has":                 {"a1 b2", "b", withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 3, Available: 3}), "delete revision 1"},
+		"… and one of another name is there": {"a1 b2", "b",
+			withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 3, Available: 3}, Deployment{Name: "old", Controller: uid}), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := View{
+				HistoryKnown: true, Revisions: revisions(test.has),
+				Owner: Owner{Name: "foo", UID: uid, Generation: 1, Desired: 3, HistoryLimit: 10, TemplateHash: templateOf(test.now)},
+			}
+			if test.with != nil {
+				test.with(&v)
+			}
+			if got := Revisions(v); got.String() != test.want || got.Writes() != (test.want != "") {
+				t.Errorf("planned %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func refused(letter string, generation int64) func(*View) {
+	return func(v *View) {
+		v.Memory.Unrecorded = Unrecorded{Template: templateOf(letter), Generation: generation}
+	}
+}
+
+func withDeployment(all ...Deployment) func(*View) {
+	return func(v *View) {
+		v.Owner.HistoryLimit, v.Owner.Wanted.Name, v.Deployments = 0, "web", all
+	}
+}
+
+func TestRevisionNameLeadsBackToItsTemplate(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		owner := rapid.StringMatching(`[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?`).Draw(t, "owner")
+		hash := rapid.StringMatching(`[0-9a-f]{16}`).Draw(t, "hash")
+		name := RevisionName(owner, uid, hash)
+		if len(name) > maxName || RevisionTemplate(name, owner, uid) != hash {
+			t.Errorf("%q of %q is the name of %q", name, owner, RevisionTemplate(name, owner, uid))
+		}
+		if other := RevisionTemplate(name, owner, "another"); other != "" {
+			t.Errorf("%q is also the name of a revision of another object of the name", name)
+		}
+	})
+	for _, name := range []string{"foo", "foo-0", PodName("foo", uid, "", 0), ""} {
+		if hash := RevisionTemplate(name, "foo", uid); hash != "" {
+			t.Errorf("%q is taken for the revision of %q", name, hash)
+		}
+	}
+}
+
+// From any history, through changes of the template, crashes between any two writes, and
+// plans on an old view, the newest revision is in the end that of the template, there is
+// one of each, nothing that is in use was deleted, and nothing more is to be done.
+func TestHistoryConverges(t *testing.T) {
+	t.Parallel()
+	letters := []string{"a", "b", "c", "d", "e"}
+	rapid.Check(t, func(t *rapid.T) {
+		v := View{HistoryKnown: true, Owner: Owner{Name: "foo", UID: uid, Desired: 3, HistoryLimit: rapid.IntRange(0, 3).Draw(t, "limit")}}
+		letter := func() string { return templateOf(rapid.SampledFrom(letters).Draw(t, "template")) }
+		v.Owner.TemplateHash = letter()
+		writes := 0
+		// write does one of the writes of a plan, if what it saw is still so.
+		write := func(h History, template string, deletes bool) {
+			at := func(r Revision) int {
+				return slices.IndexFunc(v.Revisions, func(is Revision) bool { return is.UID == r.UID && is.ResourceVersion == r.ResourceVersion })
+			}
+			writes++
+			version := fmt.Sprint(writes)
+			switch {
+			case deletes:
+				for _, r := range h.Delete {
+					if i := at(r); i >= 0 {
+						v.Revisions = slices.Delete(v.Revisions, i, i+1)
+					}
+				}
+			case h.Number > 0 && h.Existing != nil:
+				if i := at(*h.Existing); i >= 0 {
+					v.Revisions[i].Number, v.Revisions[i].ResourceVersion = h.Number, version
+				}
+			case h.Number > 0 && !slices.ContainsFunc(v.Revisions, func(r Revision) bool { return r.Template == template }):
+				v.Revisions = append(v.Revisions, Revision{UID: types.UID(version), Template: template, Number: h.Number, ResourceVersion: version})
+			}
+		}
+		view := func() View {
+			now := v
+			now.Revisions = slices.Clone(v.Revisions)
+			return now
+		}
+		old := view()
+		for range rapid.IntRange(0, 20).Draw(t, "steps") {
+			switch rapid.SampledFrom([]string{"plan", "plan", "half", "late", "template", "pods", "look"}).Draw(t, "step") {
+			case "plan":
+				h := Revisions(view())
+				write(h, v.Owner.TemplateHash, false)
+				write(h, "", true)
+			case "half":
+				write(Revisions(view()), v.Owner.TemplateHash, false)
+			case "late": // of a loop whose view is an old one
+				h := Revisions(old)
+				write(h, old.Owner.TemplateHash, false)
+				write(h, "", true)
+			case "template":
+				v.Owner.TemplateHash = letter()
+			case "pods":
+				v.Pods = nil
+				for range rapid.IntRange(0, 3).Draw(t, "pods") {
+					v.Pods = append(v.Pods, Pod{Template: letter()})
+				}
+			case "look":
+				old = view()
+			}
+		}
+		for range 2 {
+			h := Revisions(view())
+			for _, r := range h.Delete {
+				if r.Template == v.Owner.TemplateHash || slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Template == r.Template }) {
+					t.Fatalf("deletes %+v, which is in use", r)
+				}
+			}
+			write(h, v.Owner.TemplateHash, false)
+			write(h, "", true)
+		}
+		if h := Revisions(view()); h.Writes() {
+			t.Fatalf("in the end still wants to %s", h)
+		}
+		newest := slices.MaxFunc(v.Revisions, func(a, b Revision) int { return int(a.Number - b.Number) })
+		if newest.Template != v.Owner.TemplateHash {
+			t.Fatalf("in the end the newest of %+v is not that of %s", v.Revisions, v.Owner.TemplateHash)
+		}
+		seen := map[string]bool{}
+		for _, r := range v.Revisions {
+			if seen[r.Template] {
+				t.Fatalf("in the end there are two revisions of %s", r.Template)
+			}
+			seen[r.Template] = true
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
+)
+
+// revisions is the cache of the ControllerRevisions in which the loop keeps the
+// templates that objects had. It is a convenience for people: where revisions cannot
+// be read or written, that is said once, and pods go on without.
+type revisions struct {
+	*informer.Lazy
+	loop *loop
+	// unreadable is closed, once, when they cannot be read for now.
+	unreadable chan struct{}
+	once       sync.Once
+}
+
+// historyPatience is how long pods wait at the start until the revisions have been read.
+const historyPatience = 30 * time.Second
+
+// newRevisions makes the cache, which is yet to be filled.
+func newRevisions(l *loop) (*revisions, error) {
+	lazy, err := l.health.Lazy(strategy.RevisionSource(l.clients()))
+	if err != nil {
+		return nil, err
+	}
+	r := &revisions{Lazy: lazy, loop: l, unreadable: make(chan struct{})}
+	_, err = lazy.AddEventHandler(r.events())
+	return r, err
+}
+
+// await returns when the cache is filled, when it is known that it cannot be for now,
+// or when the context ends. Before, a plan would take objects for ones without a history.
+func (r *revisions) await(ctx context.Context) {
+	select {
+	case <-r.Need():
+	case <-r.unreadable:
+	case <-time.After(historyPatience):
+		r.giveUp(fmt.Errorf("no complete list within %s", historyPatience))
+	case <-ctx.Done():
+	}
+}
+
+// giveUp has pods go on without a history, and says why.
+func (r *revisions) giveUp(err error) {
+	r.once.Do(func() {
+		r.loop.report.logf("cannot list %s: %v; trying again; the history of pod templates is not kept until then", r.Resource(), err)
+		close(r.unreadable)
+	})
+}
+
+// keep fills the cache when the first kind needs it. Where that is not possible for
+// now, it is said once; when it is possible, all objects get what they lack.
+func (r *revisions) keep(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() {
+		select {
+		case <-r.unreadable:
+		case <-ctx.Done():
+			return
+		}
+		if r.WaitForSync(ctx); !r.Filled() {
+			return
+		}
+		r.loop.report.logf("listed %s: keeping the history of pod templates", r.Resource())
+		for _, o := range r.loop.kinds.list() {
+			for _, k := range o.keys() {
+				r.loop.queue.wake(k, "revisions can be read")
+			}
+		}
+	})
+	failed := 0
+	r.Keep(ctx, func(err error) {
+		if err == nil {
+			return
+		}
+		if failed++; forbidden(err) || apierrors.IsNotFound(err) || failed == troubleAfter {
+			r.giveUp(err)
+		}
+	})
+}
+
+// behind reports whether the cache has yet to see a write of the loop's own. One that
+// may not be kept up to date any more is not waited for: plans are safe on it, only
+// wasteful.
+func (r *revisions) behind(written string) bool {
+	return written != "" && !r.loop.health.Refuses(r.Resource()) && informer.Behind(r.GetStore(), written)
+}
+
+// read completes the view of an object by its revisions, if they are known.
+func (r *revisions) read(v *plan.View, obj *unstructured.Unstructured) error {
+	if !r.Filled() {
+		return nil
+	}
+	return strategy.ReadRevisions(v, obj, r.GetIndexer())
+}
+
+// events puts the owner of a revision into the queue.
+func (r *revisions) events() cache.ResourceEventHandler {
+	wake := func(obj any, changed bool, how string) {
+		revision, ok := informer.Object(obj).(*strategy.RevisionRecord)
+		if !ok {
+			return
+		}
+		ref := metav1.GetControllerOfNoCopy(revision)
+		if ref == nil {
+			return
+		}
+		o := r.loop.kinds.of(ref)
+		if o == nil {
+			return
+		}
+		// With its owner goes all its history, which concerns nobody.
+		owner := o.get(revision.Namespace, ref.Name)
+		if owner == nil || owner.GetUID() != ref.UID || owner.GetDeletionTimestamp() != nil {
+			return
+		}
+		k := expectations.Key{Kind: o.kind.CRD(), Namespace: revision.Namespace, Name: ref.Name}
+		if changed || r.loop.expectations.Waiting.Has(k) {
+			r.loop.queue.wake(k, "revision", revision.Name, how)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { wake(obj, true, added) },
+		UpdateFunc: func(old, obj any) {
+			before, ok := old.(*strategy.RevisionRecord)
+			after, ok2 := obj.(*strategy.RevisionRecord)
+			wake(obj, !ok || !ok2 || after.Differs(before), updated)
+		},
+		DeleteFunc: func(obj any) { wake(obj, true, deleted) },
+	}
+}
+
+// planFor decides what is done for an object: by the strategy of its kind, and for the
+// history of its templates, which is the same for all.
+func planFor(o *owners, v plan.View) plan.Actions {
+	p := o.strategy.Plan(v)
+	p.History = plan.Revisions(v)
+	return p
+}
+
+// recorded notes what came of the revisions of a plan. That one was refused is told
+// once, until another is written.
+func (r *reconciler) recorded(k expectations.Key, o *owners, obj *unstructured.Unstructured, rec *expectations.State, of plan.Owner, out *strategy.Outcome) {
+	rec.RevisionsWritten = informer.Later(out.RevisionsWritten, rec.RevisionsWritten)
+	switch {
+	case out.Unrecorded != "":
+		rec.Plan.Unrecorded = plan.Unrecorded{Template: of.TemplateHash, Generation: of.Generation}
+		if !rec.Unrecorded {
+			const told = "cannot keep the history of the pod template: %s"
+			r.report.event(eventReference(o.kind, obj), corev1.EventTypeWarning, "FailedRevision", told, out.Unrecorded)
+			r.report.logObject(k, told, out.Unrecorded)
+		}
+		rec.Unrecorded = true
+	case out.RevisionsWritten != "":
+		rec.Unrecorded = false
+	}
+	if out.FailingRevision {
+		rec.FailingRevision++
+	} else {
+		rec.FailingRevision = 0
+	}
+}

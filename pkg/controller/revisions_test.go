@@ -1,0 +1,409 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// holdRecorded: nothing is made from a template before its revision is there.
+func (w *world) holdRecorded(is write, owner *unstructured.Unstructured, hash string) {
+	name := plan.RevisionName(owner.GetName(), owner.GetUID(), hash)
+	if w.objects[strategy.RevisionResource()][keyOf(owner.GetNamespace(), name)] == nil && !w.historyless {
+		w.blame("%s before the revision of its template", is)
+	}
+}
+
+// holdRevision: a revision keeps the template whose hash is in its name, what is in it
+// never changes, and none is deleted that is in use.
+func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unstructured) {
+	if owner == nil {
+		w.blame("I4: %s, whose revision is not the loop's", is)
+		return
+	}
+	hash := plan.RevisionTemplate(is.name, owner.GetName(), owner.GetUID())
+	switch is.verb {
+	case "create":
+		data, _, _ := unstructured.NestedMap(is.after.Object, "data")
+		if kept := kinds.TemplateHash(kind, &unstructured.Unstructured{Object: data}); kept != hash {
+			w.blame("%s, which keeps the template %s", is, kept)
+		}
+	case "patch":
+		before, after := is.before.DeepCopy(), is.after.DeepCopy()
+		for _, obj := range []*unstructured.Unstructured{before, after} {
+			obj.SetLabels(nil)
+			obj.SetAnnotations(nil)
+			obj.Object["revision"] = nil
+		}
+		if fmt.Sprint(before.Object) != fmt.Sprint(after.Object) {
+			w.blame("I4: %s changes more than the number", is)
+		}
+	case "delete":
+		inUse := slices.ContainsFunc(w.labelled(owner), func(pod *unstructured.Unstructured) bool { return pod.GetLabels()[apis.LabelTemplateHash] == hash })
+		if inUse || hash == "" || hash == kinds.TemplateHash(kind, owner) {
+			w.blame("%s, which is in use", is)
+		}
+	}
+}
+
+// history lists the revisions of an object by the hashes of their templates, oldest first.
+func (w *world) history(owner *unstructured.Unstructured) (hashes []string, numbers []int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	byNumber := map[int64]string{}
+	for _, r := range w.objects[strategy.RevisionResource()] {
+		if ref := metav1.GetControllerOf(r); ref != nil && ref.UID == owner.GetUID() {
+			number, _, _ := unstructured.NestedInt64(r.Object, "revision")
+			byNumber[number] += plan.RevisionTemplate(r.GetName(), owner.GetName(), owner.GetUID())
+		}
+	}
+	numbers = slices.Sorted(maps.Keys(byNumber))
+	for _, n := range numbers {
+		hashes = append(hashes, byNumber[n])
+	}
+	return hashes, numbers
+}
+
+// amissHistory says what the history of an object lacks: its newest revision is that of
+// the template that it has.
+func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) string {
+	if w.historyless {
+		return ""
+	}
+	newest, template := int64(-1), ""
+	for _, r := range w.objects[strategy.RevisionResource()] {
+		if ref := metav1.GetControllerOf(r); ref == nil || ref.UID != owner.GetUID() {
+			continue
+		}
+		number, _, _ := unstructured.NestedInt64(r.Object, "revision")
+		if hash := plan.RevisionTemplate(r.GetName(), owner.GetName(), owner.GetUID()); number > newest {
+			newest, template = number, hash
+		} else if number == newest {
+			template += " and " + hash
+		}
+	}
+	if want := kinds.TemplateHash(kind, owner); template != want {
+		return fmt.Sprintf("the newest revision of %s is that of the template %q, want %q", owner.GetName(), template, want)
+	}
+	return ""
+}
+
+func revisionWrite(w write) bool { return w.resource == strategy.RevisionResource() }
+
+// reconciledKinds are worlds with one kind of each strategy, and how to give an object
+// another template.
+func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind, image func(string))) {
+	t.Helper()
+	templated := func(w *world, kind kinds.Kind) func(string) {
+		return func(image string) { w.set(kind, "default", "foo", template(image), "spec", "template") }
+	}
+	imaged := func(w *world, kind kinds.Kind) func(string) {
+		return func(image string) { w.set(kind, "default", "foo", image, "spec", "image") }
+	}
+	t.Run("pods", func(t *testing.T) {
+		inWorld(t, imoocPods(), func(w *world) { do(t, w, kinds.ImoocPod(), templated(w, kinds.ImoocPod())) })
+	})
+	t.Run("deployment", func(t *testing.T) {
+		inWorld(t, []kinds.Kind{kinds.AppService()}, func(w *world) { do(t, w, kinds.AppService(), imaged(w, kinds.AppService())) })
+	})
+	t.Run("nodes", func(t *testing.T) {
+		inWorld(t, []kinds.Kind{kinds.MyDaemonSet()}, func(w *world) {
+			for _, node := range []string{"a", "b"} {
+				w.put(nodesResource, map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": node}})
+			}
+			do(t, w, kinds.MyDaemonSet(), imaged(w, kinds.MyDaemonSet()))
+		})
+	})
+	for _, plan := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
+		t.Run("declared/"+string(plan), func(t *testing.T) {
+			inWorkers(t, declaredKind{plan: plan}, func(w *world, kind kinds.Kind) { do(t, w, kind, templated(w, kind)) })
+		})
+	}
+}
+
+// fields are those of an object of any kind, with its template.
+func ofAnyKind(kind kinds.Kind, image string) map[string]any {
+	if len(kind.Mapping.TemplatePath) > 0 {
+		return spec(int64(2), template(image))
+	}
+	fields := map[string]any{"image": image}
+	if len(kind.ReplicasPath) > 0 {
+		fields["replicas"] = int64(2)
+	}
+	return map[string]any{"spec": fields}
+}
+
+// A → B → A: the history is B, then A, each once. A scale writes none of it, and when
+// all is as wanted, nothing does.
+func TestHistoryOfTemplates(t *testing.T) {
+	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
+		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
+		a := kinds.TemplateHash(kind, foo)
+		w.start()
+		w.converges()
+		if made := w.done(revisionWrite); len(made) != 1 {
+			t.Errorf("%d revisions were written for the first template, want 1: %v", len(made), made)
+		}
+		if len(kind.ReplicasPath) > 0 {
+			w.set(kind, "default", "foo", int64(3), kind.ReplicasPath...)
+			w.converges()
+		}
+		w.staysQuiet()
+		if made := w.done(revisionWrite); len(made) != 1 {
+			t.Errorf("%d revisions were written with a scale, want 1: %v", len(made), made)
+		}
+		image("b")
+		w.converges()
+		b := kinds.TemplateHash(kind, w.get(kind.Resource, "default", "foo"))
+		image("a")
+		w.converges()
+		w.staysQuiet()
+		w.restartsQuietly()
+		if hashes, numbers := w.history(foo); !slices.Equal(hashes, []string{b, a}) || !slices.Equal(numbers, []int64{2, 3}) {
+			t.Errorf("the history is %v with the numbers %v, want %v with 2 and 3", hashes, numbers, []string{b, a})
+		}
+		if made := w.done(revisionWrite); len(made) != 3 {
+			t.Errorf("%d revisions were written, want 3: %v", len(made), made)
+		}
+	})
+}
+
+// A restart is a revision like any other.
+func TestRestartIsARevision(t *testing.T) {
+	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, _ func(string)) {
+		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
+		w.start()
+		w.converges()
+		path, err := kinds.RestartField(kind, foo, nil, kinds.StatusFacts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.set(kind, "default", "foo", "2026-01-01T00:00:00Z", path...)
+		w.passes(time.Second)
+		w.converges()
+		if hashes, _ := w.history(foo); len(hashes) != 2 {
+			t.Errorf("the history is %v, want 2 revisions", hashes)
+		}
+		w.staysQuiet()
+	})
+}
+
+// Why a template is as it is, and who made it so, is kept with its revision.
+func TestChangeCauseIsKept(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), template("a")))
+		a := kinds.TemplateHash(kinds.ImoocPod(), foo)
+		w.start()
+		w.converges()
+		cause := func(image, why, by string) {
+			w.change(kinds.ImoocPod(), "default", "foo", func(obj *unstructured.Unstructured) {
+				set(obj, template(image), "spec", "template")
+				obj.SetAnnotations(map[string]string{apis.AnnotationChangeCause: why, apis.AnnotationChangedBy: by})
+				if why == "" {
+					obj.SetAnnotations(nil)
+				}
+			})
+			w.converges()
+		}
+		told := func(hash string) map[string]string {
+			return w.get(strategy.RevisionResource(), "default", plan.RevisionName("foo", foo.GetUID(), hash)).GetAnnotations()
+		}
+		cause("b", "image a → b", "alice")
+		b := kinds.TemplateHash(kinds.ImoocPod(), w.get(kinds.ImoocPod().Resource, "default", "foo"))
+		if is := told(b); is[apis.AnnotationChangeCause] != "image a → b" || is[apis.AnnotationChangedBy] != "alice" {
+			t.Errorf("the revision of b says %v", is)
+		}
+		cause("a", "undo of 2", "bob")
+		if is := told(a); is[apis.AnnotationChangeCause] != "undo of 2" || is[apis.AnnotationChangedBy] != "bob" {
+			t.Errorf("the revision of a says %v", is)
+		}
+		cause("b", "", "")
+		if is := told(b); len(is) != 0 {
+			t.Errorf("the revision of b says %v of a change that said nothing", is)
+		}
+	})
+}
+
+// No more old revisions are kept than an object says, or else its CRD.
+func TestHistoryLimit(t *testing.T) {
+	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
+		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
+		w.set(kind, "default", "foo", int64(2), "spec", "revisionHistoryLimit")
+		w.start()
+		w.converges()
+		for _, name := range []string{"b", "c", "d", "e"} {
+			image(name)
+			w.converges()
+		}
+		w.staysQuiet()
+		if _, numbers := w.history(foo); !slices.Equal(numbers, []int64{3, 4, 5}) {
+			t.Errorf("the revisions are %v, want 3, 4 and 5", numbers)
+		}
+		w.set(kind, "default", "foo", int64(0), "spec", "revisionHistoryLimit")
+		w.converges()
+		w.staysQuiet()
+		if _, numbers := w.history(foo); !slices.Equal(numbers, []int64{5}) {
+			t.Errorf("the revisions are %v, want 5", numbers)
+		}
+	})
+}
+
+// What an earlier version of this program left has no history. It gets one, and pods
+// stay as they are.
+func TestHistoryBeginsForObjectsThatAreThere(t *testing.T) {
+	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, _ func(string)) {
+		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
+		w.historyless = true
+		w.unlisted[strategy.RevisionResource()] = true
+		w.start()
+		w.converges()
+		w.end()
+		w.unlisted[strategy.RevisionResource()] = false
+		before := len(w.done(nil))
+		w.start()
+		w.passes(5 * time.Second)
+		if now := w.done(nil)[before:]; len(now) != 1 || !revisionWrite(now[0]) {
+			t.Errorf("a new loop wrote %v, want one revision", now)
+		}
+		if hashes, _ := w.history(foo); !slices.Equal(hashes, []string{kinds.TemplateHash(kind, foo)}) {
+			t.Errorf("the history is %v", hashes)
+		}
+	})
+}
+
+// With the role of an earlier version, pods go on without a history. That is said once,
+// and when the rights are there, all objects get what they lack.
+func TestRevisionsThatMayNotBeRead(t *testing.T) {
+	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
+		w.historyless = true
+		w.unlisted[strategy.RevisionResource()] = true
+		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
+		w.start()
+		w.converges()
+		image("b")
+		w.converges()
+		w.staysQuiet()
+		if tried := w.done(revisionWrite); len(tried) > 0 {
+			t.Errorf("it tried %v", tried)
+		}
+		if said := w.said(func(l Line) bool { return strings.Contains(l.Text, "cannot list controllerrevisions") }); len(said) != 1 {
+			t.Errorf("it said %q, want one line", said)
+		}
+		w.mu.Lock()
+		w.historyless, w.unlisted[strategy.RevisionResource()] = false, false
+		w.mu.Unlock()
+		w.converges()
+		w.staysQuiet()
+		if hashes, _ := w.history(foo); len(hashes) != 1 {
+			t.Errorf("the history is %v, want one revision", hashes)
+		}
+	})
+}
+
+// A revision that the server refuses costs no pod. It is told once, not tried again while
+// nothing changes, and tried again when something does.
+func TestRefusedRevisionCostsNoPod(t *testing.T) {
+	for name, refusal := range map[string]func(name string) *apierrors.StatusError{
+		"rights": func(name string) *apierrors.StatusError {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, name, errors.New("the role is an older one"))
+		},
+		"quota": func(name string) *apierrors.StatusError {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, name, errors.New("exceeded quota: few"))
+		},
+		"broken webhook": func(string) *apierrors.StatusError { return apierrors.NewInternalError(errors.New("webhook failed")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
+				w.historyless = true
+				w.admit = func(is write) *apierrors.StatusError {
+					if revisionWrite(is) {
+						return refusal(is.name)
+					}
+					return nil
+				}
+				foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
+				w.start()
+				w.converges()
+				w.staysQuiet()
+				image("b")
+				w.converges()
+				w.staysQuiet()
+				if said := w.said(func(l Line) bool { return strings.Contains(l.Text, "cannot keep the history") }); len(said) != 1 {
+					t.Errorf("it said %q, want one line", said)
+				}
+				w.mu.Lock()
+				w.historyless, w.admit = false, nil
+				w.mu.Unlock()
+				image("c")
+				w.converges()
+				w.staysQuiet()
+				if hashes, _ := w.history(foo); len(hashes) != 1 {
+					t.Errorf("the history is %v, want one revision", hashes)
+				}
+			})
+		})
+	}
+}
+
+// A revision of somebody else that has the name is left alone.
+func TestRevisionOfSomebodyElse(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), template("a")))
+		name := plan.RevisionName("foo", foo.GetUID(), kinds.TemplateHash(kinds.ImoocPod(), foo))
+		theirs := w.put(strategy.RevisionResource(), map[string]any{
+			"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": map[string]any{"namespace": "default", "name": name}, "revision": int64(7),
+		})
+		w.start()
+		w.historyless = true
+		w.converges()
+		w.staysQuiet()
+		if now := w.get(strategy.RevisionResource(), "default", name); now.GetResourceVersion() != theirs.GetResourceVersion() {
+			t.Error("it was changed")
+		}
+		if said := w.said(func(l Line) bool { return strings.Contains(l.Text, "ControllerRevision "+name+" already exists") }); len(said) != 1 {
+			t.Errorf("it said %q, want one line", said)
+		}
+	})
+}
+
+// A revision that somebody deletes, renumbers, or takes the label from is put right.
+func TestRevisionsThatSomebodyChanges(t *testing.T) {
+	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
+		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
+		name := plan.RevisionName("foo", foo.GetUID(), kinds.TemplateHash(kind, foo))
+		w.start()
+		w.converges()
+		w.drop(strategy.RevisionResource(), "default", name)
+		w.converges()
+		w.edit(strategy.RevisionResource(), "default", name, func(r *unstructured.Unstructured) { r.SetLabels(nil) })
+		w.until(func() string {
+			if r := w.get(strategy.RevisionResource(), "default", name); r.GetLabels()[apis.LabelOwner] != string(foo.GetUID()) {
+				return fmt.Sprintf("the revision has the labels %v", r.GetLabels())
+			}
+			return ""
+		})
+		w.staysQuiet()
+		image("b")
+		w.converges()
+		w.edit(strategy.RevisionResource(), "default", name, func(r *unstructured.Unstructured) { r.Object["revision"] = int64(9) })
+		w.converges()
+		w.staysQuiet()
+		if _, numbers := w.history(foo); !slices.Equal(numbers, []int64{9, 10}) {
+			t.Errorf("the revisions are %v, want 9 and 10", numbers)
+		}
+	})
+}

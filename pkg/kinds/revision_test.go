@@ -1,0 +1,90 @@
+package kinds
+
+import (
+	"reflect"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A revision keeps what the pods of an object are made from, as it is and where it is,
+// and nothing else.
+func TestRevisionData(t *testing.T) {
+	t.Parallel()
+	whole := Kind{Mapping: Mapping{ImagePath: []string{"spec", "run", "image"}, CommandPath: []string{"spec", "run", "command"}, EnvPath: []string{"spec", "env"}}}
+	const restarted = "metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now, other: x}, name: foo}"
+	for name, test := range map[string]struct {
+		kind      Kind
+		obj, want string
+		wrong     bool
+	}{
+		"template": {ImoocPod(), "{spec: {replicas: 3, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: web}]}}}, status: {replicas: 3}}",
+			"{spec: {template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: web}]}}}}", false},
+		"restarted":      {ImoocPod(), "{spec: {template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}}, " + restarted + "}", "{spec: {template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}}}", false},
+		"empty template": {ImoocPod(), "{spec: {template: {}}}", "{spec: {template: {}}}", false},
+		"null template":  {ImoocPod(), "{spec: {template: null}}", "{spec: {template: null}}", false},
+		"no template":    {ImoocPod(), "{spec: {replicas: 3}}", "{}", false},
+		"no spec":        {ImoocPod(), "{}", "{}", false},
+		"image":          {AppService(), "{spec: {image: web, replicas: 3, deploymentName: api}}", "{spec: {image: web}}", false},
+		"no image":       {AppService(), "{spec: {replicas: 3}}", "{}", false},
+		"image, restarted": {MyDaemonSet(), "{spec: {image: web}, " + restarted + "}",
+			"{spec: {image: web}, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}", false},
+		"nothing but the restart": {HelloWorld(), "{spec: {size: 3}, " + restarted + "}", "{metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}", false},
+		"all fields": {whole, "{spec: {run: {image: web, command: [a, b], user: me}, env: [{name: A, value: b}], size: 1}}",
+			"{spec: {run: {image: web, command: [a, b]}, env: [{name: A, value: b}]}}", false},
+		"the way is no object": {whole, "{spec: {run: web}}", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			obj := &unstructured.Unstructured{Object: parsed(t, test.obj)}
+			before := obj.DeepCopy()
+			got, err := RevisionData(test.kind, obj)
+			switch {
+			case test.wrong:
+				if err == nil {
+					t.Errorf("keeps %v, want an error", got)
+				}
+			case err != nil:
+				t.Error(err)
+			case !reflect.DeepEqual(got, parsed(t, test.want)):
+				t.Errorf("keeps %v, want %s", got, test.want)
+			}
+			if !reflect.DeepEqual(obj, before) {
+				t.Error("the object was changed")
+			}
+			kept := &unstructured.Unstructured{Object: got}
+			if err == nil && TemplateHash(test.kind, kept) != TemplateHash(test.kind, obj) {
+				t.Error("the template is another one by its hash")
+			}
+		})
+	}
+}
+
+func TestRevisionHistoryLimit(t *testing.T) {
+	t.Parallel()
+	declared := Kind{Mapping: Mapping{HistoryLimit: new(int32(3))}}
+	for _, test := range []struct {
+		kind Kind
+		obj  string
+		want int
+	}{
+		{ImoocPod(), "{}", 10},
+		{ImoocPod(), "{spec: {revisionHistoryLimit: 0}}", 0},
+		{ImoocPod(), "{spec: {revisionHistoryLimit: 25}}", 25},
+		{ImoocPod(), "{spec: {revisionHistoryLimit: -1}}", 10},
+		{ImoocPod(), "{spec: {revisionHistoryLimit: many}}", 10},
+		{ImoocPod(), "{spec: none}", 10},
+		{declared, "{}", 3},
+		{declared, "{spec: {revisionHistoryLimit: 5}}", 5},
+	} {
+		obj := &unstructured.Unstructured{Object: parsed(t, test.obj)}
+		if spec, ok := obj.Object["spec"].(map[string]any); ok {
+			if n, ok := spec["revisionHistoryLimit"].(float64); ok {
+				spec["revisionHistoryLimit"] = int64(n) // as clients read it
+			}
+		}
+		if got := RevisionHistoryLimit(test.kind, obj); got != test.want {
+			t.Errorf("%s: %d, want %d", test.obj, got, test.want)
+		}
+	}
+}

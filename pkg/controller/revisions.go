@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // revisions is the cache of the ControllerRevisions in which the loop keeps the
@@ -110,40 +111,52 @@ func (r *revisions) read(v *plan.View, obj *unstructured.Unstructured) error {
 	return strategy.ReadRevisions(v, obj, r.GetIndexer())
 }
 
-// events puts the owner of a revision into the queue.
+// events puts the owner of a revision into the queue when something changed that its
+// plan has to put right, or when the loop waits to see what it wrote itself.
 func (r *revisions) events() cache.ResourceEventHandler {
-	wake := func(obj any, changed bool, how string) {
+	wake := func(obj any, how string, changed func(current bool) bool) {
 		revision, ok := informer.Object(obj).(*strategy.RevisionRecord)
 		if !ok {
 			return
 		}
-		ref := metav1.GetControllerOfNoCopy(revision)
-		if ref == nil {
+		o, owner := r.ownerOf(revision)
+		if owner == nil {
 			return
 		}
-		o := r.loop.kinds.of(ref)
-		if o == nil {
-			return
-		}
-		// With its owner goes all its history, which concerns nobody.
-		owner := o.get(revision.Namespace, ref.Name)
-		if owner == nil || owner.GetUID() != ref.UID || owner.GetDeletionTimestamp() != nil {
-			return
-		}
-		k := expectations.Key{Kind: o.kind.CRD(), Namespace: revision.Namespace, Name: ref.Name}
-		if changed || r.loop.expectations.Waiting.Has(k) {
+		// Of a large object the cache does not hold the template.
+		_, outlined := owner.GetAnnotations()[annotationOutline]
+		k := o.key(owner)
+		if r.loop.expectations.Waiting.Has(k) || outlined || changed(revision.Template() == kinds.TemplateHash(o.kind, owner)) {
 			r.loop.queue.wake(k, "revision", revision.Name, how)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { wake(obj, true, added) },
+		AddFunc: func(obj any) { wake(obj, added, func(current bool) bool { return !current }) },
 		UpdateFunc: func(old, obj any) {
 			before, ok := old.(*strategy.RevisionRecord)
 			after, ok2 := obj.(*strategy.RevisionRecord)
-			wake(obj, !ok || !ok2 || after.Differs(before), updated)
+			wake(obj, updated, func(current bool) bool { return !ok || !ok2 || after.Moved(before, current) })
 		},
-		DeleteFunc: func(obj any) { wake(obj, true, deleted) },
+		DeleteFunc: func(obj any) { wake(obj, deleted, func(current bool) bool { return current }) },
 	}
+}
+
+// ownerOf is the object that a revision concerns, nil for none. With an object that is
+// deleted goes all its history, which concerns nobody.
+func (r *revisions) ownerOf(revision *strategy.RevisionRecord) (*owners, *unstructured.Unstructured) {
+	ref := metav1.GetControllerOfNoCopy(revision)
+	if ref == nil {
+		return nil, nil
+	}
+	o := r.loop.kinds.of(ref)
+	if o == nil {
+		return nil, nil
+	}
+	owner := o.get(revision.Namespace, ref.Name)
+	if owner == nil || owner.GetUID() != ref.UID || owner.GetDeletionTimestamp() != nil {
+		return nil, nil
+	}
+	return o, owner
 }
 
 // planFor decides what is done for an object: by the strategy of its kind, and for the

@@ -163,7 +163,7 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	if w.Plan.History.Writes() && !w.Current() {
 		return o, false, nil
 	}
-	if err := w.record(ctx, o); err != nil {
+	if err := w.record(ctx, o); err != nil || o.Ending {
 		return o, false, err
 	}
 	w.end = w.Clock.Now().Add(Slice)

@@ -79,9 +79,13 @@ func revisionNumber(u *unstructured.Unstructured) int64 {
 	return number
 }
 
-// Differs reports whether a plan could tell the two records apart.
-func (r *RevisionRecord) Differs(old *RevisionRecord) bool {
-	return r.plan.Number != old.plan.Number || r.plan.UID != old.plan.UID
+// Template is the hash of the template that the revision keeps.
+func (r *RevisionRecord) Template() string { return r.plan.Template }
+
+// Moved reports whether the history is no more as a plan leaves it: that of the present
+// template has another number than before and not a higher one, or another one has.
+func (r *RevisionRecord) Moved(old *RevisionRecord, current bool) bool {
+	return r.plan.Number < old.plan.Number || !current && r.plan.Number > old.plan.Number
 }
 
 // ReadRevisions puts the revisions that an object controls into its view.
@@ -110,7 +114,7 @@ func (w *Work) record(ctx context.Context, o *Outcome) error {
 		}
 	}
 	for _, r := range h.Delete {
-		if o.Unrecorded != "" || o.Ending {
+		if o.Unrecorded != "" {
 			return nil
 		}
 		w.deleteRevision(ctx, r, o)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -65,7 +64,13 @@ func TestEveryCrashPointOfAHistory(t *testing.T) {
 				runs := func(image string, pods int) {
 					t.Helper()
 					w.Until(t, "pods run "+image, func() bool {
-						return len(slices.DeleteFunc(w.Owned("foo"), func(pod *corev1.Pod) bool { return pod.Spec.Containers[0].Image != image })) >= pods
+						n := 0
+						for _, pod := range w.Pods {
+							if pod.Spec.Containers[0].Image == image {
+								n++
+							}
+						}
+						return n >= pods
 					})
 				}
 				d.SetImage("web:b")

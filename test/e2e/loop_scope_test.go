@@ -87,6 +87,18 @@ func TestReconcileCounts(t *testing.T) {
 			foo.Scale(1)
 			foo.AwaitReady("one pod")
 			count("3 to 1", 16)
+			path, err := kinds.RestartField(kind, foo.Get(), nil, kinds.StatusFacts{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := foo.LivePods()[0].UID
+			foo.Set("2026-01-01T00:00:00Z", path...)
+			harness.Eventually(t, "another pod is there", func() bool {
+				pods := foo.LivePods()
+				return len(pods) == 1 && pods[0].UID != before
+			})
+			foo.AwaitReady("restarted")
+			count("restart", 16)
 			// What changes nothing costs nothing.
 			foo.Patch(`{"metadata":{"annotations":{"a":"b"},"labels":{"c":"d"}}}`)
 			cluster.PatchPodStatus(t, ns, foo.LivePods()[0].Name, map[string]any{"message": "a heartbeat"})

@@ -72,8 +72,14 @@ func (o *Owner) Patch(format string, args ...any) {
 // Scale sets the desired count.
 func (o *Owner) Scale(n int) {
 	o.t.Helper()
+	o.Set(int64(n), o.Kind.ReplicasPath...)
+}
+
+// Set sets one field.
+func (o *Owner) Set(value any, path ...string) {
+	o.t.Helper()
 	fields := map[string]any{}
-	if err := unstructured.SetNestedField(fields, int64(n), o.Kind.ReplicasPath...); err != nil {
+	if err := unstructured.SetNestedField(fields, value, path...); err != nil {
 		o.t.Fatal(err)
 	}
 	text, err := json.Marshal(fields)

@@ -103,7 +103,7 @@ func TestLoopDryRun(t *testing.T) {
 		return cluster.Imoocpod(t, ns, append([]string{"run-controller", "--dry-run", "--as", reader}, args...)...)
 	}
 	want := fmt.Sprintf("imoocpod.batch.tutorial.kubebuilder.io/bar (dry run): nothing to do\n"+
-		"imoocpod.batch.tutorial.kubebuilder.io/foo (dry run): 0 → 2 pods: create %s, %s; write the status\n", podName(foo, 0), podName(foo, 1))
+		"imoocpod.batch.tutorial.kubebuilder.io/foo (dry run): 0 → 2 pods: create %s, %s; create revision 1; write the status\n", podName(foo, 0), podName(foo, 1))
 	if out := ran(); out != want {
 		t.Errorf("it said\n%s\nwant\n%s", out, want)
 	}

@@ -407,3 +407,53 @@ func TestRevisionsThatSomebodyChanges(t *testing.T) {
 		}
 	})
 }
+
+// A large object, of which the cache holds an outline, has a history like any other.
+func TestHistoryOfALargeObject(t *testing.T) {
+	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
+		fields := ofAnyKind(kind, "a")
+		fields["metadata"] = map[string]any{"annotations": map[string]any{"note": strings.Repeat("x", maxCached)}}
+		foo := w.create(kind, "default", "foo", fields)
+		w.start()
+		w.converges()
+		image("b")
+		w.converges()
+		image("a")
+		w.converges()
+		w.staysQuiet()
+		if hashes, numbers := w.history(foo); len(hashes) != 2 || hashes[1] != kinds.TemplateHash(kind, foo) || numbers[1] != 3 {
+			t.Errorf("the history is %v with the numbers %v", hashes, numbers)
+		}
+	})
+}
+
+// Two loops at once keep one history, also where one of them sees all things late.
+func TestTwoLoopsKeepOneHistory(t *testing.T) {
+	eachStrategy(t, func(t *testing.T, w *world, kind kinds.Kind, image func(string)) {
+		w.judge = func(is write) { // of the pods, the world judges the writes of one loop
+			if revisionWrite(is) {
+				w.hold(is)
+			}
+		}
+		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
+		w.start()
+		first := w.stop
+		w.start()
+		second := w.stop
+		w.stop = func() { first(); second() }
+		w.converges()
+		for _, late := range []time.Duration{0, 50 * time.Millisecond, 300 * time.Millisecond, time.Second} {
+			w.mu.Lock()
+			w.late = late
+			w.mu.Unlock()
+			for _, name := range []string{"b", "c", "a", "b", "a"} {
+				image(name)
+				w.passes(late)
+			}
+			w.converges()
+		}
+		if hashes, numbers := w.history(foo); len(hashes) > 3 || hashes[len(hashes)-1] != kinds.TemplateHash(kind, foo) {
+			t.Errorf("the history is %v with the numbers %v", hashes, numbers)
+		}
+	})
+}

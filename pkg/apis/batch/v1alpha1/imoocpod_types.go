@@ -51,6 +51,12 @@ type ImoocPodSpec struct {
 	// +kubebuilder:default={spec: {restartPolicy: Always, terminationGracePeriodSeconds: 1, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, runAsUser: 65534, seccompProfile: {type: RuntimeDefault}}, containers: {{name: busybox, image: busybox, command: {sleep, "3600"}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: {ALL}}}}}}}
 	// +optional
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
+
+	// Number of old templates to keep in the history, as ControllerRevisions, besides
+	// those that pods still run. The default is 10.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 }
 
 // ImoocPodStatus is the observed state of an ImoocPod.

@@ -21,7 +21,7 @@ func templateOf(letter string) string {
 // revisions are those of a text such as "a1 b2": the template and the number.
 func revisions(text string) []Revision {
 	var list []Revision
-	for _, word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(text) {
 		r := Revision{UID: types.UID(word), Template: templateOf(word[:1]), Name: "foo-" + word}
 		if _, err := fmt.Sscan(word[1:], &r.Number); err != nil {
 			panic(err)

@@ -91,6 +91,7 @@ func verbs() []string {
 		"create foo", "create foo --wait", "create appservice/web --replicas 1",
 		"scale foo --replicas 3", "scale deployment/x --replicas 2", "scale deployment/x --replicas 2 --timeout 1m",
 		"restart foo", "restart deployment/x",
+		"pause foo", "pause deployment/x --for forever", "resume foo",
 		"delete foo", "delete deployment/x", "delete deployments --all",
 		"status", "status foo", "status deployment/x", "status --watch", "status foo --watch", "status foo --wait", "status deployments --all",
 		"describe foo", "describe deployment/x",

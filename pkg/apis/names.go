@@ -36,6 +36,18 @@ const (
 	AnnotationChangedBy   = Prefix + "changed-by"
 )
 
+// The annotations of an object that is paused: "pause" sets them, "resume" removes
+// them. ReadPause says what they mean.
+const (
+	// AnnotationPausedUntil holds when the pause ends, as RFC 3339, or PausedForever.
+	AnnotationPausedUntil = Prefix + "paused-until"
+	// AnnotationPausedBy names who paused the object, AnnotationPausedReason says why.
+	AnnotationPausedBy     = Prefix + "paused-by"
+	AnnotationPausedReason = Prefix + "paused-reason"
+	// PausedForever is the end of a pause that somebody must end.
+	PausedForever = "forever"
+)
+
 // AnnotationDefaultContainer names the container of a pod whose log kubectl shows.
 const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 
@@ -47,6 +59,9 @@ const (
 	ConditionProgressing = "Progressing"
 	// ConditionReplicaFailure is true when a pod could not be made.
 	ConditionReplicaFailure = "ReplicaFailure"
+	// ConditionPaused is true while the controller writes nothing but the status,
+	// because somebody paused the object. An object that was never paused has none.
+	ConditionPaused = "Paused"
 )
 
 // LabelController is on the lease of a running loop; its value is

@@ -136,6 +136,7 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 	if err != nil {
 		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
+	warnPaused(o.streams.ErrOut, t, t.Object)
 	var before status.Snapshot
 	if o.wait {
 		if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {

@@ -75,6 +75,8 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 		newCreateCommand(c, streams),
 		newScaleCommand(c, streams),
 		newRestartCommand(c, streams),
+		newPauseCommand(c, streams),
+		newResumeCommand(c, streams),
 		newDeleteCommand(c, streams))
 	add("look",
 		newStatusCommand(c, streams),

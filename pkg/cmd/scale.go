@@ -201,6 +201,7 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 	if err := o.look(ctx, &t, field); err != nil {
 		return observe.WaitTarget{}, err
 	}
+	warnPaused(o.streams.ErrOut, t, t.Object)
 	if o.wait || !t.Kind.Shipped() {
 		o.warn(ctx, t)
 	}

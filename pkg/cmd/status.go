@@ -39,6 +39,7 @@ type statusOptions struct {
 
 	watch     bool
 	notReady  bool
+	paused    bool
 	exitCode  bool
 	wait      bool
 	limits    waitFlags
@@ -70,7 +71,7 @@ func (o *statusOptions) one() bool {
 func newStatusCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &statusOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
-		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
+		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--paused] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
 		Short: "Show whether ImoocPods and other objects are ready, and why not",
 		Long: `Show whether ImoocPods (NAME) and other objects with replicas (TYPE/NAME, or other
 arguments of kubectl) are ready. For one object, the command shows the verdict with
@@ -82,11 +83,13 @@ that CRDs declare. A pod leads to its owner.
 
 The verdict is "ready" if the controller has seen the current object, all desired
 pods are ready, none is surplus and no failure is reported; "failed" if the object
-cannot become ready without help; "not reconciled" if no controller has seen the
-current object, or none is running; and "progressing" otherwise.
+cannot become ready without help; "paused" if someone paused it; "not reconciled" if
+no controller has seen the current object, or none is running; and "progressing"
+otherwise.
 
 The exit code is 0 if the objects could be read, whatever the verdicts. With
---exit-code it is 0 if all are ready, 3 if one has failed, and 4 otherwise.
+--exit-code it is 0 if all are ready, 3 if one has failed or is paused, and 4
+otherwise.
 
 On a terminal, one object is shown as a tree that folds similar pods. --watch and
 --wait update it in place: --watch until Ctrl-C, --wait until all objects are ready
@@ -100,6 +103,9 @@ every change.`,
 
   # List what is not ready in the cluster, and why
   kubectl imoocpod status -A --not-ready
+
+  # List what is paused in the cluster, until when and by whom
+  kubectl imoocpod status -A --paused
 
   # Show any object that has pods, or list a type
   kubectl imoocpod status deployment/web
@@ -127,7 +133,8 @@ every change.`,
 	o.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "Show the objects of all namespaces.")
 	cmd.Flags().BoolVar(&o.notReady, "not-ready", false, "Show only the objects that are not ready, with the reasons.")
-	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready, 3 if one has failed, and 4 otherwise.")
+	cmd.Flags().BoolVar(&o.paused, "paused", false, "Show only the objects that are paused, with the reasons.")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "Exit with code 0 if all objects are ready, 3 if one has failed or is paused, and 4 otherwise.")
 	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "When using the default output format, don't print headers.")
 	return bind(cmd, o)
 }
@@ -164,7 +171,7 @@ func (o *statusOptions) validate() error {
 
 // writer prints reports in the format that the flags ask for.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady}
+	table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady || o.paused}
 	switch format := *o.print.OutputFormat; format {
 	case "wide":
 		table.Wide = true
@@ -252,10 +259,7 @@ func (o *statusOptions) Run(ctx context.Context) error {
 	reports, failed := o.reports(ctx, targets)
 	errs = append(errs, failed...)
 	if reports = o.wanted(reports); len(reports) == 0 && len(errs) == 0 {
-		if len(targets) == 1 {
-			return escape.PrintLine(o.streams.ErrOut, "The object is ready.")
-		}
-		return escape.PrintLine(o.streams.ErrOut, "All %d objects are ready.", len(targets))
+		return o.sayNoneWanted(len(targets))
 	}
 	if len(reports) > 0 {
 		errs = append(errs, o.write(o.streams.Out, reports))
@@ -268,10 +272,26 @@ func (o *statusOptions) Run(ctx context.Context) error {
 
 // wanted are those of the reports that are asked for.
 func (o *statusOptions) wanted(reports []status.Report) []status.Report {
-	if !o.notReady {
-		return reports
+	return slices.DeleteFunc(reports, func(r status.Report) bool {
+		return o.notReady && r.Verdict == status.Ready || o.paused && !isPaused(r)
+	})
+}
+
+// isPaused reports whether an object is paused, also where it has failed besides.
+func isPaused(r status.Report) bool { return r.Verdict == status.Paused || r.Pause != nil }
+
+// sayNoneWanted says that none of some objects is what is asked for.
+func (o *statusOptions) sayNoneWanted(objects int) error {
+	text := "The object is ready."
+	switch {
+	case o.paused && objects == 1:
+		text = "The object is not paused."
+	case o.paused:
+		text = fmt.Sprintf("None of %d objects is paused.", objects)
+	case objects > 1:
+		text = fmt.Sprintf("All %d objects are ready.", objects)
 	}
-	return slices.DeleteFunc(reports, func(r status.Report) bool { return r.Verdict == status.Ready })
+	return escape.PrintLine(o.streams.ErrOut, "%s", text)
 }
 
 // reporters is how many objects are looked at at the same time.

@@ -43,7 +43,7 @@ func (o *statusOptions) runLive(ctx context.Context, screen *os.File) error {
 		defer l.End()
 		return o.runWatch(ctx, &observe.Connection{Changed: l.SetLost}, func(_ io.Writer, reports []status.Report) error {
 			for _, r := range reports {
-				if r.Verdict == status.Deleted {
+				if r.Verdict == status.Deleted || o.paused && !isPaused(r) {
 					l.Forget(r)
 				} else {
 					l.Show(r)

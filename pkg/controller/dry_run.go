@@ -40,6 +40,9 @@ func planned(v plan.View, p plan.Actions) *DryRunResult {
 	told := &DryRunResult{Pods: plan.Active(v.Pods), Desired: p.Status.Desired, WriteStatus: p.WriteStatus,
 		History: p.History.String(), Create: []string{}, Delete: []PlannedPodGone{}}
 	told.Blocked = cmp.Or(v.Owner.Invalid, p.NameTaken, v.Owner.Problem)
+	if v.Paused() {
+		told.Blocked = v.Owner.Pause.String()
+	}
 	if p.Apply != nil {
 		told.Apply = p.Apply.Name
 	}

@@ -51,6 +51,11 @@ func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Uns
 	if at := kinds.RestartedAt(kind, obj); at != "" {
 		annotations[apis.AnnotationRestartedAt] = at
 	}
+	for _, key := range []string{apis.AnnotationPausedUntil, apis.AnnotationPausedBy, apis.AnnotationPausedReason} {
+		if value, is := obj.GetAnnotations()[key]; is {
+			annotations[key] = value
+		}
+	}
 	o.SetAnnotations(annotations)
 	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
 		if name, found, err := unstructured.NestedString(obj.Object, path...); found && err == nil {

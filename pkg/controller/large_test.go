@@ -43,7 +43,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
 		for bytes, kept := range map[int]bool{1_000: true, 1_300_000: false} {
 			obj := sized(kind, bytes)
-			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon"})
+			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon", apis.AnnotationPausedUntil: apis.PausedForever, apis.AnnotationPausedBy: "alice"})
 			trimmed, err := trimOwner(kind)(obj.DeepCopy())
 			if err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -27,6 +28,8 @@ import (
 //   - when it goes out of sight without having been deleted (check),
 //   - when the pods have been listed anew, for what came and went out of sight
 //     while nobody watched (scan).
+//
+// While the owner is paused, it waits for the end of that.
 //
 // A wrong value of the label hides nothing: the cache selects by its presence
 // and finds pods by their reference. A pod of an owner that is gone is the
@@ -82,11 +85,11 @@ func (s *orphanScanner) check(ctx context.Context, k expectations.Key) (refused 
 		case s.leftAlone(r.Namespace, r.Controller()):
 			s.expectations.Orphans.Add(k, r) // until the selector takes the object in again
 		default:
-			var gone bool
-			if gone, err = s.ownerGone(ctx, r.Namespace, r.Controller()); gone || err != nil {
-				break
+			err = s.restore(ctx, pod, r.Controller())
+			if errors.Is(err, errOwnerPaused) {
+				s.expectations.Orphans.Add(k, r) // until the pause ends
+				return nil
 			}
-			_, err = s.relabel(ctx, pod, *r.Controller())
 			if _, no := strategy.RefusalReason(err); no && !apierrors.IsNotFound(err) {
 				s.expectations.Orphans.Add(k, r)
 				mu.Lock()
@@ -152,13 +155,10 @@ func (s *orphanScanner) scan(ctx context.Context) error {
 			if ref == nil || s.kinds.ofPod(ref) == nil || s.leftAlone(pod.Namespace, ref) {
 				continue
 			}
-			gone, err := s.ownerGone(ctx, pod.Namespace, ref)
-			if !gone && err == nil {
-				_, err = s.relabel(ctx, pod, *ref)
-			}
+			err := s.restore(ctx, pod, ref)
 			switch _, refused := strategy.RefusalReason(err); {
 			case err == nil, apierrors.IsNotFound(err):
-			case refused:
+			case refused, errors.Is(err, errOwnerPaused):
 				s.leaveUnlabelled(pod, ref)
 			default:
 				errs = append(errs, err)
@@ -168,6 +168,22 @@ func (s *orphanScanner) scan(ctx context.Context) error {
 			return errors.Join(errs...)
 		}
 	}
+}
+
+// errOwnerPaused says that the labels of a pod stay as they are until a pause ends.
+var errOwnerPaused = errors.New("the owner is paused")
+
+// restore labels a pod again, unless its owner is gone or paused.
+func (s *orphanScanner) restore(ctx context.Context, pod *corev1.Pod, ref *metav1.OwnerReference) error {
+	owner, err := s.owner(ctx, pod.Namespace, ref)
+	if owner == nil || err != nil {
+		return err
+	}
+	if owner.GetDeletionTimestamp() == nil && apis.ReadPause(owner.GetAnnotations()).Active(s.Clock.Now()) {
+		return errOwnerPaused
+	}
+	_, err = s.relabel(ctx, pod, *ref)
+	return err
 }
 
 // leaveUnlabelled leaves a pod that cannot be labelled to the reconciles of its
@@ -184,24 +200,24 @@ func (s *orphanScanner) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerRefere
 	s.queue.wake(k, "pod", pod.Name, "cannot be labeled")
 }
 
-// ownerGone reports whether the object that a reference names is not there any
-// more, also where another has its name. The server knows what the cache does not.
-func (s *orphanScanner) ownerGone(ctx context.Context, namespace string, ref *metav1.OwnerReference) (bool, error) {
+// owner is the object that a reference names, nil where it is not there any more, also
+// where another has its name. The server knows what the cache does not.
+func (s *orphanScanner) owner(ctx context.Context, namespace string, ref *metav1.OwnerReference) (*unstructured.Unstructured, error) {
 	o := s.kinds.of(ref)
 	if o == nil {
-		return true, nil
+		return nil, nil //nolint:nilnil // its kind is not reconciled
 	}
 	if cached := o.get(namespace, ref.Name); cached != nil && cached.GetUID() == ref.UID {
-		return false, nil
+		return cached, nil
 	}
 	now, err := o.client.Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return true, nil
+	if apierrors.IsNotFound(err) || err == nil && now.GetUID() != ref.UID {
+		return nil, nil //nolint:nilnil // it is gone
 	}
 	if err != nil {
-		return false, fmt.Errorf("read %s %s, the owner of a pod without labels: %w", ref.Kind, ref.Name, err)
+		return nil, fmt.Errorf("read %s %s, the owner of a pod without labels: %w", ref.Kind, ref.Name, err)
 	}
-	return now.GetUID() != ref.UID, nil
+	return now, nil
 }
 
 // leftAlone says that the selector leaves out the object that a reference names,

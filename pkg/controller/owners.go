@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -169,7 +170,8 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 // differs reports whether a plan could tell the two objects apart. A change of
 // the status alone is mostly the loop's own: statusChanged knows.
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
-	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
+	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || apis.ReadPause(a.GetAnnotations()) != apis.ReadPause(b.GetAnnotations()) ||
+		a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
 }
 

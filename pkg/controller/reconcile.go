@@ -194,6 +194,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 		Relabel: r.orphans.relabel,
 	}
 	r.report.plan(k, view, p)
+	r.report.pause(k, eventReference(o.kind, obj), view, rec)
 	rec.Plan = p.Memory
 	during, executed := context.WithCancel(ctx)
 	defer executed() // also after a panic

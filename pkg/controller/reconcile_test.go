@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -29,6 +30,10 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 		obj.SetGeneration(generation)
 		return obj
 	}
+	paused := func(obj *unstructured.Unstructured) *unstructured.Unstructured {
+		obj.SetAnnotations(map[string]string{apis.AnnotationPausedUntil: apis.PausedForever})
+		return obj
+	}
 	for name, test := range map[string]struct {
 		cached, stored *unstructured.Unstructured
 		after          time.Duration
@@ -36,6 +41,8 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 	}{
 		"nothing changed":                               {version("5", 1), version("5", 1), time.Minute, true},
 		"the cache knows that it changed":               {version("7", 2), version("7", 2), 0, false},
+		"the cache knows that it was paused":            {paused(version("7", 1)), paused(version("7", 1)), 0, false},
+		"the cache does not know that it was paused":    {version("5", 1), paused(version("7", 1)), readAgain, false},
 		"the cache knows that it is gone":               {nil, nil, 0, false},
 		"a cache behind what was read":                  {version("3", 0), version("5", 1), time.Minute, true},
 		"the cache does not know, and it was just read": {version("5", 1), version("7", 2), readAgain - 1, true},

@@ -121,7 +121,7 @@ func drawScript(t *rapid.T, strategy kinds.Strategy) script {
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "steps") {
 		st := step{
-			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label"}).Draw(t, "step"),
+			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label", "pause"}).Draw(t, "step"),
 			owner: rapid.IntRange(0, 2).Draw(t, "of"), pod: rapid.IntRange(0, 5).Draw(t, "pod"),
 			then: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 150 * time.Millisecond, time.Second, time.Minute, 7 * time.Minute}).Draw(t, "then"),
 		}
@@ -136,6 +136,8 @@ func drawScript(t *rapid.T, strategy kinds.Strategy) script {
 			st.how = rapid.SampledFrom(scriptedPods).Draw(t, "pod")
 		case "refuse":
 			st.how = rapid.SampledFrom([]string{"", "create", "patch", "apply", "delete"}).Draw(t, "verb")
+		case "pause":
+			st.how = rapid.SampledFrom([]string{"", "second", "minute"}).Draw(t, "length")
 		case "label":
 			st.how = rapid.SampledFrom([]string{"name", "other"}).Draw(t, "label")
 		}
@@ -409,6 +411,8 @@ func (st step) happen(w *world) {
 		w.refuse(st.how)
 	case "label":
 		w.relabelCRD(st.how)
+	case "pause": // for less than what is let pass after the last step
+		w.pause(kind, namespace, name, map[string]time.Duration{"": 0, "second": time.Second, "minute": time.Minute}[st.how])
 	}
 }
 

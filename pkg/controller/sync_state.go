@@ -93,6 +93,9 @@ func (s *syncStates) observe(k expectations.Key, now time.Time, v plan.View, p p
 	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {
 		state.Why = failure.Reason + ": " + failure.Message
 	}
+	if v.Paused() {
+		state.Why = v.Owner.Pause.String()
+	}
 	if dryRun {
 		state.DryRun = planned(v, p)
 	}

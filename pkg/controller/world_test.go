@@ -58,7 +58,9 @@ type world struct {
 	taken, shown map[types.UID]time.Time
 	// historyless says that revisions cannot be kept.
 	historyless bool
-	wrong       []string
+	// paused is since when the pause of each object is as it is.
+	paused map[types.UID]time.Time
+	wrong  []string
 }
 
 // want is how many pods an object asks for since a moment; not ok: it asks for
@@ -95,6 +97,7 @@ func newWorld(t testing.TB, kinds []kinds.Kind) *world {
 		TB: t, server: newServer(), kinds: kinds, over: make(chan struct{}),
 		wanted: map[types.UID][]want{}, looked: map[types.UID]time.Time{},
 		taken: map[types.UID]time.Time{}, shown: map[types.UID]time.Time{},
+		paused: map[types.UID]time.Time{},
 	}
 	for _, kind := range kinds {
 		w.server.kinds[kind.Resource] = served{kind: kind.Kind, status: true, keyed: kind.Shipped()}
@@ -329,6 +332,7 @@ func (w *world) hold(is write) {
 			w.blame("I4: %s, whose pod is not the loop's", is)
 			return
 		}
+		w.holdPause(is, owner)
 		switch is.verb {
 		case "create":
 			w.holdCreate(is, kind, owner)
@@ -342,6 +346,7 @@ func (w *world) hold(is write) {
 			w.blame("I4: %s, whose Deployment is not the loop's", is)
 			return
 		}
+		w.holdPause(is, owner)
 		if is.before != nil {
 			selector, _, _ := unstructured.NestedStringMap(is.before.Object, "spec", "selector", "matchLabels")
 			if selector[apis.LabelOwner] != string(owner.GetUID()) {
@@ -359,6 +364,29 @@ func (w *world) hold(is write) {
 	default:
 		w.holdStatus(is)
 	}
+}
+
+// holdPause: nothing is written for an object that is paused, from when the loop has
+// seen that, or when it should have.
+func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
+	since, known := w.paused[owner.GetUID()]
+	pause := apis.ReadPause(owner.GetAnnotations())
+	seen := w.looked[owner.GetUID()].After(since) || time.Since(since) > 2*readAgain
+	if known && seen && owner.GetDeletionTimestamp() == nil && pause.Active(time.Now()) {
+		w.blame("%s for an object that is %s, since %s", is, pause, since.Format("15:04:05.000"))
+	}
+}
+
+// pause pauses an object for a time, or resumes it if that is none.
+func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Duration) {
+	w.edit(kind.Resource, namespace, name, func(obj *unstructured.Unstructured) {
+		w.paused[obj.GetUID()] = time.Now()
+		annotations := map[string]string{apis.AnnotationPausedUntil: time.Now().Add(length).Format(time.RFC3339), apis.AnnotationPausedBy: "alice"}
+		if length == 0 {
+			annotations = nil
+		}
+		obj.SetAnnotations(annotations)
+	})
 }
 
 // mine lists the pods of an object that the loop could see when it last looked.
@@ -487,7 +515,7 @@ func (w *world) holdLabels(is write) {
 
 // writtenConditions are the types of the conditions that the loop writes.
 func writtenConditions() []string {
-	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure}
+	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused}
 }
 
 // holdStatus: nothing changes but the fields of the status that are the loop's.

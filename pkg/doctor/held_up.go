@@ -12,8 +12,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// heldUp looks which pods of the kinds that the program ships a quota or admission
-// holds up.
+// heldUp looks which pods of the kinds that the program ships a quota, admission or a
+// pause holds up.
 func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
 	var reports []status.Report
 	for _, kind := range kinds.Shipped() {
@@ -34,5 +34,5 @@ func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
 			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now()}))
 		}
 	}
-	return status.CheckHeldUp(reports), nil
+	return append(status.CheckHeldUp(reports), status.CheckPaused(reports, d.Namespace, time.Now())...), nil
 }

@@ -165,6 +165,7 @@ func neededRights(namespace string) ([]verbRights, error) {
 		{verb: "create", role: editor, rights: kind("create")},
 		{verb: "scale", role: editor, rights: append(scale(), kind("get")...)},
 		{verb: "restart", role: editor, rights: kind("get", "patch")},
+		{verb: "pause", role: editor, rights: kind("get", "patch")},
 		{verb: "delete", role: editor, rights: kind("get", "list", "watch", "delete")},
 		{verb: "status", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), events)},
 		{verb: "describe", role: viewer, rights: append(append(kind("get"), pods[0]), events)},

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -73,6 +74,7 @@ func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Ob
 		o.Count = path.String()
 	}
 	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
+	o.UserPause = apis.ReadPause(obj.GetAnnotations())
 	k.read(&o, obj)
 	return o, nil
 }

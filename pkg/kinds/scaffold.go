@@ -276,7 +276,8 @@ func conditionsSchema() part {
 	condition["required"] = []any{"lastTransitionTime", "message", "reason", "status", "type"}
 	conditions := describedAs("array", "Ready: all pods exist and are ready.\n"+
 		"Progressing: pods are being created, replaced or removed.\n"+
-		"ReplicaFailure: a pod could not be created; the message says why.")
+		"ReplicaFailure: a pod could not be created; the message says why.\n"+
+		"Paused: someone paused the object; the message says until when.")
 	conditions["items"] = condition
 	conditions["x-kubernetes-list-type"], conditions["x-kubernetes-list-map-keys"] = "map", []any{"type"}
 	return conditions

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -49,6 +50,9 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 	if r.Hint != "" {
 		rows = append(rows, []string{"Hint:", r.Hint})
 	}
+	if r.Pause != nil {
+		rows = append(rows, []string{"Paused:", pauseRow(*r.Pause, now)})
+	}
 	rows = append(rows, reconcilerRows(r.Reconciler, now)...)
 	rows = append(rows, listed("Reverted By:", r.Reverts, func(v status.CompetingWriter) string { return v.Message })...)
 	rows = append(rows, listed("Budgets:", r.Budgets, status.Budget.String)...)
@@ -75,6 +79,15 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		p.section("Events of pods that are not ready:", podEventRows(podEvents, now))
 	}
 	return p.err
+}
+
+// pauseRow says until when, by whom and why an object is paused.
+func pauseRow(p status.UserPause, now time.Time) string {
+	text := strings.TrimPrefix(p.Text(now), "paused ")
+	if p.Forever {
+		return text
+	}
+	return text + " (" + duration.HumanDuration(p.Until.Sub(now)) + " left)"
 }
 
 // withoutConditions is a status without the conditions, which have a section of

@@ -183,6 +183,7 @@ func TestDescribe(t *testing.T) {
 	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
 	report.Budgets = []status.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
 	report.Unread = []string{"nodes"}
+	report.Pause = &status.UserPause{Until: metav1.NewTime(now.Add(90 * time.Minute)), By: "alice", Reason: "INC-7\n\x1b[2J"}
 	template := v1alpha1.DefaultTemplate()
 	template.Labels = map[string]string{"tier": "back", "a": "b"}
 	template.Spec.Containers[0].Args = []string{"-c", "while true; do\n  date\ndone \x1b[2J"}
@@ -190,7 +191,9 @@ func TestDescribe(t *testing.T) {
 		Report: report, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod",
 		Labels: map[string]string{"team": "blue", "app": "shop"}, Annotations: map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"}, Template: template,
 	}
-	bare := Description{Report: unseen(), APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
+	paused := unseen()
+	paused.Pause = &status.UserPause{Forever: true}
+	bare := Description{Report: paused, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
 	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
 		var w strings.Builder
 		if err := Describe(&w, d, now); err != nil {

@@ -84,7 +84,8 @@ func (h *failureTracker) hasFailed(ctx context.Context, s controller.SyncState) 
 		return false
 	}
 	over, _ := grace.Look(report, at)
-	return over
+	// What is paused on purpose is waited for no more than what has failed.
+	return over || report.Verdict == status.Paused && !grace.Endless
 }
 
 // evaluate gives the verdict on an object as it is now.
@@ -105,6 +106,8 @@ func (o *Options) explainMissing(ctx context.Context, s controller.SyncState, ca
 	seen := escape.Line(s.Why)
 	report, at, err := o.evaluate(ctx, s)
 	switch {
+	case err == nil && report.Verdict == status.Paused && errors.Is(cause, errGivenUp):
+		return fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, printer.Failure(report, at))
 	case err == nil && errors.Is(cause, errGivenUp):
 		return fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at))
 	case err == nil:

@@ -304,3 +304,36 @@ func CheckHeldUp(reports []Report) []Check {
 	}
 	return checks
 }
+
+// longPause is how long a pause may last to be left to end by itself.
+const longPause = 24 * time.Hour
+
+// CheckPaused reminds of the objects that are paused, if there are any, with the
+// commands that resume those whose pause is not about to end by itself.
+func CheckPaused(reports []Report, namespace string, now time.Time) []Check {
+	c := Check{Name: "pauses", State: CheckPassed}
+	paused, long := 0, 0
+	for _, r := range reports {
+		if r.Pause == nil {
+			continue
+		}
+		paused++
+		if r.Pause.Forever || r.Pause.Until.Sub(now) > longPause {
+			long++
+			c.Fix = append(c.Fix, fmt.Sprintf("kubectl imoocpod resume %s/%s -n %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace))
+		}
+	}
+	if paused == 0 {
+		return nil
+	}
+	c.Message = quantity(paused, "object") + " paused"
+	if long > 0 {
+		c.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
+	}
+	if c.Message += ": kubectl imoocpod status --paused"; namespace == "" {
+		c.Message += " -A"
+	} else {
+		c.Message += inNamespace(namespace)
+	}
+	return []Check{c}
+}

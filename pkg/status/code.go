@@ -43,6 +43,9 @@ const (
 	CodeCannotTell Code = "CannotTell"
 	// CodePaused: somebody has paused it.
 	CodePaused Code = "Paused"
+	// CodePausedByUser: somebody has paused it by the annotations of this program,
+	// which say until when.
+	CodePausedByUser Code = "PausedByUser"
 	// CodeWaitingForPromotion: a new version waits for somebody to promote it.
 	CodeWaitingForPromotion Code = "WaitingForPromotion"
 	// CodePartitioned: its strategy keeps some pods of the older template.
@@ -99,6 +102,9 @@ const (
 	CodeCreateFailed Code = "CreateFailed"
 	// CodeDeadlineExceeded: the object's own deadline for progress has passed.
 	CodeDeadlineExceeded Code = "DeadlineExceeded"
+	// CodeInvalidPause: the annotation that says until when the object is paused
+	// cannot be read, so it is not paused.
+	CodeInvalidPause Code = "InvalidPause"
 	// CodeReportedFailure: a condition of the object reports a failure.
 	CodeReportedFailure Code = "ReportedFailure"
 )

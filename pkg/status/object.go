@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // Object is what a verdict reads of a replica resource.
@@ -71,6 +73,9 @@ type Object struct {
 	Word Word
 	// Pause is what keeps the controller from going on; nil where nothing does.
 	Pause *Pause
+	// UserPause is what the annotations say of a pause of an object that this
+	// program reconciles. It may be over.
+	UserPause apis.Pause
 }
 
 // Beside is a count of the spec beside the one that is scaled.

@@ -35,6 +35,9 @@ func objectFindings(e Snapshot, children []Child, events happened) []finding {
 		all = append(all, f)
 	}
 	all = append(all, reported(o.newest(), "", o.Namespace, events[o.UID])...)
+	if o.UserPause.Invalid != "" {
+		all = append(all, finding{code: CodeInvalidPause, message: "it is not paused: " + o.UserPause.Invalid, hint: howToResume(o)})
+	}
 	if o.Word.Failed {
 		f := finding{code: CodeReportedFailure, message: "its controller reports: " + o.Word.String(), fatal: true, events: events[o.UID]}
 		all = append(all, f)

@@ -45,6 +45,9 @@ type Report struct {
 	// Events are the last ones of the object, of what stands between and of some
 	// pods that are not ready, as far as they were read, the latest last.
 	Events []Event `json:"events,omitempty"`
+	// Pause is that of "kubectl imoocpod pause" while it is in force, whatever the
+	// verdict is.
+	Pause *UserPause `json:"pause,omitempty"`
 	// Counts says that a pause leaves the count to have its effect.
 	Counts bool `json:"-"`
 	// Recheck is after which time the verdict may be another one though nothing
@@ -98,7 +101,7 @@ type Pod struct {
 
 // NewReport makes the model of an object from all that was read about it.
 func NewReport(e Snapshot) Report {
-	e.Object = e.Object.tracked()
+	e.Object = e.Object.tracked().paused(e.Now)
 	family := newFamily(e)
 	owned := family.pods(e.Pods)
 	between := family.own(e.Children)
@@ -138,9 +141,13 @@ func NewReport(e Snapshot) Report {
 	r.Reconciler = newReconciler(e)
 	r.Events = relevant(e.Events, r.Pods)
 	r.Unread = e.Unread
+	r.Pause = newUserPause(o.UserPause, e.Now)
 	verdict := judge(e, r, between)
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
 	r.Recheck = verdict.recheck
+	if left := o.UserPause.Left(e.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
+		r.Recheck = left
+	}
 	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
 	return r
 }
@@ -186,6 +193,6 @@ func relevant(events []corev1.Event, pods []Pod) []Event {
 // Gone is the report of the same object after it was deleted.
 func (r Report) Gone() Report {
 	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, CodeDeleted, "it was deleted", ""
-	r.Problems = []Problem{}
+	r.Problems, r.Pause = []Problem{}, nil
 	return r
 }

@@ -14,6 +14,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // jsonSchema is what docs/status-schema.json uses of JSON Schema.
@@ -169,9 +171,12 @@ func TestSchema(t *testing.T) {
 		full.Budgets = append(full.Budgets, policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "pdb"}, Spec: spec})
 	}
 	full.Unread = []string{"nodes"}
+	full.Object.UserPause = apis.Pause{Until: full.Now.Add(time.Hour), By: "alice", Reason: "INC-7"}
 	everything := NewReport(full)
 	everything.Problems[0].LastLogLine = "panic"
 	check("everything", everything)
+	full.Object.UserPause = apis.Pause{Forever: true}
+	check("paused forever", NewReport(full))
 	check("gone", NewReport(full).Gone())
 
 	every := s.fields("")

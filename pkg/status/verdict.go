@@ -76,6 +76,10 @@ func judge(e Snapshot, r Report, children []Child) ruling {
 // about a change, and its counts are right.
 func held(o Object, v ruling) ruling {
 	p := o.Pause
+	if v.verdict == Failed && p.Code == CodePausedByUser {
+		v.reason += "; " + p.Why // what is wrong stays as it is for as long
+		return v
+	}
 	if v.verdict == Failed || v.verdict == Ready && p.Template {
 		return v
 	}

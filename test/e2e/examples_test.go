@@ -106,9 +106,11 @@ func examplesInNamespaces() map[string][]try {
 			{says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"}, {says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"},
 		},
 		"restart": {{says: "foo restarted"}, {before: replaced, says: "foo restarted"}, {says: "deployment.apps/web restarted"}, {says: "shop restarted"}},
+		"pause":   {{says: "foo paused"}, {says: "paused until "}, {says: "foo paused"}, {says: "deployment.apps/web paused"}},
+		"resume":  {{says: "foo resumed"}, {before: "kubectl imoocpod pause foo", says: "foo resumed"}, {says: "deployment.apps/web resumed"}},
 		"delete":  {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
 		"status": {
-			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
+			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
 			{says: "foo", goesOn: true, code: exitInterrupted}, {says: "deployment/web: ready: "},
 			{says: "NAME", goesOn: true, code: exitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
 		},
@@ -179,7 +181,7 @@ func TestExamples(t *testing.T) {
 		{"create"},
 		{""},
 		{"status", "describe", "check", "kinds", "kinds new", "kinds rbac", "version", "options", "completion", "help"},
-		{"scale", "restart", "wait", "delete"},
+		{"scale", "restart", "pause", "resume", "wait", "delete"},
 		{"run-controller"},
 	} {
 		t.Run(cmp.Or(group[0], "itself"), func(t *testing.T) {

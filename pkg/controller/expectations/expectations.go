@@ -68,6 +68,8 @@ type State struct {
 	Unrecorded      bool
 	// NameTaken is the last word on who has the name of the Deployment.
 	NameTaken string
+	// Pause is what was last said of a pause of the object, nil before the first look.
+	Pause *string
 	// lastLine is the last line that was logged of it, failures the reasons for which
 	// pods fail that were logged since something was last done for it.
 	lastLine string

@@ -82,7 +82,8 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	found.ObservedGeneration = v.Owner.Generation
 	found.Selector = apis.LabelOwner + "=" + string(v.Owner.UID)
 	found.Conditions = slices.Clone(said.Conditions)
-	for _, c := range conditions {
+	converged := meta.IsStatusConditionFalse(conditions, apis.ConditionProgressing)
+	for _, c := range v.withPause(said, conditions) {
 		c.ObservedGeneration = v.Owner.Generation
 		c.LastTransitionTime = metav1.NewTime(v.Now.Truncate(time.Second)) // as it is stored
 		meta.SetStatusCondition(&found.Conditions, storable(c))
@@ -91,7 +92,7 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	if equality.Semantic.DeepEqual(found.Masked(v.Owner.StatusMask), said.Masked(v.Owner.StatusMask)) {
 		return
 	}
-	urgent := said.ObservedGeneration != v.Owner.Generation || meta.IsStatusConditionFalse(found.Conditions, apis.ConditionProgressing)
+	urgent := converged || said.ObservedGeneration != v.Owner.Generation || v.Paused() != meta.IsStatusConditionTrue(said.Conditions, apis.ConditionPaused)
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
 		wait = StatusInterval - v.Now.Sub(w.At)

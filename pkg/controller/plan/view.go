@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // View is all that a plan may know: one owner, its pods and what else its plan
@@ -37,6 +39,8 @@ type Owner struct {
 	Generation int64
 	// Deleting says that the object has a deletion timestamp.
 	Deleting bool
+	// Pause is what its annotations say of a pause, which may be over.
+	Pause apis.Pause
 	// Desired is how many pods the object asks for, where it is a number that asks.
 	Desired int32
 	// Invalid says why nothing can be planned for the object, such as a count that

@@ -34,6 +34,15 @@ func (w *world) view() View {
 	return v
 }
 
+// plan is the plan for the owner. While it is paused, there is nothing in it to do.
+func (w *world) plan() Actions {
+	p := UnlessPaused(Pods)(w.view())
+	if w.view().Paused() && p.Writes() {
+		w.t.Fatalf("writes %q for a paused owner", deeds(p))
+	}
+	return p
+}
+
 // wanted says that a pod is in a slot that is wanted.
 func (w *world) wanted(p Pod) bool { return numbered(w.owner.Desired).wants(p.Slot) }
 
@@ -182,13 +191,15 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			w.pods[p.Name] = p
 		}
 		for range rapid.IntRange(0, 12).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "template", "kill", "fail", "lose", "settle"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "template", "kill", "fail", "lose", "settle", "pause"}).Draw(t, "step") {
+			case "pause":
+				w.owner.Pause = apis.Pause{Until: w.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "pause")) * maxFailureDelay)}
 			case "plan":
 				if w.live() > w.owner.Desired {
 					w.planDeletesOnly()
 					continue
 				}
-				p := Pods(w.view())
+				p := w.plan()
 				w.mem = p.Memory
 				w.execute(p, rapid.IntRange(0, 20).Draw(t, "upTo"))
 			case "crash":
@@ -222,7 +233,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 // planDeletesOnly executes a plan made while there are more pods than slots: it
 // must not create.
 func (w *world) planDeletesOnly() {
-	p := Pods(w.view())
+	p := w.plan()
 	if len(p.Create) > 0 {
 		w.t.Fatalf("I1: creates %v with %d live pods for %d slots", p.Create, w.live(), w.owner.Desired)
 	}
@@ -231,19 +242,22 @@ func (w *world) planDeletesOnly() {
 }
 
 func (w *world) mustConverge() {
+	if w.view().Paused() {
+		w.now = w.owner.Pause.Until
+	}
 	bound := 3*len(w.pods) + 3*int(w.owner.Desired) + 5
 	for range bound {
-		p := Pods(w.view())
+		p := w.plan()
 		w.mem = p.Memory
 		w.execute(p, 1<<30)
 		w.writeStatus(p)
 		w.settle()
 	}
-	p := Pods(w.view())
+	p := w.plan()
 	if p.WriteStatus {
 		w.mem = p.Memory
 		w.writeStatus(p)
-		p = Pods(w.view())
+		p = w.plan()
 	}
 	if p.Writes() || p.WriteStatus || p.Recheck != 0 {
 		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(p), p.WriteStatus, p.Recheck)

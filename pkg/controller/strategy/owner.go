@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -17,6 +18,7 @@ func (s *Strategy) Owner(kind kinds.Kind, obj *unstructured.Unstructured) plan.O
 		UID:        obj.GetUID(),
 		Generation: obj.GetGeneration(),
 		Deleting:   obj.GetDeletionTimestamp() != nil,
+		Pause:      apis.ReadPause(obj.GetAnnotations()),
 		Status:     DecodeStatus(kind.Mapping.Status, obj),
 		StatusMask: StatusMask(kind.Mapping.Status),
 

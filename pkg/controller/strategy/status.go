@@ -83,7 +83,7 @@ func storedConditions(at kinds.StatusPaths, obj *unstructured.Unstructured) []an
 
 // ourConditions are the types of the conditions that a plan writes.
 func ourConditions() []string {
-	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure}
+	return []string{apis.ConditionReady, apis.ConditionProgressing, apis.ConditionReplicaFailure, apis.ConditionPaused}
 }
 
 // decodeConditions reads those that a plan writes. One that cannot be read is as

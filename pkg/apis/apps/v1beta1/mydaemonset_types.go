@@ -68,6 +68,7 @@ type MyDaemonSetStatus struct {
 	// Ready: every node that should run the pod has one that is ready.
 	// Progressing: pods are being created, replaced, or removed.
 	// ReplicaFailure: a pod could not be created. The message says why.
+	// Paused: someone paused the object. The message says until when.
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge

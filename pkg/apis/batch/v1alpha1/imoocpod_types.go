@@ -86,6 +86,7 @@ type ImoocPodStatus struct {
 	// Ready: all desired pods exist and are ready.
 	// Progressing: pods are being created, replaced, or removed.
 	// ReplicaFailure: a pod could not be created. The message says why.
+	// Paused: someone paused the object. The message says until when.
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge

@@ -1,0 +1,88 @@
+package apis
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Pause is what the annotations of an object say of a pause: until its end, the
+// controller writes nothing but the status of the object. Two of the same values
+// are equal.
+type Pause struct {
+	// Until is when it ends by itself, in UTC; zero where there is none, or it is
+	// Forever.
+	Until time.Time
+	// Forever says that somebody must end it.
+	Forever bool
+	// By names who paused the object, and Reason says why; either may be "".
+	By, Reason string
+	// Invalid says what is wrong with an end that cannot be read, "" for nothing.
+	// Such a pause is none: nobody would see it end.
+	Invalid string
+}
+
+// ReadPause reads the annotations of an object.
+func ReadPause(annotations map[string]string) Pause {
+	end, found := annotations[AnnotationPausedUntil]
+	if !found {
+		return Pause{}
+	}
+	p := Pause{By: annotations[AnnotationPausedBy], Reason: annotations[AnnotationPausedReason]}
+	if end == PausedForever {
+		p.Forever = true
+		return p
+	}
+	until, err := time.Parse(time.RFC3339, end)
+	if err != nil {
+		p.Invalid = fmt.Sprintf("the annotation %s is %.40q: it must be %q or a time such as 2006-01-02T15:04:05Z", AnnotationPausedUntil, end, PausedForever)
+		return p
+	}
+	p.Until = until.UTC()
+	return p
+}
+
+// Active reports whether the object is paused at a time.
+func (p Pause) Active(now time.Time) bool { return p.Forever || now.Before(p.Until) }
+
+// Left is how long the pause lasts from a time on; zero: it has no end, or is over.
+func (p Pause) Left(now time.Time) time.Duration {
+	if p.Forever {
+		return 0
+	}
+	return max(0, p.Until.Sub(now))
+}
+
+// String says until when the object is paused, by whom and why, for readers in any
+// time zone.
+func (p Pause) String() string { return p.text(p.Until.Format(time.RFC3339)) }
+
+// Text is String for a reader whose clock shows a time: "paused until 14:05 by alice:
+// INC-7". The date is told where it is another.
+func (p Pause) Text(now time.Time) string { return p.text(Clock(p.Until, now)) }
+
+func (p Pause) text(until string) string {
+	text := "paused forever"
+	if !p.Forever {
+		text = "paused until " + until
+	}
+	if by := oneLine(p.By); by != "" {
+		text += " by " + by
+	}
+	if why := oneLine(p.Reason); why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// Clock tells a time to a reader whose clock shows another, by the hour and the
+// minute, with the date where that is another.
+func Clock(t, now time.Time) string {
+	t = t.In(now.Location())
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,55 @@
+package apis
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPause(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 5, 0, 0, time.FixedZone("", 3600))
+	for name, c := range map[string]struct {
+		until, by, reason string
+		active            bool
+		left              time.Duration
+		text, plain       string
+	}{
+		"with an end":        {"2026-11-22T13:05:00Z", "alice", "INC-7", true, 2 * time.Hour, "paused until 14:05 by alice: INC-7", "paused until 2026-11-22T13:05:00Z by alice: INC-7"},
+		"of another zone":    {"2026-11-22T15:05:00+02:00", "", "", true, 2 * time.Hour, "paused until 14:05", "paused until 2026-11-22T13:05:00Z"},
+		"until tomorrow":     {"2026-11-23T07:00:00Z", "", "INC-7", true, 19*time.Hour + 55*time.Minute, "paused until 2026-11-23 08:00: INC-7", "paused until 2026-11-23T07:00:00Z: INC-7"},
+		"over":               {"2026-11-22T11:05:00Z", "alice", "", false, 0, "paused until 12:05 by alice", "paused until 2026-11-22T11:05:00Z by alice"},
+		"forever":            {"forever", "alice", "", true, 0, "paused forever by alice", "paused forever by alice"},
+		"with several lines": {"forever", "a\nb", "one\n two", true, 0, "paused forever by a b: one two", "paused forever by a b: one two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := ReadPause(map[string]string{AnnotationPausedUntil: c.until, AnnotationPausedBy: c.by, AnnotationPausedReason: c.reason})
+			if p.Active(now) != c.active || p.Left(now) != c.left || p.Invalid != "" {
+				t.Errorf("active %t, left %s, invalid %q, want %t, %s", p.Active(now), p.Left(now), p.Invalid, c.active, c.left)
+			}
+			if p.Text(now) != c.text || p.String() != c.plain {
+				t.Errorf("%q and %q, want %q and %q", p.Text(now), p.String(), c.text, c.plain)
+			}
+		})
+	}
+}
+
+// An end that nobody can read would never come. Such a pause is none, and says so.
+func TestPauseWhoseEndCannotBeRead(t *testing.T) {
+	for _, until := range []string{"", "14:05", "2h", "Forever", "2026-11-22", "2026-11-22 13:05", "1763816700", strings.Repeat("x", 1000)} {
+		p := ReadPause(map[string]string{AnnotationPausedUntil: until})
+		if p.Active(time.Unix(0, 0)) || p.Active(time.Now()) || !strings.Contains(p.Invalid, AnnotationPausedUntil) || len(p.Invalid) > 200 {
+			t.Errorf("%q is read as %+v", until, p)
+		}
+	}
+	if p := ReadPause(map[string]string{AnnotationPausedBy: "alice", AnnotationPausedReason: "INC-7"}); p != (Pause{}) {
+		t.Errorf("without an end it is read as %+v", p)
+	}
+}
+
+// Equal annotations are equal pauses, also where a time zone is made anew.
+func TestPausesAreCompared(t *testing.T) {
+	annotations := map[string]string{AnnotationPausedUntil: "2026-11-22T15:05:00+02:00", AnnotationPausedBy: "alice"}
+	if a, b := ReadPause(annotations), ReadPause(annotations); a != b {
+		t.Errorf("%+v is not equal to %+v", a, b)
+	}
+}

@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// pauseCommand is what "pause" and "resume" have in common: the objects, how they are
+// changed, and how that is told.
+type pauseCommand struct {
+	targetFlags
+	clients *clients.Factory
+	streams genericiooptions.IOStreams
+	print   *genericclioptions.PrintFlags
+	dryRun  dryRun
+
+	fieldManager string
+
+	// printer tells of an object that was changed, unchanged of one that was not.
+	printer, unchanged printers.ResourcePrinter
+	finder             *discover.Finder
+	loops              *loopWarner
+}
+
+func newPauseCommandParts(c *clients.Factory, streams genericiooptions.IOStreams, done string) pauseCommand {
+	return pauseCommand{clients: c, streams: streams, print: genericclioptions.NewPrintFlags(done), fieldManager: kinds.FieldManager}
+}
+
+func (o *pauseCommand) addPauseFlags(cmd *cobra.Command) {
+	addPrintFlags(cmd, o.print)
+	o.dryRun.addFlag(cmd)
+	o.addFlags(cmd)
+	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
+}
+
+func (o *pauseCommand) complete(args []string) error {
+	o.dryRun.complete(o.print)
+	return o.targetFlags.complete(args)
+}
+
+func (o *pauseCommand) validate() error { return nil }
+
+// each changes the objects one after the other. One bad object does not stop the others.
+func (o *pauseCommand) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
+	if err := o.makePrinters(); err != nil {
+		return err
+	}
+	var err error
+	if o.finder, err = o.clients.Finder(); err != nil {
+		return err
+	}
+	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
+	targets, errs := o.find(ctx, o.clients)
+	if len(targets)+len(errs) == 0 {
+		return errors.New("no objects found")
+	}
+	for _, t := range targets {
+		if t.Object == nil {
+			t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
+		}
+		if err == nil {
+			err = change(ctx, t)
+		}
+		errs = append(errs, clients.Explain(t.Kind, err))
+		err = nil
+	}
+	return outcome.Join(errs)
+}
+
+func (o *pauseCommand) makePrinters() (err error) {
+	if o.printer, err = linePrinter(o.print); err != nil || *o.print.OutputFormat != "" {
+		o.unchanged = o.printer
+		return err
+	}
+	o.unchanged, err = linePrinter(genericclioptions.NewPrintFlags(o.dryRun.mark("unchanged")))
+	return err
+}
+
+// patch changes an object by a merge patch, unless another has its name by now.
+func (o *pauseCommand) patch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
+	if o.dryRun.client() {
+		obj := t.Object.DeepCopy()
+		merge(obj.Object, patch)
+		return obj, nil
+	}
+	merge(patch, map[string]any{"metadata": map[string]any{"uid": string(t.Object.GetUID())}}) // a precondition
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("make the patch: %w", err)
+	}
+	return t.Resource(o.finder.Dynamic).Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
+		FieldManager: o.fieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
+	})
+}
+
+// merge applies a JSON merge patch (RFC 7386) to an object.
+func merge(into, patch map[string]any) {
+	for name, value := range patch {
+		below, is := value.(map[string]any)
+		there, has := into[name].(map[string]any)
+		switch {
+		case value == nil:
+			delete(into, name)
+		case is && has:
+			merge(there, below)
+		case is:
+			there = map[string]any{}
+			merge(there, below)
+			into[name] = there
+		default:
+			into[name] = value
+		}
+	}
+}
+
+// findSwitch finds the field that pauses an object of another program.
+func (o *pauseCommand) findSwitch(t observe.Target) ([]string, error) {
+	if t.Kind.BuiltIn() {
+		return kinds.PauseSwitch(t.Kind, nil)
+	}
+	schema, err := o.finder.Schema(t.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return kinds.PauseSwitch(t.Kind, schema)
+}
+
+// set sets the switch of an object, and says so before.
+func (o *pauseCommand) set(ctx context.Context, t observe.Target, path []string, on bool) error {
+	field := "." + strings.Join(path, ".")
+	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
+		return o.tell(o.unchanged, t, t.Object, fmt.Sprintf("%s is already %t", field, on))
+	}
+	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on))); err != nil {
+		return err
+	}
+	patch := map[string]any{}
+	if err := unstructured.SetNestedField(patch, on, path...); err != nil {
+		return fmt.Errorf("make the patch: %w", err)
+	}
+	obj, err := o.patch(ctx, t, patch)
+	if err != nil {
+		return err
+	}
+	return o.printer.PrintObj(obj, o.streams.Out)
+}
+
+// tell prints an object, and says for a person what there is to say of it.
+func (o *pauseCommand) tell(printer printers.ResourcePrinter, t observe.Target, obj *unstructured.Unstructured, words string) error {
+	if err := printer.PrintObj(obj, o.streams.Out); err != nil {
+		return err
+	}
+	return escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(words))
+}

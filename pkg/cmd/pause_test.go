@@ -1,0 +1,95 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+)
+
+func TestPauseLength(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2h": "2h", "1h30m": "1h30m", "90m": "1h30m", "30m": "30m", "90s": "1m30s", "1s": "1s", "26h": "26h", "1h1s": "1h0m1s", "forever": "forever",
+	} {
+		var l pauseLength
+		if err := l.Set(text); err != nil || l.String() != want {
+			t.Errorf("%s: %q and %v, want %q", text, l.String(), err, want)
+		}
+	}
+	for _, text := range []string{"", "2", "0", "0s", "-1h", "999ms", "2d", "Forever", "never"} {
+		var l pauseLength
+		if err := l.Set(text); err == nil {
+			t.Errorf("%q is taken for %s", text, &l)
+		}
+	}
+}
+
+func TestPauseSaysUntilWhen(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
+	timed, forever := &pauseLength{For: 2 * time.Hour}, &pauseLength{Forever: true}
+	for want, got := range map[string]string{
+		"paused until 14:05 (2h): INC-7": timed.until(apis.Pause{Until: now.Add(2 * time.Hour), By: "alice", Reason: "INC-7"}, now),
+		"paused until 14:05 (2h)":        timed.until(apis.Pause{Until: now.Add(2 * time.Hour)}, now),
+		"paused forever: one two":        forever.until(apis.Pause{Forever: true, By: "alice", Reason: "one\ntwo"}, now),
+	} {
+		if got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ into, patch, want string }{
+		{`{}`, `{"a":{"b":1,"c":null}}`, `{"a":{"b":1}}`},
+		{`{"a":{"b":1,"c":2}}`, `{"a":{"c":null,"d":{"e":true}}}`, `{"a":{"b":1,"d":{"e":true}}}`},
+		{`{"a":1}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`},
+		{`{"a":{"b":1}}`, `{"a":null}`, `{}`},
+	} {
+		var into, patch map[string]any
+		if err := json.Unmarshal([]byte(c.into), &into); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(c.patch), &patch); err != nil {
+			t.Fatal(err)
+		}
+		merge(into, patch)
+		if got, err := json.Marshal(into); err != nil || string(got) != c.want {
+			t.Errorf("%s with %s is %s, want %s", c.into, c.patch, got, c.want)
+		}
+	}
+}
+
+func TestWarnPaused(t *testing.T) {
+	t.Parallel()
+	target := observe.Target{Kind: kinds.ImoocPod(), Namespace: "ns", Name: "foo"}
+	for until, want := range map[string]string{
+		"":                     "",
+		"14:05":                "",
+		"2006-01-02T15:04:05Z": "",
+		"9999-01-02T15:04:05Z": "; the change will be applied then\n",
+		"forever":              "Warning: imoocpod/foo is paused forever by alice; the change will be applied when it is resumed\nhint: kubectl imoocpod resume imoocpod/foo -n ns\n",
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		obj.SetAnnotations(map[string]string{apis.AnnotationPausedUntil: until, apis.AnnotationPausedBy: "alice"})
+		var out bytes.Buffer
+		warnPaused(&out, target, obj)
+		if got := out.String(); (want == "") != (got == "") || !bytes.HasSuffix(out.Bytes(), []byte(want)) {
+			t.Errorf("%q: it says %q, want %q", until, got, want)
+		}
+	}
+	var out bytes.Buffer
+	warnPaused(&out, target, nil)
+	warnPaused(&out, observe.Target{Name: "foo"}, &unstructured.Unstructured{Object: map[string]any{}})
+	if out.Len() > 0 {
+		t.Errorf("it says %q of what is not known", out.String())
+	}
+}

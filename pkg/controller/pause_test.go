@@ -1,0 +1,255 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// onPods matches the writes of pods and Deployments.
+func onPods(w write) bool {
+	return w.resource == podsResource || w.resource == strategy.DeploymentResource()
+}
+
+// reasons lists the reasons of the events that were recorded of objects.
+func (w *world) reasons() []string {
+	var list []string
+	for _, event := range w.all(eventsResource) {
+		reason, _, _ := unstructured.NestedString(event.Object, "reason")
+		list = append(list, reason)
+	}
+	return list
+}
+
+func occurrences(list []string, word string) int {
+	n := 0
+	for _, s := range list {
+		if s == word {
+			n++
+		}
+	}
+	return n
+}
+
+// Whatever happens to an object that is paused and to its pods, the loop writes nothing
+// but the status, which stays true. Within a second of the end it goes on, also where
+// another loop was started in between.
+func TestPausedObjectIsLeftAlone(t *testing.T) {
+	for name, restart := range map[string]bool{"by one loop": false, "by a loop that starts meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, imoocPods(), func(w *world) {
+				kind := kinds.ImoocPod()
+				foo := w.create(kind, "default", "foo", spec(int64(3), nil))
+				w.start()
+				w.converges()
+				w.pause(kind, "default", "foo", time.Hour)
+				end := time.Now().Add(time.Hour).Truncate(time.Second)
+				w.passes(2 * time.Second)
+				before := len(w.done(onPods))
+				if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "True" || !strings.HasSuffix(fmt.Sprint(c["message"]), " by alice") {
+					t.Errorf("the condition is %v", c)
+				}
+				pods := w.owned(foo)
+				w.drop(podsResource, "default", pods[0].GetName())
+				w.edit(podsResource, "default", pods[1].GetName(), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+				w.edit(podsResource, "default", pods[2].GetName(), func(pod *unstructured.Unstructured) { set(pod, "Failed", "status", "phase") })
+				w.passes(time.Minute)
+				w.set(kind, "default", "foo", int64(5), "spec", "replicas")
+				w.passes(time.Minute)
+				w.set(kind, "default", "foo", template("other"), "spec", "template")
+				w.passes(10 * time.Minute)
+				if restart {
+					w.end()
+					w.passes(time.Minute)
+					w.start()
+				}
+				w.passes(time.Until(end) - time.Second)
+				if now := w.done(onPods); len(now) > before {
+					t.Fatalf("%d writes while it is paused, such as %s", len(now)-before, now[before])
+				}
+				status := strategy.DecodeStatus(kind.Mapping.Status, w.get(kind.Resource, "default", "foo"))
+				if status.Desired != 5 && status.Current != 0 || status.ObservedGeneration != w.get(kind.Resource, "default", "foo").GetGeneration() {
+					t.Errorf("the status is %+v", status)
+				}
+				w.passes(2 * time.Second)
+				writes := w.done(onPods)
+				if len(writes) == before {
+					t.Fatal("nothing was written within a second of the end")
+				}
+				if at := writes[before].at; at.Before(end) || at.After(end.Add(time.Second)) {
+					t.Errorf("it went on at %s, and the pause ended at %s", at, end)
+				}
+				w.converges()
+				if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "False" || c["reason"] != "PauseEnded" {
+					t.Errorf("after the pause the condition is %v", c)
+				}
+				w.staysQuiet()
+				if reasons := w.reasons(); occurrences(reasons, "Paused") != 1 || occurrences(reasons, "Resumed") != 1 {
+					t.Errorf("the events are %v", reasons)
+				}
+				if said := w.said(func(l Line) bool { return strings.HasPrefix(l.Text, "resumed") }); len(said) != 1 {
+					t.Errorf("it said %q", said)
+				}
+			})
+		})
+	}
+}
+
+// So it is with a kind that has its pods through a Deployment.
+func TestPausedObjectKeepsItsDeployment(t *testing.T) {
+	inWorkers(t, declaredKind{plan: kinds.StrategyDeployment}, func(w *world, kind kinds.Kind) {
+		w.create(kind, "default", "foo", spec(int64(2), template("busybox")))
+		w.start()
+		w.converges()
+		w.pause(kind, "default", "foo", time.Hour)
+		w.passes(2 * time.Second)
+		before := len(w.done(onPods))
+		w.set(kind, "default", "foo", int64(4), "spec", "replicas")
+		w.edit(strategy.DeploymentResource(), "default", "foo", func(d *unstructured.Unstructured) { set(d, int64(1), "spec", "replicas") })
+		w.passes(30 * time.Minute)
+		if now := w.done(onPods); len(now) > before {
+			t.Errorf("%d writes while it is paused, such as %s", len(now)-before, now[before])
+		}
+		w.pause(kind, "default", "foo", 0)
+		w.converges()
+		if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "False" || c["reason"] != "Resumed" {
+			t.Errorf("after the pause the condition is %v", c)
+		}
+		w.staysQuiet()
+	})
+}
+
+// A pause that comes while a plan is executed ends that at once.
+func TestPauseStopsAPlanThatIsExecuted(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(500), nil))
+		w.start()
+		for len(w.done(podWrite("create"))) < 20 {
+			w.passes(time.Millisecond)
+		}
+		w.pause(kinds.ImoocPod(), "default", "foo", time.Hour)
+		w.passes(5 * time.Millisecond) // those under way are answered
+		made := len(w.done(podWrite("create")))
+		w.passes(time.Minute)
+		if now := len(w.done(podWrite("create"))); now != made || now >= 500 {
+			t.Errorf("%d pods were made when it was paused, and %d in the end", made, now)
+		}
+		w.pause(kinds.ImoocPod(), "default", "foo", 0)
+		w.passes(10 * time.Second)
+		if now := len(w.done(podWrite("create"))); now < 500 {
+			t.Errorf("%d pods were made", now)
+		}
+	})
+}
+
+// shiftedClock is another clock than that of the server.
+type shiftedClock struct{ by time.Duration }
+
+func (c shiftedClock) Now() time.Time                  { return time.Now().Add(c.by) }
+func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// The end of a pause is a time by the loop's clock, whatever the server's shows.
+func TestPauseEndsByTheClockOfTheLoop(t *testing.T) {
+	for name, by := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, imoocPods(), func(w *world) {
+				kind := kinds.ImoocPod()
+				end := time.Now().Truncate(time.Second).Add(10 * time.Minute)
+				w.create(kind, "default", "foo", map[string]any{"spec": map[string]any{"replicas": int64(1)}, "metadata": map[string]any{"annotations": map[string]any{
+					apis.AnnotationPausedUntil: end.Add(by).Format(time.RFC3339),
+				}}})
+				w.start(func(o *Options) { o.Clock = shiftedClock{by} })
+				w.passes(time.Until(end) - time.Millisecond)
+				if writes := w.done(onPods); len(writes) > 0 {
+					t.Errorf("%s while it is paused", writes[0])
+				}
+				w.passes(time.Second)
+				if writes := w.done(onPods); len(writes) == 0 {
+					t.Error("nothing was written within a second of the end")
+				}
+				w.converges()
+			})
+		})
+	}
+}
+
+// A pause that is replaced ends when the new one does, and one that is lifted at once.
+// Each is told of once.
+func TestPauseIsReplacedAndLifted(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := kinds.ImoocPod()
+		w.create(kind, "default", "foo", spec(int64(1), nil))
+		w.start()
+		w.converges()
+		w.pause(kind, "default", "foo", time.Minute)
+		w.passes(10 * time.Second)
+		w.pause(kind, "default", "foo", time.Hour)
+		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+		w.passes(30 * time.Minute)
+		if made := len(w.done(podWrite("create"))); made != 1 {
+			t.Errorf("%d pods were made", made)
+		}
+		w.pause(kind, "default", "foo", 0)
+		w.passes(500 * time.Millisecond)
+		if made := len(w.done(podWrite("create"))); made != 2 {
+			t.Errorf("%d pods were made half a second after it was resumed", made)
+		}
+		w.converges()
+		w.staysQuiet()
+		reasons := w.reasons()
+		if occurrences(reasons, "Paused") != 2 || occurrences(reasons, "Resumed") != 1 {
+			t.Errorf("the events are %v", reasons)
+		}
+	})
+}
+
+// What is paused can be deleted, and what comes back under its name is not paused.
+func TestPausedObjectIsDeleted(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := kinds.ImoocPod()
+		w.create(kind, "default", "foo", spec(int64(2), nil))
+		w.start()
+		w.converges()
+		w.pause(kind, "default", "foo", time.Hour)
+		w.passes(time.Second)
+		w.drop(kind.Resource, "default", "foo")
+		w.passes(time.Minute)
+		if w.get(kind.Resource, "default", "foo") != nil {
+			t.Fatal("it is still there")
+		}
+		w.create(kind, "default", "foo", spec(int64(1), nil))
+		w.converges()
+		w.staysQuiet()
+	})
+}
+
+// An end that cannot be read pauses nothing. It is said once, and in the status.
+func TestPauseWhoseEndCannotBeRead(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := kinds.ImoocPod()
+		w.create(kind, "default", "foo", map[string]any{"spec": map[string]any{"replicas": int64(1)}, "metadata": map[string]any{"annotations": map[string]any{
+			apis.AnnotationPausedUntil: "14:05",
+		}}})
+		w.start()
+		w.converges()
+		w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+		w.converges()
+		if c := w.condition(kind, "foo", apis.ConditionPaused); c["status"] != "False" || c["reason"] != "InvalidPause" || !strings.Contains(fmt.Sprint(c["message"]), `"14:05"`) {
+			t.Errorf("the condition is %v", c)
+		}
+		synctest.Wait()
+		w.staysQuiet()
+		w.restartsQuietly()
+		if n := occurrences(w.reasons(), "InvalidPause"); n != 1 {
+			t.Errorf("%d events tell of it", n)
+		}
+	})
+}

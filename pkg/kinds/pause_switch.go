@@ -1,0 +1,35 @@
+package kinds
+
+import (
+	"errors"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// errNoSwitch says that a kind of another program cannot be paused.
+var errNoSwitch = errors.New("its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused")
+
+// PauseSwitch finds the boolean field by which the controller of another program is
+// told to leave an object alone: what is built in, or else what the schema has.
+func PauseSwitch(kind Kind, schema map[string]any) ([]string, error) {
+	paused, suspend := []string{"spec", "paused"}, []string{"spec", "suspend"}
+	if kind.BuiltIn() {
+		switch kind.CRD() {
+		case "deployments.apps":
+			return paused, nil
+		case "cronjobs.batch", "jobs.batch":
+			return suspend, nil
+		}
+		return nil, errNoSwitch
+	}
+	for _, path := range [][]string{paused, suspend, {"spec", "updateStrategy", "paused"}} {
+		at := schema
+		for _, name := range path {
+			at = fieldpath.Object(fieldpath.Resolve(schema, at), "properties", name)
+		}
+		if fieldpath.Resolve(schema, at)["type"] == "boolean" {
+			return path, nil
+		}
+	}
+	return nil, errNoSwitch
+}

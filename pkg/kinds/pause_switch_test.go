@@ -1,0 +1,44 @@
+package kinds
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+func TestPauseSwitch(t *testing.T) {
+	kind := func(group, resource string) Kind {
+		return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}}
+	}
+	other := kind("example.com", "others")
+	for name, c := range map[string]struct {
+		kind   Kind
+		schema string
+		want   string
+	}{
+		"Deployment":                       {kind("apps", "deployments"), "{}", "spec.paused"},
+		"CronJob":                          {kind("batch", "cronjobs"), "{}", "spec.suspend"},
+		"Job":                              {kind("batch", "jobs"), "{}", "spec.suspend"},
+		"StatefulSet":                      {kind("apps", "statefulsets"), "{properties: {spec: {properties: {paused: {type: boolean}}}}}", ""},
+		"paused":                           {other, "{properties: {spec: {properties: {paused: {type: boolean}, suspend: {type: boolean}}}}}", "spec.paused"},
+		"suspend":                          {other, "{properties: {spec: {properties: {paused: {type: string}, suspend: {type: boolean}}}}}", "spec.suspend"},
+		"in the update strategy":           {other, "{properties: {spec: {properties: {updateStrategy: {properties: {paused: {type: boolean}}}}}}}", "spec.updateStrategy.paused"},
+		"no switch":                        {other, "{properties: {spec: {properties: {replicas: {type: integer}}}}}", ""},
+		"a spec that takes anything":       {other, "{properties: {spec: {x-kubernetes-preserve-unknown-fields: true}}}", ""},
+		"no schema":                        {other, "{}", ""},
+		"a switch that is not in the spec": {other, "{properties: {paused: {type: boolean}}}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var schema map[string]any
+			if err := yaml.Unmarshal([]byte(c.schema), &schema); err != nil {
+				t.Fatal(err)
+			}
+			path, err := PauseSwitch(c.kind, schema)
+			if got := strings.Join(path, "."); got != c.want || (err != nil) != (c.want == "") {
+				t.Errorf("%q and %v, want %q", got, err, c.want)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,11 +64,11 @@ func linesOf(ctx context.Context, c *clients.Factory, r status.Report) string {
 		case len(lines) == 0:
 			return what + " wrote nothing"
 		}
-		text := "the last lines of " + what + ":"
+		text := []string{"the last lines of " + what + ":"}
 		for _, line := range lines {
-			text += "\n  " + escape.Line(line.Text)
+			text = append(text, "  "+escape.Line(line.Text))
 		}
-		return text
+		return strings.Join(text, "\n")
 	}
 	return "there is no log of a container that failed"
 }

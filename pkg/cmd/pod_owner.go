@@ -80,7 +80,7 @@ func topOwner(ctx context.Context, c *clients.Factory, pod observe.Target) (obse
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err != nil {
-			return top, nil // its type is no longer served
+			return top, nil //nolint:nilerr // its type is no longer served
 		}
 		kind, err := c.KindOf(ctx, mapping)
 		if err != nil {

@@ -77,10 +77,13 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 		newRestartCommand(c, streams),
 		newPauseCommand(c, streams),
 		newResumeCommand(c, streams),
+		newSetCommand(c, streams),
+		newUndoCommand(c, streams),
 		newDeleteCommand(c, streams))
 	add("look",
 		newStatusCommand(c, streams),
 		newDescribeCommand(c, streams),
+		newHistoryCommand(c, streams),
 		newLogsCommand(c, streams),
 		newWaitCommand(c, streams),
 		newKindsCommand(c, streams))

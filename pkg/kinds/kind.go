@@ -85,11 +85,7 @@ func (k Kind) Path() *fieldpath.Path {
 	if len(k.ReplicasPath) == 0 {
 		return nil
 	}
-	p := fieldpath.Path{}
-	for _, name := range k.ReplicasPath {
-		p.Steps = append(p.Steps, fieldpath.Step{Kind: fieldpath.Field, Name: name})
-	}
-	return &p
+	return new(fieldpath.Fields(k.ReplicasPath...))
 }
 
 // CRD is the name of the kind's custom resource definition.

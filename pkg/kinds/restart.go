@@ -29,7 +29,7 @@ func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]a
 	if facts.Restart != "" {
 		return fieldNames(facts.Restart)
 	}
-	if inPlace(obj.Object) {
+	if InPlace(obj) {
 		return nil, errInPlace
 	}
 	path, err := restartPath(kind, obj, schema)
@@ -39,11 +39,11 @@ func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]a
 	return append(path, apis.AnnotationRestartedAt), nil
 }
 
-// inPlace reports whether an object changes the pods that it has where it can, as
+// InPlace reports whether an object changes the pods that it has where it can, as
 // those of OpenKruise do.
-func inPlace(obj map[string]any) bool {
+func InPlace(obj *unstructured.Unstructured) bool {
 	for _, path := range []string{".spec.updateStrategy.type", ".spec.updateStrategy.rollingUpdate.podUpdatePolicy", ".spec.updateStrategy.rollingUpdate.rollingUpdateType"} {
-		if policy, _ := textAt(obj, path); strings.HasPrefix(policy, "InPlace") {
+		if policy, _ := textAt(obj.Object, path); strings.HasPrefix(policy, "InPlace") {
 			return true
 		}
 	}

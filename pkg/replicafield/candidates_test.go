@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
 )
@@ -154,7 +155,7 @@ func TestCandidatesAreBounded(t *testing.T) {
 	for range 50 {
 		chain = map[string]any{"replicas": int64(1), "x": chain}
 	}
-	if got := Candidates(nil, map[string]any{"spec": chain}); len(got) != maxCandidateDepth {
+	if got := Candidates(nil, map[string]any{"spec": chain}); len(got) != schemawalk.MaxDepth {
 		t.Errorf("got %d candidates, down to %s", len(got), got[len(got)-1].Path)
 	}
 	long := make([]any, 20_000)

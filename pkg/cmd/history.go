@@ -1,0 +1,213 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+)
+
+// historyOptions says whose revisions to show.
+type historyOptions struct {
+	targetFlags
+	clients *clients.Factory
+	streams genericiooptions.IOStreams
+
+	output   *output
+	revision int64
+	diff     string
+	// from and to are the revisions that --diff compares.
+	from, to int64
+}
+
+func newHistoryCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &historyOptions{clients: c, streams: streams}
+	cmd := &cobra.Command{
+		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--revision=N | --diff=N..M]",
+		Short: "Show the earlier pod templates of an object",
+		Long: `Show the revisions of an ImoocPod (NAME) or another resource (TYPE/NAME, or other
+arguments of kubectl), the newest first: when each was made, by whom, and what it
+changed.
+
+"run-controller" keeps a revision for each pod template that it has rolled out.
+For other resources, the command reads the ControllerRevisions and ReplicaSets that
+their controllers keep, such as those of Deployments, StatefulSets, DaemonSets,
+CloneSets, and Rollouts.
+
+CHANGE is the reason that was given with --reason, or else what differs from the
+revision before. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
+		Example: `  # Show the revisions of an ImoocPod
+  kubectl imoocpod history foo
+
+  # Show the whole pod template of revision 2
+  kubectl imoocpod history foo --revision 2
+
+  # Show what changed from revision 2 to revision 3
+  kubectl imoocpod history deployment/web --diff 2..3`,
+	}
+	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json", "yaml")
+	o.addFlags(cmd)
+	cmd.Flags().Int64Var(&o.revision, "revision", 0, "Show the whole pod template of this revision.")
+	cmd.Flags().StringVar(&o.diff, "diff", "", "Show what changed from one revision to another, as N..M.")
+	return bind(cmd, o)
+}
+
+func (o *historyOptions) validate() error {
+	switch {
+	case o.revision < 0:
+		return usageErrorf("--revision must be the number of a revision, not %d", o.revision)
+	case o.diff != "" && o.revision != 0:
+		return usageErrorf("--revision and --diff cannot be used together")
+	case o.diff != "" && o.output.format != "":
+		return usageErrorf("--output and --diff cannot be used together")
+	case o.diff != "":
+		from, to, both := strings.Cut(o.diff, "..")
+		var err, err2 error
+		o.from, err = strconv.ParseInt(from, 10, 64)
+		o.to, err2 = strconv.ParseInt(to, 10, 64)
+		if !both || err != nil || err2 != nil || o.from < 1 || o.to < 1 {
+			return usageErrorf("--diff must be two revisions, as in 2..3, not %q", o.diff)
+		}
+	}
+	return o.output.validate()
+}
+
+// Run shows the revisions of the objects. One that has none does not stop the others.
+func (o *historyOptions) Run(ctx context.Context) error {
+	targets, errs := o.find(ctx, o.clients)
+	if len(targets)+len(errs) == 0 {
+		return errors.New("no matching resources found")
+	}
+	for i, t := range targets {
+		if err := o.show(ctx, t, len(targets) > 1, i > 0); err != nil {
+			errs = append(errs, clients.Explain(t.Kind, err))
+		}
+	}
+	return outcome.Join(errs)
+}
+
+// show shows one object. Of several, each is named.
+func (o *historyOptions) show(ctx context.Context, t observe.Target, named, further bool) error {
+	history, t, err := readHistory(ctx, o.clients, t)
+	if err != nil {
+		return err
+	}
+	if named && o.output.format == "" && o.diff == "" {
+		if further {
+			if _, err := fmt.Fprintln(o.streams.Out); err != nil {
+				return err
+			}
+		}
+		if err := escape.PrintLine(o.streams.Out, "%s", t); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.diff != "":
+		return o.showDiff(t, history)
+	case o.revision != 0:
+		r, err := history.Pick(o.revision)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+		return o.print(revision.Object(r.Fields))
+	}
+	rows := historyRows(t, history)
+	if o.output.format != "" {
+		return o.print(map[string]any{"revisions": rows})
+	}
+	return printer.History(o.streams.Out, rows, time.Now())
+}
+
+// readHistory reads a target, unless that was done, and its revisions.
+func readHistory(ctx context.Context, c *clients.Factory, t observe.Target) (revision.History, observe.Target, error) {
+	client, err := c.Dynamic()
+	if err != nil {
+		return revision.History{}, t, err
+	}
+	if t.Object == nil {
+		if t.Object, err = t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+			return revision.History{}, t, err
+		}
+	}
+	history, err := rollout.History(ctx, client, t)
+	return history, t, err
+}
+
+// historyRows are the revisions as they are shown. Who made the current one, managedFields
+// tell where nothing else does.
+func historyRows(t observe.Target, h revision.History) []printer.Revision {
+	rows := make([]printer.Revision, 0, len(h.Revisions))
+	for i, r := range h.Revisions {
+		row := printer.Revision{Revision: r.Number, By: h.By(i), Change: h.Change(i), Current: i == h.Current()}
+		if !r.Created.IsZero() {
+			row.Created = &r.Created
+		}
+		if row.Current {
+			manager, _ := r.Fields[0].Path.Manager(t.Object)
+			row.By = cmp.Or(row.By, manager)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (o *historyOptions) showDiff(t observe.Target, h revision.History) error {
+	from, err := h.Pick(o.from)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t, err)
+	}
+	to, err := h.Pick(o.to)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t, err)
+	}
+	return diffFields(o.streams.Out, fmt.Sprintf("%s revision %d", t, o.from), fmt.Sprintf("%s revision %d", t, o.to), from.Fields, to.Fields)
+}
+
+// diffFields writes the unified diff of what pods are made from, as YAML.
+func diffFields(w io.Writer, fromName, toName string, from, to []revision.Field) error {
+	was, err := yaml.Marshal(revision.Object(from))
+	if err != nil {
+		return err
+	}
+	is, err := yaml.Marshal(revision.Object(to))
+	if err != nil {
+		return err
+	}
+	return printer.Diff(w, fromName, toName, string(was), string(is))
+}
+
+// print prints a value in the format that was asked for, which is YAML by default.
+func (o *historyOptions) print(value any) error {
+	var data []byte
+	var err error
+	if o.output.format == "json" {
+		data, err = json.MarshalIndent(value, "", "    ")
+		data = append(data, '\n')
+	} else {
+		data, err = yaml.Marshal(value)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = o.streams.Out.Write(data)
+	return err
+}

@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+)
+
+func newSetCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "set (image | env | resources)",
+		Short: "Set the image, environment, or resources of the pods of an object",
+		Long: `Set the image, the environment variables, or the resources in the pod template of an
+ImoocPod or of any other resource that has one, as "kubectl set" does for its kinds.`,
+		Args: knownVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSetImageCommand(c, streams), newSetEnvCommand(c, streams), newSetResourcesCommand(c, streams))
+	for _, verb := range cmd.Commands() {
+		verb.DisableFlagsInUseLine = true
+	}
+	return cmd
+}
+
+// setWaits ends the help of the subcommands of set.
+const setWaits = `
+
+With --wait, the command waits until all objects have pods of the new template and
+are ready. It exits with code 3 if they cannot become ready without help (see
+--fail-after) and with code 4 when the timeout is over. With --undo-on-failure, it
+writes back what was there before it exits with code 3, unless someone else has
+changed the pod template meanwhile.`
+
+// setOptions is what the subcommands of set share.
+type setOptions struct {
+	templateChange
+	template fieldFlag
+	// what is the subcommand, and words are what it sets, as they were given.
+	what  string
+	words []string
+}
+
+func newSetOptions(c *clients.Factory, streams genericiooptions.IOStreams, what, done string) setOptions {
+	return setOptions{templateChange: newTemplateChange(c, streams, done), what: what}
+}
+
+// commandFor is the command for one object.
+func (o *setOptions) commandFor(t observe.Target, words ...string) string {
+	all := []string{programName, "set", o.what, argumentOf(t)}
+	for _, word := range words {
+		all = append(all, escape.ShellWord(word))
+	}
+	return strings.Join(all, " ") + inNamespaceOf(t)
+}
+
+func (o *setOptions) addFlags(cmd *cobra.Command) {
+	o.templateChange.addFlags(cmd)
+	o.addUndoFlag(cmd)
+	cmd.Flags().Var(&o.template, "template-path", "JSONPath of the pod template, for types that have several.")
+}
+
+// places finds the fields of a target that pods are made from.
+func (o *setOptions) places(t observe.Target, images bool) (rollout.Places, error) {
+	if o.template.path != nil {
+		return rollout.Places{Template: o.template.path}, nil
+	}
+	places, err := rollout.FindPlaces(o.finder, t, images)
+	if unknown := (*rollout.UnknownPlaceError)(nil); errors.As(err, &unknown) {
+		return places, &choosePlaceError{o.commandFor(t, o.words...), unknown}
+	}
+	return places, err
+}
+
+// inTemplate is the change of a pod template that a function makes in a copy of it.
+func inTemplate(t observe.Target, path fieldpath.Path, change func(template map[string]any) error) wanted {
+	return inField(path, func(value any) (any, error) {
+		template, is := value.(map[string]any)
+		if !is {
+			return nil, fmt.Errorf("%s has no pod template at %s", t, path)
+		}
+		if err := change(template); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", t, path, err)
+		}
+		return template, nil
+	})
+}
+
+// inField is the change of one field that a function makes of a copy of its value.
+func inField(path fieldpath.Path, change func(value any) (any, error)) wanted {
+	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+		fields, err := revision.FieldsAt(obj.Object, []fieldpath.Path{path})
+		if err != nil {
+			return nil, "", err
+		}
+		fields[0].Value, err = change(runtime.DeepCopyJSONValue(fields[0].Value))
+		return fields, "", err
+	}
+}
+
+// choosePlaceError refuses to guess which field is meant, and gives the command for each
+// that could be.
+type choosePlaceError struct {
+	command string
+	Err     *rollout.UnknownPlaceError
+}
+
+// Error lists the fields, what is shallow first.
+func (e *choosePlaceError) Error() string {
+	if len(e.Err.Candidates) == 0 {
+		return e.Err.Error()
+	}
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, escape.Line(fmt.Sprintf(format, args...))) }
+	add("%s. Choose one:", e.Err.Error())
+	for _, c := range e.Err.Candidates {
+		flag := "--template-path"
+		switch {
+		case c.Form == podtemplate.Template:
+			add("  %s: a pod template", c.Path)
+		case c.Form == podtemplate.Parts:
+			add("  %s: an object with %s", c.Path, strings.Join(c.Fields, ", "))
+			continue // which part is meant, nobody but kubectl edit can be told
+		case c.Value != "":
+			flag = "--image-path"
+			add("  %s (now %s)", c.Path, c.Value)
+		default:
+			flag = "--image-path"
+			add("  %s", c.Path)
+		}
+		if !c.Pattern {
+			add("    %s %s %s", e.command, flag, escape.ShellWord(c.Path.String()))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the error of the search.
+func (e *choosePlaceError) Unwrap() error { return e.Err }

@@ -1,0 +1,95 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
+)
+
+// setEnvOptions says which variables to set.
+type setEnvOptions struct {
+	setOptions
+	container string
+	env       []podtemplate.EnvSetting
+}
+
+func newSetEnvCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &setEnvOptions{setOptions: newSetOptions(c, streams, "env", "env updated")}
+	cmd := &cobra.Command{
+		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [-c CONTAINER] [--wait] [--undo-on-failure]",
+		Short: "Set or remove environment variables",
+		Long: `Set (KEY=VALUE) or remove (KEY-) environment variables of the containers of an
+ImoocPod (NAME) or another resource with a pod template (TYPE/NAME, or other
+arguments of kubectl).` + setWaits,
+		Example: `  # Set a variable of an ImoocPod
+  kubectl imoocpod set env foo LOG=debug
+
+  # Remove it, and set another, in one container of a Deployment
+  kubectl imoocpod set env deployment/web -c app LOG- MODE=fast`,
+	}
+	o.addFlags(cmd)
+	addContainerFlag(cmd, &o.container)
+	return bind(cmd, o)
+}
+
+func addContainerFlag(cmd *cobra.Command, container *string) {
+	cmd.Flags().StringVarP(container, "containers", "c", podtemplate.AllContainers, "The names of containers in the pod template to change; can be a pattern.")
+}
+
+func (o *setEnvOptions) complete(args []string) error {
+	at := slices.IndexFunc(args, func(arg string) bool {
+		return strings.Contains(arg, "=") || len(arg) > 1 && strings.HasSuffix(arg, "-")
+	})
+	if at < 0 {
+		at = len(args)
+	}
+	o.words = args[at:]
+	for _, word := range o.words {
+		setting, err := podtemplate.ParseEnv(word)
+		if err != nil {
+			return usageErrorf("%w", err)
+		}
+		o.env = append(o.env, setting)
+	}
+	return o.setOptions.complete(args[:at])
+}
+
+func (o *setEnvOptions) validate() error {
+	if len(o.env) == 0 {
+		return usageErrorf("at least one KEY=VALUE or KEY- is required")
+	}
+	return o.setOptions.validate()
+}
+
+// Run sets the variables.
+func (o *setEnvOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
+
+func (o *setEnvOptions) want(_ context.Context, t observe.Target) (wanted, error) {
+	places, err := o.places(t, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case places.Template != nil:
+		return inTemplate(t, *places.Template, func(template map[string]any) error {
+			return podtemplate.SetEnv(template, o.container, o.env)
+		}), nil
+	case places.Env == nil:
+		return nil, fmt.Errorf("%s has no field for environment variables", t)
+	}
+	return inField(*places.Env, func(value any) (any, error) {
+		before, _ := value.([]any)
+		after := podtemplate.Env(before, o.env)
+		if len(after) == 0 {
+			return nil, nil //nolint:nilnil // the field is removed
+		}
+		return after, nil
+	}), nil
+}

@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
+)
+
+// setImageOptions says which images to set.
+type setImageOptions struct {
+	setOptions
+	image  fieldFlag
+	images []podtemplate.ImageSetting
+}
+
+func newSetImageCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &setImageOptions{setOptions: newSetOptions(c, streams, "image", "image updated")}
+	cmd := &cobra.Command{
+		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [--wait] [--undo-on-failure]",
+		Short: "Set the image of a container",
+		Long: `Set the images of containers of an ImoocPod (NAME) or another resource (TYPE/NAME,
+or other arguments of kubectl). An IMAGE without the name of a container is for
+objects with one container. CONTAINER can be a pattern; "*" means all.
+
+The command changes the pod template of the object, or the image field of a kind
+without one. For custom resources of others, it reads the schema: it uses the only
+pod template, or the string .spec.image, if there is no other field for an image.
+Otherwise it changes nothing and lists the candidates, with the command for each.` + setWaits,
+		Example: `  # Set the image of an ImoocPod
+  kubectl imoocpod set image foo nginx:1.30
+
+  # Set the image, and put the old one back if the new pods fail
+  kubectl imoocpod set image foo nginx:1.30 --undo-on-failure --timeout 5m
+
+  # Set the image of one of several containers of a Deployment
+  kubectl imoocpod set image deployment/web app=nginx:1.30
+
+  # Set the image in one of several pod templates
+  kubectl imoocpod set image jobs.batch.volcano.sh/train main=train:2 --template-path '.spec.tasks[?(@.name=="worker")].template'`,
+	}
+	o.addFlags(cmd)
+	cmd.Flags().Var(&o.image, "image-path", "JSONPath of the image field, for types that have several.")
+	return bind(cmd, o)
+}
+
+func (o *setImageOptions) complete(args []string) error {
+	args, o.words = splitImages(args)
+	for _, word := range o.words {
+		image, err := podtemplate.ParseImage(word)
+		if err != nil {
+			return usageErrorf("%w", err)
+		}
+		o.images = append(o.images, image)
+	}
+	return o.setOptions.complete(args)
+}
+
+// splitImages takes the images from the end of the arguments: those with the name of a
+// container, or else the last one.
+func splitImages(args []string) (objects, images []string) {
+	at := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "=") })
+	if at < 0 {
+		at = max(0, len(args)-1)
+	}
+	return args[:at], args[at:]
+}
+
+func (o *setImageOptions) validate() error {
+	switch {
+	case len(o.images) == 0:
+		return usageErrorf("an IMAGE or CONTAINER=IMAGE is required")
+	case o.image.path != nil && o.template.path != nil:
+		return usageErrorf("--image-path and --template-path cannot be used together")
+	case o.image.path != nil && (len(o.images) > 1 || o.images[0].Container != ""):
+		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
+	}
+	return o.setOptions.validate()
+}
+
+// Run sets the images.
+func (o *setImageOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
+
+func (o *setImageOptions) want(_ context.Context, t observe.Target) (wanted, error) {
+	path := o.image.path
+	if path == nil {
+		places, err := o.places(t, true)
+		if err != nil {
+			return nil, err
+		}
+		if places.Template != nil {
+			return inTemplate(t, *places.Template, func(template map[string]any) error { return o.setImages(t, template) }), nil
+		}
+		path = places.Image
+	}
+	if len(o.images) > 1 || o.images[0].Container != "" && o.images[0].Container != podtemplate.AllContainers {
+		return nil, fmt.Errorf("%s has one image, at %s: give it without the name of a container", t, path)
+	}
+	return inField(*path, func(value any) (any, error) {
+		if _, is := value.(string); !is && value != nil {
+			return nil, fmt.Errorf("%s: %s is not the name of an image", t, path)
+		}
+		return o.images[0].Image, nil
+	}), nil
+}
+
+// setImages sets the images in a pod template. To an image that could be for several
+// containers, it gives the command for each.
+func (o *setImageOptions) setImages(t observe.Target, template map[string]any) error {
+	err := podtemplate.SetImages(template, o.images)
+	several := (*podtemplate.SeveralContainersError)(nil)
+	if !errors.As(err, &several) {
+		return err
+	}
+	lines := []string{err.Error() + ". Choose one:"}
+	for _, name := range several.Names {
+		lines = append(lines, "  "+o.commandFor(t, name+"="+o.images[0].Image))
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
+)
+
+// setResourcesOptions says which resources to set.
+type setResourcesOptions struct {
+	setOptions
+	container string
+	// requestsText and limitsText are as they were given.
+	requestsText, limitsText string
+
+	requested, limited podtemplate.Quantities
+}
+
+func newSetResourcesCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &setResourcesOptions{setOptions: newSetOptions(c, streams, "resources", "resource requirements updated")}
+	cmd := &cobra.Command{
+		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [-c CONTAINER] [--wait] [--undo-on-failure]",
+		Short: "Set resource requests and limits",
+		Long: `Set the resource requests and limits of the containers of an ImoocPod (NAME) or
+another resource with a pod template (TYPE/NAME, or other arguments of kubectl).
+Resources that are not named stay as they are.` + setWaits,
+		Example: `  # Set requests and limits of an ImoocPod
+  kubectl imoocpod set resources foo --requests=cpu=100m,memory=128Mi --limits=memory=256Mi
+
+  # Set the limits of one container of a Deployment
+  kubectl imoocpod set resources deployment/web -c app --limits=cpu=200m`,
+	}
+	o.addFlags(cmd)
+	addContainerFlag(cmd, &o.container)
+	cmd.Flags().StringVar(&o.requestsText, "requests", "", "The resource requests of the containers, for example 'cpu=100m,memory=256Mi'.")
+	cmd.Flags().StringVar(&o.limitsText, "limits", "", "The resource limits of the containers, for example 'cpu=200m,memory=512Mi'.")
+	return bind(cmd, o)
+}
+
+func (o *setResourcesOptions) complete(args []string) error {
+	var err error
+	for _, flag := range []struct {
+		name, word string
+		into       *podtemplate.Quantities
+	}{{"requests", o.requestsText, &o.requested}, {"limits", o.limitsText, &o.limited}} {
+		if flag.word == "" {
+			continue
+		}
+		if *flag.into, err = podtemplate.ParseQuantities(flag.word); err != nil {
+			return usageErrorf("--%s: %w", flag.name, err)
+		}
+		o.words = append(o.words, "--"+flag.name+"="+flag.word)
+	}
+	return o.setOptions.complete(args)
+}
+
+func (o *setResourcesOptions) validate() error {
+	if len(o.requested)+len(o.limited) == 0 {
+		return usageErrorf("--requests or --limits is required")
+	}
+	return o.setOptions.validate()
+}
+
+// Run sets the resources.
+func (o *setResourcesOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
+
+func (o *setResourcesOptions) want(_ context.Context, t observe.Target) (wanted, error) {
+	places, err := o.places(t, false)
+	if err != nil {
+		return nil, err
+	}
+	if places.Template == nil {
+		return nil, fmt.Errorf("%s has no field for resources", t)
+	}
+	return inTemplate(t, *places.Template, func(template map[string]any) error {
+		return podtemplate.SetResources(template, o.container, o.requested, o.limited)
+	}), nil
+}

@@ -1,0 +1,284 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// templateChange is what the verbs share that change what the pods of an object are made
+// from: their flags, the write, and the wait.
+type templateChange struct {
+	targetFlags
+	clients *clients.Factory
+	streams genericiooptions.IOStreams
+	print   *genericclioptions.PrintFlags
+	dryRun  dryRun
+
+	fieldManager string
+	reason       string
+	wait         bool
+	// undoOnFailure says that what was before is written back if the object fails.
+	undoOnFailure bool
+	limits        waitFlags
+
+	printer printers.ResourcePrinter
+	finder  *discover.Finder
+	loops   *loopWarner
+	by      string
+}
+
+// wanted computes the fields that a verb wants of an object as it is, and the cause of
+// the change, as rollout.Request has it.
+type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
+
+func newTemplateChange(c *clients.Factory, streams genericiooptions.IOStreams, done string) templateChange {
+	return templateChange{clients: c, streams: streams, print: genericclioptions.NewPrintFlags(done), fieldManager: kinds.FieldManager}
+}
+
+func (o *templateChange) addFlags(cmd *cobra.Command) {
+	addPrintFlags(cmd, o.print)
+	o.dryRun.addFlag(cmd)
+	o.targetFlags.addFlags(cmd)
+	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is changed, for \"history\". The default says what changes.")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have pods of the new template and are ready.")
+	o.limits.addWaitFlags(cmd)
+}
+
+// addUndoFlag adds --undo-on-failure.
+func (o *templateChange) addUndoFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.undoOnFailure, "undo-on-failure", false, "If an object fails, write back what it had before, and exit with code 3; implies --wait.")
+}
+
+func (o *templateChange) complete(args []string) error {
+	o.dryRun.complete(o.print)
+	o.wait = o.wait || o.undoOnFailure
+	return o.targetFlags.complete(args)
+}
+
+func (o *templateChange) validate() error { return o.limits.validateWait(o.wait) }
+
+// written is an object that was changed, and what it was before.
+type written struct {
+	target observe.Target
+	done   rollout.Result
+	wait   observe.WaitTarget
+}
+
+// run changes all objects in the way that want computes for each, and waits for them if
+// that was asked for.
+func (o *templateChange) run(ctx context.Context, want func(context.Context, observe.Target) (wanted, error)) error {
+	var err error
+	if o.printer, err = linePrinter(o.print); err != nil {
+		return err
+	}
+	if o.finder, err = o.clients.Finder(); err != nil {
+		return err
+	}
+	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
+	targets, errs := o.find(ctx, o.clients)
+	if len(targets)+len(errs) == 0 {
+		return errors.New("no matching resources found")
+	}
+	if len(targets) > 0 {
+		o.by = o.clients.User(ctx)
+	}
+	o.wait = o.wait && o.dryRun == "none"
+	// One bad object does not stop the others. All are written before any is waited for.
+	var all []written
+	for _, t := range targets {
+		w, err := o.change(ctx, t, want)
+		if err != nil {
+			errs = append(errs, clients.Explain(t.Kind, err))
+			continue
+		}
+		all = append(all, w)
+	}
+	if o.wait {
+		errs = append(errs, o.await(ctx, all)...)
+	}
+	return outcome.Join(errs)
+}
+
+// change changes one object, and says what changed.
+func (o *templateChange) change(ctx context.Context, t observe.Target, want func(context.Context, observe.Target) (wanted, error)) (written, error) {
+	objects := t.Resource(o.finder.Dynamic)
+	if t.Object == nil {
+		var err error
+		if t.Object, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+			return written{}, err
+		}
+	}
+	compute, err := want(ctx, t)
+	if err != nil {
+		return written{}, err
+	}
+	w := written{target: t}
+	var before status.Snapshot
+	if o.wait {
+		if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
+			return written{}, err
+		}
+	}
+	w.done, err = rollout.Write(ctx, objects, t, o.request(compute))
+	if err != nil {
+		return written{}, err
+	}
+	if w.done.Change != "" {
+		o.warn(t, w.done)
+	}
+	if err := o.say(t, w.done); err != nil {
+		return written{}, err
+	}
+	if !o.wait && o.dryRun == "none" {
+		o.loops.warn(ctx, t)
+	}
+	w.wait = observe.WaitTarget{
+		Target: t, UID: w.done.Object.GetUID(), Since: w.done.Object.GetResourceVersion(),
+		Conditions: []observe.Condition{o.condition(ctx, t, before, w.done)},
+	}
+	w.wait.Target.Object = w.done.Object
+	return w, nil
+}
+
+// request is the change of one object.
+func (o *templateChange) request(want wanted) rollout.Request {
+	return rollout.Request{
+		By: o.by, FieldManager: o.fieldManager, Client: o.dryRun.client(), DryRun: o.dryRun.server(),
+		Want: func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+			fields, cause, err := want(obj)
+			if o.reason != "" {
+				cause = o.reason
+			}
+			return fields, cause, err
+		},
+	}
+}
+
+// warn says who will bring the old value back.
+func (o *templateChange) warn(t observe.Target, done rollout.Result) {
+	var changed []revision.Field
+	for i, f := range done.After {
+		if !revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
+			changed = append(changed, f)
+		}
+	}
+	for _, warning := range revision.Overwriters(t.Object, revision.Paths(changed)) {
+		_ = escape.PrintLine(o.streams.ErrOut, "Warning: %s: %s", t, warning) // the change is made, and that is what matters
+	}
+}
+
+// say prints the object, and what changed in it. A dry run shows all of the difference.
+func (o *templateChange) say(t observe.Target, done rollout.Result) error {
+	format := *o.print.OutputFormat
+	if done.Change == "" && (format == "" || format == "name") {
+		return nil // what was not done must not look done
+	}
+	if o.dryRun != "none" && done.Change != "" {
+		if err := diffFields(o.streams.ErrOut, t.String(), t.String()+" (dry run)", done.Before, done.After); err != nil {
+			return err
+		}
+	}
+	err := o.printObject(done.Object)
+	if err != nil || done.Change == "" {
+		return err
+	}
+	return escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(done.Change))
+}
+
+// printObject prints an object: in one line of JSON where reports follow it.
+func (o *templateChange) printObject(obj *unstructured.Unstructured) error {
+	if o.wait {
+		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
+	}
+	return o.printer.PrintObj(obj, o.streams.Out)
+}
+
+// condition is what is waited for after a change. The built-in controllers and this
+// program say which generation they have seen, and how many pods are of its template. Of
+// others the pods are the proof: those of another template must go.
+func (o *templateChange) condition(ctx context.Context, t observe.Target, before status.Snapshot, done rollout.Result) observe.Condition {
+	if !o.wait || t.Kind.Reconciled() || t.Kind.BuiltIn() || done.Change == "" || kinds.InPlace(t.Object) {
+		return observe.Ready()
+	}
+	history, err := rollout.History(ctx, o.finder.Dynamic, t)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("All pods are waited for to be replaced", "object", t.String(), "err", err)
+	}
+	target, known := history.Find(done.After)
+	old := status.NewReport(before).Pods
+	for i := range before.Pods {
+		if pod := &before.Pods[i]; known && target.Made(pod.Labels) {
+			old = slices.DeleteFunc(old, func(p status.Pod) bool { return p.UID == pod.UID })
+		}
+	}
+	if len(old) == 0 {
+		return observe.Ready()
+	}
+	return observe.Replaced(old)
+}
+
+// await waits for the objects, and writes back what those had before that failed.
+func (o *templateChange) await(ctx context.Context, all []written) []error {
+	waits := make([]observe.WaitTarget, 0, len(all))
+	for _, w := range all {
+		waits = append(waits, w.wait)
+	}
+	errs := awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, waits)
+	if !o.undoOnFailure || len(errs) < len(all) {
+		return errs
+	}
+	for i, w := range all {
+		if errors.Is(errs[i], outcome.ErrFailed) && w.done.Change != "" {
+			errs[i] = o.undo(ctx, w, errs[i])
+		}
+	}
+	return errs
+}
+
+// undo writes back what an object had before it failed, unless somebody else has changed
+// that meanwhile. The error is that of the failure, with what was done about it.
+func (o *templateChange) undo(ctx context.Context, w written, failure error) error {
+	t := w.target
+	t.Object = nil // as it is now
+	undone, err := rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, rollout.Request{
+		By: o.by, FieldManager: o.fieldManager,
+		Want: func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+			if obj.GetUID() != w.done.Object.GetUID() {
+				return nil, "", errors.New("another object has its name now")
+			}
+			now, err := revision.FieldsAt(obj.Object, revision.Paths(w.done.After))
+			if err != nil {
+				return nil, "", err
+			}
+			if !revision.Same(now, w.done.After) {
+				return nil, "", errors.New("somebody else has changed it meanwhile")
+			}
+			return w.done.Before, "undo of " + w.done.Change, nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("%w\n%s was not undone: %w", failure, t, err)
+	}
+	return fmt.Errorf("%w\n%s undone: %s", failure, t, escape.Line(undone.Change))
+}

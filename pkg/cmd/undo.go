@@ -1,0 +1,138 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+)
+
+// undoOptions says what to return to.
+type undoOptions struct {
+	templateChange
+	revision int64
+}
+
+func newUndoCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &undoOptions{templateChange: newTemplateChange(c, streams, "undone")}
+	cmd := &cobra.Command{
+		Use:   "undo (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--to-revision=N] [--dry-run=server|client|none] [--wait]",
+		Short: "Return to an earlier pod template",
+		Long: `Give an ImoocPod (NAME) or another resource (TYPE/NAME, or other arguments of
+kubectl) the pod template of an earlier revision. "history" lists the revisions.
+
+The command changes the pod template alone: the replica count, the labels, and
+everything else stay. It changes the object only if its pod template is still the
+one that was read. With --dry-run, it shows the difference and changes nothing.
+
+It warns if Argo CD, Flux, Helm, or another tool manages the pod template, because
+the next run of that tool restores the value.
+
+With --wait, the command waits until all objects have pods of that template and are
+ready. It exits with code 3 if they cannot become ready without help (see
+--fail-after) and with code 4 when the timeout is over.`,
+		Example: `  # Return to the previous pod template
+  kubectl imoocpod undo foo
+
+  # Show what would change
+  kubectl imoocpod undo foo --dry-run=server
+
+  # Return to revision 2 of a Deployment and wait until it is ready
+  kubectl imoocpod undo deployment/web --to-revision 2 --wait --timeout 5m`,
+	}
+	o.addFlags(cmd)
+	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "The revision to return to. Default to 0 (the last revision with another pod template).")
+	return bind(cmd, o)
+}
+
+func (o *undoOptions) validate() error {
+	if o.revision < 0 {
+		return usageErrorf("--to-revision must be the number of a revision, not %d", o.revision)
+	}
+	return o.templateChange.validate()
+}
+
+// Run gives the objects an earlier pod template.
+func (o *undoOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
+
+// want computes the fields of the revision to return to.
+func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error) {
+	if err := refuseUndo(t); err != nil {
+		return nil, err
+	}
+	history, err := rollout.History(ctx, o.finder.Dynamic, t)
+	if err != nil {
+		return nil, err
+	}
+	to, err := history.Pick(o.revision)
+	if none := (*revision.NoRevisionError)(nil); errors.As(err, &none) {
+		return nil, fmt.Errorf("%s cannot be undone: %w%s", t, err, hintHistory(t))
+	}
+	if err != nil {
+		return nil, err
+	}
+	cause := fmt.Sprintf("undo to %d", to.Number)
+	if i := history.Current(); i >= 0 {
+		if history.Revisions[i].Number == to.Number || revision.Same(to.Fields, history.Now) {
+			return o.stay(t, to)
+		}
+		if o.revision == 0 {
+			cause = fmt.Sprintf("undo of %d", history.Revisions[i].Number)
+		}
+	}
+	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+		now, err := revision.FieldsAt(obj.Object, revision.Paths(history.Now))
+		if err != nil {
+			return nil, "", err
+		}
+		// Which revision is the one before, only the template tells that was read.
+		if o.revision == 0 && !revision.Same(now, history.Now) {
+			return nil, "", fmt.Errorf("%w: somebody else changed the pod template of %s since it was read%s", outcome.ErrPrecondition, t, hintHistory(t))
+		}
+		return to.Copy(), cause, nil
+	}, nil
+}
+
+// stay says that there is nothing to undo, and changes nothing.
+func (o *undoOptions) stay(t observe.Target, to revision.Revision) (wanted, error) {
+	err := escape.PrintLine(o.streams.ErrOut, "%s is already at revision %d: nothing to undo", t, to.Number)
+	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
+		now, err := revision.FieldsAt(obj.Object, revision.Paths(to.Fields))
+		return now, "", err
+	}, err
+}
+
+// refuseUndo says why an object must not be given an earlier pod template.
+func refuseUndo(t observe.Target) error {
+	paused, _, err := unstructured.NestedBool(t.Object.Object, "spec", "paused")
+	if err == nil && paused && t.Kind.CRD() == "deployments.apps" {
+		return fmt.Errorf("%s cannot be undone: it is paused (run \"kubectl rollout resume\" first)", t)
+	}
+	ref, found, err := unstructured.NestedMap(t.Object.Object, "spec", "workloadRef")
+	if err == nil && found && t.Kind.CRD() == "rollouts.argoproj.io" {
+		return fmt.Errorf("%s cannot be undone: its pod template is that of %v/%v", t, ref["kind"], ref["name"])
+	}
+	return nil
+}
+
+func hintHistory(t observe.Target) string {
+	return fmt.Sprintf("\nhint: %s history %s%s", programName, argumentOf(t), inNamespaceOf(t))
+}
+
+// argumentOf is the target as it is written on a command line.
+func argumentOf(t observe.Target) string {
+	if t.Kind.Shipped() && t.Kind.Singular == "imoocpod" {
+		return t.Name
+	}
+	return t.Kind.CRD() + "/" + t.Name
+}

@@ -1,0 +1,72 @@
+package podtemplate
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// AllContainers is the pattern that every container matches.
+const AllContainers = "*"
+
+// SeveralContainersError says that an image without the name of a container could be
+// meant for several.
+type SeveralContainersError struct {
+	// Names are those of the containers.
+	Names []string
+}
+
+func (e *SeveralContainersError) Error() string {
+	return fmt.Sprintf("it has %d containers: %s", len(e.Names), strings.Join(e.Names, ", "))
+}
+
+// Containers are the containers of a pod template as they are stored, those that run
+// before the others last.
+func Containers(template map[string]any) []map[string]any {
+	return append(list(template, "containers"), list(template, "initContainers")...)
+}
+
+func list(template map[string]any, field string) []map[string]any {
+	spec, _ := template["spec"].(map[string]any)
+	elements, _ := spec[field].([]any)
+	var all []map[string]any
+	for _, e := range elements {
+		if container, is := e.(map[string]any); is {
+			all = append(all, container)
+		}
+	}
+	return all
+}
+
+// matching are the containers whose name matches a pattern such as "*" or "web-*", as
+// "kubectl set" takes it. None is an error.
+func matching(template map[string]any, pattern string) ([]map[string]any, error) {
+	var found []map[string]any
+	all := Containers(template)
+	for _, c := range all {
+		name, _ := c["name"].(string)
+		matches, err := path.Match(pattern, name)
+		if err != nil {
+			return nil, fmt.Errorf("read the container name %q: %w", pattern, err)
+		}
+		if matches || name == pattern {
+			found = append(found, c)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, errNoContainers
+	case len(found) == 0:
+		return nil, fmt.Errorf("unable to find container named %q: the containers are %s", pattern, strings.Join(names(all), ", "))
+	}
+	return found, nil
+}
+
+func names(containers []map[string]any) []string {
+	var all []string
+	for _, c := range containers {
+		name, _ := c["name"].(string)
+		all = append(all, name)
+	}
+	return all
+}

@@ -1,0 +1,164 @@
+package podtemplate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+var errNoContainers = errors.New("its pod template has no containers")
+
+// ImageSetting is a new image of a container.
+type ImageSetting struct {
+	// Container is its name, or a pattern; "" means the only one.
+	Container, Image string
+}
+
+// ParseImage reads [CONTAINER=]IMAGE.
+func ParseImage(word string) (ImageSetting, error) {
+	container, image, named := strings.Cut(word, "=")
+	if !named {
+		container, image = "", word
+	}
+	if image == "" || named && container == "" || strings.ContainsAny(image, "= \t\n") {
+		return ImageSetting{}, fmt.Errorf("%q is no image: use IMAGE or CONTAINER=IMAGE", word)
+	}
+	return ImageSetting{container, image}, nil
+}
+
+// SetImages sets the images in a pod template of the caller.
+func SetImages(template map[string]any, settings []ImageSetting) error {
+	for _, s := range settings {
+		pattern := s.Container
+		if pattern == "" {
+			only := list(template, "containers")
+			if len(only) > 1 {
+				return &SeveralContainersError{names(only)}
+			}
+			if len(only) == 1 {
+				only[0]["image"] = s.Image
+				continue
+			}
+			return errNoContainers
+		}
+		containers, err := matching(template, pattern)
+		if err != nil {
+			return err
+		}
+		for _, c := range containers {
+			c["image"] = s.Image
+		}
+	}
+	return nil
+}
+
+// EnvSetting is a variable that gets a value, or is removed.
+type EnvSetting struct {
+	Name, Value string
+	Remove      bool
+}
+
+// ParseEnv reads KEY=VALUE or KEY-.
+func ParseEnv(word string) (EnvSetting, error) {
+	name, value, set := strings.Cut(word, "=")
+	s := EnvSetting{Name: name, Value: value}
+	if !set {
+		if s.Name, s.Remove = strings.CutSuffix(word, "-"); !s.Remove {
+			return EnvSetting{}, fmt.Errorf("%q sets no variable: use KEY=VALUE, or KEY- to remove one", word)
+		}
+	}
+	if problems := validation.IsEnvVarName(s.Name); len(problems) > 0 {
+		return EnvSetting{}, fmt.Errorf("%q is no name of a variable: %s", s.Name, strings.Join(problems, ", "))
+	}
+	return s, nil
+}
+
+// SetEnv changes the environment of the containers of a pod template of the caller whose
+// name matches a pattern.
+func SetEnv(template map[string]any, pattern string, settings []EnvSetting) error {
+	containers, err := matching(template, pattern)
+	if err != nil {
+		return err
+	}
+	for _, c := range containers {
+		before, _ := c["env"].([]any)
+		if after := Env(before, settings); len(after) > 0 {
+			c["env"] = after
+		} else {
+			delete(c, "env")
+		}
+	}
+	return nil
+}
+
+// Env is an environment with the settings. What it had stays in its place.
+func Env(before []any, settings []EnvSetting) []any {
+	after := slices.Clone(before)
+	for _, s := range settings {
+		named := func(e any) bool {
+			variable, _ := e.(map[string]any)
+			return variable["name"] == s.Name
+		}
+		at := slices.IndexFunc(after, named)
+		made := map[string]any{"name": s.Name, "value": s.Value}
+		switch {
+		case s.Remove:
+			after = slices.DeleteFunc(after, named)
+		case at < 0:
+			after = append(after, any(made))
+		default:
+			after[at] = made
+		}
+	}
+	return after
+}
+
+// Quantities are amounts of resources by their names, such as "cpu": "200m".
+type Quantities map[string]string
+
+// ParseQuantities reads cpu=200m,memory=512Mi.
+func ParseQuantities(word string) (Quantities, error) {
+	all := Quantities{}
+	for pair := range strings.SplitSeq(word, ",") {
+		name, amount, set := strings.Cut(pair, "=")
+		if !set || name == "" {
+			return nil, fmt.Errorf("%q is no amount of a resource: use NAME=QUANTITY, as in cpu=200m,memory=512Mi", pair)
+		}
+		if _, err := resource.ParseQuantity(amount); err != nil {
+			return nil, fmt.Errorf("%q is no quantity of %s: %w", amount, name, err)
+		}
+		all[name] = amount
+	}
+	return all, nil
+}
+
+// SetResources sets the requests and limits of the containers of a pod template of the
+// caller whose name matches a pattern. Others stay.
+func SetResources(template map[string]any, pattern string, requests, limits Quantities) error {
+	containers, err := matching(template, pattern)
+	if err != nil {
+		return err
+	}
+	for _, c := range containers {
+		for field, amounts := range map[string]Quantities{"requests": requests, "limits": limits} {
+			for name, amount := range amounts {
+				object(object(c, "resources"), field)[name] = amount
+			}
+		}
+	}
+	return nil
+}
+
+// object is the object in a field of another, which is made where there is none.
+func object(of map[string]any, field string) map[string]any {
+	in, is := of[field].(map[string]any)
+	if !is {
+		in = map[string]any{}
+		of[field] = in
+	}
+	return in
+}

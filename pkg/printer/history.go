@@ -1,0 +1,35 @@
+package printer
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Revision is what "history" shows of one revision.
+type Revision struct {
+	Revision int64 `json:"revision"`
+	// Created is when it got its number, nil if that is not known.
+	Created *time.Time `json:"created,omitempty"`
+	// By is who made it, "" if that is not known.
+	By     string `json:"by,omitempty"`
+	Change string `json:"change,omitempty"`
+	// Current reports whether the object has it now.
+	Current bool `json:"current"`
+}
+
+// History writes a row for each revision.
+func History(w io.Writer, revisions []Revision, now time.Time) error {
+	rows := [][]string{{"REVISION", "AGE", "BY", "CHANGE"}}
+	for _, r := range revisions {
+		var created time.Time
+		if r.Created != nil {
+			created = *r.Created
+		}
+		rows = append(rows, []string{fmt.Sprint(r.Revision), age(created, now), cmp.Or(r.By, "<unknown>"), orNone(r.Change)})
+	}
+	p := &text{w: w}
+	p.table(rows)
+	return p.err
+}

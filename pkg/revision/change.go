@@ -1,0 +1,246 @@
+package revision
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// Bounds of what is said of a change.
+const (
+	maxChanges = 4
+	maxValue   = 120 // runes
+)
+
+// Change says what changed from some fields to others at the same paths, in one line such
+// as "image nginx:1.29 → nginx:1.30, env LOG=debug added". It is "" where pods of both
+// are the same.
+func Change(from, to []Field) string {
+	if Same(from, to) {
+		return ""
+	}
+	var all []string
+	for i := range min(len(from), len(to)) {
+		all = append(all, changeOf(to[i].Path, from[i].Value, to[i].Value)...)
+	}
+	if len(all) == 0 {
+		return "changed"
+	}
+	if more := len(all) - maxChanges; more > 0 {
+		all = append(all[:maxChanges], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Summary says what pods are made from in a few words: the images.
+func Summary(fields []Field) string {
+	var all []string
+	for _, f := range fields {
+		if template, is := f.Value.(map[string]any); is {
+			for _, image := range imagesOf(template) {
+				all = append(all, "image "+image)
+			}
+		} else if image, is := f.Value.(string); is && nameOf(f.Path) == "image" {
+			all = append(all, "image "+image)
+		}
+	}
+	if more := len(all) - maxChanges; more > 0 {
+		all = append(all[:maxChanges], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
+}
+
+func imagesOf(template map[string]any) []string {
+	var all []string
+	for _, c := range elements(fieldpath.Object(template, "spec")["containers"]) {
+		if image, is := c["image"].(string); is {
+			all = append(all, short(image))
+		}
+	}
+	return all
+}
+
+// nameOf is the name of the field that a path leads to.
+func nameOf(p fieldpath.Path) string { return p.Steps[len(p.Steps)-1].Name }
+
+// changeOf says what changed in one field.
+func changeOf(at fieldpath.Path, from, to any) []string {
+	if sameValue(from, to) {
+		return nil
+	}
+	was, wasObject := from.(map[string]any)
+	is, isObject := to.(map[string]any)
+	switch name := nameOf(at); {
+	case wasObject && isObject && (fieldpath.Object(was, "spec") != nil || fieldpath.Object(is, "spec") != nil):
+		return changeOfTemplate(was, is)
+	case wasObject && isObject:
+		return fieldsChanged("", was, is)
+	case name == apis.AnnotationRestartedAt:
+		return []string{"restarted"}
+	case name == "env":
+		return changeOfEnv("", from, to)
+	default:
+		return []string{changeOfValue(name, from, to)}
+	}
+}
+
+// changeOfTemplate says what changed in a pod template.
+func changeOfTemplate(from, to map[string]any) []string {
+	was, is := fieldpath.Object(from, "spec"), fieldpath.Object(to, "spec")
+	var all []string
+	one := len(elements(is["containers"]))+len(elements(is["initContainers"])) == 1
+	for _, list := range []string{"initContainers", "containers"} {
+		all = append(all, changeOfContainers(was[list], is[list], one)...)
+	}
+	for _, key := range differing(was, is, "containers", "initContainers") {
+		all = append(all, key+" changed")
+	}
+	for _, words := range []struct{ field, what string }{{"annotations", "annotation"}, {"labels", "label"}} {
+		before, after := fieldpath.Object(from, "metadata", words.field), fieldpath.Object(to, "metadata", words.field)
+		for _, key := range differing(before, after) {
+			if key == apis.AnnotationRestartedAt {
+				all = append(all, "restarted")
+				continue
+			}
+			all = append(all, changeOfValue(words.what+" "+key, before[key], after[key]))
+		}
+	}
+	return append(all, fieldsChanged("", from, to, "spec", "metadata")...)
+}
+
+// changeOfContainers says what changed in a list of containers. The name of a container
+// is not said where there is only one.
+func changeOfContainers(from, to any, one bool) []string {
+	was, is := byName(from), byName(to)
+	var all []string
+	for _, c := range elements(from) {
+		if name, _ := c["name"].(string); is[name] == nil {
+			all = append(all, "container "+name+" removed")
+		}
+	}
+	for _, c := range elements(to) {
+		name, _ := c["name"].(string)
+		before := was[name]
+		if before == nil {
+			all = append(all, "container "+name+" added")
+			continue
+		}
+		prefix := name + " "
+		if one {
+			prefix = ""
+		}
+		if !sameValue(before["image"], c["image"]) {
+			all = append(all, changeOfValue(prefix+"image", before["image"], c["image"]))
+		}
+		all = append(all, changeOfEnv(prefix, before["env"], c["env"])...)
+		for _, key := range differing(before, c, "image", "env") {
+			all = append(all, prefix+key+" changed")
+		}
+	}
+	return all
+}
+
+// changeOfEnv says what changed in an environment.
+func changeOfEnv(prefix string, from, to any) []string {
+	was, is := byName(from), byName(to)
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if is[name] == nil {
+			all = append(all, prefix+"env "+name+" removed")
+		}
+	}
+	for _, v := range elements(to) {
+		name, _ := v["name"].(string)
+		value, plain := v["value"].(string)
+		before, wasPlain := was[name]["value"].(string)
+		switch {
+		case was[name] == nil && plain:
+			all = append(all, prefix+"env "+name+"="+short(value)+" added")
+		case was[name] == nil:
+			all = append(all, prefix+"env "+name+" added")
+		case reflect.DeepEqual(was[name], v):
+		case plain && wasPlain:
+			all = append(all, prefix+changeOfValue("env "+name, before, value))
+		default:
+			all = append(all, prefix+"env "+name+" changed")
+		}
+	}
+	if len(all) == 0 && !sameValue(from, to) {
+		all = append(all, prefix+"env reordered")
+	}
+	return all
+}
+
+// changeOfValue says what a field was and is, where these are texts.
+func changeOfValue(name string, from, to any) string {
+	was, wasText := from.(string)
+	is, isText := to.(string)
+	switch {
+	case wasText && isText:
+		return name + " " + short(was) + " → " + short(is)
+	case from == nil && isText:
+		return name + " set to " + short(is)
+	case to == nil:
+		return name + " removed"
+	}
+	return name + " changed"
+}
+
+// fieldsChanged names the fields of an object that changed.
+func fieldsChanged(prefix string, from, to map[string]any, except ...string) []string {
+	var all []string
+	for _, key := range differing(from, to, except...) {
+		all = append(all, prefix+key+" changed")
+	}
+	return all
+}
+
+// differing are the names of the fields that two objects do not share, sorted.
+func differing(a, b map[string]any, except ...string) []string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, b)
+	var names []string
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if !slices.Contains(except, key) && !sameValue(a[key], b[key]) {
+			names = append(names, key)
+		}
+	}
+	return names
+}
+
+func elements(list any) []map[string]any {
+	values, _ := list.([]any)
+	var all []map[string]any
+	for _, v := range values {
+		if object, is := v.(map[string]any); is {
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+func byName(list any) map[string]map[string]any {
+	all := map[string]map[string]any{}
+	for _, e := range elements(list) {
+		if name, is := e["name"].(string); is {
+			all[name] = e
+		}
+	}
+	return all
+}
+
+// short is a text that is not too long for a line.
+func short(text string) string {
+	if runes := []rune(text); len(runes) > maxValue {
+		return string(runes[:maxValue-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,130 @@
+// Package revision knows the revisions of the fields that the pods of an object are made
+// from: reads them from ControllerRevisions and ReplicaSets, tells which of them an
+// object has now, says what changed from one to the next, and finds the way back. It
+// knows only values.
+package revision
+
+import (
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+)
+
+// Field is a field that pods are made from, and its value: nil where there is none.
+type Field struct {
+	Path  fieldpath.Path
+	Value any
+}
+
+// FieldsAt reads the fields of an object.
+func FieldsAt(obj map[string]any, paths []fieldpath.Path) ([]Field, error) {
+	var all []Field
+	for _, p := range paths {
+		_, value, taken, err := p.Locate(obj)
+		if err != nil {
+			return nil, err
+		}
+		if taken < len(p.Steps) {
+			value = nil
+		}
+		all = append(all, Field{p, value})
+	}
+	return all, nil
+}
+
+// Paths are those of the fields.
+func Paths(fields []Field) []fieldpath.Path {
+	var all []fieldpath.Path
+	for _, f := range fields {
+		all = append(all, f.Path)
+	}
+	return all
+}
+
+// Same reports whether fields are at the same paths as others, and pods made from both
+// are the same. Quantities such as 1 and 1000m are.
+func Same(a, b []Field) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Path.String() != b[i].Path.String() || !sameValue(a[i].Value, b[i].Value) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameValue(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	was, err := decode(a)
+	if err != nil {
+		return reflect.DeepEqual(withoutNulls(a), withoutNulls(b))
+	}
+	is, err := decode(b)
+	return err == nil && equality.Semantic.DeepEqual(was, is)
+}
+
+// decode reads a pod template of which every field is known.
+func decode(value any) (*corev1.PodTemplateSpec, error) {
+	fields, is := value.(map[string]any)
+	if !is {
+		return nil, errNoTemplate
+	}
+	template := &corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, template, true); err != nil {
+		return nil, fmt.Errorf("read the pod template: %w", err)
+	}
+	return template, nil
+}
+
+// withoutNulls is a value without the fields that are null, which stands for nothing.
+func withoutNulls(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		all := map[string]any{}
+		for key, inner := range v {
+			if inner != nil {
+				all[key] = withoutNulls(inner)
+			}
+		}
+		return all
+	case []any:
+		all := make([]any, 0, len(v))
+		for _, inner := range v {
+			all = append(all, withoutNulls(inner))
+		}
+		return all
+	}
+	return value
+}
+
+// Edits are the edits that make the fields of an object those that are wanted. What
+// already has the value is left alone.
+func Edits(now, want []Field) []fieldpath.Edit {
+	var edits []fieldpath.Edit
+	for i, w := range want {
+		if i >= len(now) || !reflect.DeepEqual(now[i].Value, w.Value) {
+			edits = append(edits, fieldpath.Edit{Path: w.Path, Value: w.Value})
+		}
+	}
+	return edits
+}
+
+// Object is an object that has the fields and nothing else.
+func Object(fields []Field) map[string]any {
+	obj := map[string]any{}
+	for _, f := range fields {
+		if f.Value != nil {
+			_ = f.Path.Set(obj, f.Value) // a path that led to a value can be made
+		}
+	}
+	return obj
+}

@@ -1,0 +1,321 @@
+package revision
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+)
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+}
+
+// Revisions as the controllers write them.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	template := fieldpath.Fields("spec", "template")
+	ofTemplate := []fieldpath.Path{template}
+	ofFields := []fieldpath.Path{fieldpath.Fields("spec", "image"), fieldpath.Fields("spec", "env"), fieldpath.Fields("metadata", "annotations", "kubectl.kubernetes.io/restartedAt")}
+	for name, row := range map[string]struct {
+		obj   string
+		paths []fieldpath.Path
+		want  string
+		err   string
+	}{
+		"Deployment": {`{kind: ReplicaSet, metadata: {annotations: {deployment.kubernetes.io/revision: "3"}, labels: {pod-template-hash: x}},
+			spec: {template: {metadata: {creationTimestamp: null, labels: {app: a, pod-template-hash: x}}, spec: {containers: [{name: c, resources: {}}]}}}}`, nil,
+			`{spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c}]}}}}`, ""},
+		"Rollout": {`{kind: ReplicaSet, metadata: {annotations: {rollout.argoproj.io/revision: "3"}},
+			spec: {template: {metadata: {labels: {app: a, rollouts-pod-template-hash: x}}, spec: {containers: [{name: c}]}}}}`, nil,
+			`{spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c}]}}}}`, ""},
+		"StatefulSet": {`{revision: 3, data: {spec: {template: {$patch: replace, metadata: {labels: {app: a}}, spec: {containers: [{name: c}]}}}}}`, nil,
+			`{spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c}]}}}}`, ""},
+		"CloneSet": {`{revision: 3, data: {spec: {template: {$patch: replace, metadata: {creationTimestamp: null}, spec: {containers: [{name: c, resources: {}}], initContainers: [{name: i, resources: {limits: {cpu: 1}}}]}}, volumeClaimTemplates: [{}]}}}`, nil,
+			`{spec: {template: {metadata: {}, spec: {containers: [{name: c}], initContainers: [{name: i, resources: {limits: {cpu: 1}}}]}}}}`, ""},
+		"ours":             {`{revision: 3, data: {spec: {template: {metadata: {creationTimestamp: null}, spec: {containers: [{name: c, resources: {}}]}}}}}`, ofTemplate, `{spec: {template: {metadata: {creationTimestamp: null}, spec: {containers: [{name: c, resources: {}}]}}}}`, ""},
+		"ours, of fields":  {`{revision: 3, data: {spec: {image: a}, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: x}}}}`, ofFields, `{spec: {image: a}, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: x}}}`, ""},
+		"ours, empty":      {`{revision: 3, data: {}}`, ofFields, `{}`, ""},
+		"not numbered":     {`{kind: ReplicaSet, spec: {template: {}}}`, nil, "", "no revision number"},
+		"odd number":       {`{kind: ReplicaSet, metadata: {annotations: {deployment.kubernetes.io/revision: x}}, spec: {template: {}}}`, nil, "", "no revision number"},
+		"no template":      {`{kind: ReplicaSet, metadata: {annotations: {deployment.kubernetes.io/revision: "3"}}, spec: {}}`, nil, "", "no pod template"},
+		"unknown data":     {`{revision: 3, data: {spec: {size: 1}}}`, nil, "", "no pod template"},
+		"no data":          {`{revision: 3}`, ofTemplate, "", "no pod template"},
+		"no number":        {`{data: {}}`, ofTemplate, "", "no revision number"},
+		"field in the way": {`{revision: 3, data: {spec: 1}}`, ofTemplate, "", "not an object"},
+	} {
+		obj := object(t, row.obj)
+		var r Revision
+		var err error
+		if obj.GetKind() == "ReplicaSet" {
+			r, err = FromReplicaSet(obj)
+		} else {
+			r, err = FromControllerRevision(obj, row.paths)
+		}
+		if row.err != "" {
+			if err == nil || !strings.Contains(err.Error(), row.err) {
+				t.Errorf("%s: %v, want %q", name, err, row.err)
+			}
+			continue
+		}
+		if err != nil || r.Number != 3 || !reflect.DeepEqual(Object(r.Fields), fieldpathtest.Object(t, row.want)) {
+			t.Errorf("%s: revision %d has %v, %v; want %s", name, r.Number, Object(r.Fields), err, row.want)
+		}
+	}
+}
+
+func TestMade(t *testing.T) {
+	t.Parallel()
+	r := Revision{Name: "web-5d4f", labels: map[string]string{labelDeployment: "a", labelController: "b"}}
+	for _, row := range []struct {
+		labels map[string]string
+		want   bool
+	}{
+		{nil, false},
+		{map[string]string{labelDeployment: "a"}, true},
+		{map[string]string{labelDeployment: "c"}, false},
+		{map[string]string{labelRollout: "a"}, false},
+		{map[string]string{labelController: "b"}, true},
+		{map[string]string{labelController: "web-5d4f"}, true},
+		{map[string]string{labelController: "5d4f"}, true},
+		{map[string]string{labelController: "4f"}, false},
+	} {
+		if got := r.Made(row.labels); got != row.want {
+			t.Errorf("%v: %t, want %t", row.labels, got, row.want)
+		}
+	}
+}
+
+func fieldsOf(t *testing.T, text string) []Field {
+	t.Helper()
+	fields, err := FieldsAt(fieldpathtest.Object(t, text), []fieldpath.Path{
+		fieldpath.Fields("template"), fieldpath.Fields("image"), fieldpath.Fields("env"), fieldpath.Fields("command"), fieldpath.Fields("kubectl.kubernetes.io/restartedAt"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+func TestChange(t *testing.T) {
+	t.Parallel()
+	of := func(container string) string {
+		return "template: {spec: {containers: [{name: app, " + container + "}]}}"
+	}
+	const side = "{name: side, image: s:1}"
+	for _, row := range []struct{ from, to, want string }{
+		{of("image: a:1"), of("image: a:1"), ""},
+		{of("image: a:1"), of("image: a:2"), "image a:1 → a:2"},
+		{of("image: a:1}, " + side + ", {name: x"), of("image: a:2}, " + side + ", {name: x"), "app image a:1 → a:2"},
+		{of("image: a:1"), of("image: a:1}, " + side[:len(side)-1]), "container side added"},
+		{of("image: a:1}, " + side[:len(side)-1]), of("image: a:1"), "container side removed"},
+		{of("env: [{name: A, value: '1'}]"), of("env: [{name: A, value: '2'}, {name: B, value: x}]"), "env A 1 → 2, env B=x added"},
+		{of("env: [{name: A, value: '1'}]"), of("image: x"), "image set to x, env A removed"},
+		{of("env: [{name: A, value: '1'}]"), of("env: [{name: A, valueFrom: {fieldRef: {fieldPath: x}}}]"), "env A changed"},
+		{of("env: [{name: A}, {name: B}]"), of("env: [{name: B}, {name: A}]"), "env reordered"},
+		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: 1000m}}"), ""},
+		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: '2'}}"), "resources changed"},
+		{of("command: [a]"), of("command: [b], args: [c]"), "args changed, command changed"},
+		{of("image: a"), of("image: a") + "", ""},
+		{"template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: a}}, spec: {}}", "template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: b}}, spec: {}}", "restarted"},
+		{"template: {metadata: {labels: {a: b}}, spec: {}}", "template: {metadata: {annotations: {x: z}}, spec: {nodeName: n}}", "nodeName changed, annotation x set to z, label a removed"},
+		{"template: {size: 1}", "template: {size: 2, other: 3}", "other changed, size changed"},
+		{"image: a", "image: b", "image a → b"},
+		{"{}", "image: b", "image set to b"},
+		{"image: b", "{}", "image removed"},
+		{"env: [{name: A, value: x}]", "{}", "env A removed"},
+		{"command: [a]", "command: [b]", "command changed"},
+		{"image: a", "{image: a, kubectl.kubernetes.io/restartedAt: now}", "restarted"},
+		{"template: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1}", "template: {}", "a changed, b changed, c changed, d changed, and 2 more"},
+	} {
+		if got := Change(fieldsOf(t, row.from), fieldsOf(t, row.to)); got != row.want {
+			t.Errorf("from %s to %s: %q, want %q", row.from, row.to, got, row.want)
+		}
+	}
+	if got := Summary(fieldsOf(t, of("image: a:1}, "+side[:len(side)-1]))); got != "image a:1, image s:1" {
+		t.Errorf("the images are %q", got)
+	}
+	if got := Change(fieldsOf(t, "image: a"), fieldsOf(t, "image: "+strings.Repeat("b", 200))); len([]rune(got)) > 140 {
+		t.Errorf("a long image is not shortened: %q", got)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	image := func(number int64, image, by, cause string) Revision {
+		return Revision{Number: number, By: by, Cause: cause, Fields: []Field{{fieldpath.Fields("spec", "image"), image}}}
+	}
+	rows := func(h History) []string {
+		var all []string
+		for i := range h.Revisions {
+			all = append(all, h.By(i)+": "+h.Change(i))
+		}
+		return all
+	}
+	now := func(image string) []Field { return []Field{{fieldpath.Fields("spec", "image"), image}} }
+
+	// 1 is what the object returned to: it has a new number and its old annotations.
+	h := NewHistory([]Revision{image(4, "a", "ann", "first"), image(2, "b", "bob", ""), image(3, "c", "bob", "why not")}, now("a"), "eve", "undo of 3")
+	if got, want := rows(h), []string{"eve: undo of 3", "bob: why not", "bob: image b"}; !slices.Equal(got, want) || h.Current() != 0 {
+		t.Errorf("the history is %q, want %q", got, want)
+	}
+	if r, err := h.Pick(0); err != nil || r.Number != 3 {
+		t.Errorf("the one before is %d, %v; want 3", r.Number, err)
+	}
+	if r, err := h.Pick(2); err != nil || r.Number != 2 {
+		t.Errorf("2 is %d, %v", r.Number, err)
+	}
+	if _, err := h.Pick(7); err == nil || err.Error() != "unable to find revision 7 in its history: it has 4, 3, 2" {
+		t.Errorf("7: %v", err)
+	}
+	if r, found := h.Find(now("b")); !found || r.Number != 2 {
+		t.Errorf("b is %d, %t", r.Number, found)
+	}
+
+	// Its controller has not seen the last change: the newest is the one before.
+	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "", "")}, now("c"), "", "")
+	if r, err := h.Pick(0); err != nil || r.Number != 2 || h.Current() != -1 {
+		t.Errorf("the one before is %d, %v; want 2", r.Number, err)
+	}
+
+	// kubectl edit leaves the annotations of the change before.
+	h = NewHistory([]Revision{image(1, "a", "", ""), image(2, "b", "ann", "image a → b"), image(3, "c", "ann", "image a → b")}, now("c"), "ann", "image a → b")
+	if got, want := rows(h), []string{": image b → c", "ann: image a → b", ": image a"}; !slices.Equal(got, want) {
+		t.Errorf("the history is %q, want %q", got, want)
+	}
+
+	h = NewHistory([]Revision{image(1, "a", "", "")}, now("a"), "", "")
+	if _, err := h.Pick(0); err == nil || err.Error() != "it has no earlier revision" {
+		t.Errorf("of one: %v", err)
+	}
+}
+
+func TestOverwriters(t *testing.T) {
+	t.Parallel()
+	entry := func(manager, operation string) string {
+		return "managedFields: [{manager: " + manager + ", operation: " + operation + `, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:image": {}}}}]`
+	}
+	for metadata, want := range map[string]string{
+		"{}":                                           "",
+		entry("kubectl-edit", "Update"):                "",
+		entry("kubectl-imoocpod", "Apply"):             "",
+		entry("alice", "Apply"):                        `the field manager "alice" (server-side apply) manages .spec.image, and its next run restores the old value`,
+		entry("argocd-controller", "Apply"):            "Argo CD manages .spec.image, and its next run restores the old value",
+		entry("kustomize-controller", "Apply"):         "Flux manages .spec.image, and its next run restores the old value",
+		entry("helm", "Update"):                        "Helm manages .spec.image, and its next run restores the old value",
+		"labels: {app.kubernetes.io/managed-by: Helm}": "Helm manages .spec.image, and its next run restores the old value",
+		"labels: {app.kubernetes.io/managed-by: Helm, helm.toolkit.fluxcd.io/name: x}": "Flux manages .spec.image, and its next run restores the old value",
+		"annotations: {argocd.argoproj.io/tracking-id: x}":                             "Argo CD manages .spec.image, and its next run restores the old value",
+		"ownerReferences: [{kind: AppService, name: foo, controller: true}]":           "AppService/foo owns it and may undo the change",
+	} {
+		if !strings.HasPrefix(metadata, "{") {
+			metadata = "{" + metadata + "}"
+		}
+		obj := object(t, "{metadata: "+metadata+", spec: {image: a}}")
+		if got := strings.Join(Overwriters(obj, []fieldpath.Path{fieldpath.Fields("spec", "image")}), "|"); got != want {
+			t.Errorf("%s: %q, want %q", metadata, got, want)
+		}
+	}
+	other := object(t, "{metadata: {"+entry("alice", "Apply")+"}, spec: {image: a, size: 1}}")
+	if got := Overwriters(other, []fieldpath.Path{fieldpath.Fields("spec", "size")}); len(got) > 0 {
+		t.Errorf("of another field: %q", got)
+	}
+}
+
+// What is undone is as it was, byte for byte, and all else as it is.
+func TestUndoGivesBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		paths := []fieldpath.Path{fieldpath.Fields("spec", "template"), fieldpath.Fields("spec", "image"), fieldpath.Fields("metadata", "annotations", "restartedAt")}
+		draw := func(name string) map[string]any {
+			obj := map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "spec": map[string]any{"replicas": rapid.Int64Range(0, 9).Draw(t, name+" replicas")}}
+			for _, p := range paths {
+				if rapid.Bool().Draw(t, name+" has "+p.String()) {
+					value := fieldpathtest.Values(3).Filter(func(v any) bool { return v != nil }).Draw(t, name+" "+p.String())
+					if err := p.Set(obj, value); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			return obj
+		}
+		a, b := draw("a"), draw("b")
+		was, err := FieldsAt(a, paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := FieldsAt(b, paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := runtime.DeepCopyJSON(b)
+		for _, p := range paths {
+			if err := (fieldpath.Edit{Path: p}).Apply(rest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		patch, err := fieldpath.Patch(b, Edits(now, was)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		undone := patched(t, b, patch)
+		got, err := FieldsAt(undone, paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text(t, Object(got)) != text(t, Object(was)) {
+			t.Fatalf("undone to %v, want %v", Object(got), Object(was))
+		}
+		for _, p := range paths {
+			if err := (fieldpath.Edit{Path: p}).Apply(undone); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, obj := range []map[string]any{undone, rest} {
+			unstructured.RemoveNestedField(obj, "metadata", "annotations") // may be empty
+		}
+		if text(t, undone) != text(t, rest) {
+			t.Fatalf("the rest is %v, want %v", undone, rest)
+		}
+	})
+}
+
+func text(t *rapid.T, value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// patched does what the server does with a patch.
+func patched(t *rapid.T, obj map[string]any, patch []byte) map[string]any {
+	before, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := decoded.Apply(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := utiljson.Unmarshal(after, &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

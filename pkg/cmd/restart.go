@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,11 +19,13 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -35,6 +38,7 @@ type restartOptions struct {
 	dryRun  dryRun
 
 	fieldManager string
+	reason       string
 
 	wait   bool
 	limits waitFlags
@@ -42,6 +46,8 @@ type restartOptions struct {
 	printer printers.ResourcePrinter
 	finder  *discover.Finder
 	loops   *loopWarner
+	// by is who restarts.
+	by string
 }
 
 func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
@@ -75,6 +81,7 @@ with code 4 when the timeout is over.`,
 	o.dryRun.addFlag(cmd)
 	o.addFlags(cmd)
 	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
+	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have new pods and are ready.")
 	o.limits.addWaitFlags(cmd)
 	return bind(cmd, o)
@@ -100,6 +107,9 @@ func (o *restartOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to restart")
+	}
+	if len(targets) > 0 {
+		o.by = o.clients.User(ctx)
 	}
 	// One bad object does not stop the others.
 	o.wait = o.wait && o.dryRun == "none"
@@ -137,6 +147,9 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
 	warnPaused(o.streams.ErrOut, t, t.Object)
+	if err := o.sayWhy(obj, path, patch); err != nil {
+		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
+	}
 	var before status.Snapshot
 	if o.wait {
 		if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
@@ -157,6 +170,23 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 	}
 	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
 	return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
+}
+
+// sayWhy adds to a patch, and to the object that was read, who restarts it and why. With
+// the annotation of a restart the pods are made from another template, which is a
+// revision like any other; a field of another kind is no part of it.
+func (o *restartOptions) sayWhy(obj *unstructured.Unstructured, path []string, patch map[string]any) error {
+	if path[len(path)-1] != apis.AnnotationRestartedAt {
+		return nil
+	}
+	for _, edit := range rollout.Annotations(cmp.Or(o.reason, "restarted"), o.by) {
+		for _, in := range []map[string]any{obj.Object, patch} {
+			if err := edit.Path.Set(in, edit.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // field finds the field to change. Only for kinds that say nothing of themselves

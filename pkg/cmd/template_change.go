@@ -60,9 +60,14 @@ func (o *templateChange) addFlags(cmd *cobra.Command) {
 	o.dryRun.addFlag(cmd)
 	o.targetFlags.addFlags(cmd)
 	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is changed, for \"history\". The default says what changes.")
+	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have pods of the new template and are ready.")
 	o.limits.addWaitFlags(cmd)
+}
+
+// addReasonFlag adds --reason.
+func addReasonFlag(cmd *cobra.Command, reason *string) {
+	cmd.Flags().StringVar(reason, "reason", "", "Why the object is changed, which \"history\" shows. The default says what changes.")
 }
 
 // addUndoFlag adds --undo-on-failure.

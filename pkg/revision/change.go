@@ -209,11 +209,24 @@ func differing(a, b map[string]any, except ...string) []string {
 	maps.Copy(all, b)
 	var names []string
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !slices.Contains(except, key) && !sameValue(a[key], b[key]) {
+		if !slices.Contains(except, key) && !sameValue(a[key], b[key]) && !(empty(a[key]) && empty(b[key])) {
 			names = append(names, key)
 		}
 	}
 	return names
+}
+
+// empty reports whether a field says nothing. The server adds such fields.
+func empty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
 }
 
 func elements(list any) []map[string]any {

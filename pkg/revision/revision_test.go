@@ -127,7 +127,7 @@ func TestChange(t *testing.T) {
 		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: 1000m}}"), ""},
 		{of("resources: {requests: {cpu: '1'}}"), of("resources: {requests: {cpu: '2'}}"), "resources changed"},
 		{of("command: [a]"), of("command: [b], args: [c]"), "args changed, command changed"},
-		{of("image: a"), of("image: a") + "", ""},
+		{of("image: a"), of("image: b, resources: {}"), "image a → b"},
 		{"template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: a}}, spec: {}}", "template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: b}}, spec: {}}", "restarted"},
 		{"template: {metadata: {labels: {a: b}}, spec: {}}", "template: {metadata: {annotations: {x: z}}, spec: {nodeName: n}}", "nodeName changed, annotation x set to z, label a removed"},
 		{"template: {size: 1}", "template: {size: 2, other: 3}", "other changed, size changed"},

@@ -89,7 +89,12 @@ func TestRestart(t *testing.T) {
 		if _, err := time.Parse(time.RFC3339, annotations["kubectl.kubernetes.io/restartedAt"]); err != nil {
 			t.Errorf("%s has the annotations %v: %v", step.object, annotations, err)
 		}
-		delete(annotations, "kubectl.kubernetes.io/restartedAt")
+		if why := after.GetAnnotations(); why["kubernetes.io/change-cause"] != "restarted" || why["imoocpod.dev/changed-by"] != "admin" {
+			t.Errorf("%s has the annotations %v, which do not say who restarted it", step.object, why)
+		}
+		for _, name := range []string{"kubectl.kubernetes.io/restartedAt", "kubernetes.io/change-cause", "imoocpod.dev/changed-by"} {
+			delete(annotations, name)
+		}
 		was, _, _ := unstructured.NestedStringMap(before.Object, path...)
 		if !maps.Equal(annotations, was) {
 			t.Errorf("%s has the other annotations %v, had %v", step.object, annotations, was)

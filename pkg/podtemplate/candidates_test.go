@@ -39,7 +39,7 @@ func TestCandidates(t *testing.T) {
 		"two templates":           {"a: " + podTemplate + ", b: " + podTemplate, "{}", []string{".spec.a template", ".spec.b template"}, "", ""},
 		"one image":               {"image: " + text, "{}", []string{".spec.image image"}, ".spec.image", ""},
 		"image and template": {"image: " + text + ", podTemplate: " + podTemplate, "{}",
-			[]string{".spec.image image", ".spec.podTemplate template"}, "", ".spec.podTemplate"},
+			[]string{".spec.image image", ".spec.podTemplate template"}, "", ""},
 		"image in parts": {"image: {type: object, properties: {tag: {type: string}, repository: {type: string}}}", "{}",
 			[]string{".spec.image parts [repository tag]"}, "", ""},
 		"image of a part":   {"backup: {type: object, properties: {image: " + text + "}}", "{}", []string{".spec.backup.image image"}, "", ""},
@@ -55,6 +55,9 @@ func TestCandidates(t *testing.T) {
 			[]string{`.spec.tasks[?(@.name=="…")].template template pattern`}, "", ""},
 		"list of one": {"tasks: {type: array, items: {type: object, properties: {name: {type: string}, template: " + podTemplate + "}}}", "tasks: [{name: a}]",
 			[]string{`.spec.tasks[?(@.name=="a")].template template`}, `.spec.tasks[?(@.name=="a")].template`, `.spec.tasks[?(@.name=="a")].template`},
+		"open": {"x-kubernetes-preserve-unknown-fields: true", "template: {spec: {containers: [{image: a}]}}", []string{".spec.template template"}, ".spec.template", ".spec.template"},
+		"open, of one of many": {"x-kubernetes-preserve-unknown-fields: true", "templates: {pods: [{name: a, spec: {containers: [{image: a}]}}]}",
+			[]string{`.spec.templates.pods[?(@.name=="a")] template`}, "", ""},
 		"nothing": {"replicas: {type: integer}", "replicas: 1", nil, "", ""},
 	} {
 		spec := "{type: object, properties: {" + row.spec + "}}"

@@ -136,7 +136,7 @@ func hunks(lines []diffLine) []hunk {
 // hunkEnd is the index behind the hunk of the change at i.
 func hunkEnd(lines []diffLine, i int) int {
 	last := i
-	for j := i; j < len(lines) && j <= last+2*diffContext; j++ {
+	for j := i; j < len(lines) && j <= last+2*diffContext+1; j++ {
 		if lines[j].sign != ' ' {
 			last = j
 		}

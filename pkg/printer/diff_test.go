@@ -59,10 +59,10 @@ func TestHistoryTable(t *testing.T) {
 		{Revision: 9, Created: new(now.Add(-75 * time.Hour)), Change: "image nginx:1.29 → nginx:1.30"},
 		{Revision: 8, By: "ci\x1b[2J"},
 	}, now)
-	want := `REVISION   AGE         BY           CHANGE
-10         10s         alice        undo of 9
-9          3d3h        <unknown>    image nginx:1.29 → nginx:1.30
-8          <unknown>   ci\x1b[2J    <none>
+	want := `REVISION   AGE         BY          CHANGE
+10         10s         alice       undo of 9
+9          3d3h        <unknown>   image nginx:1.29 → nginx:1.30
+8          <unknown>   ci\x1b[2J   <none>
 `
 	if err != nil || out.String() != want {
 		t.Errorf("%v,\n%s\nwant\n%s", err, out.String(), want)

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -60,12 +61,7 @@ func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, erro
 	}
 	chosen, is := podtemplate.ChooseTemplate(all)
 	if !is {
-		var templates []podtemplate.Candidate
-		for _, c := range all {
-			if c.Form == podtemplate.Template {
-				templates = append(templates, c)
-			}
-		}
+		templates := slices.DeleteFunc(all, func(c podtemplate.Candidate) bool { return c.Form != podtemplate.Template })
 		return Places{}, &UnknownPlaceError{t, "pod template", templates}
 	}
 	return Places{Template: &chosen.Path}, nil

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 )
@@ -101,7 +102,7 @@ func (o *setImageOptions) want(_ context.Context, t observe.Target) (wanted, err
 		}
 		path = places.Image
 	}
-	if len(o.images) > 1 || o.images[0].Container != "" && o.images[0].Container != podtemplate.AllContainers {
+	if len(o.images) > 1 || !slices.Contains([]string{"", podtemplate.AllContainers, kinds.ContainerName}, o.images[0].Container) {
 		return nil, fmt.Errorf("%s has one image, at %s: give it without the name of a container", t, path)
 	}
 	return inField(*path, func(value any) (any, error) {

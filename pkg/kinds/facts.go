@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,6 +52,7 @@ func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Ob
 		Finalizers: obj.GetFinalizers(),
 		Generation: obj.GetGeneration(),
 		Foreign:    !k.Reconciled(),
+		SetsImage:  k.setsImage(),
 	}
 	if desired, err := k.Desired(obj); err == nil {
 		o.Desired = desired
@@ -130,4 +132,13 @@ func firstInteger(fields map[string]any, names ...string) (int64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// setsImage reports whether objects of the kind have the image of their pods in a field
+// that is known without a schema.
+func (k Kind) setsImage() bool {
+	if k.Reconciled() {
+		return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0
+	}
+	return slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"}, k.CRD())
 }

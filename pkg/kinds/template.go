@@ -14,6 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
+// ContainerName is the name of the one container of kinds without a pod template.
+const ContainerName = "app"
+
 // Template reads what the pods of an object are made from: its pod template, or
 // one with a single container for kinds that say no more than an image.
 func Template(kind Kind, obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
@@ -50,7 +53,7 @@ func TemplateFields(kind Kind, obj *unstructured.Unstructured) (map[string]any, 
 	if err != nil {
 		return nil, err
 	}
-	container := map[string]any{"name": "app", "image": image}
+	container := map[string]any{"name": ContainerName, "image": image}
 	lists, err := containerLists(kind, obj)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,9 @@ type Object struct {
 	// BuiltIn says that the controller is Kubernetes' own, whose counts of pods
 	// are believed.
 	BuiltIn bool
+	// SetsImage says that the object has the image of its pods in a field that "set
+	// image" is known to find.
+	SetsImage bool
 	// Conditioned says that the kind's controller writes conditions, by the
 	// schema: where there are none, it has not seen the object.
 	Conditioned bool

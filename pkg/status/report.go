@@ -137,6 +137,7 @@ func NewReport(e Snapshot) Report {
 	slices.SortFunc(r.Pods, func(a, b Pod) int { return compareNames(a.Name, b.Name) })
 	r.Tree = family.tree(o, between, r.Pods, controllers)
 	r.Problems = fold(findings, len(owned))
+	hintImages(o, r.Problems)
 	r.Reverts, r.Budgets = reverts(e), budgets(e.Budgets, owned)
 	r.Reconciler = newReconciler(e)
 	r.Events = relevant(e.Events, r.Pods)

@@ -1,0 +1,34 @@
+package status
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestHintImages(t *testing.T) {
+	t.Parallel()
+	const look = "look at it"
+	foo := Object{Type: "imoocpod.batch.tutorial.kubebuilder.io", Name: "foo", Namespace: "shop", SetsImage: true}
+	owned := foo
+	owned.Controller = &metav1.OwnerReference{}
+	other := foo
+	other.SetsImage = false
+	for name, row := range map[string]struct {
+		object Object
+		code   Code
+		hint   string
+		want   string
+	}{
+		"pull":          {foo, CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop"},
+		"other problem": {foo, CodeStartFailed, look, look},
+		"no hint":       {foo, CodeImagePullFailed, "", ""},
+		"owned":         {owned, CodeImagePullFailed, look, look},
+		"other kind":    {other, CodeImagePullFailed, look, look},
+	} {
+		problems := []Problem{{Code: row.code, Hint: row.hint, Container: "app"}}
+		if hintImages(row.object, problems); problems[0].Hint != row.want {
+			t.Errorf("%s: %q, want %q", name, problems[0].Hint, row.want)
+		}
+	}
+}

@@ -54,14 +54,14 @@ CloneSets, and Rollouts.
 
 CHANGE is the reason that was given with --reason, or else what differs from the
 revision before. For a Deployment or a Rollout, AGE is that of its ReplicaSet.`,
-		Example: `  # Show the revisions of an ImoocPod
-  kubectl imoocpod history foo
+		Example: `  # Show the revisions of a Deployment
+  kubectl imoocpod history deployment/web
 
   # Show the whole pod template of revision 2
-  kubectl imoocpod history foo --revision 2
+  kubectl imoocpod history deployment/web --revision 2
 
-  # Show what changed from revision 2 to revision 3
-  kubectl imoocpod history deployment/web --diff 2..3`,
+  # Show what changed from revision 1 to revision 2
+  kubectl imoocpod history deployment/web --diff 1..2`,
 	}
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s).", "json", "yaml")
 	o.addFlags(cmd)

@@ -25,8 +25,17 @@ func newSetCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobr
 		Short: "Set the image, environment, or resources of the pods of an object",
 		Long: `Set the image, the environment variables, or the resources in the pod template of an
 ImoocPod or of any other resource that has one, as "kubectl set" does for its kinds.`,
-		Args: knownVerb,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  # Set the image of an ImoocPod
+  kubectl imoocpod set image foo nginx:1.30
+
+  # Set a variable of a Deployment, and wait until it has new pods
+  kubectl imoocpod set env deployment/web LOG=debug --wait
+
+  # Set the resources of an ImoocPod
+  kubectl imoocpod set resources foo --requests=cpu=100m,memory=128Mi`,
+		SuggestionsMinimumDistance: 2, // as for the program itself
+		Args:                       knownVerb,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSetImageCommand(c, streams), newSetEnvCommand(c, streams), newSetResourcesCommand(c, streams))
 	for _, verb := range cmd.Commands() {

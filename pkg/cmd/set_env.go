@@ -33,7 +33,7 @@ arguments of kubectl).` + setWaits,
   kubectl imoocpod set env foo LOG=debug
 
   # Remove it, and set another, in one container of a Deployment
-  kubectl imoocpod set env deployment/web -c app LOG- MODE=fast`,
+  kubectl imoocpod set env deployment/web -c web LOG- MODE=fast`,
 	}
 	o.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)

@@ -43,10 +43,7 @@ Otherwise it changes nothing and lists the candidates, with the command for each
   kubectl imoocpod set image foo nginx:1.30 --undo-on-failure --timeout 5m
 
   # Set the image of one of several containers of a Deployment
-  kubectl imoocpod set image deployment/web app=nginx:1.30
-
-  # Set the image in one of several pod templates
-  kubectl imoocpod set image jobs.batch.volcano.sh/train main=train:2 --template-path '.spec.tasks[?(@.name=="worker")].template'`,
+  kubectl imoocpod set image deployment/web web=nginx:1.30`,
 	}
 	o.addFlags(cmd)
 	cmd.Flags().Var(&o.image, "image-path", "JSONPath of the image field, for types that have several.")

@@ -34,7 +34,7 @@ Resources that are not named stay as they are.` + setWaits,
   kubectl imoocpod set resources foo --requests=cpu=100m,memory=128Mi --limits=memory=256Mi
 
   # Set the limits of one container of a Deployment
-  kubectl imoocpod set resources deployment/web -c app --limits=cpu=200m`,
+  kubectl imoocpod set resources deployment/web -c web --limits=cpu=200m`,
 	}
 	o.addFlags(cmd)
 	addContainerFlag(cmd, &o.container)

@@ -41,14 +41,14 @@ the next run of that tool restores the value.
 With --wait, the command waits until all objects have pods of that template and are
 ready. It exits with code 3 if they cannot become ready without help (see
 --fail-after) and with code 4 when the timeout is over.`,
-		Example: `  # Return to the previous pod template
-  kubectl imoocpod undo foo
+		Example: `  # Return to the previous pod template of a Deployment
+  kubectl imoocpod undo deployment/web
 
   # Show what would change
-  kubectl imoocpod undo foo --dry-run=server
+  kubectl imoocpod undo deployment/web --dry-run=server
 
-  # Return to revision 2 of a Deployment and wait until it is ready
-  kubectl imoocpod undo deployment/web --to-revision 2 --wait --timeout 5m`,
+  # Return to revision 1 and wait until the pods are ready
+  kubectl imoocpod undo deployment/web --to-revision 1 --wait --timeout 5m`,
 	}
 	o.addFlags(cmd)
 	cmd.Flags().Int64Var(&o.revision, "to-revision", 0, "The revision to return to. Default to 0 (the last revision with another pod template).")

@@ -154,6 +154,7 @@ func neededRights(namespace string) ([]verbRights, error) {
 		return rights
 	}
 	pods := []status.Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}}
+	revisions := status.Right{Verb: "list", Group: "apps", Resource: "controllerrevisions"}
 	events := status.Right{Verb: "list", Resource: "events"}
 	crds := func(verbs ...string) (rights []status.Right) {
 		for _, verb := range verbs {
@@ -166,9 +167,12 @@ func neededRights(namespace string) ([]verbRights, error) {
 		{verb: "scale", role: editor, rights: append(scale(), kind("get")...)},
 		{verb: "restart", role: editor, rights: kind("get", "patch")},
 		{verb: "pause", role: editor, rights: kind("get", "patch")},
+		{verb: "set", role: editor, rights: kind("get", "patch")},
+		{verb: "undo", role: editor, rights: append(kind("get", "patch"), revisions)},
 		{verb: "delete", role: editor, rights: kind("get", "list", "watch", "delete")},
 		{verb: "status", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), events)},
 		{verb: "describe", role: viewer, rights: append(append(kind("get"), pods[0]), events)},
+		{verb: "history", role: viewer, rights: append(kind("get"), revisions)},
 		{verb: "logs", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), status.Right{Verb: "get", Resource: "pods", Subresource: "log"})},
 		{verb: "wait", role: viewer, rights: append(kind("get", "list", "watch"), pods...)},
 		{verb: "install", rights: crds("get", "create", "patch", "watch")},

@@ -277,7 +277,7 @@ func (o *templateChange) undo(ctx context.Context, w written, failure error) err
 				return nil, "", err
 			}
 			if !revision.Same(now, w.done.After) {
-				return nil, "", errors.New("somebody else has changed it meanwhile")
+				return nil, "", errors.New("someone else has changed it meanwhile")
 			}
 			return w.done.Before, "undo of " + w.done.Change, nil
 		},

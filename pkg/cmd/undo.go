@@ -97,7 +97,7 @@ func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error
 		}
 		// Which revision is the one before, only the template tells that was read.
 		if o.revision == 0 && !revision.Same(now, history.Now) {
-			return nil, "", fmt.Errorf("%w: somebody else changed the pod template of %s since it was read%s", outcome.ErrPrecondition, t, hintHistory(t))
+			return nil, "", fmt.Errorf("%w: someone else changed the pod template of %s since it was read%s", outcome.ErrPrecondition, t, hintHistory(t))
 		}
 		return to.Copy(), cause, nil
 	}, nil

@@ -306,7 +306,7 @@ func TestUndoOnFailureLeavesOthers(t *testing.T) {
 	if code := w.Wait(); code != exitFailed {
 		t.Errorf("exit code %d, want %d", code, exitFailed)
 	}
-	w.AwaitOutput("deployment/web was not undone: somebody else has changed it meanwhile")
+	w.AwaitOutput("deployment/web was not undone: someone else has changed it meanwhile")
 	if image := fieldsText(t, cluster.Object(t, ns, "deployments.apps", "web"), "spec.template"); !strings.Contains(image, "no-such-image") {
 		t.Errorf("the template is %s", image)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -221,19 +223,23 @@ func (o *templateChange) printObject(obj *unstructured.Unstructured) error {
 
 // condition is what is waited for after a change. The built-in controllers and this
 // program say which generation they have seen, and how many pods are of its template. Of
-// others the pods are the proof: those of another template must go.
+// a change that is in no generation, and of other controllers, the pods are the proof:
+// those that are not made from what was written must go.
 func (o *templateChange) condition(ctx context.Context, t observe.Target, before status.Snapshot, done rollout.Result) observe.Condition {
-	if !o.wait || t.Kind.Reconciled() || t.Kind.BuiltIn() || done.Change == "" || kinds.InPlace(t.Object) {
+	if !o.wait || done.Change == "" || kinds.InPlace(t.Object) {
 		return observe.Ready()
 	}
-	history, err := rollout.History(ctx, o.finder.Dynamic, t)
-	if err != nil {
-		klog.FromContext(ctx).V(1).Info("All pods are waited for to be replaced", "object", t.String(), "err", err)
+	made := madeSince(done)
+	switch {
+	case made != nil:
+	case t.Kind.Reconciled() || t.Kind.BuiltIn():
+		return observe.Ready()
+	default:
+		made = o.madeFrom(ctx, t, done)
 	}
-	target, known := history.Find(done.After)
 	old := status.NewReport(before).Pods
 	for i := range before.Pods {
-		if pod := &before.Pods[i]; known && target.Made(pod.Labels) {
+		if pod := &before.Pods[i]; made(pod) {
 			old = slices.DeleteFunc(old, func(p status.Pod) bool { return p.UID == pod.UID })
 		}
 	}
@@ -241,6 +247,32 @@ func (o *templateChange) condition(ctx context.Context, t observe.Target, before
 		return observe.Ready()
 	}
 	return observe.Replaced(old)
+}
+
+// madeSince tells the pods that are as after a change of nothing but the time of a restart
+// in the annotations of the object, which its pods carry. Nil: it was another change.
+func madeSince(done rollout.Result) func(*corev1.Pod) bool {
+	at := ""
+	for i, f := range done.After {
+		if revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
+			continue
+		}
+		if f.Path.Steps[0].Name != "metadata" {
+			return nil
+		}
+		at, _ = f.Value.(string)
+	}
+	return func(pod *corev1.Pod) bool { return pod.Annotations[apis.AnnotationRestartedAt] == at }
+}
+
+// madeFrom tells the pods that are of the revision that was written, if there is one.
+func (o *templateChange) madeFrom(ctx context.Context, t observe.Target, done rollout.Result) func(*corev1.Pod) bool {
+	history, err := rollout.History(ctx, o.finder.Dynamic, t)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("All pods are waited for to be replaced", "object", t.String(), "err", err)
+	}
+	target, known := history.Find(done.After)
+	return func(pod *corev1.Pod) bool { return known && target.Made(pod.Labels) }
 }
 
 // await waits for the objects, and writes back what those had before that failed.

@@ -294,6 +294,41 @@ func TestUndoOnFailure(t *testing.T) {
 	}
 }
 
+// A wait for a new image ends when all pods run it, whatever the strategy.
+func TestSetWaits(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
+		target := kind.Singular + "/foo"
+		cluster.Imoocpod(t, ns, "create", target, "--image", "web", "--wait", "--timeout", "5m")
+		harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "set", "image", target, "web:2", "--wait", "--timeout", "5m"))
+		pods := statusOf(t, ns, target).Pods
+		for _, pod := range pods {
+			image := harness.Must(t, cluster.Kubectl(t, ns, "get", "pod", pod.Name, "-o", "jsonpath={.spec.containers[0].image}"))
+			if image != "web:2" {
+				t.Errorf("%s is ready, and pod %s runs %s", target, pod.Name, image)
+			}
+		}
+		if len(pods) == 0 {
+			t.Errorf("%s has no pods", target)
+		}
+		r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", target, "web:2", "--wait", "--timeout", "5m")
+		if harness.Must(t, r) != "" || strings.Contains(r.Stderr, "→") {
+			t.Errorf("the same image again printed %q, said %q", r.Stdout, r.Stderr)
+		}
+	}
+	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "helloworld/hi", "web")
+	if r.Code != exitNotFound {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+	}
+	cluster.Imoocpod(t, ns, "create", "helloworld/hi", "--replicas", "0")
+	r = cluster.Kubectl(t, ns, "imoocpod", "set", "image", "helloworld/hi", "web")
+	if r.Code != exitError || !strings.Contains(r.Stderr, "helloworld/hi has no field for an image: its pods run nginx") {
+		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
+	}
+}
+
 // What somebody else has set meanwhile is not taken back.
 func TestUndoOnFailureLeavesOthers(t *testing.T) {
 	t.Parallel()

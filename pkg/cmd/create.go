@@ -26,6 +26,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
 )
 
 // createOptions says what to create.
@@ -48,6 +49,7 @@ type createOptions struct {
 	files resource.FilenameOptions
 	// set and setString are PATH=VALUE, the one typed by the schema.
 	set, setString []string
+	reason         string
 
 	wait   bool
 	limits waitFlags
@@ -121,6 +123,7 @@ object, followed by a status report for every change.`,
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container; required for a MyDaemonSet.")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is created, which \"history\" shows.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the object is ready.")
 	o.limits.addWaitFlags(cmd)
 	o.dash = cmd.ArgsLenAtDash
@@ -234,6 +237,9 @@ func (o *createOptions) waits() bool { return o.wait && o.dryRun == "none" }
 
 // send creates an object, and says so. It returns what there is to wait for.
 func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstructured.Unstructured) (observe.WaitTarget, error) {
+	if err := o.sayWhy(ctx, obj); err != nil {
+		return observe.WaitTarget{}, err
+	}
 	if !o.dryRun.client() {
 		var err error
 		obj, err = t.Resource(o.client).Create(ctx, obj, metav1.CreateOptions{
@@ -254,6 +260,19 @@ func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstruc
 		o.loops.warn(ctx, t)
 	}
 	return w, err
+}
+
+// sayWhy adds to an object who creates it and why, if a reason was given.
+func (o *createOptions) sayWhy(ctx context.Context, obj *unstructured.Unstructured) error {
+	if o.reason == "" {
+		return nil
+	}
+	for _, edit := range rollout.Annotations(o.reason, o.clients.User(ctx)) {
+		if err := edit.Apply(obj.Object); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // createFiles creates the objects of files. One that is refused does not stop the

@@ -113,7 +113,7 @@ func otherTools() map[string]string {
 		"list":    "list objects with \"" + programName + " status\"",
 		"ls":      "list objects with \"" + programName + " status\"",
 		"ps":      "list objects with \"" + programName + " status\"",
-		"rollout": "restart pods with \"" + programName + " restart\", follow a rollout with \"" + programName + " status NAME --wait\"",
+		"rollout": "restart pods with \"" + programName + " restart\", undo a change with \"" + programName + " undo\", follow a rollout with \"" + programName + " status NAME --wait\"",
 		"edit":    useKubectl + "edit imoocpod/NAME; to change the replica count, use \"" + programName + " scale\"",
 		"apply":   useKubectl + "apply -f FILENAME; to wait for the objects, use \"" + programName + " wait -f FILENAME\"",
 		"top":     useKubectl + "top pods",

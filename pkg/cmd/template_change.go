@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -156,6 +158,11 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	}
 	if err := o.say(t, w.done); err != nil {
 		return written{}, err
+	}
+	if o.dryRun == "none" && w.done.Change != "" {
+		if _, err := fmt.Fprint(o.streams.ErrOut, escape.Text(o.hintStuck(ctx, t))); err != nil {
+			return written{}, err
+		}
 	}
 	if !o.wait && o.dryRun == "none" {
 		o.loops.warn(ctx, t)
@@ -317,5 +324,34 @@ func (o *templateChange) undo(ctx context.Context, w written, failure error) err
 	if err != nil {
 		return fmt.Errorf("%w\n%s was not undone: %w", failure, t, err)
 	}
-	return fmt.Errorf("%w\n%s undone: %s", failure, t, escape.Line(undone.Change))
+	message := strings.TrimSuffix(fmt.Sprintf("%s undone: %s\n%s", t, escape.Line(undone.Change), o.hintStuck(ctx, t)), "\n")
+	return fmt.Errorf("%w\n%s", failure, message)
+}
+
+// hintStuck says which pods of a StatefulSet somebody must delete. Its controller waits
+// until a pod is ready before it replaces one, also where another template could mend it
+// (https://github.com/kubernetes/kubernetes/issues/67250).
+func (o *templateChange) hintStuck(ctx context.Context, t observe.Target) string {
+	if t.Kind.CRD() != "statefulsets.apps" {
+		return ""
+	}
+	t.Object = nil // as it is now
+	snapshot, t, err := observe.ReadTree(ctx, o.clients, t)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("Nothing is said of pods that are stuck", "object", t.String(), "err", err)
+		return ""
+	}
+	if policy, _, err := unstructured.NestedString(t.Object.Object, "spec", "podManagementPolicy"); err != nil || policy == string(appsv1.ParallelPodManagement) {
+		return ""
+	}
+	var stuck []string
+	for _, pod := range status.NewReport(snapshot).Pods {
+		if !pod.Ready && pod.Code != "" {
+			stuck = append(stuck, pod.Name)
+		}
+	}
+	if len(stuck) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("hint: a StatefulSet waits for pods that are not ready before it replaces them: kubectl delete pod %s%s\n", strings.Join(stuck, " "), inNamespaceOf(t))
 }

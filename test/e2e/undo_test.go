@@ -166,7 +166,7 @@ func TestUndoOfOurKinds(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.MyDaemonSet(), kinds.AppService()} {
 		target := kind.Singular + "/foo"
-		cluster.Imoocpod(t, ns, "create", target, "--image", "web")
+		cluster.Imoocpod(t, ns, "create", target, "--image", "web", "--reason", "the first")
 		keep := func(number int64) *unstructured.Unstructured {
 			obj := stored(t, ns, kind, "foo")
 			data, err := kinds.RevisionData(kind, obj)
@@ -191,7 +191,7 @@ func TestUndoOfOurKinds(t *testing.T) {
 		keep(3)
 		history := cluster.Imoocpod(t, ns, "history", target)
 		lines := strings.Split(history, "\n")
-		if len(lines) != 5 || !strings.HasSuffix(lines[1], " restarted") || !strings.HasSuffix(lines[2], " try the new web") || !strings.HasSuffix(lines[3], " image web") || strings.Contains(lines[1]+lines[2], "unknown") {
+		if len(lines) != 5 || !strings.HasSuffix(lines[1], " restarted") || !strings.HasSuffix(lines[2], " try the new web") || !strings.HasSuffix(lines[3], " the first") || strings.Contains(history, "unknown") {
 			t.Errorf("the history is\n%s", history)
 		}
 		r = cluster.Kubectl(t, ns, "imoocpod", "undo", target, "--to-revision", "1")
@@ -345,6 +345,22 @@ func TestUndoOnFailureLeavesOthers(t *testing.T) {
 	if image := fieldsText(t, cluster.Object(t, ns, "deployments.apps", "web"), "spec.template"); !strings.Contains(image, "no-such-image") {
 		t.Errorf("the template is %s", image)
 	}
+}
+
+// A StatefulSet waits for a pod that is not ready, also if another template would mend it:
+// the command that lets it go on is told.
+func TestUndoOfABrokenStatefulSet(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.CreateObject(t, ns, "statefulsets.apps", workload("StatefulSet", "db", 2))
+	cluster.Imoocpod(t, ns, "wait", "statefulset/db", "--timeout", "5m")
+	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "statefulset/db", "no-such-image", "--undo-on-failure", "--fail-after", "0", "--timeout", "5m")
+	hint := "hint: a StatefulSet waits for pods that are not ready before it replaces them: kubectl delete pod db-1 -n " + ns + "\n"
+	if r.Code != exitFailed || !strings.HasSuffix(r.Stderr, "\nstatefulset/db undone: image no-such-image → web\n"+hint) {
+		t.Errorf("exit code %d, said %q, want the hint %q", r.Code, r.Stderr, hint)
+	}
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", "db-1"))
+	cluster.Imoocpod(t, ns, "wait", "statefulset/db", "--timeout", "5m")
 }
 
 // A second writer between the read and the write: a count that it sets stays, and a pod

@@ -288,7 +288,7 @@ func (o *templateChange) await(ctx context.Context, all []written) []error {
 	for _, w := range all {
 		waits = append(waits, w.wait)
 	}
-	errs := awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits.Limits, waits)
+	errs := awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, waits)
 	if !o.undoOnFailure || len(errs) < len(all) {
 		return errs
 	}

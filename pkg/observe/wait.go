@@ -96,8 +96,9 @@ type Waiter struct {
 	brief bool
 }
 
-// Wait waits until all conditions are met. The errors are those of the targets whose
-// are not, in no order.
+// Wait waits until all conditions are met. The errors are those of the targets, in their
+// order, and nil of those whose conditions are met. One error is about no target where
+// nothing could be waited for.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
 	if a.Limits.Timeout > 0 {
 		var cancel context.CancelFunc

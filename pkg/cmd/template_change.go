@@ -142,6 +142,7 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	if err != nil {
 		return written{}, err
 	}
+	warnPaused(o.streams.ErrOut, t, t.Object)
 	w := written{target: t}
 	var before status.Snapshot
 	if o.wait {

@@ -135,9 +135,9 @@ func TestUndoOfWorkloads(t *testing.T) {
 	}
 }
 
-// revisionOf writes the revision of an object of a kind as its controller does. The
+// writtenRevision writes the revision of an object of a kind as its controller does. The
 // revision of the same fields gets the new number.
-func revisionOf(t *testing.T, ns string, owner *unstructured.Unstructured, name string, number int64, labels map[string]string, data string) {
+func writtenRevision(t *testing.T, ns string, owner *unstructured.Unstructured, name string, number int64, labels map[string]string, data string) {
 	t.Helper()
 	obj := harness.Parse(t, "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: "+name+"}}")
 	obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})
@@ -177,7 +177,7 @@ func TestUndoOfOurKinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			revisionOf(t, ns, obj, fmt.Sprintf("%s-foo-%d", kind.Singular, number), number, map[string]string{"imoocpod.dev/owner-uid": string(obj.GetUID())}, string(text))
+			writtenRevision(t, ns, obj, fmt.Sprintf("%s-foo-%d", kind.Singular, number), number, map[string]string{"imoocpod.dev/owner-uid": string(obj.GetUID())}, string(text))
 			return obj
 		}
 		r := cluster.Kubectl(t, ns, "imoocpod", "history", target)
@@ -250,9 +250,9 @@ func TestUndoOfAnotherKind(t *testing.T) {
 	data := func(image string) string {
 		return `{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"app":"web"},"annotations":{"note":"mine"}},"spec":{"containers":[{"name":"main","image":"` + image + `","resources":{}}]}}}}`
 	}
-	revisionOf(t, ns, a, "sheep-1", 1, map[string]string{"controller-revision-hash": "1"}, data("web"))
+	writtenRevision(t, ns, a, "sheep-1", 1, map[string]string{"controller-revision-hash": "1"}, data("web"))
 	cluster.Imoocpod(t, ns, "set", "image", "herd/sheep", "main=web:2")
-	revisionOf(t, ns, cluster.Object(t, ns, "herds.undo.example.com", "sheep"), "sheep-2", 2, map[string]string{"controller-revision-hash": "2"}, data("web:2"))
+	writtenRevision(t, ns, cluster.Object(t, ns, "herds.undo.example.com", "sheep"), "sheep-2", 2, map[string]string{"controller-revision-hash": "2"}, data("web:2"))
 	if r = cluster.Kubectl(t, ns, "imoocpod", "undo", "herd/sheep"); harness.Must(t, r) != "herd.undo.example.com/sheep undone\n" || r.Stderr != "herd/sheep: image web:2 → web\n" {
 		t.Errorf("undo printed %q, said %q", r.Stdout, r.Stderr)
 	}
@@ -414,4 +414,36 @@ func podImage(t *testing.T, ns string) string {
 	}
 	c, _ := containers[0].(map[string]any)
 	return fmt.Sprint(c["image"])
+}
+
+// With the controller running, a change and its undo roll out, and the history has both
+// templates, the first one as the newest again.
+func TestUndoWithTheController(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
+		target := kind.Singular + "/foo"
+		create := []string{"create", target, "--image", "web", "--wait", "--timeout", "2m"}
+		if kind.ReplicasPath != nil {
+			create = append(create, "--replicas", "3")
+		}
+		cluster.Imoocpod(t, ns, create...)
+		before := fieldsText(t, stored(t, ns, kind, "foo"), "spec")
+		cluster.Imoocpod(t, ns, "set", "image", target, "web:2", "--wait", "--timeout", "2m")
+		cluster.Imoocpod(t, ns, "undo", target, "--wait", "--timeout", "2m")
+		if after := fieldsText(t, stored(t, ns, kind, "foo"), "spec"); after != before {
+			t.Errorf("%s has the spec %s after the undo, want %s", target, after, before)
+		}
+		history := cluster.Imoocpod(t, ns, "history", target)
+		lines := strings.Split(strings.TrimSpace(history), "\n")
+		if len(lines) != 3 || !strings.HasPrefix(lines[1], "3 ") || !strings.HasPrefix(lines[2], "2 ") {
+			t.Errorf("the history of %s is\n%s", target, history)
+		}
+	}
+	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "foo", "no-such-image", "--undo-on-failure", "--fail-after", "1s", "--timeout", "2m")
+	if r.Code != exitFailed || !strings.Contains(r.Stderr, "imoocpod/foo undone: image no-such-image → web") {
+		t.Errorf("%s: exit code %d, said %s", r.Line, r.Code, r.Stderr)
+	}
+	cluster.Imoocpod(t, ns, "wait", "foo", "--timeout", "2m")
 }

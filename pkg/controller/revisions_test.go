@@ -104,8 +104,8 @@ func (w *world) amissHistory(kind kinds.Kind, owner *unstructured.Unstructured) 
 
 func revisionWrite(w write) bool { return w.resource == strategy.RevisionResource() }
 
-// reconciledKinds are worlds with one kind of each strategy, and how to give an object
-// another template.
+// eachStrategy runs a test for each strategy, in a world with one kind of it, shipped and
+// declared. image gives the object foo another template.
 func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind, image func(string))) {
 	t.Helper()
 	templated := func(w *world, kind kinds.Kind) func(string) {
@@ -128,14 +128,14 @@ func eachStrategy(t *testing.T, do func(t *testing.T, w *world, kind kinds.Kind,
 			do(t, w, kinds.MyDaemonSet(), imaged(w, kinds.MyDaemonSet()))
 		})
 	})
-	for _, plan := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
-		t.Run("declared/"+string(plan), func(t *testing.T) {
-			inWorkers(t, declaredKind{plan: plan}, func(w *world, kind kinds.Kind) { do(t, w, kind, templated(w, kind)) })
+	for _, strategy := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
+		t.Run("declared/"+string(strategy), func(t *testing.T) {
+			inWorkers(t, declaredKind{plan: strategy}, func(w *world, kind kinds.Kind) { do(t, w, kind, templated(w, kind)) })
 		})
 	}
 }
 
-// fields are those of an object of any kind, with its template.
+// ofAnyKind is the spec of an object of a kind, with its template.
 func ofAnyKind(kind kinds.Kind, image string) map[string]any {
 	if len(kind.Mapping.TemplatePath) > 0 {
 		return spec(int64(2), template(image))

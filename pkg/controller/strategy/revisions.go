@@ -193,7 +193,7 @@ func (w *Work) revisionLabels() map[string]string {
 	return map[string]string{apis.LabelOwner: string(w.Owner.UID), apis.LabelTemplateHash: w.Of.TemplateHash}
 }
 
-// cause is what the owner says of why its template is as it is, and who made it so;
+// cause is what the owner says of why its template is as it is, and of who made it so;
 // nil: it does not say.
 func (w *Work) cause() map[string]any {
 	cause := map[string]any{}

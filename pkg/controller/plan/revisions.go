@@ -72,10 +72,10 @@ func RevisionTemplate(revision, owner string, uid types.UID) string {
 //     the newest.
 //   - What the server refused is not tried again before the owner changes.
 //   - Revisions that somebody else made are counted and left alone.
-//   - An owner that is being deleted, or of which no pods can be made, gets none.
+//   - An owner that is being deleted or paused, or of which no pods can be made, gets none.
 func Revisions(v View) History {
 	o := v.Owner
-	if !v.HistoryKnown || o.Deleting || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" {
+	if !v.HistoryKnown || o.Deleting || v.Paused() || o.Invalid != "" || o.Problem != "" || o.TemplateHash == "" {
 		return History{}
 	}
 	if v.Memory.Unrecorded == (Unrecorded{Template: o.TemplateHash, Generation: o.Generation}) {

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // templateOf is the hash of a template that has a letter for its name in a test.
@@ -58,6 +60,7 @@ func TestRevisions(t *testing.T) {
 		"an old one is the present": {"a1 b2 c3", "a", func(v *View) { v.Owner.HistoryLimit = 1 }, "renumber revision 1 to 4; delete revision 2"},
 		"somebody else's stays":     {"-1 -2 a3", "a", func(v *View) { v.Owner.HistoryLimit = 0 }, ""},
 		"it is being deleted":       {"", "a", func(v *View) { v.Owner.Deleting = true }, ""},
+		"it is paused":              {"", "a", func(v *View) { v.Owner.Pause = apis.Pause{Forever: true} }, ""},
 		"it is invalid":             {"", "a", func(v *View) { v.Owner.Invalid = "wrong" }, ""},
 		"no pod can be made":        {"", "a", func(v *View) { v.Owner.Problem = "wrong" }, ""},
 		"templates have no hash":    {"", "-", nil, ""},

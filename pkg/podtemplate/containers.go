@@ -20,9 +20,9 @@ func (e *SeveralContainersError) Error() string {
 	return fmt.Sprintf("it has %d containers: %s", len(e.Names), strings.Join(e.Names, ", "))
 }
 
-// Containers are the containers of a pod template as they are stored, those that run
+// containersOf are the containers of a pod template as they are stored, those that run
 // before the others last.
-func Containers(template map[string]any) []map[string]any {
+func containersOf(template map[string]any) []map[string]any {
 	return append(list(template, "containers"), list(template, "initContainers")...)
 }
 
@@ -42,7 +42,7 @@ func list(template map[string]any, field string) []map[string]any {
 // "kubectl set" takes it. None is an error.
 func matching(template map[string]any, pattern string) ([]map[string]any, error) {
 	var found []map[string]any
-	all := Containers(template)
+	all := containersOf(template)
 	for _, c := range all {
 		name, _ := c["name"].(string)
 		matches, err := path.Match(pattern, name)

@@ -16,17 +16,13 @@ import (
 // maxCandidates bounds what is found.
 const maxCandidates = 200
 
-// Unknown stands for the key of an element that is not known, in a path that is
-// a pattern.
-const Unknown = schemawalk.Unknown
-
 // Candidate is an integer field that, by its name, may be a replica count. It is
 // a guess, for a person to decide on: a KafkaTopic's .spec.replicas is none.
 type Candidate struct {
 	// Path is what ParsePath reads.
 	Path string
 	// Pattern says that the object has no element there: Path shows how one
-	// would be selected, with Unknown for its key.
+	// would be selected, with schemawalk.Unknown for its key.
 	Pattern bool
 	// Description is the first sentence of the schema's, "" without one.
 	Description string

@@ -209,7 +209,7 @@ func differing(a, b map[string]any, except ...string) []string {
 	maps.Copy(all, b)
 	var names []string
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !slices.Contains(except, key) && !sameValue(a[key], b[key]) && !(empty(a[key]) && empty(b[key])) {
+		if !slices.Contains(except, key) && !sameValue(a[key], b[key]) && (!empty(a[key]) || !empty(b[key])) {
 			names = append(names, key)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // History are the revisions of an object, the newest first, and the fields that it has
@@ -108,12 +107,4 @@ func (h History) Find(fields []Field) (Revision, bool) {
 		return Revision{}, false
 	}
 	return h.Revisions[i], true
-}
-
-// Age is how long ago a revision got its number, 0 if that is not known.
-func (r Revision) Age(now time.Time) time.Duration {
-	if r.Created.IsZero() {
-		return 0
-	}
-	return now.Sub(r.Created)
 }

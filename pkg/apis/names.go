@@ -48,6 +48,10 @@ const (
 	PausedForever = "forever"
 )
 
+// AnnotationRemovedSlots lists the slots that an object has given up, such as "1,4". Its
+// pods are in the lowest slots besides. "scale --remove" and "scale --reuse" write it.
+const AnnotationRemovedSlots = Prefix + "removed-slots"
+
 // AnnotationDefaultContainer names the container of a pod whose log kubectl shows.
 const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 

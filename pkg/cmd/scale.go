@@ -55,7 +55,7 @@ type scaleOptions struct {
 func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &scaleOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: scale.Request{Current: scale.AnyCount}}
 	cmd := &cobra.Command{
-		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE) [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--wait] [--timeout=duration]",
+		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
 		Long: `Set the number of replicas of an ImoocPod (NAME) or of any resource that has a
 replica count (TYPE/NAME, or other arguments of kubectl).
@@ -68,6 +68,13 @@ with the command for each.
 --by changes the count by a number or by a percentage, rounded away from zero. The
 command sets the result only if the count has not changed in between, and retries
 otherwise. It refuses a result below zero.
+
+--remove scales down by the pods that it names, so that the controller deletes these
+and no others. If "run-controller" creates the pods of the kind, their slots are not
+filled again. Scaling up fills higher slots, or with --reuse the removed ones first.
+The command removes pods of a CloneSet in the same way. Of a Deployment or ReplicaSet,
+it sets the deletion cost of the pods before the count; the ReplicaSet controller
+deletes pods that are not ready first. It refuses other kinds.
 
 With --current-replicas or --resource-version, the command changes the object only
 if it has that count or version. It refuses to scale an object that is being deleted.
@@ -90,6 +97,12 @@ someone else changes the replica count.`,
   kubectl imoocpod scale foo --by +2
   kubectl imoocpod scale foo --by 50%
 
+  # Remove one pod and no other
+  kubectl imoocpod scale foo --remove foo-f4e4e66e-1
+
+  # Scale up, and fill slots that were removed
+  kubectl imoocpod scale foo --by +1 --reuse
+
   # Scale any resource that has a replica count
   kubectl imoocpod scale deployment/web --replicas 3
 
@@ -102,8 +115,10 @@ someone else changes the replica count.`,
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	o.addFlags(cmd)
-	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This or --by is required.")
+	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This, --by or --remove is required.")
 	cmd.Flags().Var(stepFlag{&o.change.By}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
+	cmd.Flags().StringSliceVar(&o.change.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
+	cmd.Flags().BoolVar(&o.change.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
 	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")
 	cmd.Flags().Var(count{&o.change.Current, scale.AnyCount}, "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
@@ -116,17 +131,21 @@ someone else changes the replica count.`,
 
 func (o *scaleOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
-	o.change.DryRun = o.dryRun.server()
+	o.change.DryRun, o.change.LookOnly = o.dryRun.server(), o.dryRun.client()
 	o.counted = o.limits.given("replicas")
 	return o.targetFlags.complete(args)
 }
 
 func (o *scaleOptions) validate() error {
+	if err := o.validateSlots(); err != nil {
+		return err
+	}
+	removes := len(o.change.Remove) > 0
 	switch {
 	case o.counted && o.change.By != nil:
 		return usageErrorf("--replicas and --by cannot be used together")
-	case !o.counted && o.change.By == nil:
-		return usageErrorf("--replicas or --by is required")
+	case !o.counted && o.change.By == nil && !removes:
+		return usageErrorf("--replicas, --by or --remove is required")
 	case o.group != "" && o.path.path != nil:
 		return usageErrorf("--group and --replicas-path cannot be used together")
 	case o.change.ResourceVersion != "" && !isResourceVersion(o.change.ResourceVersion):
@@ -152,6 +171,9 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
 		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))
+	}
+	if len(targets) > 1 && len(o.change.Remove) > 0 {
+		return outcome.Join(append(errs, usageErrorf("--remove can only be used for one object")))
 	}
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to scale")
@@ -183,6 +205,9 @@ func (o *scaleOptions) waits() bool { return o.wait && o.dryRun == "none" }
 // scale scales one object, and says so. It returns what there is to wait for.
 func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.WaitTarget, error) {
 	objects := t.Resource(o.finder.Dynamic)
+	if err := o.change.Check(t); err != nil {
+		return observe.WaitTarget{}, err
+	}
 	path := o.path.path
 	if o.group != "" {
 		var err error
@@ -205,15 +230,9 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 	if o.wait || !t.Kind.Shipped() {
 		o.warn(ctx, t)
 	}
-	var done scale.Result
-	if !o.dryRun.client() {
-		if done, err = scale.Set(ctx, objects, t, field, o.change); unknownField(err) && field.Path != nil {
-			schema, _ := o.finder.Schema(t.Kind) // without it no field is suggested
-			err = noField(t, *field.Path, schema)
-		}
-		if err != nil {
-			return observe.WaitTarget{}, err
-		}
+	done, err := o.set(ctx, t, field)
+	if err != nil {
+		return observe.WaitTarget{}, err
 	}
 	obj, err := o.result(ctx, objects, t, field, &done)
 	if err != nil {
@@ -234,6 +253,26 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 		}
 	}
 	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Scaled(o.clients, field, done.Replicas)}, UID: done.UID, Since: done.ResourceVersion}, nil
+}
+
+// set sets the count of one object. A dry run by the client sets none.
+func (o *scaleOptions) set(ctx context.Context, t observe.Target, field discover.Field) (scale.Result, error) {
+	switch {
+	case len(o.change.Remove) > 0:
+		pods, err := o.clients.Core()
+		if err != nil {
+			return scale.Result{}, err
+		}
+		return scale.Remove(ctx, o.finder.Dynamic, pods, t, field, o.change)
+	case o.dryRun.client() && !o.change.Reuse:
+		return scale.Result{}, nil
+	}
+	done, err := scale.Set(ctx, t.Resource(o.finder.Dynamic), t, field, o.change)
+	if unknownField(err) && field.Path != nil {
+		schema, _ := o.finder.Schema(t.Kind) // without it no field is suggested
+		err = noField(t, *field.Path, schema)
+	}
+	return done, err
 }
 
 // look reads an object before its count is set, for the count that it has and to
@@ -372,6 +411,9 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
 		return nameOnly(t), nil
+	}
+	if o.dryRun != "none" && done.Object != nil {
+		return done.Object, nil
 	}
 	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {

@@ -61,7 +61,7 @@ func (w *world) wantedNow(uid types.UID, at string, n int64) {
 	obj := w.objects[kinds.ImoocPod().Resource][at].DeepCopy()
 	set(obj, n, "spec", "replicas")
 	w.store(kinds.ImoocPod().Resource, obj)
-	w.wanted[uid] = append(w.wanted[uid], want{time.Now(), n, true})
+	w.wanted[uid] = append(w.wanted[uid], want{since: time.Now(), n: n, ok: true})
 }
 
 // A plan is given up while it is executed, when its object asks for something else:

@@ -56,6 +56,9 @@ func outline(kind kinds.Kind, obj *unstructured.Unstructured) (*unstructured.Uns
 			annotations[key] = value
 		}
 	}
+	if removed := removedSlots(obj); removed != "" {
+		annotations[apis.AnnotationRemovedSlots] = removed
+	}
 	o.SetAnnotations(annotations)
 	if path := kind.Mapping.DeploymentNamePath; len(path) > 0 {
 		if name, found, err := unstructured.NestedString(obj.Object, path...); found && err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -171,8 +172,15 @@ func (o *owners) get(namespace, name string) *unstructured.Unstructured {
 // the status alone is mostly the loop's own: statusChanged knows.
 func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 	return kinds.RestartedAt(kind, a) != kinds.RestartedAt(kind, b) || apis.ReadPause(a.GetAnnotations()) != apis.ReadPause(b.GetAnnotations()) ||
-		a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
+		removedSlots(a) != removedSlots(b) || a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil)
+}
+
+// removedSlots is what an object says of the slots that it has given up, no longer than
+// what can be read, and a byte to tell that it is.
+func removedSlots(obj *unstructured.Unstructured) string {
+	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
+	return text[:min(len(text), plan.MaxRemovedText+1)]
 }
 
 // reference is the controller reference of the pods of an object.

@@ -39,6 +39,7 @@ type script struct {
 type scriptedOwner struct {
 	kind, namespace, name int
 	count, template       string
+	removed               string
 	status                string
 	pods                  []scriptedPod
 	sidecar               bool
@@ -101,6 +102,7 @@ func drawScript(t *rapid.T, strategy kinds.Strategy) script {
 	}
 	slices.Sort(words)
 	statuses := rapid.SampledFrom(words)
+	removed := rapid.SampledFrom([]string{"", "1", "0,2", "2,3,4,5", "99", misprint})
 	s := script{
 		crd: declaredKind{plan: strategy, nameLabel: rapid.SampledFrom([]string{"", "name"}).Draw(t, "name label"),
 			required: rapid.Bool().Draw(t, "required field"), noConditions: rapid.IntRange(0, 4).Draw(t, "no conditions") == 4},
@@ -110,7 +112,7 @@ func drawScript(t *rapid.T, strategy kinds.Strategy) script {
 		o := scriptedOwner{
 			kind: rapid.IntRange(0, 1).Draw(t, "kind"), namespace: rapid.IntRange(0, 1).Draw(t, "namespace"), name: rapid.IntRange(0, 1).Draw(t, "name"),
 			count: counts.Draw(t, "count"), template: templates.Draw(t, "template"), status: statuses.Draw(t, "status"),
-			sidecar: rapid.Bool().Draw(t, "sidecar"),
+			sidecar: rapid.Bool().Draw(t, "sidecar"), removed: removed.Draw(t, "removed"),
 		}
 		if strategy == kinds.StrategyPods {
 			for range rapid.IntRange(0, 5).Draw(t, "pods") {
@@ -121,13 +123,15 @@ func drawScript(t *rapid.T, strategy kinds.Strategy) script {
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "steps") {
 		st := step{
-			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label", "pause"}).Draw(t, "step"),
+			what:  rapid.SampledFrom([]string{"pass", "scale", "template", "status", "kill", "fail", "unlabel", "hold", "add", "refuse", "restart", "label", "pause", "remove", "slots"}).Draw(t, "step"),
 			owner: rapid.IntRange(0, 2).Draw(t, "of"), pod: rapid.IntRange(0, 5).Draw(t, "pod"),
 			then: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 150 * time.Millisecond, time.Second, time.Minute, 7 * time.Minute}).Draw(t, "then"),
 		}
 		switch st.what {
 		case "scale":
 			st.how = counts.Draw(t, "count")
+		case "slots":
+			st.how = removed.Draw(t, "removed")
 		case "template":
 			st.how = templates.Draw(t, "template")
 		case "status":
@@ -271,6 +275,7 @@ func (o scriptedOwner) make(w *world) {
 	w.change(kind, namespace, name, func(obj *unstructured.Unstructured) {
 		setCount(kind, obj, o.count)
 		setTemplate(kind, obj, o.template)
+		setRemoved(obj, o.removed)
 		setStatus(obj, o.status)
 	})
 	owner := w.get(kind.Resource, namespace, name)
@@ -288,6 +293,18 @@ func setCount(kind kinds.Kind, obj *unstructured.Unstructured, word string) {
 	} else {
 		unstructured.RemoveNestedField(obj.Object, kind.ReplicasPath...)
 	}
+}
+
+func setRemoved(obj *unstructured.Unstructured, slots string) {
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[apis.AnnotationRemovedSlots] = slots
+	if slots == "" {
+		delete(annotations, apis.AnnotationRemovedSlots)
+	}
+	obj.SetAnnotations(annotations)
 }
 
 func setTemplate(kind kinds.Kind, obj *unstructured.Unstructured, word string) {
@@ -387,6 +404,18 @@ func (st step) happen(w *world) {
 	switch st.what {
 	case "scale":
 		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setCount(kind, obj, st.how) })
+	case "slots":
+		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setRemoved(obj, st.how) })
+	case "remove": // the slot of a pod, as "scale --remove" does it
+		onPod(func(pod *unstructured.Unstructured) {
+			slot := plan.SlotOf(pod.GetName(), name, owner.GetUID(), "")
+			if n, ok := w.count(kind, owner); ok && n > 0 && w.want(kind, owner).wants(slot) {
+				w.change(kind, namespace, name, func(obj *unstructured.Unstructured) {
+					setRemoved(obj, strings.TrimPrefix(obj.GetAnnotations()[apis.AnnotationRemovedSlots]+","+slot.String(), ","))
+					set(obj, n-1, kind.ReplicasPath...)
+				})
+			}
+		})
 	case "template":
 		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setTemplate(kind, obj, st.how) })
 	case "status":
@@ -460,6 +489,9 @@ func mend(w *world) {
 	for _, kind := range w.kinds {
 		for _, obj := range w.all(kind.Resource) {
 			w.change(kind, obj.GetNamespace(), obj.GetName(), func(obj *unstructured.Unstructured) {
+				if obj.GetAnnotations()[apis.AnnotationRemovedSlots] == misprint {
+					setRemoved(obj, "")
+				}
 				if _, ok := w.count(kind, obj); !ok {
 					setCount(kind, obj, "2")
 				}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -66,9 +67,28 @@ type world struct {
 // want is how many pods an object asks for since a moment; not ok: it asks for
 // what cannot be.
 type want struct {
-	since time.Time
-	n     int64
-	ok    bool
+	since   time.Time
+	n       int64
+	removed []string
+	ok      bool
+}
+
+// wants reports whether a slot is one of those that are asked for.
+func (want want) wants(slot plan.Slot) bool {
+	if slot < 0 {
+		return false
+	}
+	left := want.n
+	for s := plan.Slot(0); s <= slot && left > 0; s++ {
+		if slices.Contains(want.removed, s.String()) {
+			continue
+		}
+		if s == slot {
+			return true
+		}
+		left--
+	}
+	return false
 }
 
 // inWorld runs a test in a world. What the loop did wrong fails it.
@@ -258,15 +278,26 @@ func (w *world) set(kind kinds.Kind, namespace, name string, value any, path ...
 func (w *world) note(kind kinds.Kind, obj *unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n, ok := w.count(kind, obj)
-	w.wanted[obj.GetUID()] = append(w.wanted[obj.GetUID()], want{time.Now(), n, ok})
+	w.wanted[obj.GetUID()] = append(w.wanted[obj.GetUID()], w.want(kind, obj))
 }
+
+// want is what an object asks for now.
+func (w *world) want(kind kinds.Kind, obj *unstructured.Unstructured) want {
+	n, ok := w.count(kind, obj)
+	return want{since: time.Now(), n: n, ok: ok, removed: strings.Split(obj.GetAnnotations()[apis.AnnotationRemovedSlots], ",")}
+}
+
+// misprint is what stands in an annotation of slots that cannot be read.
+const misprint = "1;2"
 
 // count is how many pods an object asks for. A null may be taken for a count that
 // is absent or for what cannot be.
 func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64, ok bool) {
 	if kind.Mapping.Strategy == kinds.StrategyNodes {
 		return int64(len(w.objects[nodesResource])), true
+	}
+	if kind.Mapping.Strategy == kinds.StrategyPods && obj.GetAnnotations()[apis.AnnotationRemovedSlots] == misprint {
+		return 0, false
 	}
 	value, found, err := unstructured.NestedFieldNoCopy(obj.Object, kind.ReplicasPath...)
 	if err == nil && !found {
@@ -279,17 +310,23 @@ func (w *world) count(kind kinds.Kind, obj *unstructured.Unstructured) (n int64,
 // between gives the least and the most that an object asked for at any moment
 // since the loop last looked at it. Where all of that cannot be, ok is false.
 func (w *world) between(uid types.UID) (least, most int64, ok bool) {
-	from, looked := w.looked[uid]
 	least = math.MaxInt64
-	for i, want := range w.wanted[uid] {
-		if looked && i+1 < len(w.wanted[uid]) && w.wanted[uid][i+1].since.Before(from) {
-			continue
-		}
+	for _, want := range w.inForce(uid) {
 		if want.ok {
 			least, most, ok = min(least, want.n), max(most, want.n), true
 		}
 	}
 	return least, most, ok
+}
+
+// inForce lists what an object asked for since the loop last looked at it.
+func (w *world) inForce(uid types.UID) []want {
+	from, looked := w.looked[uid]
+	all := w.wanted[uid]
+	for looked && len(all) > 1 && all[1].since.Before(from) {
+		all = all[1:]
+	}
+	return all
 }
 
 func (w *world) blame(format string, args ...any) {
@@ -485,7 +522,7 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 	slot := plan.SlotOf(gone.GetName(), owner.GetName(), owner.GetUID(), types.UID(gone.GetLabels()[apis.LabelReplaces]))
 	hash := gone.GetLabels()[apis.LabelTemplateHash]
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
-	case !outdated && slot >= 0 && int64(slot) < least:
+	case !outdated && !slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && !want.wants(slot) }):
 		w.blame("I2: %s, which is as wanted, while %d of %d pods are left", is, active, least)
 	// One that became ready a moment ago may not have been so when the loop looked.
 	case ready(gone) && time.Since(gone.GetCreationTimestamp().Time) > 2*time.Second && readies < least-max(1, least/4):
@@ -623,7 +660,7 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	if kind.Mapping.Strategy == kinds.StrategyDeployment {
 		return w.amissDeployment(kind, obj, n)
 	}
-	slots := map[string]bool{}
+	slots, wanted := map[string]bool{}, w.want(kind, obj)
 	count := int64(0)
 	for _, pod := range w.objects[podsResource] {
 		if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != obj.GetUID() || pod.GetNamespace() != namespace {
@@ -640,7 +677,9 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 		if slot == plan.NoSlot.String() {
 			slot = plan.SlotOf(pod.GetName(), obj.GetName(), obj.GetUID(), "").String()
 		}
-		switch {
+		switch number, err := strconv.Atoi(slot); {
+		case kind.Mapping.Strategy == kinds.StrategyPods && (err != nil || !wanted.wants(plan.Slot(number))):
+			return fmt.Sprintf("pod %s of %s is in a slot that is not wanted", pod.GetName(), name)
 		case hasEnded(pod) || pod.GetDeletionTimestamp() != nil || !ready(pod):
 			return fmt.Sprintf("pod %s of %s is not ready", pod.GetName(), name)
 		case slots[slot]:

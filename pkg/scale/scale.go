@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -31,10 +32,17 @@ const AnyCount = -1
 type Request struct {
 	Replicas int32
 	// By, where it is given, leads to the new count from the present one.
-	By              *replicafield.CountChange
+	By *replicafield.CountChange
+	// Remove names the pods that go, in the place of a new count: as many fewer.
+	Remove []string
+	// Reuse lets new pods have the slots that were removed.
+	Reuse           bool
 	Current         int32
 	ResourceVersion string
 	DryRun          []string
+	// LookOnly says that nothing is sent. Only what changes more than the count
+	// knows it.
+	LookOnly bool
 }
 
 // Result is the new count, and the object that has it.
@@ -44,14 +52,23 @@ type Result struct {
 	Replicas        int32
 	UID             types.UID
 	ResourceVersion string
+	// Note says what else was changed, such as "removing foo-f4e4e66e-1".
+	Note string
+	// Object is the object after the change, where more than the count was changed in
+	// it; nil: no more was.
+	Object *unstructured.Unstructured
 }
 
 // String says what the change did, such as "3 → 5".
 func (r Result) String() string {
-	if r.Before == nil {
-		return fmt.Sprintf("set to %d", r.Replicas)
+	text := fmt.Sprintf("set to %d", r.Replicas)
+	if r.Before != nil {
+		text = fmt.Sprintf("%d → %d", *r.Before, r.Replicas)
 	}
-	return fmt.Sprintf("%d → %d", *r.Before, r.Replicas)
+	if r.Note != "" {
+		text += ", " + r.Note
+	}
+	return text
 }
 
 // Before is the count that an object has in a field: nil where the field is not known
@@ -77,21 +94,27 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 
 // Set sets the count of one object in the field that was found.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
-	for attempt := 1; ; attempt++ {
-		var done Result
-		var err error
-		if field.Scale {
-			done, err = setScale(ctx, objects, t, field, c)
-			if apierrors.IsNotFound(err) && t.Kind.Shipped() && exists(ctx, objects, t) {
-				// The CRD is not the one that this program installs, and has no /scale.
-				field.Scale = false
-				continue
-			}
-		} else {
-			done, err = patchField(ctx, objects, t, *field.Path, c)
+	return untilUncontested(c, func() (Result, error) {
+		if c.Reuse {
+			return patchField(ctx, objects, t, *t.Kind.Path(), c, reuseSlots(t))
 		}
-		// A conflict means that somebody changed the object between the look and
-		// the change: both are done again. A version that was asked for stays.
+		if field.Scale {
+			done, err := setScale(ctx, objects, t, field, c)
+			if !apierrors.IsNotFound(err) || !t.Kind.Shipped() || !exists(ctx, objects, t) {
+				return done, err
+			}
+			// The CRD is not the one that this program installs, and has no /scale.
+		}
+		return patchField(ctx, objects, t, *field.Path, c, nil)
+	})
+}
+
+// untilUncontested makes a change again where somebody changed the object between the
+// look and the change, which the server answers with a conflict. A version that was
+// asked for stays.
+func untilUncontested(c Request, change func() (Result, error)) (Result, error) {
+	for attempt := 1; ; attempt++ {
+		done, err := change()
 		if !apierrors.IsConflict(err) || c.ResourceVersion != "" || attempt == attempts {
 			return done, err
 		}
@@ -122,7 +145,7 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{before, c.Replicas, scale.UID, scale.ResourceVersion}, nil
+	return Result{Before: before, Replicas: c.Replicas, UID: scale.UID, ResourceVersion: scale.ResourceVersion}, nil
 }
 
 // exists reports whether the object can be read. The server says of an object that
@@ -132,18 +155,19 @@ func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 	return err == nil
 }
 
+// beside makes the changes that go into one patch with a new count, for an object as it
+// was read, and says what they are.
+type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
+
 // patchField sets the count in the object itself: a look, and a JSON patch that
-// goes through only if the object is still as it was then.
-func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, path fieldpath.Path, c Request) (Result, error) {
+// goes through only if the object is still as it was then. with may be nil.
+func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, path fieldpath.Path, c Request, with beside) (Result, error) {
 	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
 		return Result{}, err
 	}
-	if err := Refuse(t, obj); err != nil {
+	if err := c.admits(t, obj); err != nil {
 		return Result{}, err
-	}
-	if c.ResourceVersion != "" && obj.GetResourceVersion() != c.ResourceVersion {
-		return Result{}, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, c.ResourceVersion, obj.GetResourceVersion())
 	}
 	now, found, err := path.Get(obj.Object)
 	if err != nil {
@@ -155,7 +179,25 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observ
 	if c.Replicas, err = c.From(t, now); err != nil {
 		return Result{}, err
 	}
-	patch, err := path.Patch(obj.Object, int64(c.Replicas))
+	done := Result{Before: Before(obj, &path), Replicas: c.Replicas}
+	edits := []fieldpath.Edit{{Path: path, Value: int64(c.Replicas)}}
+	if with != nil {
+		more, note, err := with(obj, c.Replicas)
+		if err != nil {
+			return Result{}, err
+		}
+		edits, done.Note = append(edits, more...), note
+	}
+	if c.LookOnly {
+		done.Object, done.UID = obj, obj.GetUID()
+		for _, e := range edits {
+			if err := e.Apply(obj.Object); err != nil {
+				return Result{}, fmt.Errorf("%s: %w", t, err)
+			}
+		}
+		return done, nil
+	}
+	patch, err := fieldpath.Patch(obj.Object, edits...)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", t, err)
 	}
@@ -165,7 +207,23 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observ
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Before(obj, &path), c.Replicas, changed.GetUID(), changed.GetResourceVersion()}, nil
+	done.UID, done.ResourceVersion = changed.GetUID(), changed.GetResourceVersion()
+	if with != nil {
+		done.Object = changed
+	}
+	return done, nil
+}
+
+// admits reports that an object is not one that the request is for: it is being
+// deleted, or has another version.
+func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
+	if err := Refuse(t, obj); err != nil {
+		return err
+	}
+	if c.ResourceVersion != "" && obj.GetResourceVersion() != c.ResourceVersion {
+		return fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, c.ResourceVersion, obj.GetResourceVersion())
+	}
+	return nil
 }
 
 // absent reports whether the count behind /scale is not set: then the server cannot
@@ -183,12 +241,18 @@ func absent(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 }
 
 // ReadsCount reports whether the present count decides on the change.
-func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil }
+func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
 
 // From is the count to set where there are so many now.
 func (c Request) From(t observe.Target, now int64) (int32, error) {
 	if c.Current != AnyCount && now != int64(c.Current) {
 		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)
+	}
+	if gone := int64(len(c.Remove)); gone > 0 {
+		if now < gone || now > math.MaxInt32 {
+			return 0, fmt.Errorf("%w: cannot remove %s from %s: its count is %d", outcome.ErrPrecondition, plan.PodCount(len(c.Remove)), t, now)
+		}
+		return int32(now - gone), nil
 	}
 	if c.By == nil {
 		return c.Replicas, nil
@@ -203,7 +267,7 @@ func (c Request) From(t observe.Target, now int64) (int32, error) {
 // NotSet is the error for a request that compares a count where none is set.
 func (c Request) NotSet(t observe.Target, field discover.Field) error {
 	expected := fmt.Sprintf("to be %d", c.Current)
-	if c.By != nil {
+	if c.By != nil || c.Current == AnyCount {
 		expected = "to be set"
 	}
 	return fmt.Errorf("%w: expected the replicas of %s %s, but %s is not set", outcome.ErrPrecondition, t, expected, field)

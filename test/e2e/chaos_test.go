@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -142,6 +143,7 @@ func chaosRun(t *testing.T, seed uint64) {
 	if most := w.MostLive(c.UID); most > int(c.most+c.earlier) {
 		t.Errorf("I1: %d live pods at once, and at most %d were ever wanted, beside %d from before", most, c.most, c.earlier)
 	}
+	c.mustBeInWantedSlots()
 	c.mustBeUntouched(bystanders)
 	c.mustKeepTheForeignCondition()
 	tally.runs.Add(1)
@@ -296,7 +298,7 @@ func (c *chaos) scaleTo(n int32) {
 
 // act does one of the things that happen to a cluster.
 func (c *chaos) act() {
-	switch c.rand.IntN(18) {
+	switch c.rand.IntN(20) {
 	case 0, 1, 2:
 		c.scaleTo(int32(c.rand.IntN(9)))
 	case 3:
@@ -346,7 +348,30 @@ func (c *chaos) act() {
 		})
 	case 17:
 		c.comment()
+	case 18:
+		c.remove()
+	case 19: // takes the removed slots back, all or none of them
+		n := int32(c.rand.IntN(9))
+		c.most = max(c.most, n)
+		c.SetSlots(n, c.Removed()[:c.rand.IntN(2)*len(c.Removed())])
 	}
+}
+
+// remove takes one of the wanted slots away, and one pod less is wanted.
+func (c *chaos) remove() {
+	n := int32(0)
+	var wanted []int32
+	for slot := range int32(9 + len(c.Removed())) {
+		if c.Wants(slot) {
+			n, wanted = n+1, append(wanted, slot)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	removed := append(slices.Clone(c.Removed()), wanted[c.rand.IntN(len(wanted))])
+	slices.Sort(removed)
+	c.SetSlots(n-1, removed)
 }
 
 func (c *chaos) patch(pod *corev1.Pod, patch string, subresources ...string) error {
@@ -418,6 +443,16 @@ func (c *chaos) bystanders() []*corev1.Pod {
 		made = append(made, pod)
 	}
 	return made
+}
+
+// mustBeInWantedSlots: at the end no pod is in a slot that was given up.
+func (c *chaos) mustBeInWantedSlots() {
+	for _, pod := range c.w.Owned("foo") {
+		slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
+		if err != nil || !c.Wants(int32(slot)) {
+			c.t.Errorf("pod %s is in slot %q, without %v", pod.Name, pod.Labels[apis.LabelSlot], c.Removed())
+		}
+	}
 }
 
 func (c *chaos) mustBeUntouched(pods []*corev1.Pod) {

@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,8 +51,23 @@ type Driver struct {
 // acknowledged on. A template is known by its hash; "" is not known yet.
 type want struct {
 	replicas           int32
+	removed            []int32
 	template           string
 	sent, acknowledged time.Time
+}
+
+// wants reports whether a slot is one of the lowest that are not removed.
+func (w want) wants(slot int32) bool {
+	below := slot
+	for _, removed := range w.removed {
+		if removed == slot {
+			return false
+		}
+		if removed < slot {
+			below--
+		}
+	}
+	return slot >= 0 && below < w.replicas
 }
 
 // NewDriver makes a driver for a namespace. When the test ends, any write that
@@ -96,7 +112,7 @@ func (d *Driver) Create(n int32, template ...map[string]any) {
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	obj.SetGroupVersionKind(kinds.ImoocPod().GroupVersionKind())
 	obj.SetName("foo")
-	d.ask(n, "", func() (string, error) {
+	d.ask(want{replicas: n}, func() (string, error) {
 		made, err := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).Create(d.t.Context(), obj, metav1.CreateOptions{})
 		if err != nil {
 			return "", err
@@ -110,7 +126,8 @@ func (d *Driver) Create(n int32, template ...map[string]any) {
 func (d *Driver) SetImage(image string) {
 	d.t.Helper()
 	patch := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"` + image + `"}]}}}}`)
-	d.ask(d.last().replicas, "", func() (string, error) {
+	last := d.last()
+	d.ask(want{replicas: last.replicas, removed: last.removed}, func() (string, error) {
 		changed, err := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).
 			Patch(d.t.Context(), "foo", types.MergePatchType, patch, metav1.PatchOptions{})
 		if err != nil {
@@ -131,19 +148,48 @@ func (d *Driver) last() want {
 func (d *Driver) Scale(n int32) {
 	d.t.Helper()
 	objects := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace)
-	template := d.last().template
-	d.ask(n, template, func() (string, error) {
+	last := d.last()
+	d.ask(want{replicas: n, removed: last.removed, template: last.template}, func() (string, error) {
 		_, err := discover.SetScale(d.t.Context(), objects, "foo", n, "", nil)
-		return template, err
+		return last.template, err
+	})
+}
+
+// Removed lists the slots that foo has given up.
+func (d *Driver) Removed() []int32 { return d.last().removed }
+
+// Wants reports whether a slot is wanted now.
+func (d *Driver) Wants(slot int32) bool { return d.last().wants(slot) }
+
+// SetSlots writes the count of the object and the slots that it gives up, in one
+// request, and notes both as wanted. The slots are sorted, and each once.
+func (d *Driver) SetSlots(n int32, removed []int32) {
+	d.t.Helper()
+	var slots any
+	if len(removed) > 0 {
+		slots = strings.Trim(strings.ReplaceAll(fmt.Sprint(removed), " ", ","), "[]")
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{apis.AnnotationRemovedSlots: slots}}, "spec": map[string]any{"replicas": n},
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	last := d.last()
+	d.ask(want{replicas: n, removed: removed, template: last.template}, func() (string, error) {
+		_, err := d.cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(d.namespace).
+			Patch(d.t.Context(), "foo", types.MergePatchType, patch, metav1.PatchOptions{})
+		return last.template, err
 	})
 }
 
 // ask notes what is asked for, and asks. Which template that makes is known when
 // it is answered, unless it is the last one.
-func (d *Driver) ask(n int32, template string, send func() (template string, err error)) {
+func (d *Driver) ask(wanted want, send func() (template string, err error)) {
 	d.t.Helper()
 	d.mu.Lock()
-	d.wanted = append(d.wanted, want{replicas: n, template: template, sent: time.Now()})
+	wanted.sent = time.Now()
+	d.wanted = append(d.wanted, wanted)
 	last := len(d.wanted) - 1
 	d.mu.Unlock()
 	template, err := send()
@@ -155,18 +201,30 @@ func (d *Driver) ask(n int32, template string, send func() (template string, err
 	d.mu.Unlock()
 }
 
-// between gives the least and the most that was wanted at any moment of a
-// stretch of time.
-func (d *Driver) between(from, to time.Time) (least, most int32) {
+// mostWanted is the most that was wanted at any moment of a stretch of time.
+func (d *Driver) mostWanted(from, to time.Time) (most int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	least, most = 1<<30, 0
 	for i, w := range d.wanted {
 		if !d.over(i, from) && !w.sent.After(to) {
-			least, most = min(least, w.replicas), max(most, w.replicas)
+			most = max(most, w.replicas)
 		}
 	}
-	return least, most
+	return most
+}
+
+// wantedSlot reports whether a slot was wanted at some moment of a stretch of time, and
+// whether it was at every moment.
+func (d *Driver) wantedSlot(slot int32, from, to time.Time) (ever, always bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	always = true
+	for i, w := range d.wanted {
+		if !d.over(i, from) && !w.sent.After(to) {
+			ever, always = ever || w.wants(slot), always && w.wants(slot)
+		}
+	}
+	return ever, always
 }
 
 // outdated reports whether a pod was not of the template that was wanted at some
@@ -277,8 +335,8 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 	}
 	from := g.writes(d, r, pod.Name)
 	slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
-	if _, most := d.between(from, time.Now()); err != nil || int32(slot) >= most {
-		d.Blame("I1: pod %s of slot %q was created while at most %d were wanted", pod.Name, pod.Labels[apis.LabelSlot], most)
+	if ever, _ := d.wantedSlot(int32(slot), from, time.Now()); err != nil || !ever {
+		d.Blame("I1: pod %s was created in slot %q, which was not wanted", pod.Name, pod.Labels[apis.LabelSlot])
 	}
 	live, err := d.live(r.Context(), from, g)
 	if err != nil {
@@ -286,7 +344,7 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 	}
 	resp, err := next.RoundTrip(r)
 	// One that is refused because its name is taken does no harm.
-	if _, most := d.between(from, time.Now()); err == nil && resp.StatusCode == http.StatusCreated && live >= int(most) {
+	if most := d.mostWanted(from, time.Now()); err == nil && resp.StatusCode == http.StatusCreated && live >= int(most) {
 		tooMany(live, &pod, most)
 	}
 	return resp, err
@@ -328,8 +386,8 @@ func (d *Driver) checkDelete(r *http.Request, g *glance) {
 		return
 	}
 	slot, err := strconv.ParseInt(pod.Labels[apis.LabelSlot], 10, 32)
-	if least, _ := d.between(from, to); err == nil && int32(slot) < least && !d.outdated(pod, from, to) {
-		d.Blame("I2: pod %s was deleted while at least %d were wanted", pod.Name, least)
+	if _, always := d.wantedSlot(int32(slot), from, to); err == nil && always && !d.outdated(pod, from, to) {
+		d.Blame("I2: pod %s was deleted, whose slot was wanted all the time", pod.Name)
 	}
 }
 

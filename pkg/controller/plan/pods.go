@@ -18,14 +18,16 @@ const maxCreates = 10_000
 //
 //   - A slot without a pod is filled while the owner has room: no more live
 //     pods than slots, a terminating one counted.
-//   - Surplus pods go, highest slot first, while at least Desired active pods stay.
+//   - Slots that the owner has given up are skipped: the next higher ones are filled.
+//   - Surplus pods go, those of such slots first, then those of the highest slots,
+//     while at least Desired active pods stay.
 //   - What then still stands outside the slots is replaced one by one.
 //   - Pods of an older template are replaced a few at a time (roll).
 //   - Finished pods are deleted after their slot's back-off, which frees the name.
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
 //   - Of an owner that is invalid only the status is written.
-func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired)) }
+func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired, v.Owner.Removed)) }
 
 // fill plans an owner for the slots that it wants pods in.
 func fill(v View, s slots) Actions {
@@ -187,7 +189,7 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 	}
 	rolled := roll(v, s, filling)
 	list = append(list, rolled...)
-	slices.SortFunc(misplaced, highestFirst)
+	slices.SortFunc(misplaced, s.firstToGo)
 	// Only the pods that stay count: the others are on their way out already.
 	surplus := len(filling) - len(rolled) + len(misplaced) - int(s.count)
 	if s.nodes != nil {
@@ -230,8 +232,8 @@ func fillers(pods []Pod, s slots) map[Slot]types.UID {
 	return filled
 }
 
-// highestFirst is the order in which pods outside the slots go; those that
-// never had a slot come last.
+// highestFirst is the order of slots from the highest down; pods that never had a
+// slot come last.
 func highestFirst(a, b Pod) int {
 	return cmp.Or(cmp.Compare(b.Slot, a.Slot), cmp.Compare(a.Name, b.Name))
 }

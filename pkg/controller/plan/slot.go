@@ -74,7 +74,7 @@ func childName(owner string, uid, replaces types.UID, what string, room int) str
 // that PodName does not give for this owner.
 func SlotOf(pod, owner string, uid, replaces types.UID) Slot {
 	text := pod[strings.LastIndexByte(pod, '-')+1:]
-	number, err := strconv.ParseInt(text, 10, 32)
+	number, err := strconv.ParseInt(text, 10, 33) // above the highest count there may be removed ones
 	if err != nil {
 		number, err = strconv.ParseInt(text, 16, 64)
 	}

@@ -9,6 +9,8 @@ type slots struct {
 	// wants reports whether a slot is one of them, keeps whether a pod that is in it
 	// may stay although it is none.
 	wants, keeps func(Slot) bool
+	// removed are those that the owner has given up: what is in them goes first.
+	removed RemovedSlots
 	// all gives them in order, lowest first.
 	all iter.Seq[Slot]
 	// nodes are the names of the nodes that they stand for; nil: they are numbered.
@@ -18,18 +20,30 @@ type slots struct {
 	nodes map[Slot]string
 }
 
-// numbered are the slots 0 … n-1.
-func numbered(n int32) slots {
+// numbered are the n lowest slots that are not removed.
+func numbered(n int32, removed RemovedSlots) slots {
 	return slots{
-		count: n,
-		wants: func(s Slot) bool { return s >= 0 && s < Slot(n) },
-		keeps: func(Slot) bool { return false },
+		count:   n,
+		wants:   func(s Slot) bool { return removed.Wants(n, s) },
+		keeps:   func(Slot) bool { return false },
+		removed: removed,
 		all: func(yield func(Slot) bool) {
-			for s := range Slot(n) {
-				if !yield(s) {
+			for s := range removed.end(n) {
+				if !removed.Has(s) && !yield(s) {
 					return
 				}
 			}
 		},
 	}
+}
+
+// firstToGo is the order in which pods outside the slots go.
+func (s slots) firstToGo(a, b Pod) int {
+	if removed := s.removed.Has(a.Slot); removed != s.removed.Has(b.Slot) {
+		if removed {
+			return -1
+		}
+		return 1
+	}
+	return highestFirst(a, b)
 }

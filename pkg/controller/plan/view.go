@@ -43,6 +43,8 @@ type Owner struct {
 	Pause apis.Pause
 	// Desired is how many pods the object asks for, where it is a number that asks.
 	Desired int32
+	// Removed are the slots that the object has given up, where slots have numbers.
+	Removed RemovedSlots
 	// Invalid says why nothing can be planned for the object, such as a count that
 	// is no number of pods. Its pods stay as they are. "": nothing is wrong.
 	Invalid string

@@ -44,7 +44,16 @@ func (w *world) plan() Actions {
 }
 
 // wanted says that a pod is in a slot that is wanted.
-func (w *world) wanted(p Pod) bool { return numbered(w.owner.Desired).wants(p.Slot) }
+func (w *world) wanted(p Pod) bool { return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), p.Slot) }
+
+// remove gives up slots.
+func (w *world) remove(slots ...Slot) {
+	removed, err := w.owner.Removed.With(slots...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.owner.Removed = removed
+}
 
 // writeStatus stores a status, of which the server keeps what it likes.
 func (w *world) writeStatus(p Actions) {
@@ -176,6 +185,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			now:   noon,
 			lost:  map[types.UID]bool{},
 		}
+		w.remove(drawSlots(t, "removed")...)
 		w.owner.StatusMask = StatusMask{Current: true, Updated: true, Ready: true, ObservedGeneration: true, Conditions: true}
 		w.prunes = rapid.Bool().Draw(t, "prunes")
 		for i := range rapid.IntRange(0, 10).Draw(t, "pods") {
@@ -191,7 +201,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			w.pods[p.Name] = p
 		}
 		for range rapid.IntRange(0, 12).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "template", "kill", "fail", "lose", "settle", "pause"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"plan", "plan", "crash", "scale", "template", "kill", "fail", "lose", "settle", "pause", "remove", "reuse"}).Draw(t, "step") {
 			case "pause":
 				w.owner.Pause = apis.Pause{Until: w.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "pause")) * maxFailureDelay)}
 			case "plan":
@@ -206,6 +216,19 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 				w.mem = Memory{}
 			case "scale":
 				w.owner.Desired, w.owner.Generation = rapid.Int32Range(0, 8).Draw(t, "desired"), w.owner.Generation+1
+			case "remove":
+				if wanted := lowest(w.owner.Desired, w.owner.Removed); len(wanted) > 0 {
+					w.remove(rapid.SampledFrom(wanted).Draw(t, "victim"))
+					w.owner.Desired, w.owner.Generation = w.owner.Desired-1, w.owner.Generation+1
+				}
+			case "reuse":
+				n := rapid.Int32Range(0, 8).Draw(t, "desired")
+				if rapid.Bool().Draw(t, "all") { // as somebody may write it by hand
+					w.owner.Removed = nil
+				} else {
+					w.owner.Removed, _ = w.owner.Removed.Reuse(w.owner.Desired, n)
+				}
+				w.owner.Desired, w.owner.Generation = n, w.owner.Generation+1
 			case "template":
 				w.owner.TemplateHash, w.owner.Generation = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "hash"), w.owner.Generation+1
 			case "kill":

@@ -7,7 +7,8 @@ import (
 
 // ImoocPod keeps a number of identical pods running. Each pod has a slot, a number
 // from 0 to replicas-1. When the count goes down, the pods in the highest slots are
-// deleted first.
+// deleted first. The annotation imoocpod.dev/removed-slots lists slots that stay
+// empty: pods are in the next higher ones.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=imoocpods,singular=imoocpod,shortName=imp

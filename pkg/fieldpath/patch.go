@@ -25,14 +25,14 @@ type Edit struct {
 }
 
 // Patch makes the JSON patch that sets the integer at the path to n in the
-// object as it was read, and changes nothing else: see the function Patch. It is an
-// error if a value is there and is no integer, and all for which Get returns an
-// error.
-func (p Path) Patch(obj map[string]any, n int64) ([]byte, error) {
+// object as it was read, makes more edits after that, and changes nothing else:
+// see the function Patch. It is an error if a value is there and is no integer,
+// and all for which Get returns an error.
+func (p Path) Patch(obj map[string]any, n int64, more ...Edit) ([]byte, error) {
 	if _, _, err := p.Get(obj); err != nil {
 		return nil, err
 	}
-	return Patch(obj, Edit{p, n})
+	return Patch(obj, append([]Edit{{p, n}}, more...)...)
 }
 
 // Patch makes the JSON patch that makes the edits in the object as it was read, one

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,7 +52,7 @@ func chooserOf(t observe.Target) (chooser, error) {
 	case kinds.StrategyPods:
 		return bySlot, nil
 	case kinds.StrategyDeployment:
-		return refused("its pods are those of a Deployment, whose count run-controller sets")
+		return refused("run-controller sets the count of its Deployment, which chooses the pods itself")
 	case kinds.StrategyNodes:
 		return refused("it runs one pod per node")
 	}
@@ -63,7 +64,7 @@ func chooserOf(t observe.Target) (chooser, error) {
 	case schema.GroupResource{Group: "apps", Resource: "statefulsets"}:
 		return refused("a StatefulSet always deletes the pod with the highest ordinal")
 	}
-	return refused("nothing tells that its controller lets anyone choose")
+	return refused("this program does not know how to choose pods of this kind")
 }
 
 // Check refuses a request that the kind of an object cannot meet, before anything is
@@ -97,6 +98,9 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 	return untilUncontested(c, func() (Result, error) {
 		return patchField(ctx, t.Resource(client), t, path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
 			victims, err := readVictims(ctx, pods, t, obj, c.Remove)
+			if err == nil && how == bySlot {
+				err = notReplaced(ctx, pods, t, obj, victims)
+			}
 			if err != nil {
 				return nil, "", err
 			}
@@ -126,6 +130,24 @@ func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 	return victims, nil
 }
 
+// notReplaced refuses lost pods in whose slot is another one by now: that would go.
+func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) error {
+	for _, pod := range victims {
+		if pod.DeletionTimestamp == nil {
+			continue
+		}
+		by := plan.PodName(obj.GetName(), obj.GetUID(), pod.UID, slotOf(pod, obj))
+		_, err := pods.Pods(t.Namespace).Get(ctx, by, metav1.GetOptions{})
+		if err == nil {
+			return fmt.Errorf("%w: pod %s is terminating, and the controller has replaced it by pod %s", outcome.ErrPrecondition, pod.Name, by)
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
 // chooseBySlot gives up the slots of the pods.
 func chooseBySlot(t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
 	removed, err := removedSlots(t, obj)
@@ -142,6 +164,8 @@ func chooseBySlot(t observe.Target, obj *unstructured.Unstructured, victims []*c
 		switch {
 		case slot == plan.NoSlot:
 			return fieldpath.Edit{}, fmt.Errorf("cannot remove pod %s: its name is not that of a slot of %s, and the controller is about to replace it", pod.Name, t)
+		case slices.Contains(slots, slot):
+			return fieldpath.Edit{}, fmt.Errorf("%w: two of the pods are in slot %s of %s: name one of them", outcome.ErrPrecondition, slot, t)
 		case removed.Has(slot):
 			return fieldpath.Edit{}, fmt.Errorf("%w: slot %s of %s, that of pod %s, is already removed", outcome.ErrPrecondition, slot, t, pod.Name)
 		case !removed.Wants(n, slot):

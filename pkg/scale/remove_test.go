@@ -263,7 +263,31 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	foo := s.foo(2, "", 0, 1)
 	name := plan.PodName("foo", "uid-of-foo", "lost", 1)
 	s.pod(name, &unstructured.Unstructured{Object: s.objects["/apis/batch.tutorial.kubebuilder.io/v1alpha1/namespaces/ns/imoocpods/foo"]}, apis.LabelReplaces, "lost")
+	if _, err := s.remove(foo, Request{Remove: []string{name, podOf(1)}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "two of the pods are in slot 1") {
+		t.Errorf("both: %v", err)
+	}
+	_ = unstructured.SetNestedField(s.objects["/api/v1/namespaces/ns/pods/"+podOf(1)], "2026-01-02T12:00:00Z", "metadata", "deletionTimestamp")
+	_ = unstructured.SetNestedField(s.objects["/api/v1/namespaces/ns/pods/"+podOf(1)], "lost", "metadata", "uid")
+	for pods, want := range map[string]string{
+		podOf(1):              "pod " + podOf(1) + " is terminating, and the controller has replaced it by pod " + name,
+		name + " " + podOf(1): "and the controller has replaced it",
+	} {
+		if _, err := s.remove(foo, Request{Remove: strings.Fields(pods)}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", pods, err)
+		}
+	}
 	if _, err := s.remove(foo, Request{Remove: []string{name}}); err != nil || !strings.Contains(s.patches[0], `removed-slots":"1"`) {
+		t.Errorf("%v, %q", err, s.patches)
+	}
+}
+
+// A pod that terminates and is not replaced yet is not made again.
+func TestRemoveAPodThatTerminates(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	foo := s.foo(2, "", 0, 1)
+	_ = unstructured.SetNestedField(s.objects["/api/v1/namespaces/ns/pods/"+podOf(1)], "2026-01-02T12:00:00Z", "metadata", "deletionTimestamp")
+	if _, err := s.remove(foo, Request{Remove: []string{podOf(1)}}); err != nil || len(s.patches) != 1 {
 		t.Errorf("%v, %q", err, s.patches)
 	}
 }
@@ -440,12 +464,12 @@ func TestRemoveFromADeployment(t *testing.T) {
 		c    Request
 		want string
 	}{
-		"a rollout":            {[]int64{1, 2}, "web-1-a", Request{}, "both have pods, and a rollout decides between them"},
-		"no pods":              {[]int64{0}, "web-0-a", Request{}, "deployment/web has no pods"},
-		"a pod of an old one":  {[]int64{0, 3}, "web-0-a", Request{}, "pod web-0-a is not a pod of deployment/web: its controller is the ReplicaSet web-0"},
-		"too few":              {[]int64{3}, "web-0-a", Request{Current: 4}, "expected the replicas of deployment/web to be 4, was 3"},
-		"another version":      {[]int64{3}, "web-0-a", Request{ResourceVersion: "7"}, "expected the resource version of deployment/web to be 7, was 1"},
-		"a pod that is gone":   {[]int64{3}, "web-0-a", Request{Remove: []string{"a", "b", "c"}}, "NotFound"},
+		"a rollout":           {[]int64{1, 2}, "web-1-a", Request{}, "both have pods, and a rollout decides between them"},
+		"no pods":             {[]int64{0}, "web-0-a", Request{}, "deployment/web has no pods"},
+		"a pod of an old one": {[]int64{0, 3}, "web-0-a", Request{}, "pod web-0-a is not a pod of deployment/web: its controller is the ReplicaSet web-0"},
+		"too few":             {[]int64{3}, "web-0-a", Request{Current: 4}, "expected the replicas of deployment/web to be 4, was 3"},
+		"another version":     {[]int64{3}, "web-0-a", Request{ResourceVersion: "7"}, "expected the resource version of deployment/web to be 7, was 1"},
+		"a pod that is gone":  {[]int64{3}, "web-0-a", Request{Remove: []string{"a", "b", "c"}}, "NotFound"},
 	} {
 		s := newShelf(t)
 		web := s.deployment(test.pods...)
@@ -485,10 +509,10 @@ func TestKindsWhosePodsCannotBeChosen(t *testing.T) {
 		{kindOf("apps", "v1", "Deployment"), ""},
 		{kindOf("apps", "v1", "ReplicaSet"), ""},
 		{kindOf("apps.kruise.io", "v1beta1", "CloneSet"), ""},
-		{kindOf("apps.kruise.io", "v1beta1", "StatefulSet"), "nothing tells that its controller lets anyone choose"},
-		{kindOf("example.com", "v1", "CloneSet"), "nothing tells that its controller lets anyone choose"},
+		{kindOf("apps.kruise.io", "v1beta1", "StatefulSet"), "this program does not know how to choose pods of this kind"},
+		{kindOf("example.com", "v1", "CloneSet"), "this program does not know how to choose pods of this kind"},
 		{kindOf("apps", "v1", "StatefulSet"), "a StatefulSet always deletes the pod with the highest ordinal"},
-		{kinds.AppService(), "its pods are those of a Deployment, whose count run-controller sets"},
+		{kinds.AppService(), "run-controller sets the count of its Deployment, which chooses the pods itself"},
 		{kinds.MyDaemonSet(), "it runs one pod per node"},
 	} {
 		target := observe.Target{Kind: test.kind, Name: "x"}

@@ -180,24 +180,22 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observ
 		return Result{}, err
 	}
 	done := Result{Before: Before(obj, &path), Replicas: c.Replicas}
-	edits := []fieldpath.Edit{{Path: path, Value: int64(c.Replicas)}}
+	var edits []fieldpath.Edit
 	if with != nil {
-		more, note, err := with(obj, c.Replicas)
-		if err != nil {
+		if edits, done.Note, err = with(obj, c.Replicas); err != nil {
 			return Result{}, err
 		}
-		edits, done.Note = append(edits, more...), note
 	}
 	if c.LookOnly {
 		done.Object, done.UID = obj, obj.GetUID()
-		for _, e := range edits {
+		for _, e := range append(edits, fieldpath.Edit{Path: path, Value: int64(c.Replicas)}) {
 			if err := e.Apply(obj.Object); err != nil {
 				return Result{}, fmt.Errorf("%s: %w", t, err)
 			}
 		}
 		return done, nil
 	}
-	patch, err := fieldpath.Patch(obj.Object, edits...)
+	patch, err := path.Patch(obj.Object, int64(c.Replicas), edits...)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", t, err)
 	}

@@ -73,7 +73,7 @@ func TestRemovePod(t *testing.T) {
 		{"--remove " + pod(1) + " --dry-run=client", "imoocpod/foo: 3 → 2, removing " + pod(1) + " (dry run)\n", 0},
 		{"--remove " + pod(1) + " --dry-run=server", "imoocpod/foo: 3 → 2, removing " + pod(1) + " (server dry run)\n", 0},
 		{"--by +1 --reuse --dry-run=server", "imoocpod/foo: 3 → 4, reusing slot 3 (server dry run)\n", 0},
-		{"--remove " + pod(3), "error: pods \"" + pod(3) + "\" not found\n", exitNotFound},
+		{"--remove " + pod(3), "Error from server (NotFound): pods \"" + pod(3) + "\" not found\n", exitNotFound},
 		{"--remove " + pod(1) + " --current-replicas 4", "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 3\n", exitPrecondition},
 		{"--remove " + pod(1) + " --dry-run=client --current-replicas 4", "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 3\n", exitPrecondition},
 		{"--remove X", `error: invalid pod name "X"`, exitUsage},

@@ -44,7 +44,9 @@ func (w *world) plan() Actions {
 }
 
 // wanted says that a pod is in a slot that is wanted.
-func (w *world) wanted(p Pod) bool { return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), p.Slot) }
+func (w *world) wanted(p Pod) bool {
+	return slices.Contains(lowest(w.owner.Desired, w.owner.Removed), p.Slot)
+}
 
 // remove gives up slots.
 func (w *world) remove(slots ...Slot) {

@@ -43,7 +43,7 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 	for _, kind := range []kinds.Kind{kinds.ImoocPod(), kinds.AppService(), kinds.MyDaemonSet()} {
 		for bytes, kept := range map[int]bool{1_000: true, 1_300_000: false} {
 			obj := sized(kind, bytes)
-			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon", apis.AnnotationPausedUntil: apis.PausedForever, apis.AnnotationPausedBy: "alice"})
+			obj.SetAnnotations(map[string]string{apis.AnnotationRestartedAt: "noon", apis.AnnotationPausedUntil: apis.PausedForever, apis.AnnotationPausedBy: "alice", apis.AnnotationRemovedSlots: "1,4"})
 			trimmed, err := trimOwner(kind)(obj.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
@@ -72,6 +72,32 @@ func TestLargeObjectsAreNotCached(t *testing.T) {
 				t.Errorf("%s of %d bytes is read again", kind.Kind, bytes)
 			}
 		}
+	}
+}
+
+// A change of the slots that an object gives up is one that a plan sees. However long
+// the annotation is, little of it is kept.
+func TestRemovedSlotsMakeADifference(t *testing.T) {
+	kind := kinds.ImoocPod()
+	before := sized(kind, 1)
+	after := before.DeepCopy()
+	for _, slots := range []string{"1", "1,4", "", strings.Repeat("1,", 100_000)} {
+		after.SetAnnotations(map[string]string{"other": slots, apis.AnnotationRemovedSlots: slots})
+		if differs(kind, before, after) != (removedSlots(before) != slots) {
+			t.Errorf("%.10q and %.10q differ: %t", removedSlots(before), slots, differs(kind, before, after))
+		}
+		before = after.DeepCopy()
+	}
+	cached, err := outline(kind, before)
+	if err != nil || strategy.Size(cached.Object, 1<<30) > maxCached {
+		t.Errorf("%d bytes are cached (%v)", strategy.Size(cached.Object, 1<<30), err)
+	}
+	if v := strategyOf(t, kind).Owner(kind, before); v.Invalid != "the annotation imoocpod.dev/removed-slots cannot be read: it is longer than 11000 bytes" {
+		t.Errorf("it is invalid: %q", v.Invalid)
+	}
+	before.SetAnnotations(map[string]string{apis.AnnotationRemovedSlots: "4,1"})
+	if v := strategyOf(t, kind).Owner(kind, before); v.Invalid != "" || v.Removed.String() != "1,4" {
+		t.Errorf("%s are removed, it is invalid: %q", v.Removed, v.Invalid)
 	}
 }
 

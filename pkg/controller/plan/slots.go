@@ -22,13 +22,14 @@ type slots struct {
 
 // numbered are the n lowest slots that are not removed.
 func numbered(n int32, removed RemovedSlots) slots {
+	end := removed.end(n)
 	return slots{
 		count:   n,
-		wants:   func(s Slot) bool { return removed.Wants(n, s) },
+		wants:   func(s Slot) bool { return s >= 0 && s < end && !removed.Has(s) },
 		keeps:   func(Slot) bool { return false },
 		removed: removed,
 		all: func(yield func(Slot) bool) {
-			for s := range removed.end(n) {
+			for s := range end {
 				if !removed.Has(s) && !yield(s) {
 					return
 				}

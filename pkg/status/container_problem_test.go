@@ -1,0 +1,84 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What is wrong with a container, and with which one.
+func TestProblemsOfContainers(t *testing.T) {
+	t.Parallel()
+	at := func(ago time.Duration) metav1.Time { return metav1.NewTime(lookedAt().Add(-ago)) }
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(time.Minute)}}
+	ended := func(code int32) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, StartedAt: at(time.Hour), FinishedAt: at(time.Minute)}}
+	}
+	status := func(name string, ready bool, restarts int32, state, last corev1.ContainerState) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, Ready: ready, RestartCount: restarts, State: state, LastTerminationState: last}
+	}
+	event := func(reason, container, message string, ago time.Duration) corev1.Event {
+		return corev1.Event{Reason: reason, Message: message, LastTimestamp: at(ago),
+			InvolvedObject: corev1.ObjectReference{UID: "p", FieldPath: "spec.containers{" + container + "}"}}
+	}
+	never := corev1.ContainerState{}
+	const killing = "Container b failed liveness probe, will be restarted"
+	for name, test := range map[string]struct {
+		init, main []corev1.ContainerStatus
+		ready      bool
+		gate       bool
+		events     []corev1.Event
+		code       Code
+		message    string
+	}{
+		"it runs for the first time, whatever came before": {main: []corev1.ContainerStatus{status("a", false, 0, running, ended(1))},
+			code: CodeContainersNotReady, message: "container a is not ready"},
+		"it runs again": {main: []corev1.ContainerStatus{status("a", false, 1, running, ended(1))},
+			code: CodeCrashLoop, message: "container a crashes: 1 restart, last exit code 1"},
+		"a sidecar that ends, though without an error": {init: []corev1.ContainerStatus{status("side", false, 2, ended(0), never)}, main: []corev1.ContainerStatus{status("a", true, 0, running, never)},
+			code: CodeCrashLoop, message: "container side crashes: 2 restarts, last exit code 0"},
+		"an init container that has ended": {init: []corev1.ContainerStatus{status("init", false, 0, ended(0), never)}, main: []corev1.ContainerStatus{status("a", false, 0, running, never)},
+			code: CodeContainersNotReady, message: "container a is not ready"},
+		"the pod is ready, and has a container that ended": {main: []corev1.ContainerStatus{status("a", true, 0, running, never), status("b", false, 0, ended(1), never)}, ready: true},
+		"the probe of another container fails": {main: []corev1.ContainerStatus{status("a", false, 0, running, never), status("b", false, 0, running, never)},
+			events: []corev1.Event{event("Unhealthy", "b", "Readiness probe failed: 503", time.Second)},
+			code:   CodeProbeFailed, message: "container b is not ready: Readiness probe failed: 503"},
+		"a probe failed before the container was ready": {main: []corev1.ContainerStatus{status("a", true, 0, running, never)}, gate: true,
+			events: []corev1.Event{event("Unhealthy", "a", "Readiness probe failed: 503", time.Second)},
+			code:   CodeReadinessGate, message: "its readiness gate example.com/in is not True"},
+		"a probe failed before the container was started again": {main: []corev1.ContainerStatus{status("a", false, 0, running, never)},
+			events: []corev1.Event{event("Unhealthy", "a", "Readiness probe failed: 503", time.Hour)},
+			code:   CodeContainersNotReady, message: "container a is not ready"},
+		"another container is ended because of its probe": {init: []corev1.ContainerStatus{status("init", false, 0, ended(0), never)},
+			main:  []corev1.ContainerStatus{status("a", true, 0, running, never), status("b", true, 0, running, never)},
+			ready: true, events: []corev1.Event{event("Killing", "b", killing, time.Second)},
+			code: CodeProbeFailed, message: "container b is being restarted: failed its liveness probe"},
+		"it was ended because of its probe before it was started": {main: []corev1.ContainerStatus{status("b", true, 0, running, never)},
+			ready: true, events: []corev1.Event{event("Killing", "b", killing, time.Hour)}},
+	} {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns", UID: "p"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = test.init, test.main
+		for _, c := range test.init {
+			spec := corev1.Container{Name: c.Name}
+			if c.Name == "side" {
+				spec.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+			}
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, spec)
+		}
+		for _, c := range test.main {
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: c.Name})
+		}
+		if test.ready {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}
+		if test.gate {
+			pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/in"}}
+		}
+		f, found := podFinding(&pod, Snapshot{Now: lookedAt()}, byObject(test.events))
+		if found != (test.code != "") || f.code != test.code || f.message != test.message {
+			t.Errorf("%s: %t, %s: %q; want %s: %q", name, found, f.code, f.message, test.code, test.message)
+		}
+	}
+}

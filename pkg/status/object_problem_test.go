@@ -1,0 +1,55 @@
+package status
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A condition counts with the status and on the object that it means something of.
+func TestConditionsThatReportNothing(t *testing.T) {
+	t.Parallel()
+	condition := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
+		return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "m"}}
+	}
+	for name, test := range map[string]struct {
+		own, below []metav1.Condition
+		problems   int
+	}{
+		"the deadline has passed":             {own: condition("Progressing", metav1.ConditionFalse, "ProgressDeadlineExceeded"), problems: 1},
+		"the deadline had passed":             {own: condition("Progressing", metav1.ConditionTrue, "ProgressDeadlineExceeded")},
+		"not progressing for another reason":  {own: condition("Progressing", metav1.ConditionFalse, "Converged")},
+		"it has failed":                       {own: condition("Failed", metav1.ConditionTrue, "R"), problems: 1},
+		"it has not failed":                   {own: condition("Failed", metav1.ConditionFalse, "R")},
+		"a child of it has failed":            {below: condition("Failed", metav1.ConditionTrue, "R")},
+		"a child of it is stalled":            {below: condition("Stalled", metav1.ConditionTrue, "R"), problems: 1},
+		"it is degraded":                      {own: condition("Degraded", metav1.ConditionTrue, "R"), problems: 1},
+		"it is not degraded":                  {own: condition("Degraded", metav1.ConditionFalse, "R")},
+		"a child of it is degraded":           {below: condition("Degraded", metav1.ConditionTrue, "R")},
+		"pods are refused, by its condition":  {own: condition("ReplicaFailure", metav1.ConditionTrue, "R"), problems: 1},
+		"pods were refused, by its condition": {own: condition("ReplicaFailure", metav1.ConditionFalse, "R")},
+	} {
+		o := Object{UID: "it", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2, Conditions: test.own}
+		r := NewReport(Snapshot{Object: o, Children: []Child{{Kind: "Job", Name: "j", UID: "j", Controller: "it", Conditions: test.below}}, Now: lookedAt()})
+		if len(r.Problems) != test.problems {
+			t.Errorf("%s: the problems are %v", name, r.Problems)
+		}
+	}
+}
+
+// An event says no more where a condition says that pods are refused.
+func TestRefusalIsToldOnce(t *testing.T) {
+	t.Parallel()
+	event := corev1.Event{InvolvedObject: corev1.ObjectReference{UID: "it"}, Reason: "FailedCreate", Message: "Error creating: other words", LastTimestamp: metav1.NewTime(lookedAt())}
+	o := Object{UID: "it", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2}
+	for n, conditions := range map[string][]metav1.Condition{
+		"cannot create pods: Error creating: other words": nil,
+		"cannot create pods: no": {{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "R", Message: "no"}},
+	} {
+		o.Conditions = conditions
+		if r := NewReport(Snapshot{Object: o, Events: []corev1.Event{event}, Now: lookedAt()}); len(r.Problems) != 1 || r.Reason != n {
+			t.Errorf("%d problems, the reason is %q, want %q", len(r.Problems), r.Reason, n)
+		}
+	}
+}

@@ -19,6 +19,7 @@ func TestLeaseOfScope(t *testing.T) {
 		"kube-system/imoocpod-run-controller-all": {},
 		"a/imoocpod-run-controller-bc920025":      {Namespace: "a", Kinds: []string{"y.g", "x.g"}},
 		"a/imoocpod-run-controller-18dde0c7":      {Namespace: "a", Selector: "tier=front"},
+		"a/imoocpod-run-controller-cdbcae15":      {Namespace: "a", Declared: true},
 	} {
 		if namespace, name := scope.Lease(); namespace+"/"+name != want {
 			t.Errorf("the lease of %q is %s/%s, want %s", scope, namespace, name, want)
@@ -108,6 +109,63 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 	}
 	if LoopOf(&coordinationv1.Lease{}).Live(time.Time{}) {
 		t.Error("a lease that nobody holds is no sign of life")
+	}
+}
+
+// Only a loop that holds its lease is live, and only while it renews that.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	now := lookedAt()
+	for name, test := range map[string]struct {
+		loop Loop
+		want bool
+	}{
+		"it has renewed":               {Loop{Holder: "h", Renewed: now, For: 15 * time.Second}, true},
+		"it has given the lease up":    {Loop{Renewed: now, For: 15 * time.Second}, false},
+		"its process has ended":        {Loop{Holder: "h", Renewed: now, For: 15 * time.Second, Ended: true}, false},
+		"its last renewal has run out": {Loop{Holder: "h", Renewed: now.Add(-15 * time.Second), For: 15 * time.Second}, false},
+		"a lease for years":            {Loop{Holder: "h", Renewed: now.Add(-LongestLease), For: 1000 * time.Hour}, false},
+		"a clock that is ahead":        {Loop{Holder: "h", Renewed: now.Add(LongestLease), For: 15 * time.Second}, true},
+		"a renewal of tomorrow":        {Loop{Holder: "h", Renewed: now.Add(LongestLease + time.Second), For: 15 * time.Second}, false},
+	} {
+		if got := test.loop.Live(now); got != test.want {
+			t.Errorf("%s: live is %t", name, got)
+		}
+	}
+}
+
+// Who runs a loop is told by its process where all of that is known.
+func TestWhoRunsALoop(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		loop Loop
+		want string
+	}{
+		{Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711}, "alice on laptop (process 4711)"},
+		{Loop{Holder: "h", User: "alice", Host: "laptop"}, "h"},
+		{Loop{Holder: "h", User: "alice", PID: 4711}, "h"},
+		{Loop{Holder: "h", Host: "laptop", PID: 4711}, "h"},
+	} {
+		if got := test.loop.String(); got != test.want {
+			t.Errorf("%+v is %q, want %q", test.loop, got, test.want)
+		}
+	}
+}
+
+// A lease of an odd duration says how long it has not been renewed, if it is long.
+func TestDoubtsAboutALease(t *testing.T) {
+	t.Parallel()
+	now := lookedAt()
+	for ago, want := range map[time.Duration]string{
+		renewedWithin:               "; check the lease: its duration is 1h0m0s; another controller takes it over after 1m0s without a renewal",
+		renewedWithin + time.Second: "; check the lease: its duration is 1h0m0s, it has not been renewed for 16s; another controller takes it over after 1m0s without a renewal",
+	} {
+		if got := (Loop{Holder: "h", Renewed: now.Add(-ago), For: time.Hour}).doubts(now); got != want {
+			t.Errorf("renewed %s ago: %q, want %q", ago, got, want)
+		}
+	}
+	if got := (Loop{Holder: "h", Renewed: now, For: LongestLease}).doubts(now); got != "" {
+		t.Errorf("an ordinary lease: %q", got)
 	}
 }
 

@@ -95,6 +95,40 @@ func TestNobodyReconciles(t *testing.T) {
 	}
 }
 
+// Of the loops that cover an object the live ones come first, and of these the one that
+// renewed last. One whose selector leaves the object out does not cover it.
+func TestOrderOfLoops(t *testing.T) {
+	t.Parallel()
+	loop := func(who string, renewed, lasts time.Duration) Loop {
+		return Loop{Holder: who, Renewed: lookedAt().Add(-renewed), For: lasts}
+	}
+	other := loop("other", 0, time.Minute)
+	other.Scope.Selector = "tier=back"
+	loops := []Loop{loop("dead long ago", time.Hour, time.Minute), loop("dead", time.Minute, time.Minute), loop("live", 10*time.Second, time.Minute), loop("livelier", time.Second, time.Minute), other}
+	o := Object{Resource: "imoocpods.batch.tutorial.kubebuilder.io", Labels: map[string]string{"tier": "front"}}
+	var order []string
+	for _, seen := range NewReport(Snapshot{Object: o, Loops: loops, Now: lookedAt()}).Reconciler.Loops {
+		order = append(order, seen.Who)
+	}
+	if want := []string{"livelier", "live", "dead", "dead long ago"}; !slices.Equal(order, want) {
+		t.Errorf("they are %q, want %q", order, want)
+	}
+}
+
+// A controller that wrote a status within the last seconds is at work, lease or not.
+func TestActive(t *testing.T) {
+	t.Parallel()
+	for ago, want := range map[time.Duration]bool{noticing - time.Second: true, noticing: false} {
+		r := Reconciler{Status: &Write{Time: metav1.NewTime(lookedAt().Add(-ago))}}
+		if got := r.active(Snapshot{Now: lookedAt()}); got != want {
+			t.Errorf("written %s ago: active is %t", ago, got)
+		}
+	}
+	if (Reconciler{}).active(Snapshot{Now: lookedAt()}) {
+		t.Error("without a status it is active")
+	}
+}
+
 // Where fewer pods are ready than the status says, the status is not believed.
 func TestStatusBehind(t *testing.T) {
 	t.Parallel()

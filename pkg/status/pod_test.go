@@ -1,0 +1,57 @@
+package status
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What the init containers tell of a pod, and the containers that start before the
+// others and go on running beside them.
+func TestPodThatInitializes(t *testing.T) {
+	t.Parallel()
+	status := func(name string, restarts int32, state corev1.ContainerState) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, RestartCount: restarts, State: state}
+	}
+	started := func(s corev1.ContainerStatus, started, ready bool) corev1.ContainerStatus {
+		s.Started, s.Ready = &started, ready
+		return s
+	}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	waiting := func(reason string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "why"}}
+	}
+	ended := func(code int32, reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message}}
+	}
+	for name, test := range map[string]struct {
+		init              []corev1.ContainerStatus
+		status, reason    string
+		readies, restarts int32
+	}{
+		"the first runs":             {[]corev1.ContainerStatus{status("a", 1, running), status("b", 0, waiting("PodInitializing"))}, "Init:0/3", "", 0, 1},
+		"the second runs":            {[]corev1.ContainerStatus{status("a", 2, ended(0, "Completed", "")), status("b", 1, running)}, "Init:1/3", "", 0, 3},
+		"the second is to start":     {[]corev1.ContainerStatus{status("a", 0, ended(0, "Completed", "")), status("b", 0, waiting("PodInitializing"))}, "Init:1/3", "", 0, 0},
+		"it waits without a reason":  {[]corev1.ContainerStatus{status("a", 0, waiting(""))}, "Init:0/3", "", 0, 0},
+		"its image cannot be pulled": {[]corev1.ContainerStatus{status("a", 0, waiting("ErrImagePull"))}, "Init:ErrImagePull", "why", 0, 0},
+		"it failed":                  {[]corev1.ContainerStatus{status("a", 4, ended(3, "Error", ""))}, "Init:Error", "exit code 3", 0, 4},
+		"it failed without a word":   {[]corev1.ContainerStatus{status("a", 0, ended(3, "", "out of disk"))}, "Init:ExitCode:3", "out of disk", 0, 0},
+		"a signal ended it": {[]corev1.ContainerStatus{status("a", 0, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Signal: 9}})},
+			"Init:Signal:9", "exit code 137", 0, 0},
+		"all have ended":                 {[]corev1.ContainerStatus{status("a", 1, ended(0, "", "")), status("b", 1, ended(0, "", ""))}, "Running", "", 1, 5},
+		"one is started and runs beside": {[]corev1.ContainerStatus{started(status("side", 2, running), true, false)}, "Running", "", 1, 7},
+		"it is ready, too":               {[]corev1.ContainerStatus{started(status("side", 2, running), true, true)}, "Running", "", 2, 7},
+		"it is not started yet":          {[]corev1.ContainerStatus{started(status("side", 2, running), false, false)}, "Init:0/3", "", 0, 2},
+		"one that is started, and is none to run beside": {[]corev1.ContainerStatus{started(status("a", 1, running), true, true)}, "Init:0/3", "", 0, 1},
+	} {
+		pod := ownedPod("foo-0", "u")
+		pod.Spec.InitContainers = []corev1.Container{{Name: "a"}, {Name: "b"}, {Name: "side", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
+		pod.Status.InitContainerStatuses = test.init
+		main := started(status("main", 5, running), true, true)
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{main}
+		p := newPod(&pod)
+		if p.Status != test.status || p.Reason != test.reason || p.ReadyContainers != int(test.readies) || p.Restarts != test.restarts || p.Containers != 2 {
+			t.Errorf("%s: got %+v, want %+v", name, p, test)
+		}
+	}
+}

@@ -225,6 +225,12 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 		"conditions of its own": {nil, func(crd map[string]any) {
 			fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions", "items")["required"] = []any{"severity"}
 		}, ".status.conditions[*].severity is required"},
+		"conditions whose status is no word": {nil, func(crd map[string]any) {
+			fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions", "items", "properties")["status"] = map[string]any{"type": "boolean"}
+		}, ".status.conditions[*].status is not a string in version v1"},
+		"conditions without a type": {nil, func(crd map[string]any) {
+			delete(fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions", "items", "properties"), "type")
+		}, ".status.conditions[*].type is not a string in version v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

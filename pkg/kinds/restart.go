@@ -79,7 +79,7 @@ func mayRollOut(kind Kind, obj *unstructured.Unstructured) error {
 	if kind.Resource.Group != "apps" || !slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, kind.Resource.Resource) {
 		return errNoRollOut
 	}
-	if paused, _, err := unstructured.NestedBool(obj.Object, "spec", "paused"); err == nil && paused {
+	if paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused"); paused {
 		return errPaused
 	}
 	return nil

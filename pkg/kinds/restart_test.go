@@ -42,6 +42,8 @@ func TestRestartPath(t *testing.T) {
 		"MyDaemonSet":                   {MyDaemonSet(), "{}", "{}", "metadata.annotations", nil},
 		"Deployment":                    {other("apps", "deployments"), pod, "{}", inTemplate, nil},
 		"paused Deployment":             {other("apps", "deployments"), "{spec: {paused: true}}", "{}", "", errPaused},
+		"not known to be paused":        {other("apps", "deployments"), "{spec: {paused: maybe}}", "{}", inTemplate, nil},
+		"Deployment of long ago":        {other("extensions", "deployments"), pod, "{}", "", errNoRollOut},
 		"StatefulSet":                   {other("apps", "statefulsets"), pod, "{}", inTemplate, nil},
 		"DaemonSet":                     {other("apps", "daemonsets"), pod, "{}", inTemplate, nil},
 		"ReplicaSet":                    {other("apps", "replicasets"), pod, "{}", "", errNoRollOut},

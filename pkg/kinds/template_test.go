@@ -117,3 +117,37 @@ func TestTemplateHashOfADeclaredKind(t *testing.T) {
 		seen[hash] = label
 	}
 }
+
+// The command and the environment of a kind without a template are in the container
+// and in the hash: a change of them replaces the pods.
+func TestCommandAndEnvironment(t *testing.T) {
+	t.Parallel()
+	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
+		Mapping: Mapping{Strategy: StrategyPods, ImagePath: []string{"spec", "image"}, CommandPath: []string{"spec", "run"}, EnvPath: []string{"spec", "env"}}}
+	seen := map[string]string{}
+	for name, spec := range map[string]map[string]any{
+		"an image":            {"image": "a"},
+		"a command":           {"image": "a", "run": []any{"sleep", "1"}},
+		"another command":     {"image": "a", "run": []any{"sleep", "2"}},
+		"an environment":      {"image": "a", "env": []any{map[string]any{"name": "A", "value": "1"}}},
+		"another environment": {"image": "a", "env": []any{map[string]any{"name": "A", "value": "2"}}},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+		hash := TemplateHash(kind, obj)
+		if other, again := seen[hash]; again {
+			t.Errorf("%s has the hash of %s", name, other)
+		}
+		seen[hash] = name
+		template, err := Template(kind, obj)
+		if err != nil || len(template.Spec.Containers) != 1 {
+			t.Fatalf("%s: %+v (%v)", name, template, err)
+		}
+		c := template.Spec.Containers[0]
+		if _, runs := spec["run"]; runs != (len(c.Command) == 2) {
+			t.Errorf("%s: the container runs %v", name, c.Command)
+		}
+		if _, set := spec["env"]; set != (len(c.Env) == 1) {
+			t.Errorf("%s: the container has the environment %v", name, c.Env)
+		}
+	}
+}

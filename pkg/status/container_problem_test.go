@@ -55,6 +55,10 @@ func TestProblemsOfContainers(t *testing.T) {
 			main:  []corev1.ContainerStatus{status("a", true, 0, running, never), status("b", true, 0, running, never)},
 			ready: true, events: []corev1.Event{event("Killing", "b", killing, time.Second)},
 			code: CodeProbeFailed, message: "container b is being restarted: failed its liveness probe"},
+		"a container is ended because of its probe, of which the event does not say": {init: []corev1.ContainerStatus{status("init", false, 0, ended(0), never)},
+			main:  []corev1.ContainerStatus{status("a", true, 0, running, never)},
+			ready: true, events: []corev1.Event{{Reason: "Killing", Message: killing, LastTimestamp: at(time.Second), InvolvedObject: corev1.ObjectReference{UID: "p"}}},
+			code: CodeProbeFailed, message: "container a is being restarted: failed its liveness probe"},
 		"it was ended because of its probe before it was started": {main: []corev1.ContainerStatus{status("b", true, 0, running, never)},
 			ready: true, events: []corev1.Event{event("Killing", "b", killing, time.Hour)}},
 	} {

@@ -45,7 +45,7 @@ func TestRefusalIsToldOnce(t *testing.T) {
 	o := Object{UID: "it", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2}
 	for n, conditions := range map[string][]metav1.Condition{
 		"cannot create pods: Error creating: other words": nil,
-		"cannot create pods: no": {{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "R", Message: "no"}},
+		"cannot create pods: no":                          {{Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "R", Message: "no"}},
 	} {
 		o.Conditions = conditions
 		if r := NewReport(Snapshot{Object: o, Events: []corev1.Event{event}, Now: lookedAt()}); len(r.Problems) != 1 || r.Reason != n {

@@ -38,10 +38,10 @@ func TestPodThatInitializes(t *testing.T) {
 		"it failed without a word":   {[]corev1.ContainerStatus{status("a", 0, ended(3, "", "out of disk"))}, "Init:ExitCode:3", "out of disk", 0, 0},
 		"a signal ended it": {[]corev1.ContainerStatus{status("a", 0, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Signal: 9}})},
 			"Init:Signal:9", "exit code 137", 0, 0},
-		"all have ended":                 {[]corev1.ContainerStatus{status("a", 1, ended(0, "", "")), status("b", 1, ended(0, "", ""))}, "Running", "", 1, 5},
-		"one is started and runs beside": {[]corev1.ContainerStatus{started(status("side", 2, running), true, false)}, "Running", "", 1, 7},
-		"it is ready, too":               {[]corev1.ContainerStatus{started(status("side", 2, running), true, true)}, "Running", "", 2, 7},
-		"it is not started yet":          {[]corev1.ContainerStatus{started(status("side", 2, running), false, false)}, "Init:0/3", "", 0, 2},
+		"all have ended":                                 {[]corev1.ContainerStatus{status("a", 1, ended(0, "", "")), status("b", 1, ended(0, "", ""))}, "Running", "", 1, 5},
+		"one is started and runs beside":                 {[]corev1.ContainerStatus{started(status("side", 2, running), true, false)}, "Running", "", 1, 7},
+		"it is ready, too":                               {[]corev1.ContainerStatus{started(status("side", 2, running), true, true)}, "Running", "", 2, 7},
+		"it is not started yet":                          {[]corev1.ContainerStatus{started(status("side", 2, running), false, false)}, "Init:0/3", "", 0, 2},
 		"one that is started, and is none to run beside": {[]corev1.ContainerStatus{started(status("a", 1, running), true, true)}, "Init:0/3", "", 0, 1},
 	} {
 		pod := ownedPod("foo-0", "u")

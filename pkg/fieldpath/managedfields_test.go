@@ -18,10 +18,13 @@ metadata:
   - {manager: painter, operation: Update, time: "2026-01-01T10:00:03Z", fieldsV1: {"f:metadata": {"f:labels": {"f:replicas": {}}}, "f:spec": {"f:sets": {'k:{"name":"cold"}': {"f:count": {}}}}}}
   - {manager: writer, operation: Update, time: "2026-01-01T10:00:04Z", fieldsV1: {"f:spec": {"f:pools": {}, "f:sets": {'k:{"name":"warm","zone":1}': {}}}}}
   - {manager: odd, operation: Update, fieldsV1: {"f:spec": {"f:odd": {}}}}
+  - {manager: idle, operation: Update, time: "2026-01-01T10:00:05Z", fieldsV1: {}}
+  - {manager: twins, operation: Update, time: "2026-01-01T10:00:05Z", fieldsV1: {"f:spec": {"f:twins": {'k:{"name":"twin"}': {}}}}}
 spec:
   replicas: 3
   sets: [{name: hot, count: 1}, {name: cold, count: 2}, {name: warm, zone: 1, count: 3}]
   pools: [{name: a, size: 4}]
+  twins: [{name: twin, size: 1}, {name: twin, size: 2}]
   odd: 1
   nobody: 5
 `
@@ -42,6 +45,7 @@ func TestManager(t *testing.T) {
 		`.spec.sets[?(@.name=="warm")].count`:     {"writer", 4}, // all of the element
 		`.spec.pools[?(@.name=="a")].size`:        {"writer", 4}, // all of the list
 		".spec.odd":                               {"odd", -1},
+		`.spec.twins[?(@.name=="twin")].size`:     {"", -1}, // of which of the two?
 		".spec.nobody":                            {"", -1},
 		".spec.absent":                            {"", -1},
 		`.spec.sets[?(@.name=="lukewarm")].count`: {"", -1},

@@ -44,6 +44,8 @@ func TestWhatMakesReady(t *testing.T) {
 			CodePodsOutdated, "3 of 3 pods ready, 2 not yet replaced"},
 		"several groups, of which one lacks pods": {three(func(o *Object) { o.Several, o.Current, o.Ready = true, 2, 2 }), nil, nil,
 			CodePodsMissing, "2 of 2 pods ready in total, 1 not yet created"},
+		"several groups, of which one has pods to come": {three(func(o *Object) { o.Several, o.Current, o.Ready = true, 5, 4 }), nil, nil,
+			CodePodsStarting, "4 of 5 pods ready in total"},
 		"scaled to zero, so that none is available": {three(func(o *Object) {
 			o.Desired, o.Current, o.Ready, o.Conditions = 0, 0, 0, condition("Available", metav1.ConditionFalse)
 		}), nil, nil, CodeReady, "0 of 0 pods ready"},

@@ -273,7 +273,7 @@ func nameProblem(name string) string {
 	case len(name) > validation.DNS1123SubdomainMaxLength:
 		return fmt.Sprintf("it must be no longer than %d characters", validation.DNS1123SubdomainMaxLength)
 	case len(problems) > 0:
-		return "only lower case letters, digits, '-' and '.' are allowed, with a letter or digit at the start, at the end and around each '.'"
+		return "only lowercase letters, digits, '-', and '.' are allowed, with a letter or digit at the start, at the end, and around each '.'"
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 	const (
 		noImage = "spec.image: Required value: image is required"
 		noName  = "spec.deploymentName: Required value"
-		badName = "must be the name of a Deployment: lower case letters, digits, '-' and '.'"
+		badName = "must be the name of a Deployment: lowercase letters, digits, '-' and '.'"
 	)
 	for i, test := range []struct{ head, rest, says string }{
 		{myDaemonSet, "", noImage},

@@ -14,9 +14,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// onPods matches the writes of pods and Deployments.
+// onPods matches the writes of pods, Deployments and revisions.
 func onPods(w write) bool {
-	return w.resource == podsResource || w.resource == strategy.DeploymentResource()
+	return w.resource == podsResource || w.resource == strategy.DeploymentResource() || w.resource == strategy.RevisionResource()
 }
 
 // reasons lists the reasons of the events that were recorded of objects.

@@ -160,11 +160,14 @@ func (r *revisions) ownerOf(revision *strategy.RevisionRecord) (*owners, *unstru
 }
 
 // planFor decides what is done for an object: by the strategy of its kind, and for the
-// history of its templates, which is the same for all.
+// history of its templates, which is the same for all. While it is paused, neither has
+// anything to do.
 func planFor(o *owners, v plan.View) plan.Actions {
-	p := o.strategy.Plan(v)
-	p.History = plan.Revisions(v)
-	return p
+	return plan.UnlessPaused(func(v plan.View) plan.Actions {
+		p := o.strategy.Plan(v)
+		p.History = plan.Revisions(v)
+		return p
+	})(v)
 }
 
 // recorded notes what came of the revisions of a plan. That one was refused is told

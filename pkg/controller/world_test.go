@@ -397,6 +397,9 @@ func (w *world) hold(is write) {
 			w.holdRecorded(is, owner, is.after.GetAnnotations()[apis.LabelTemplateHash])
 		}
 	case strategy.RevisionResource():
+		if owner != nil {
+			w.holdPause(is, owner)
+		}
 		w.holdRevision(is, kind, owner)
 	default:
 		w.holdStatus(is)

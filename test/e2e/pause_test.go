@@ -13,9 +13,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// writesOfPods matches what a controller writes of pods.
+// writesOfPods matches what a controller writes of pods, and of the history of templates.
 func writesOfPods(r harness.Request) bool {
-	return harness.ByPlugin(r) && r.Writes() && strings.HasPrefix(r.Resource(), "pods")
+	return harness.ByPlugin(r) && r.Writes() && (strings.HasPrefix(r.Resource(), "pods") || r.Resource() == "controllerrevisions")
 }
 
 // awaitPaused waits until the loop says in the status that foo is paused, or is not.

@@ -18,7 +18,7 @@ const InvalidPause = "InvalidPause"
 // nothing anyway, and what it has goes in spite of a pause.
 func (v View) Paused() bool { return !v.Owner.Deleting && v.Owner.Pause.Active(v.Now) }
 
-// UnlessPaused makes of the rules of a strategy those that keep to pauses: of the plan
+// UnlessPaused makes of rules those that keep to pauses: of the plan
 // for an owner that is paused, its status is left, and that the owner is looked at
 // again when the pause ends.
 func UnlessPaused(rules func(View) Actions) func(View) Actions {

@@ -95,11 +95,9 @@ func registered() map[kinds.Strategy]*Strategy {
 func All() (map[kinds.Strategy]*Strategy, error) {
 	all := registered()
 	for _, name := range kinds.Strategies() {
-		s := all[name]
-		if s == nil || s.Plan == nil || s.complete == nil {
+		if s := all[name]; s == nil || s.Plan == nil || s.complete == nil {
 			return nil, fmt.Errorf("the strategy %q is declared but not implemented", name)
 		}
-		s.Plan = plan.UnlessPaused(s.Plan)
 	}
 	return all, nil
 }

@@ -52,6 +52,10 @@ const (
 // pods are in the lowest slots besides. "scale --remove" and "scale --reuse" write it.
 const AnnotationRemovedSlots = Prefix + "removed-slots"
 
+// AnnotationParked holds, as JSON, the count of an object that is scaled to zero for a
+// time, and who did that (status.ParkedCount).
+const AnnotationParked = Prefix + "parked"
+
 // AnnotationDefaultContainer names the container of a pod whose log kubectl shows.
 const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 

@@ -21,7 +21,8 @@ import (
 type chooseFieldError struct {
 	verb   string
 	target observe.Target
-	// count is the flag that says the count, such as "--replicas 3".
+	// count is the flag that says the count, such as "--replicas 3"; empty for verbs
+	// without one.
 	count string
 	Err   *discover.UnknownFieldError
 }
@@ -40,8 +41,8 @@ func (e *chooseFieldError) Error() string {
 		if c.Pattern && e.verb != "create" {
 			continue // there is nothing yet that a command could change
 		}
-		line("    kubectl imoocpod %s %s/%s%s %s --replicas-path %s",
-			e.verb, e.target.Kind.CRD(), e.target.Name, inNamespaceOf(e.target), e.count, escape.ShellWord(c.Path))
+		line("    kubectl imoocpod %s %s/%s%s%s --replicas-path %s",
+			e.verb, e.target.Kind.CRD(), e.target.Name, inNamespaceOf(e.target), strings.TrimRight(" "+e.count, " "), escape.ShellWord(c.Path))
 	}
 	once := "PATH"
 	if first := e.Err.Candidates[0].Path; len(e.Err.Candidates) == 1 && !strings.Contains(first, "[") {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,21 @@ func (f *waitFlags) addFailFlags(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
 	cmd.Flags().DurationVar(&f.FailAfter, "fail-after", failAfter, "How long to wait for an object that needs help to become ready, such as another image, before exiting with code 3.")
 	cmd.Flags().BoolVar(&f.FailFast, "fail-fast", true, "If false, wait for an object that needs help until the timeout.")
+}
+
+// flags are those that were given, for a command that continues.
+func (f *waitFlags) flags() string {
+	words := ""
+	if f.given("timeout") {
+		words += " --timeout " + f.Timeout.String()
+	}
+	if f.given("fail-after") {
+		words += " --fail-after " + f.FailAfter.String()
+	}
+	if f.given("fail-fast") {
+		words += fmt.Sprintf(" --fail-fast=%t", f.FailFast)
+	}
+	return words
 }
 
 // validate refuses what cannot be meant. waits says that the command waits at all.

@@ -16,7 +16,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
@@ -24,6 +23,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
 )
@@ -41,11 +41,13 @@ type scaleOptions struct {
 	// group names one of several groups of pods, in the place of a path.
 	group  string
 	change scale.Request
+	steps  stepFlags
 	wait   bool
 	// reports says that --wait was given: with -o json it prints status reports, as other
 	// verbs do, while --timeout alone prints the object.
 	reports bool
 	limits  waitFlags
+	yes     bool
 
 	printer printers.ResourcePrinter
 	finder  *discover.Finder
@@ -55,7 +57,7 @@ type scaleOptions struct {
 func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &scaleOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: scale.Request{Current: scale.AnyCount}}
 	cmd := &cobra.Command{
-		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--wait] [--timeout=duration]",
+		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--step=step] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
 		Long: `Set the number of replicas of an ImoocPod (NAME) or of any resource that has a
 replica count (TYPE/NAME, or other arguments of kubectl).
@@ -80,6 +82,17 @@ With --current-replicas or --resource-version, the command changes the object on
 if it has that count or version. It refuses to scale an object that is being deleted.
 The old and the new count are printed to standard error.
 
+With --step, the count changes in steps: so many replicas at a time, or so many percent
+of the whole change. Each step begins when the pods of the last one are ready (and have
+been for --settle) or, on the way down, are gone. If they cannot become ready, or not
+before the --timeout for each step, the command stops there, or goes back to the count
+before with --on-failure=revert. It never overwrites a count that someone else has set,
+and refuses a step that would break a PodDisruptionBudget. The same command with
+--replicas continues from where an earlier one was interrupted.
+
+Several objects are listed before the change. On a terminal, the command asks before
+it scales more than one object to zero.
+
 With --wait or --timeout, the command waits until the controller has seen the change
 and all pods are ready. It exits with code 3 if they cannot become ready without
 help (see --fail-after), with code 4 when the timeout is over, and with code 5 if
@@ -103,6 +116,9 @@ someone else changes the replica count.`,
   # Scale up, and fill slots that were removed
   kubectl imoocpod scale foo --by +1 --reuse
 
+  # Scale to forty in steps of ten; go back one step if its pods do not become ready
+  kubectl imoocpod scale deployment/web --replicas 40 --step 10 --settle 5s --on-failure=revert
+
   # Scale any resource that has a replica count
   kubectl imoocpod scale deployment/web --replicas 3
 
@@ -115,8 +131,8 @@ someone else changes the replica count.`,
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	o.addFlags(cmd)
-	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This, --by or --remove is required.")
-	cmd.Flags().Var(stepFlag{&o.change.By}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
+	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This, --by, or --remove is required.")
+	cmd.Flags().Var(changeFlag{&o.change.By}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
 	cmd.Flags().StringSliceVar(&o.change.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
 	cmd.Flags().BoolVar(&o.change.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
@@ -126,6 +142,8 @@ someone else changes the replica count.`,
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the controller has seen the change and all pods are ready.")
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait until all pods are ready, such as 1m; implies --wait. Zero means no limit with --wait, and no wait without it.")
 	o.limits.addFlags(cmd)
+	o.steps.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
 	return bind(cmd, o)
 }
 
@@ -146,6 +164,8 @@ func (o *scaleOptions) validate() error {
 		return usageErrorf("--replicas and --by cannot be used together")
 	case !o.counted && o.change.By == nil && !removes:
 		return usageErrorf("--replicas, --by or --remove is required")
+	case o.steps.given() && (removes || o.change.Reuse):
+		return usageErrorf("--step cannot be used together with --remove or --reuse")
 	case o.group != "" && o.path.path != nil:
 		return usageErrorf("--group and --replicas-path cannot be used together")
 	case o.change.ResourceVersion != "" && !isResourceVersion(o.change.ResourceVersion):
@@ -154,7 +174,10 @@ func (o *scaleOptions) validate() error {
 		return usageErrorf("--timeout must be 0 (do not wait) or more, not %s", o.limits.Timeout)
 	}
 	o.reports = o.wait
-	o.wait = o.wait || o.limits.Timeout > 0
+	o.wait = o.wait || o.limits.Timeout > 0 || o.steps.given()
+	if err := o.steps.validate(o.change, o.limits.Limits); err != nil {
+		return err
+	}
 	return o.limits.validate(o.wait)
 }
 
@@ -178,13 +201,28 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to scale")
 	}
-	// One bad object does not stop the others. All are written before any is
-	// waited for: they become ready together.
-	var all []observe.WaitTarget
+	// One bad object does not stop the others.
+	var found []located
 	for _, t := range targets {
-		w, err := o.scale(ctx, t)
+		c, err := o.locate(ctx, t)
 		if err != nil {
 			errs = append(errs, clients.Explain(t.Kind, err))
+			continue
+		}
+		found = append(found, c)
+	}
+	if on, err := o.confirmed(found); err != nil || !on {
+		return outcome.Join(append(errs, err))
+	}
+	if o.steps.given() && o.dryRun == "none" {
+		return outcome.Join(append(errs, o.scaleInSteps(ctx, found)...))
+	}
+	// All are written before any is waited for: they become ready together.
+	var all []observe.WaitTarget
+	for _, c := range found {
+		w, err := o.scale(ctx, c)
+		if err != nil {
+			errs = append(errs, clients.Explain(c.target.Kind, err))
 			continue
 		}
 		all = append(all, w)
@@ -199,44 +237,80 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
+// confirmed shows the changes of several objects before they are made, and asks whether
+// to go on where several become zero.
+func (o *scaleOptions) confirmed(found []located) (bool, error) {
+	var changes []printer.CountChange
+	for _, c := range found {
+		change := printer.CountChange{Namespace: c.target.Namespace, Name: c.target.String(), Before: scale.Before(c.target.Object, c.field.Path)}
+		switch {
+		case change.Before != nil:
+			after, err := o.change.From(c.target, int64(*change.Before))
+			if err != nil {
+				continue // the change itself will say so
+			}
+			change.After = &after
+		case o.change.By == nil:
+			change.After = &o.change.Replicas
+		}
+		changes = append(changes, change)
+	}
+	return confirmed(o.streams, changes, o.yes || o.dryRun != "none")
+}
+
 // waits reports whether the change is waited for.
 func (o *scaleOptions) waits() bool { return o.wait && o.dryRun == "none" }
 
-// scale scales one object, and says so. It returns what there is to wait for.
-func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.WaitTarget, error) {
-	objects := t.Resource(o.finder.Dynamic)
+// located is an object, and where its count is.
+type located struct {
+	target observe.Target
+	field  discover.Field
+}
+
+// locate finds out where the count of an object is, and reads the object if need be.
+func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, error) {
 	if err := o.change.Check(t); err != nil {
-		return observe.WaitTarget{}, err
+		return located{}, err
 	}
 	path := o.path.path
 	if o.group != "" {
 		var err error
 		if path, err = o.groupPath(ctx, t); err != nil {
-			return observe.WaitTarget{}, fmt.Errorf("%s: %w", t, err)
+			return located{}, fmt.Errorf("%s: %w", t, err)
 		}
 	}
 	field, err := o.field(ctx, t, path)
 	if err != nil {
-		return observe.WaitTarget{}, err
+		return located{}, err
 	}
 	t.Path = path
 	if !o.wait && o.dryRun == "none" {
 		o.loops.begin(ctx, t)
 	}
-	if err := o.look(ctx, &t, field); err != nil {
-		return observe.WaitTarget{}, err
-	}
+	err = o.look(ctx, &t, field)
+	return located{t, field}, err
+}
+
+// scale scales one object, and says so. It returns what there is to wait for.
+func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget, error) {
+	t, field := c.target, c.field
+	objects := t.Resource(o.finder.Dynamic)
 	warnPaused(o.streams.ErrOut, t, t.Object)
 	if o.wait || !t.Kind.Shipped() {
 		o.warn(ctx, t)
 	}
-	done, err := o.set(ctx, t, field)
+	done, err := o.set(ctx, c, o.change)
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}
 	obj, err := o.result(ctx, objects, t, field, &done)
 	if err != nil {
 		return observe.WaitTarget{}, err
+	}
+	if o.steps.given() && done.Before != nil {
+		if err := o.sayPlan(t, *done.Before, done.Replicas); err != nil {
+			return observe.WaitTarget{}, err
+		}
 	}
 	if err := o.say(obj); err != nil {
 		return observe.WaitTarget{}, err
@@ -255,22 +329,22 @@ func (o *scaleOptions) scale(ctx context.Context, t observe.Target) (observe.Wai
 	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Scaled(o.clients, field, done.Replicas)}, UID: done.UID, Since: done.ResourceVersion}, nil
 }
 
-// set sets the count of one object. A dry run by the client sets none.
-func (o *scaleOptions) set(ctx context.Context, t observe.Target, field discover.Field) (scale.Result, error) {
+// set sets the count of an object. A dry run by the client sets none.
+func (o *scaleOptions) set(ctx context.Context, c located, change scale.Request) (scale.Result, error) {
 	switch {
-	case len(o.change.Remove) > 0:
+	case len(change.Remove) > 0:
 		pods, err := o.clients.Core()
 		if err != nil {
 			return scale.Result{}, err
 		}
-		return scale.Remove(ctx, o.finder.Dynamic, pods, t, field, o.change)
-	case o.dryRun.client() && !o.change.Reuse:
+		return scale.Remove(ctx, o.finder.Dynamic, pods, c.target, c.field, change)
+	case o.dryRun.client() && !change.Reuse:
 		return scale.Result{}, nil
 	}
-	done, err := scale.Set(ctx, t.Resource(o.finder.Dynamic), t, field, o.change)
-	if unknownField(err) && field.Path != nil {
-		schema, _ := o.finder.Schema(t.Kind) // without it no field is suggested
-		err = noField(t, *field.Path, schema)
+	done, err := scale.Set(ctx, c.target.Resource(o.finder.Dynamic), c.target, c.field, change)
+	if unknownField(err) && c.field.Path != nil {
+		schema, _ := o.finder.Schema(c.target.Kind) // without it no field is suggested
+		err = noField(c.target, *c.field.Path, schema)
 	}
 	return done, err
 }
@@ -323,21 +397,9 @@ func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field disco
 	return "; beside it " + strings.Join(words, ", ")
 }
 
-// warn says what stands against the change before it is made. What cannot be
-// read is no reason not to make it.
+// warn says what stands against the change before it is made.
 func (o *scaleOptions) warn(ctx context.Context, t observe.Target) {
-	report, err := observe.Competitors(ctx, o.clients, t)
-	if err != nil {
-		klog.FromContext(ctx).V(1).Info("No warnings are given", "object", t.String(), "err", err)
-		return
-	}
-	count, err := o.change.From(t, int64(report.Replicas.Desired))
-	if err != nil {
-		return // the change itself will say so
-	}
-	for _, warning := range report.Warnings(count) {
-		_ = escape.PrintLine(o.streams.ErrOut, "Warning: %s: %s", t, warning) // the change is what matters
-	}
+	warnOfCompetitors(ctx, o.clients, o.streams.ErrOut, t, func(now int64) (int32, error) { return o.change.From(t, now) })
 }
 
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.
@@ -454,28 +516,28 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, fi
 	return path.Set(obj.Object, int64(n))
 }
 
-// stepFlag is the value of --by.
-type stepFlag struct {
-	step **replicafield.CountChange
+// changeFlag is the value of --by.
+type changeFlag struct {
+	change **replicafield.CountChange
 }
 
 // Set takes a value from the command line.
-func (f stepFlag) Set(word string) error {
-	step, err := replicafield.ParseCountChange(word)
+func (f changeFlag) Set(word string) error {
+	change, err := replicafield.ParseCountChange(word)
 	if err != nil {
 		return err
 	}
-	*f.step = &step
+	*f.change = &change
 	return nil
 }
 
 // String returns the value.
-func (f stepFlag) String() string {
-	if f.step == nil || *f.step == nil {
+func (f changeFlag) String() string {
+	if f.change == nil || *f.change == nil {
 		return ""
 	}
-	return (*f.step).String()
+	return (*f.change).String()
 }
 
 // Type names the kind of value in help texts.
-func (f stepFlag) Type() string { return "change" }
+func (f changeFlag) Type() string { return "change" }

@@ -273,7 +273,7 @@ func (o *statusOptions) Run(ctx context.Context) error {
 // wanted are those of the reports that are asked for.
 func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 	return slices.DeleteFunc(reports, func(r status.Report) bool {
-		return o.notReady && r.Verdict == status.Ready || o.paused && !isPaused(r)
+		return o.notReady && r.Verdict.Settled() || o.paused && !isPaused(r)
 	})
 }
 
@@ -321,7 +321,7 @@ func verdicts(reports []status.Report) []error {
 	for _, r := range reports {
 		what := r.Metadata.Type + "/" + r.Metadata.Name
 		switch r.Verdict {
-		case status.Ready:
+		case status.Ready, status.Parked:
 		case status.Paused:
 			errs = append(errs, fmt.Errorf("%s is %w: %s", what, outcome.ErrPaused, r.Reason))
 		case status.Failed:
@@ -415,7 +415,7 @@ func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Re
 			return status.Report{}, err
 		}
 		r := status.NewReport(status.Snapshot{Object: object, Now: time.Now()})
-		if r.Verdict == status.Ready {
+		if r.Verdict.Settled() {
 			return r, nil
 		}
 	}

@@ -169,6 +169,8 @@ func neededRights(namespace string) ([]verbRights, error) {
 		{verb: "pause", role: editor, rights: kind("get", "patch")},
 		{verb: "set", role: editor, rights: kind("get", "patch")},
 		{verb: "undo", role: editor, rights: append(kind("get", "patch"), revisions)},
+		{verb: "park", role: editor, rights: kind("get", "patch")},
+		{verb: "unpark", role: editor, rights: kind("get", "patch")},
 		{verb: "delete", role: editor, rights: kind("get", "list", "watch", "delete")},
 		{verb: "status", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), events)},
 		{verb: "describe", role: viewer, rights: append(append(kind("get"), pods[0]), events)},

@@ -59,6 +59,7 @@ func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Ob
 	} else {
 		o.NoCount = true
 	}
+	o.Parked = parked(obj)
 	if deleted := obj.GetDeletionTimestamp(); deleted != nil {
 		o.Deleted = deleted.Time
 	}
@@ -70,11 +71,13 @@ func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Ob
 	if o.Foreign {
 		o.BuiltIn = k.BuiltIn()
 		facts.read(&o, obj.Object)
+		o.Source = gitOpsWriter(obj, o.Count)
 		return o, nil
 	}
 	if path := k.Path(); path != nil {
 		o.Count = path.String()
 	}
+	o.Source = gitOpsWriter(obj, o.Count)
 	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
 	o.UserPause = apis.ReadPause(obj.GetAnnotations())
 	k.read(&o, obj)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,15 +30,18 @@ type Condition struct {
 	// CountOnly says that the number of pods is all that matters: an object may come to
 	// it while a new template waits for somebody.
 	CountOnly bool
+	// For is how long it must be met without a break.
+	For time.Duration
 	// Met says of an observation whether it is what is waited for. An error ends the
 	// wait: it will not come any more.
 	Met func(ctx context.Context, s Observation) (bool, error)
 }
 
-// Ready is the condition that the verdict on an object is "ready".
+// Ready is the condition that the verdict on an object is "ready", or "parked": of an
+// object that is scaled to zero, no more is to come either way.
 func Ready() Condition {
 	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
-		return s.Report.Verdict == status.Ready, nil
+		return s.Report.Verdict.Settled(), nil
 	})}
 }
 
@@ -66,8 +70,19 @@ func Scaled(c *clients.Factory, field discover.Field, replicas int32) Condition 
 		}
 		r := s.Report.Replicas
 		waits := s.Report.Verdict == status.Paused && s.Report.Counts && r.Current == r.Desired && r.Ready == r.Desired
-		return s.Report.Verdict == status.Ready || waits, nil
+		return s.Report.Verdict.Settled() || waits, nil
 	})
+	return g
+}
+
+// WithoutTerminating is a condition that is met only while none of the pods of the object
+// is on its way out.
+func WithoutTerminating(g Condition) Condition {
+	met := g.Met
+	g.Met = func(ctx context.Context, s Observation) (bool, error) {
+		is, err := met(ctx, s)
+		return is && !slices.ContainsFunc(s.Report.Pods, func(pod status.Pod) bool { return pod.Ending }), err
+	}
 	return g
 }
 
@@ -82,7 +97,7 @@ func Replaced(old []status.Pod) Condition {
 			return slices.ContainsFunc(old, func(o status.Pod) bool { return o.UID == pod.UID })
 		})
 		// New pods are a proof that the controller has seen the change.
-		return !left && (s.Report.Verdict == status.Ready || s.Report.ReasonCode == status.CodeChangeNotSeen), nil
+		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == status.CodeChangeNotSeen), nil
 	})
 	return g
 }

@@ -99,7 +99,7 @@ func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, cl
 	}
 	e := status.Snapshot{Object: m.facts, Now: time.Now()}
 	// Of a kind of another program, what it says of itself is not enough.
-	if kind := t.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && status.NewReport(e).Verdict == status.Ready {
+	if kind := t.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && status.NewReport(e).Verdict.Settled() {
 		return e, nil
 	}
 	if err := m.addTree(ctx, &e); err != nil {
@@ -229,7 +229,7 @@ func (m *model) followKind(gvk schema.GroupVersionKind) {
 // pods, and whether somebody reconciles it. Of one that is ready, events tell whether
 // probes have containers ended, which takes as long as their grace period.
 func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
-	ready := status.NewReport(*e).Verdict == status.Ready
+	ready := status.NewReport(*e).Verdict.Settled()
 	if ready && !e.Probed() {
 		return nil
 	}

@@ -35,6 +35,9 @@ func ReadObject(ctx context.Context, c *clients.Factory, client dynamic.Interfac
 	if err != nil && !errors.As(err, &unknown) {
 		return status.Object{}, err
 	}
+	if path := kinds.ParkedPath(t.Object); unknown != nil && path != nil {
+		field, unknown = discover.Field{Path: path}, nil
+	}
 	known, err := finder.StatusFacts(ctx, t.Kind, field.Path)
 	if err != nil {
 		return status.Object{}, err

@@ -33,24 +33,9 @@ func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snaps
 	if t.Kind.IsPod() {
 		return addItself(t.Object, e)
 	}
-	core, err := c.Core()
-	if err != nil {
+	var err error
+	if e.Pods, err = allPods(ctx, c, t.Namespace, podSelector(t.Kind, t.Object)); err != nil {
 		return err
-	}
-	selected := metav1.ListOptions{Limit: page, LabelSelector: podSelector(t.Kind, t.Object)}
-	e.Pods = []corev1.Pod{}
-	for {
-		pods, err := core.Pods(t.Namespace).List(ctx, selected)
-		if err != nil {
-			return err
-		}
-		for i := range pods.Items {
-			trimPod(&pods.Items[i]) // of ten thousand, what nobody reads would be most of the memory
-		}
-		e.Pods = append(e.Pods, pods.Items...)
-		if selected.Continue = pods.Continue; selected.Continue == "" {
-			break
-		}
 	}
 	if ownPods(t.Kind) {
 		return nil
@@ -66,6 +51,29 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	}
 	e.Pods = []corev1.Pod{pod}
 	return nil
+}
+
+// allPods lists the pods of a namespace that a selector selects: never nil.
+func allPods(ctx context.Context, c *clients.Factory, namespace, selector string) ([]corev1.Pod, error) {
+	core, err := c.Core()
+	if err != nil {
+		return []corev1.Pod{}, err
+	}
+	selected := metav1.ListOptions{Limit: page, LabelSelector: selector}
+	all := []corev1.Pod{}
+	for {
+		pods, err := core.Pods(namespace).List(ctx, selected)
+		if err != nil {
+			return all, err
+		}
+		for i := range pods.Items {
+			trimPod(&pods.Items[i]) // of ten thousand, what nobody reads would be most of the memory
+		}
+		all = append(all, pods.Items...)
+		if selected.Continue = pods.Continue; selected.Continue == "" {
+			return all, nil
+		}
+	}
 }
 
 // ownPods reports whether the pods of a kind are made by this program, and bear a

@@ -40,10 +40,10 @@ func Read(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, T
 	if err != nil {
 		return e, t, err
 	}
-	if status.NewReport(e).Verdict == status.Ready && e.Probed() {
+	if status.NewReport(e).Verdict.Settled() && e.Probed() {
 		err = readKills(ctx, c, &e)
 	}
-	if err == nil && status.NewReport(e).Verdict != status.Ready {
+	if err == nil && !status.NewReport(e).Verdict.Settled() {
 		err = readReasons(ctx, c, &e)
 	}
 	return e, t, err
@@ -91,7 +91,7 @@ func ReadAll(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot
 	if err != nil {
 		return e, t, err
 	}
-	if status.NewReport(e).Verdict == status.Ready {
+	if status.NewReport(e).Verdict.Settled() {
 		err = readReasons(ctx, c, &e)
 	}
 	return e, t, firstError(err, ReadCompetitors(ctx, c, &e))

@@ -144,8 +144,10 @@ func (a *Waiter) waitOne(ctx context.Context, w WaitTarget) error {
 func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last *Observation
+	held := steady{wanted: g.For}
 	err := a.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
 		met, err := g.Met(ctx, s)
+		met, left := held.look(met, s.At)
 		s.Met = met && isLast
 		if last == nil || met || a.Closely || s.differs(*last) {
 			a.tell(s)
@@ -165,6 +167,8 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 			return false, 0, &FailedError{s}
 		}
 		switch {
+		case left > 0:
+			again = left
 		case again != 0 || !g.Tree:
 		case doubtful(s.Report.ReasonCode):
 			again = pause
@@ -186,6 +190,27 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		return Observation{}, err // it says which object, and what of it
 	}
 	return Observation{}, fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
+}
+
+// steady is how long a condition has been met without a break.
+type steady struct {
+	wanted time.Duration
+	// since is the first time of the present run; zero, it is not met.
+	since time.Time
+}
+
+// look takes in whether the condition is met now. It reports whether it has been for as
+// long as is wanted, and otherwise how much of that is left; zero where it is not met.
+func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
+	if !met {
+		h.since = time.Time{}
+		return false, 0
+	}
+	if h.since.IsZero() {
+		h.since = now
+	}
+	left = max(0, h.wanted-now.Sub(h.since))
+	return left == 0, left
 }
 
 // FailedError says of an object why it will not become ready without help.

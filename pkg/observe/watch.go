@@ -146,8 +146,8 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 func (a *Waiter) report(ctx context.Context, g Condition, m *model, e *status.Snapshot, since *history) (status.Report, error) {
 	since.add(e)
 	r := status.NewReport(*e)
-	if r.Verdict != status.Ready || !g.FailsFast || m.confirmed || m.target.Kind.Shipped() {
-		m.confirmed = m.confirmed && r.Verdict == status.Ready
+	if !r.Verdict.Settled() || !g.FailsFast || m.confirmed || m.target.Kind.Shipped() {
+		m.confirmed = m.confirmed && r.Verdict.Settled()
 		return r, nil
 	}
 	fresh, _, err := Read(ctx, a.Clients, m.target)
@@ -156,7 +156,7 @@ func (a *Waiter) report(ctx context.Context, g Condition, m *model, e *status.Sn
 	}
 	since.add(&fresh)
 	r = status.NewReport(fresh)
-	m.confirmed = r.Verdict == status.Ready
+	m.confirmed = r.Verdict.Settled()
 	return r, nil
 }
 

@@ -27,7 +27,7 @@ type rollout struct {
 
 // see takes in the object as it is now.
 func (o rollout) see(r status.Report, now time.Time) rollout {
-	ready := r.Verdict == status.Ready
+	ready := r.Verdict.Settled()
 	fresh := o.seen.IsZero()
 	switch {
 	case ready && (fresh || o.settled):
@@ -85,7 +85,7 @@ func readyNow(r status.Report) int32 {
 			ready++
 		}
 	}
-	if r.Verdict == status.Ready || len(r.Pods) == 0 || len(r.Pods) < int(max(r.Replicas.Current, r.Replicas.Ready)) {
+	if r.Verdict.Settled() || len(r.Pods) == 0 || len(r.Pods) < int(max(r.Replicas.Current, r.Replicas.Ready)) {
 		return r.Replicas.Ready
 	}
 	return ready

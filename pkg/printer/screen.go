@@ -87,7 +87,7 @@ const few = 5
 func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 	f := frame{Screen: s, width: width, style: style, now: now}
 	if s.NotReady {
-		f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return r.Verdict == status.Ready })
+		f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return r.Verdict.Settled() })
 	}
 	if len(f.Reports) == 0 && len(s.Reports) > 0 {
 		sign, color := f.look(status.Ready)
@@ -166,7 +166,7 @@ func (f frame) objects(d detail) []line {
 }
 
 func urgency(r status.Report) int {
-	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Ready}, r.Verdict)
+	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
 }
 
 // look is how a verdict is shown: a sign and a colour.
@@ -174,6 +174,8 @@ func (f frame) look(v status.Verdict) (sign, color string) {
 	switch v {
 	case status.Ready:
 		return f.style.sign("✔", "+"), green
+	case status.Parked:
+		return f.style.sign("○", "o"), dim
 	case status.Failed:
 		return f.style.sign("✖", "x"), red
 	case status.NotReconciled:
@@ -264,7 +266,7 @@ func (f frame) guards(r status.Report) []line {
 	for _, b := range r.Budgets {
 		texts = append(texts, "PodDisruptionBudget/"+b.String())
 	}
-	if len(r.Unread) > 0 && r.Verdict != status.Ready {
+	if len(r.Unread) > 0 && !r.Verdict.Settled() {
 		texts = append(texts, "no permission to read "+strings.Join(r.Unread, ", ")+", which could say more")
 	}
 	var all []line

@@ -32,7 +32,7 @@ func (f frame) table(height int) []line {
 			reason = f.rollouts[r.Metadata.UID].text(r.Replicas.Ready, f.now)
 		}
 		all = append(all, f.row(c, color, sign, r.Metadata.Namespace, ObjectName(r), counted(r), string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, f.now), reason))
-		if hints && r.Hint != "" && r.Verdict != status.Ready {
+		if hints && r.Hint != "" && !r.Verdict.Settled() {
 			all = append(all, line{{cyan, "    hint: " + r.Hint}})
 		}
 	}

@@ -27,7 +27,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 	if r.Hint != "" {
 		p.line("hint: %s", r.Hint)
 	}
-	if len(r.Unread) > 0 && r.Verdict != status.Ready {
+	if len(r.Unread) > 0 && !r.Verdict.Settled() {
 		p.line("note: no permission to read %s, which could say more", strings.Join(r.Unread, ", "))
 	}
 	for _, revert := range r.Reverts {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -126,10 +127,7 @@ func untilUncontested(c Request, change func() (Result, error)) (Result, error) 
 func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	before := Before(t.Object, field.Path)
 	if c.ReadsCount() {
-		scale, err := discover.GetScale(ctx, objects, t.Name)
-		if apierrors.IsInternalError(err) && absent(ctx, objects, t, field) {
-			return Result{}, c.NotSet(t, field)
-		}
+		scale, err := readScale(ctx, objects, t, field, c)
 		if err != nil {
 			return Result{}, err
 		}
@@ -146,6 +144,43 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 		return Result{}, err
 	}
 	return Result{Before: before, Replicas: c.Replicas, UID: scale.UID, ResourceVersion: scale.ResourceVersion}, nil
+}
+
+// readScale reads the count through /scale.
+func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (*autoscalingv1.Scale, error) {
+	scale, err := discover.GetScale(ctx, objects, t.Name)
+	if apierrors.IsInternalError(err) && absent(ctx, objects, t, field) {
+		return nil, c.NotSet(t, field)
+	}
+	return scale, err
+}
+
+// Count reads the count that an object has. Where none is set, the error is that of a
+// change that needs it.
+func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
+	c := Request{Current: AnyCount}
+	if field.Scale {
+		scale, err := readScale(ctx, objects, t, field, c)
+		if err == nil {
+			return int64(scale.Spec.Replicas), nil
+		}
+		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() {
+			return 0, err
+		}
+		// The CRD may not be the one that this program installs, and have no /scale.
+	}
+	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+	if err != nil {
+		return 0, err
+	}
+	now, found, err := field.Path.Get(obj.Object)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", t, err)
+	}
+	if !found {
+		return 0, c.NotSet(t, field)
+	}
+	return now, nil
 }
 
 // exists reports whether the object can be read. The server says of an object that

@@ -8,6 +8,8 @@ type Code string
 const (
 	// CodeReady: as many pods are ready as are wanted.
 	CodeReady Code = "Ready"
+	// CodeParked: it is scaled to zero for a time.
+	CodeParked Code = "Parked"
 	// CodeDeleted: there is no such object any more.
 	CodeDeleted Code = "Deleted"
 	// CodeDeleting: the object is being deleted.

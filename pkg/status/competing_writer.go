@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // CompetingWriter is somebody who will put the number of pods back that a person
@@ -49,12 +51,37 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s: %s, disruptions allowed now: %d", b.Name, asks, b.Allowed)
 }
 
+// After says how many pods that the budget guards would be left healthy, and how many
+// it would require, if so many healthy ones went for good. Who removes pods from an
+// object lowers the number that the budget expects, so one that asks for a share of them
+// asks for fewer then. Shares are rounded up, as the disruption controller does it.
+func (b Budget) After(going int32) (left, required int32) {
+	pods := max(b.Pods-going, 0)
+	word := b.MinAvailable
+	if b.MaxUnavailable != "" {
+		word = b.MaxUnavailable
+	}
+	asked := intstr.Parse(word)
+	n, err := intstr.GetScaledValueFromIntOrPercent(&asked, int(pods), true)
+	required = int32(min(max(n, 0), math.MaxInt32)) //nolint:gosec // within bounds
+	switch {
+	case err != nil:
+		required = b.Needed
+	case b.MaxUnavailable != "":
+		required = max(pods-required, 0)
+	}
+	return max(b.Healthy-going, 0), required
+}
+
 // reverts finds who will put the number of pods back.
 func reverts(e Snapshot) []CompetingWriter {
 	var all []CompetingWriter
 	if ref := e.Object.Controller; ref != nil {
 		by := ref.Kind + "/" + ref.Name
 		all = append(all, CompetingWriter{By: by, Message: fmt.Sprintf("%s owns it and may reset its replica count", by)})
+	}
+	if e.Object.Source != nil {
+		all = append(all, *e.Object.Source)
 	}
 	for i := range e.Autoscalers {
 		h := &e.Autoscalers[i]
@@ -122,4 +149,16 @@ func (r Report) Warnings(count int32) []string {
 		}
 	}
 	return all
+}
+
+// Breaks says which budget over the pods of an object a removal of so many of them would
+// break, "" where it would break none. Which pods go is not known before, so they are
+// taken to be healthy.
+func (r Report) Breaks(going int32) string {
+	for _, b := range r.Budgets {
+		if left, required := b.After(going); left < required {
+			return fmt.Sprintf("PodDisruptionBudget/%s requires %s, and %d would be left", b.Name, quantity(required, "available pod"), left)
+		}
+	}
+	return ""
 }

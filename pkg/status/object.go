@@ -25,6 +25,8 @@ type Object struct {
 	Created          time.Time
 	// Controller refers to the object that controls this one, if one does.
 	Controller *metav1.OwnerReference
+	// Source is the tool that sets its count from a repository; nil where none does.
+	Source *CompetingWriter
 	// Managers are those who wrote its fields.
 	Managers []metav1.ManagedFieldsEntry
 	// Deleted is when the object was told to go; zero where it was not.
@@ -79,6 +81,9 @@ type Object struct {
 	// UserPause is what the annotations say of a pause of an object that this
 	// program reconciles. It may be over.
 	UserPause apis.Pause
+	// Parked is the count to go back to while the count is zero for a time; nil where
+	// it is not.
+	Parked *ParkedCount
 }
 
 // Beside is a count of the spec beside the one that is scaled.

@@ -36,6 +36,9 @@ type Report struct {
 	Pods []Pod `json:"pods"`
 	// Tree shows how they belong to the object.
 	Tree Node `json:"tree"`
+	// Parked is the count to go back to while the count is zero for a time; absent where
+	// it is not.
+	Parked *ParkedCount `json:"parked,omitempty"`
 	// Reverts are those who will put the number of pods back, Budgets those that
 	// guard the pods; absent where there are none, or where they were not read.
 	Reverts []CompetingWriter `json:"reverts,omitempty"`
@@ -149,6 +152,7 @@ func NewReport(e Snapshot) Report {
 	if left := o.UserPause.Left(e.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
 		r.Recheck = left
 	}
+	r.Parked = o.Parked
 	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
 	return r
 }

@@ -31,9 +31,14 @@ const (
 	Failed Verdict = "failed"
 	// NotReconciled: no controller has seen the object as it is now.
 	NotReconciled Verdict = "not reconciled"
+	// Parked: scaled to zero for a time, with the count to go back to remembered.
+	Parked Verdict = "parked"
 	// Deleted: there is no such object any more. Only who watched it go sees that.
 	Deleted Verdict = "deleted"
 )
+
+// Settled reports whether the object has what was asked for, and nothing more is to come.
+func (v Verdict) Settled() bool { return v == Ready || v == Parked }
 
 // ruling is a verdict with its reason, as a word and in one line, and a hint
 // when there is something to do.
@@ -68,7 +73,7 @@ func judge(e Snapshot, r Report, children []Child) ruling {
 	if verdict.verdict == Paused || verdict.code == CodeGenerationNotSeen {
 		return verdict // it says the same, or is of before the change
 	}
-	return o.Word.added(verdict)
+	return parked(e, r, o.Word.added(verdict))
 }
 
 // held makes a verdict "paused" where the pause is why an object is not ready, or

@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 	if r.Code != 1 || checks["server"][0].State != status.CheckPassed {
 		t.Errorf("exit code %d, %+v", r.Code, checks)
 	}
-	for _, verb := range []string{"create", "scale", "restart", "pause", "set", "undo", "status", "describe", "history", "logs", "delete", "wait", "install", "uninstall", "run-controller"} {
+	for _, verb := range []string{"create", "scale", "restart", "pause", "set", "undo", "park", "unpark", "status", "describe", "history", "logs", "delete", "wait", "install", "uninstall", "run-controller"} {
 		name := "rights to " + verb
 		if len(checks[name]) != 1 || checks[name][0].State != status.CheckFailed || len(checks[name][0].Fix) < 2 {
 			t.Errorf("%s: %+v", name, checks[name])

@@ -102,7 +102,7 @@ func examplesInNamespaces() map[string][]try {
 		},
 		"scale": {
 			{says: "foo scaled"}, {before: two, says: "foo scaled"}, {before: two, says: "foo scaled"},
-			{says: "foo scaled"}, {says: "foo scaled"}, {says: "deployment.apps/web scaled"},
+			{says: "foo scaled"}, {says: "foo scaled"}, {says: "deployment.apps/web scaled"}, {says: "deployment.apps/web scaled"},
 			{says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"}, {says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"},
 		},
 		"restart":       {{says: "foo restarted"}, {before: replaced, says: "foo restarted"}, {says: "deployment.apps/web restarted"}, {says: "shop restarted"}},
@@ -114,6 +114,8 @@ func examplesInNamespaces() map[string][]try {
 		"set resources": {{before: "kubectl imoocpod set resources foo --limits memory=1Gi", says: "foo resource requirements updated"}, {says: "deployment.apps/web resource requirements updated"}},
 		"history":       {{says: "REVISION"}, {says: "image: "}, {says: "+++ deployment/web revision 2"}},
 		"undo":          {{says: "deployment.apps/web undone"}, {says: "undone (server dry run)"}, {says: "deployment.apps/web undone"}},
+		"park":          {{says: "deployment.apps/web parked"}, {}, {}},
+		"unpark":        {{says: "foo unparked"}, {before: "kubectl imoocpod unpark deployment/web"}},
 		"delete":        {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
 		"status": {
 			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
@@ -187,7 +189,7 @@ func TestExamples(t *testing.T) {
 		{"create"},
 		{""},
 		{"status", "describe", "check", "kinds", "kinds new", "kinds rbac", "version", "options", "completion", "help"},
-		{"scale", "restart", "pause", "resume", "set", "set image", "set env", "set resources", "history", "undo", "wait", "delete"},
+		{"scale", "restart", "pause", "resume", "set", "set image", "set env", "set resources", "history", "undo", "park", "unpark", "wait", "delete"},
 		{"run-controller"},
 	} {
 		t.Run(cmp.Or(group[0], "itself"), func(t *testing.T) {

@@ -1,0 +1,290 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+)
+
+// parkOptions says which objects to scale to zero for a time, or back.
+type parkOptions struct {
+	targetFlags
+	clients *clients.Factory
+	streams genericiooptions.IOStreams
+	print   *genericclioptions.PrintFlags
+	dryRun  dryRun
+
+	// back says that the objects get their counts back.
+	back     bool
+	path     pathFlag
+	allKinds bool
+	yes      bool
+
+	printer printers.ResourcePrinter
+	finder  *discover.Finder
+	loops   *loopWarner
+	// user is the name under which the server knows who parks.
+	user string
+}
+
+// parking is an object with what is planned for it.
+type parking struct {
+	target observe.Target
+	plan   func(*unstructured.Unstructured) (scale.ParkPlan, error)
+	now    scale.ParkPlan
+}
+
+func newParkCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &parkOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("parked")}
+	cmd := &cobra.Command{
+		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--replicas-path=path] [--yes] [--dry-run=server|client|none]",
+		Short: "Scale to zero and remember the replica count",
+		Long: `Scale an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of kubectl)
+to zero, and remember the replica count in the annotation imoocpod.dev/parked of the
+object. "unpark" restores it. Until then "status" reports the object as parked.
+
+The count and the annotation change in one write, and only if nobody has changed the
+object in between. An object that is parked already stays as it is. Objects whose
+count cannot be zero are refused.
+
+With --all-kinds, or with -l and no type, the command parks the objects of all types
+in the namespace whose replica field is known (see "kinds"). It leaves out objects
+that another object owns, such as the ReplicaSets of Deployments.
+
+Several objects are listed before the change. On a terminal, the command asks before
+it scales more than one object to zero.`,
+		Example: `  # Park an ImoocPod and a Deployment
+  kubectl imoocpod park imoocpod/foo deployment/web
+
+  # Park all objects with a label, whatever their type
+  kubectl imoocpod park -l env=dev
+
+  # Park everything in a namespace from a script
+  kubectl imoocpod park --all-kinds -n dev --yes`,
+	}
+	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
+	return o.bind(cmd)
+}
+
+// bind adds the flags of both verbs.
+func (o *parkOptions) bind(cmd *cobra.Command) *cobra.Command {
+	addPrintFlags(cmd, o.print)
+	o.dryRun.addFlag(cmd)
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.allKinds, "all-kinds", false, "Select the objects of all types in the namespace that have a known replica field.")
+	return bind(cmd, o)
+}
+
+func (o *parkOptions) complete(args []string) error {
+	o.dryRun.complete(o.print)
+	if o.allKinds && (len(args) > 0 || o.fromFiles() || o.all) {
+		return usageErrorf("--all-kinds cannot be used together with arguments, -f, -k, or --all")
+	}
+	o.allKinds = o.allKinds || len(args) == 0 && o.selector != "" && !o.fromFiles()
+	if o.allKinds {
+		return nil
+	}
+	return o.targetFlags.complete(args)
+}
+
+func (o *parkOptions) validate() error { return nil }
+
+// Run parks the objects, or gives them their counts back.
+func (o *parkOptions) Run(ctx context.Context) error {
+	var err error
+	if o.printer, err = linePrinter(o.print); err != nil {
+		return err
+	}
+	if o.finder, err = o.clients.Finder(); err != nil {
+		return err
+	}
+	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
+	targets, errs := o.targets(ctx)
+	if len(targets)+len(errs) == 0 {
+		return escape.PrintLine(o.streams.ErrOut, "No resources found")
+	}
+	if !o.back {
+		o.user = o.clients.User(ctx)
+	}
+	planned, more := o.planAll(ctx, targets)
+	errs = append(errs, more...)
+	var changes []printer.CountChange
+	for _, p := range planned {
+		changes = append(changes, printer.CountChange{Namespace: p.target.Namespace, Name: p.target.String(), Before: &p.now.Before, After: &p.now.After})
+	}
+	if on, err := confirmed(o.streams, changes, o.yes || o.dryRun != "none"); err != nil || !on {
+		return outcome.Join(append(errs, err))
+	}
+	// One bad object does not stop the others.
+	for _, p := range planned {
+		if err := o.change(ctx, p); err != nil {
+			errs = append(errs, clients.Explain(p.target.Kind, err))
+		}
+	}
+	return outcome.Join(errs)
+}
+
+// targets are the objects that are meant.
+func (o *parkOptions) targets(ctx context.Context) ([]observe.Target, []error) {
+	if !o.allKinds {
+		return o.find(ctx, o.clients)
+	}
+	namespace, _, err := o.clients.Namespace()
+	if err != nil {
+		return nil, []error{err}
+	}
+	all, err := o.finder.Kinds()
+	if err != nil && len(all) == 0 {
+		return nil, []error{err}
+	}
+	all = slices.DeleteFunc(all, func(k kinds.Kind) bool { return k.Clusterwide })
+	found, errs := make([][]observe.Target, len(all)), make([]error, len(all))
+	workqueue.ParallelizeUntil(ctx, surveyors, len(all), func(i int) { found[i], errs[i] = o.ofKind(ctx, all[i], namespace) })
+	if ctx.Err() != nil {
+		return nil, []error{context.Cause(ctx)}
+	}
+	var unlisted []string
+	for i, kind := range all {
+		if apierrors.IsForbidden(errs[i]) {
+			unlisted, errs[i] = append(unlisted, kind.CRD()), nil
+		}
+	}
+	if len(unlisted) > 0 {
+		err = errors.Join(err, escape.PrintLine(o.streams.ErrOut, "Warning: left out, because you have no permission to list them: %s", strings.Join(unlisted, ", ")))
+	}
+	return slices.Concat(found...), slices.DeleteFunc(append(errs, err), func(err error) bool { return err == nil })
+}
+
+// ofKind are the objects of a kind in a namespace that --all-kinds means: those that no
+// other object owns and, to be parked, that have a known replica field.
+func (o *parkOptions) ofKind(ctx context.Context, kind kinds.Kind, namespace string) ([]observe.Target, error) {
+	list, err := clients.List(ctx, o.finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.selector})
+	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []observe.Target
+	for i := range list {
+		_, parked := list[i].GetAnnotations()[apis.AnnotationParked]
+		if metav1.GetControllerOfNoCopy(&list[i]) == nil && (parked || !o.back) {
+			found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: list[i].GetName(), Object: &list[i]})
+		}
+	}
+	if len(found) == 0 || o.back {
+		return found, nil
+	}
+	kind, _ = o.finder.Declare(ctx, kind) // "kinds" tells what is wrong with a declaration
+	if finding := o.finder.Discover(ctx, kind); finding.Field == nil {
+		return nil, finding.Err
+	}
+	for i := range found {
+		found[i].Kind = kind
+	}
+	return found, nil
+}
+
+// planAll plans what is to be done to each object, and says which stay as they are.
+func (o *parkOptions) planAll(ctx context.Context, targets []observe.Target) ([]parking, []error) {
+	var planned []parking
+	var errs []error
+	for _, t := range targets {
+		p, err := o.planOne(ctx, t)
+		switch {
+		case err != nil:
+			errs = append(errs, clients.Explain(t.Kind, err))
+		case p.now.Kept != "":
+			errs = append(errs, escape.PrintLine(o.streams.ErrOut, "%s: %s", t, p.now.Kept))
+		default:
+			planned = append(planned, p)
+		}
+	}
+	return planned, errs
+}
+
+// planOne reads an object, unless that was done, and plans what is to be done to it.
+func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, error) {
+	if t.Object == nil {
+		var err error
+		if t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+			return parking{}, err
+		}
+	}
+	p := parking{target: t, plan: func(obj *unstructured.Unstructured) (scale.ParkPlan, error) { return scale.Unpark(t, obj) }}
+	if !o.back {
+		field, err := o.finder.Find(ctx, t.Kind, t.Object, o.path.path)
+		var unknown *discover.UnknownFieldError
+		switch {
+		case errors.As(err, &unknown):
+			return p, &chooseFieldError{verb: "park", target: t, Err: unknown}
+		case err != nil:
+			return p, err
+		case field.Path == nil:
+			return p, fmt.Errorf("no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", t.Kind.CRD())
+		}
+		p.target.Path = o.path.path
+		p.plan = func(obj *unstructured.Unstructured) (scale.ParkPlan, error) {
+			return scale.Park(t, obj, *field.Path, o.user, time.Now())
+		}
+	}
+	var err error
+	p.now, err = p.plan(t.Object)
+	return p, err
+}
+
+// change makes the planned change of an object, and says so.
+func (o *parkOptions) change(ctx context.Context, p parking) error {
+	t := p.target
+	warnOfCompetitors(ctx, o.clients, o.streams.ErrOut, t, func(int64) (int32, error) { return p.now.After, nil })
+	done, obj := p.now, t.Object
+	var err error
+	if o.dryRun.client() {
+		obj, err = done.Show(obj)
+	} else {
+		done, obj, err = scale.Send(ctx, t.Resource(o.finder.Dynamic), t, p.plan, o.dryRun.server())
+	}
+	if err != nil {
+		return err
+	}
+	if done.Kept != "" { // by somebody else, since the object was read
+		return escape.PrintLine(o.streams.ErrOut, "%s: %s", t, done.Kept)
+	}
+	if err := o.printer.PrintObj(obj, o.streams.Out); err != nil {
+		return err
+	}
+	said := fmt.Sprintf("%d → %d", done.Before, done.After)
+	if !o.back && o.user != "" {
+		said += " (parked by " + o.user + ")"
+	}
+	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(said)); err != nil {
+		return err
+	}
+	if o.dryRun == "none" {
+		o.loops.warn(ctx, t)
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package cmd
+
+import (
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+)
+
+func newUnparkCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &parkOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("unparked"), back: true}
+	return o.bind(&cobra.Command{
+		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--dry-run=server|client|none]",
+		Short: "Restore the replica count of a parked object",
+		Long: `Restore the replica count that "park" has saved in the annotation imoocpod.dev/parked
+of an ImoocPod (NAME) or of other objects (TYPE/NAME, or other arguments of kubectl),
+and remove the annotation.
+
+Both change in one write, and only if nobody has changed the object in between. If
+someone has scaled the object since it was parked, the command leaves it as it is
+and exits with code 5. Objects that are not parked stay as they are.
+
+With --all-kinds, or with -l and no type, the command restores the parked objects of
+all types in the namespace.`,
+		Example: `  # Restore an ImoocPod
+  kubectl imoocpod unpark foo
+
+  # Restore all objects with a label, whatever their type
+  kubectl imoocpod unpark -l env=dev`,
+	})
+}

@@ -1,0 +1,30 @@
+package cmd
+
+import (
+	"context"
+	"io"
+
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+)
+
+// warnOfCompetitors says what stands against a change of the count before it is made.
+// What cannot be read is no reason not to make it. after is the new count where there
+// are so many now; of an error the change itself will tell.
+func warnOfCompetitors(ctx context.Context, c *clients.Factory, out io.Writer, t observe.Target, after func(now int64) (int32, error)) {
+	report, err := observe.Competitors(ctx, c, t)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("No warnings are given", "object", t.String(), "err", err)
+		return
+	}
+	count, err := after(int64(report.Replicas.Desired))
+	if err != nil {
+		return
+	}
+	for _, warning := range report.Warnings(count) {
+		_ = escape.PrintLine(out, "Warning: %s: %s", t, warning) // the change is what matters
+	}
+}

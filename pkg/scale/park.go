@@ -1,0 +1,202 @@
+package scale
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// ParkPlan is what parking an object, or the way back, does to it.
+type ParkPlan struct {
+	Before, After int32
+	// Kept says why the object stays as it is; "" where it changes.
+	Kept string
+
+	path  fieldpath.Path
+	saved any // the annotation, a string; nil to remove it
+}
+
+// Park plans to set the count of an object at a path to zero, and to remember it. What an
+// object remembers already is never overwritten.
+func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, by string, now time.Time) (ParkPlan, error) {
+	if err := Refuse(t, obj); err != nil {
+		return ParkPlan{}, err
+	}
+	if p, parked, err := saved(t, obj); err != nil {
+		return ParkPlan{}, err
+	} else if p != nil {
+		if count, err := countAt(t, obj, parked); err != nil || count != 0 {
+			return ParkPlan{}, scaledSince(t, *p, count, err)
+		}
+		if parked.String() == path.String() {
+			return ParkPlan{Kept: "already parked " + p.Story(now), path: path}, nil
+		}
+		return ParkPlan{}, fmt.Errorf("%s cannot be parked: it is parked already, by its count %s", t, parked)
+	}
+	count, err := countAt(t, obj, path)
+	if err != nil {
+		return ParkPlan{}, err
+	}
+	if count == 0 {
+		return ParkPlan{Kept: "already scaled to zero", path: path}, nil
+	}
+	text, err := json.Marshal(status.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second)})
+	if err != nil {
+		return ParkPlan{}, fmt.Errorf("remember the count of %s: %w", t, err)
+	}
+	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
+}
+
+// Unpark plans to set the count of an object back to what it remembers, and to forget
+// that. Where somebody has set another count than zero since, the error is an
+// outcome.ErrReverted.
+func Unpark(t observe.Target, obj *unstructured.Unstructured) (ParkPlan, error) {
+	if err := Refuse(t, obj); err != nil {
+		return ParkPlan{}, err
+	}
+	p, path, err := saved(t, obj)
+	if err != nil || p == nil {
+		return ParkPlan{Kept: "not parked"}, err
+	}
+	if count, err := countAt(t, obj, path); err != nil || count != 0 {
+		return ParkPlan{}, scaledSince(t, *p, count, err)
+	}
+	return ParkPlan{After: p.Replicas, path: path}, nil
+}
+
+// saved reads what an object remembers: nil where it remembers nothing.
+func saved(t observe.Target, obj *unstructured.Unstructured) (*status.ParkedCount, fieldpath.Path, error) {
+	p, err := status.ReadParked(obj.GetAnnotations())
+	if p == nil && err == nil {
+		return nil, fieldpath.Path{}, nil
+	}
+	var path fieldpath.Path
+	if err == nil {
+		path, err = fieldpath.ParsePath(p.Path)
+	}
+	if err != nil {
+		return nil, path, fmt.Errorf("%s: %s\nhint: to forget it: %s", t, escape.Line(err.Error()), forget(t))
+	}
+	return p, path, nil
+}
+
+// countAt is the count of an object at a path.
+func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
+	n, found, err := path.Get(obj.Object)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%s: %w", t, err)
+	case !found:
+		return 0, Request{Current: AnyCount}.NotSet(t, discover.Field{Path: &path})
+	case n < 0 || n > math.MaxInt32:
+		return 0, fmt.Errorf("%s: %s is %d, which is no count", t, path, n)
+	}
+	return int32(n), nil
+}
+
+// scaledSince says that the count of an object that was parked is not zero any more, or
+// cannot be read, with the commands to go on.
+func scaledSince(t observe.Target, p status.ParkedCount, count int32, err error) error {
+	what := fmt.Sprintf("has been scaled to %d since", count)
+	if err != nil {
+		what = "has changed since: " + escape.Line(err.Error())
+	}
+	at := ""
+	if p.Path != ".spec.replicas" {
+		at = " --replicas-path " + escape.ShellWord(escape.Line(p.Path))
+	}
+	return fmt.Errorf("%w: %s was parked with %d replicas and %s\nhint: to keep the count as it is: %s\nhint: to set it back after that: kubectl imoocpod scale %s --replicas %d%s",
+		outcome.ErrReverted, t, p.Replicas, what, forget(t), named(t), p.Replicas, at)
+}
+
+// forget is the command that removes what an object remembers.
+func forget(t observe.Target) string {
+	return fmt.Sprintf("kubectl annotate %s %s-", named(t), apis.AnnotationParked)
+}
+
+// named names an object to kubectl.
+func named(t observe.Target) string {
+	name := t.Kind.CRD() + "/" + t.Name
+	if t.Namespace != "" {
+		name += " -n " + t.Namespace
+	}
+	return name
+}
+
+// Send makes the planned change to an object that was read, in one write. If somebody
+// has changed the object in between, it is read and planned anew.
+func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), dryRun []string) (ParkPlan, *unstructured.Unstructured, error) {
+	obj := t.Object
+	for attempt := 1; ; attempt++ {
+		if obj == nil {
+			var err error
+			if obj, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+				return ParkPlan{}, nil, err
+			}
+		}
+		p, err := plan(obj)
+		if err != nil || p.Kept != "" {
+			return p, obj, err
+		}
+		patch, err := fieldpath.Patch(obj.Object, p.edits()...)
+		if err != nil {
+			return p, nil, fmt.Errorf("%s: %w", t, err)
+		}
+		changed, err := objects.Patch(ctx, t.Name, types.JSONPatchType, patch, metav1.PatchOptions{
+			FieldManager: kinds.FieldManager, DryRun: dryRun, FieldValidation: metav1.FieldValidationStrict,
+		})
+		if apierrors.IsConflict(err) && attempt < attempts {
+			obj = nil
+			continue
+		}
+		return p, changed, refusal(t, p, err)
+	}
+}
+
+// Show is an object with the planned change, which nobody has made.
+func (p ParkPlan) Show(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	obj = obj.DeepCopy()
+	for _, e := range p.edits() {
+		if err := e.Apply(obj.Object); err != nil {
+			return nil, err
+		}
+	}
+	return obj, nil
+}
+
+// edits are the planned change.
+func (p ParkPlan) edits() []fieldpath.Edit {
+	return []fieldpath.Edit{{Path: p.path, Value: int64(p.After)}, {Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationParked), Value: p.saved}}
+}
+
+// denied reports whether an admission webhook has refused a change.
+func denied(err error) bool { return strings.Contains(err.Error(), "denied the request") }
+
+// refusal says of an object whose count the server does not let be zero that it cannot be
+// parked.
+func refusal(t observe.Target, p ParkPlan, err error) error {
+	var told apierrors.APIStatus
+	if p.After != 0 || !errors.As(err, &told) || !apierrors.IsInvalid(err) && !denied(err) {
+		return err
+	}
+	return fmt.Errorf("%s cannot be parked: the server refuses a count of zero in %s: %s", t, p.path, escape.Line(told.Status().Message))
+}

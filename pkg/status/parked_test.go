@@ -1,0 +1,78 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// An object is parked when it has come down to zero, and not before.
+func TestParkedVerdict(t *testing.T) {
+	t.Parallel()
+	by := &ParkedCount{Replicas: 5, Path: ".spec.replicas", By: "alice", At: lookedAt().Add(-3 * time.Hour)}
+	unnamed := &ParkedCount{Replicas: 1, Path: ".spec.replicas", At: lookedAt().Add(-time.Minute)}
+	deployment := Object{Type: "deployment.apps", Namespace: "shop", Name: "web", UID: "it", Generation: 1, ObservedGeneration: 1, Count: ".spec.replicas", BuiltIn: true, Foreign: true, Parked: by}
+	uncounted := Object{Type: "search.example.com", Name: "it", UID: "it", Generation: 1, Untracked: true, Foreign: true, NoCount: true, Uncounted: true, Parked: unnamed}
+	running := ownedPod("a", "it")
+	ending := ownedPod("b", "it")
+	ending.DeletionTimestamp = new(metav1.NewTime(lookedAt()))
+	for _, test := range []struct {
+		what   string
+		change func(*Object)
+		of     Object
+		pods   []corev1.Pod
+		want   Verdict
+		reason string
+	}{
+		{"none left", nil, deployment, []corev1.Pod{}, Parked, "by alice 3h ago (5 replicas)"},
+		{"not read", nil, deployment, nil, Parked, "by alice 3h ago (5 replicas)"},
+		{"on their way out", nil, deployment, []corev1.Pod{ending}, Parked, "by alice 3h ago (5 replicas)"},
+		{"still there", func(o *Object) { o.Current = 1 }, deployment, []corev1.Pod{running}, Progressing, ""},
+		{"not seen", func(o *Object) { o.Generation = 2 }, deployment, []corev1.Pod{}, NotReconciled, ""},
+		{"not parked", func(o *Object) { o.Parked = nil }, deployment, []corev1.Pod{}, Ready, "scaled to zero"},
+		{"nobody counts", nil, uncounted, []corev1.Pod{}, Parked, "60s ago (1 replica)"},
+		{"nobody counts, not parked", func(o *Object) { o.Parked = nil }, uncounted, []corev1.Pod{}, NotReconciled, ""},
+		{"being deleted", func(o *Object) { o.Deleted = lookedAt() }, deployment, []corev1.Pod{}, Progressing, ""},
+	} {
+		o := test.of
+		if test.change != nil {
+			test.change(&o)
+		}
+		r := NewReport(Snapshot{Object: o, Pods: test.pods, Now: lookedAt()})
+		if r.Verdict != test.want || test.reason != "" && r.Reason != test.reason {
+			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.want, test.reason)
+		}
+		if hint := "kubectl imoocpod unpark " + o.Type + "/" + o.Name; r.Verdict == Parked && !strings.HasPrefix(r.Hint, hint) {
+			t.Errorf("%s: the hint is %q", test.what, r.Hint)
+		}
+		if settled := r.Verdict.Settled(); settled != (test.want == Parked || test.want == Ready) {
+			t.Errorf("%s: settled: %t", test.what, settled)
+		}
+	}
+}
+
+func TestReadParked(t *testing.T) {
+	t.Parallel()
+	for text, valid := range map[string]bool{
+		`{"replicas":5,"path":".spec.replicas","by":"alice","at":"2026-11-22T10:00:00Z"}`: true,
+		`{"replicas":5,"path":".spec.replicas"}`:                                          true,
+		`{"replicas":0,"path":".spec.replicas"}`:                                          false,
+		`{"replicas":5}`:                                                                  false,
+		`{"replicas":5e9,"path":".spec.replicas"}`:                                        false,
+		`{"replicas":5,"path":".spec.replicas","at":"yesterday"}`:                         false,
+		`five`: false, ``: false, `null`: false,
+	} {
+		p, err := ReadParked(map[string]string{apis.AnnotationParked: text})
+		if (err == nil) != valid || (p != nil) != valid {
+			t.Errorf("%s is %+v (%v)", text, p, err)
+		}
+	}
+	if p, err := ReadParked(map[string]string{"other": "{}"}); p != nil || err != nil {
+		t.Errorf("an object that is not parked tells %+v (%v)", p, err)
+	}
+}

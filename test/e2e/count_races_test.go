@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// requestsOf stands in front of the API server and calls before with the number of each
+// request that is no watch, from 1. Where that says so, the request is never answered.
+// It returns the flags that lead to it.
+func requestsOf(t *testing.T, before func(n int64) (stall bool)) []string {
+	t.Helper()
+	proxy := cluster.ServerProxy(t)
+	ctx, stop := context.WithCancel(context.Background())
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !harness.IsWatch(r) && before(requests.Add(1)) {
+			<-ctx.Done()
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		stop()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return []string{"--server", server.URL, "--insecure-skip-tls-verify=false", "--certificate-authority="}
+}
+
+// atEveryRequest runs a command once as it should be, and then with something that
+// happens before its first request, its second, and so on.
+func atEveryRequest(t *testing.T, run func(t *testing.T, k int64) (requests int64)) {
+	t.Helper()
+	total := run(t, 0)
+	if total < 3 {
+		t.Fatalf("the command took %d requests, which cannot be all", total)
+	}
+	for k := int64(1); k <= total; k++ {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			t.Parallel()
+			run(t, k)
+		})
+	}
+}
+
+// Whenever another writer sets a count, it stays: no step is made from it, and none is
+// reverted over it. Only a command that begins with that count changes it.
+func TestStepsWithAnotherWriter(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	for name, image := range map[string]string{"well": "busybox", "sick": "no-such-image"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			atEveryRequest(t, func(t *testing.T, k int64) int64 {
+				foo := fmt.Sprintf("%s-%d", name, k)
+				cluster.Imoocpod(t, ns, "create", foo, "--replicas", "0", "--image", image, "--wait")
+				var requests atomic.Int64
+				flags := requestsOf(t, func(n int64) bool {
+					if requests.Store(n); n == k {
+						setReplicas(t, ns, foo, "rival", 7)
+					}
+					return false
+				})
+				w := cluster.StartPlugin(t, append([]string{"scale", foo, "-n", ns, "--replicas", "2", "--step", "1", "--on-failure", "revert", "--fail-after", "1s"}, flags...)...)
+				code := w.Wait()
+				count, fresh := *cluster.ImoocPod(t, ns, foo).Spec.Replicas, strings.Contains(w.Output(), "imoocpod/"+foo+": 7 → ")
+				if k > 0 && !fresh && count != 7 {
+					t.Errorf("exit code %d, and the count that another writer has set became %d:\n%s", code, count, w.Output())
+				}
+				return requests.Load()
+			})
+		})
+	}
+}
+
+// Whenever a command that scales in steps is killed, the same command comes to the same
+// end.
+func TestStepsKilled(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	cluster.StartRunController(t, ns)
+	atEveryRequest(t, func(t *testing.T, k int64) int64 {
+		foo := fmt.Sprintf("foo-%d", k)
+		cluster.Imoocpod(t, ns, "create", foo, "--replicas", "0")
+		command := []string{"scale", foo, "-n", ns, "--replicas", "3", "--step", "1"}
+		var requests atomic.Int64
+		at := make(chan struct{})
+		flags := requestsOf(t, func(n int64) bool {
+			if requests.Store(n); n == k {
+				close(at)
+			}
+			return n == k
+		})
+		w := cluster.StartPlugin(t, append(command, flags...)...)
+		select {
+		case <-at:
+			w.Kill()
+		case <-w.Done:
+		}
+		cluster.Imoocpod(t, "", command...)
+		if count := *cluster.ImoocPod(t, ns, foo).Spec.Replicas; count != 3 {
+			t.Errorf("killed at request %d and run again, it left %d", k, count)
+		}
+		return requests.Load()
+	})
+}
+
+// Whenever another writer sets a count, it is the one that parking saves, or it stays.
+func TestParkWithAnotherWriter(t *testing.T) {
+	t.Parallel()
+	ns := cluster.NewNamespace(t)
+	for _, verb := range []string{"park", "unpark"} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			atEveryRequest(t, func(t *testing.T, k int64) int64 {
+				foo := fmt.Sprintf("%s-%d", verb, k)
+				cluster.Imoocpod(t, ns, "create", foo, "--replicas", "5")
+				if verb == "unpark" {
+					cluster.Imoocpod(t, ns, "park", foo)
+				}
+				var requests atomic.Int64
+				flags := requestsOf(t, func(n int64) bool {
+					if requests.Store(n); n == k {
+						setReplicas(t, ns, foo, "rival", 7)
+					}
+					return false
+				})
+				w := cluster.StartPlugin(t, append([]string{verb, foo, "-n", ns}, flags...)...)
+				code := w.Wait()
+				obj := cluster.ImoocPod(t, ns, foo)
+				saved, err := status.ReadParked(obj.Annotations)
+				if err != nil {
+					t.Error(err)
+				}
+				if k > 0 && *obj.Spec.Replicas != 7 && (verb == "unpark" || saved == nil || saved.Replicas != 7) {
+					t.Errorf("exit code %d, and the count that another writer has set became %d (saved %+v):\n%s", code, *obj.Spec.Replicas, saved, w.Output())
+				}
+				return requests.Load()
+			})
+		})
+	}
+}

@@ -339,7 +339,7 @@ func (o *templateChange) hintStuck(ctx context.Context, t observe.Target) string
 	t.Object = nil // as it is now
 	snapshot, t, err := observe.ReadTree(ctx, o.clients, t)
 	if err != nil {
-		klog.FromContext(ctx).V(1).Info("Nothing is said of pods that are stuck", "object", t.String(), "err", err)
+		klog.FromContext(ctx).V(1).Info("Cannot check for stuck pods", "object", t.String(), "err", err)
 		return ""
 	}
 	if policy, _, err := unstructured.NestedString(t.Object.Object, "spec", "podManagementPolicy"); err != nil || policy == string(appsv1.ParallelPodManagement) {

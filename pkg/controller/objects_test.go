@@ -260,6 +260,7 @@ func (w *world) relabelCRD(label string) {
 		}
 		for i := range w.kinds {
 			if w.kinds[i].Resource == kind.Resource {
+				w.formerLabels = append(w.formerLabels, w.kinds[i].Mapping.NameLabel)
 				w.kinds[i] = kind
 			}
 		}

@@ -39,8 +39,12 @@ func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unst
 	switch is.verb {
 	case "create":
 		data, _, _ := unstructured.NestedMap(is.after.Object, "data")
-		if kept := kinds.TemplateHash(kind, &unstructured.Unstructured{Object: data}); kept != hash {
-			w.blame("%s, which keeps the template %s", is, kept)
+		ofLabel := func(label string) bool {
+			kind.Mapping.NameLabel = label
+			return kinds.TemplateHash(kind, &unstructured.Unstructured{Object: data}) == hash
+		}
+		if !ofLabel(kind.Mapping.NameLabel) && (kind.Shipped() || !slices.ContainsFunc(w.formerLabels, ofLabel)) {
+			w.blame("%s, which keeps another template", is)
 		}
 	case "patch":
 		before, after := is.before.DeepCopy(), is.after.DeepCopy()

@@ -57,6 +57,9 @@ type world struct {
 	// taken is when somebody other than the loop took a pod, or its readiness; shown
 	// is when a pod that the loop did not make came into its sight.
 	taken, shown map[types.UID]time.Time
+	// formerLabels are the labels for names that the CRD of Worker declared before: the
+	// loop works with them until it hears of the change, and they are a part of the hash.
+	formerLabels []string
 	// historyless says that revisions cannot be kept.
 	historyless bool
 	// paused is since when the pause of each object is as it is.

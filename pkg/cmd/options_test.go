@@ -38,8 +38,8 @@ func TestNameProblem(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"": "empty", "Foo": "lowercase", "a_b": "lower case", "-a": "lower case", "a-": "lower case", "a..b": "lower case",
-		"a/b": "lowercase", "ä": "lower case", " ": "lower case", strings.Repeat("a", 254): "no longer than 253",
+		"": "empty", "Foo": "lowercase", "a_b": "lowercase", "-a": "lowercase", "a-": "lowercase", "a..b": "lowercase",
+		"a/b": "lowercase", "ä": "lowercase", " ": "lowercase", strings.Repeat("a", 254): "no longer than 253",
 	} {
 		if problem := nameProblem(name); !strings.Contains(problem, want) {
 			t.Errorf("of %q it says %q, want %q", name, problem, want)

@@ -424,9 +424,14 @@ func (w *world) holdPause(is write, owner *unstructured.Unstructured) {
 func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Duration) {
 	w.edit(kind.Resource, namespace, name, func(obj *unstructured.Unstructured) {
 		w.paused[obj.GetUID()] = time.Now()
-		annotations := map[string]string{apis.AnnotationPausedUntil: time.Now().Add(length).Format(time.RFC3339), apis.AnnotationPausedBy: "alice"}
+		annotations := maps.Clone(obj.GetAnnotations()) // what else people have noted stays
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[apis.AnnotationPausedUntil], annotations[apis.AnnotationPausedBy] = time.Now().Add(length).Format(time.RFC3339), "alice"
 		if length == 0 {
-			annotations = nil
+			delete(annotations, apis.AnnotationPausedUntil)
+			delete(annotations, apis.AnnotationPausedBy)
 		}
 		obj.SetAnnotations(annotations)
 	})

@@ -333,7 +333,7 @@ func TestListWithoutEnd(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
-			if o := runCommand(ctx, t, server, verb); o.code != exitError || !oneError(o.stderr) || !strings.Contains(o.stderr, "sent a list without end") {
+			if o := runCommand(ctx, t, server, verb); o.code != exitError || !oneError(o.stderr) || !strings.Contains(o.stderr, "kept returning more pages") {
 				t.Errorf("exit code %d, it said %q", o.code, o.stderr)
 			}
 		})

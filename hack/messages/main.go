@@ -21,7 +21,7 @@ const header = `# Messages
 
 Every text of the program that can reach a person: help, errors, hints, warnings, events, conditions and log lines, by
 the file that it comes from. ` + "`make messages`" + ` generates this page, and ` + "`make verify`" + ` checks that it is up to date, so
-that a change of a text is seen in review. The help of the commands is in [commands](commands/kubectl_imoocpod.md), too.
+that reviewers see each changed text. The help of the commands is in [commands](commands/kubectl_imoocpod.md), too.
 `
 
 func main() {
@@ -45,7 +45,7 @@ func generate(out string, roots ...string) error {
 			}
 			fmt.Fprintf(&b, "\n## %s\n\n", filepath.ToSlash(path))
 			for _, text := range texts {
-				fmt.Fprintf(&b, "* %s\n", code(text))
+				b.WriteString(item(text))
 			}
 			return nil
 		})
@@ -56,10 +56,11 @@ func generate(out string, roots ...string) error {
 	return os.WriteFile(out, []byte(b.String()), 0o644)
 }
 
-// program reports whether a file is part of the program, and written by a person.
+// program reports whether a file is part of the program, and written by a person. A
+// package called …test helps the tests of others.
 func program(path string) bool {
 	name := filepath.Base(path)
-	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "zz_generated")
+	return !strings.HasSuffix(filepath.Dir(path), "test") && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "zz_generated")
 }
 
 // textsOf are the texts of a file, each once, in their order.
@@ -80,6 +81,10 @@ func textsOf(path string) ([]string, error) {
 			return false
 		case *ast.Field:
 			n.Tag = nil
+		case *ast.CallExpr:
+			if matches(n) {
+				return false
+			}
 		case *ast.BinaryExpr:
 			if text, whole := joined(n); whole {
 				add(text)
@@ -93,6 +98,19 @@ func textsOf(path string) ([]string, error) {
 		return true
 	})
 	return texts, nil
+}
+
+// matches reports whether a call looks for texts in those of others, which it prints
+// nowhere.
+func matches(call *ast.CallExpr) bool {
+	function, is := call.Fun.(*ast.SelectorExpr)
+	if !is {
+		return false
+	}
+	pkg, is := function.X.(*ast.Ident)
+	return is && pkg.Name == "strings" && slices.Contains([]string{
+		"Contains", "Cut", "CutPrefix", "CutSuffix", "EqualFold", "HasPrefix", "HasSuffix", "Index", "LastIndex", "TrimPrefix", "TrimSuffix",
+	}, function.Sel.Name)
 }
 
 // joined is the text of literals that are added, with an ellipsis for what is not a
@@ -135,11 +153,28 @@ func literal(n *ast.BasicLit) (string, bool) {
 // with a blank between.
 var words = regexp.MustCompile(`[A-Za-z]{2,}[,;:]? [a-z%"(-]`)
 
-func isProse(text string) bool { return words.MatchString(text) }
+// isProse reports whether a person reads a text as it is. A template of cobra is none.
+func isProse(text string) bool { return words.MatchString(text) && !strings.Contains(text, "{{") }
 
-// code is a text as it stands in a list of Markdown. Long ones are those of the help.
+// item is a text as an item of a list in Markdown. One of several lines, such as help, is
+// a code block.
+func item(text string) string {
+	if !strings.Contains(text, "\n") {
+		return "* " + code(text) + "\n"
+	}
+	var b strings.Builder
+	b.WriteString("* ```text\n")
+	for line := range strings.Lines(text + "\n```\n") {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString("  ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// code is a text of one line as code in Markdown.
 func code(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"

@@ -206,7 +206,7 @@ func (c *Factory) KindOf(ctx context.Context, mapping *meta.RESTMapping) (kinds.
 	kind, err = finder.Declare(ctx, kind)
 	if wrong := (*kinds.DeclarationError)(nil); errors.As(err, &wrong) {
 		// It is as good as none; "kinds" and "check" tell of it.
-		klog.FromContext(ctx).V(1).Info("The declaration of a kind is left out", "kind", kind, "err", err)
+		klog.FromContext(ctx).V(1).Info("Ignoring the annotations of a CRD", "kind", kind, "err", err)
 		return kind, nil
 	}
 	return kind, err

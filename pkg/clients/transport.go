@@ -167,7 +167,7 @@ func (c *connection) addPage(req *http.Request, bytes int) error {
 	}
 	c.lists[list] = read
 	if lists := max(1, read.first); read.further > lists*maxPages || read.bytes > lists*maxResponseBytes {
-		return &BadResponseError{Server: req.URL.Host, Problem: "sent a list without end for " + req.URL.Path, tooLong: true}
+		return &BadResponseError{Server: req.URL.Host, Problem: "kept returning more pages for " + req.URL.Path, tooLong: true}
 	}
 	return nil
 }

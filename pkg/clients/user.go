@@ -23,7 +23,7 @@ func (c *Factory) User(ctx context.Context) string {
 	reviews := client.Resource(schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"})
 	answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		klog.FromContext(ctx).V(1).Info("The server does not tell the name of the user", "err", err)
+		klog.FromContext(ctx).V(1).Info("The server does not report the user name", "err", err)
 		return ""
 	}
 	name, _, _ := unstructured.NestedString(answer.Object, "status", "userInfo", "username") // an answer of another form names nobody

@@ -105,7 +105,7 @@ func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings 
 func remarks(c replicafield.Candidate) string {
 	var known []string
 	if c.Pattern {
-		known = append(known, "of an element that does not exist yet; … stands for its key")
+		known = append(known, "new list element: replace "+replicafield.Unknown+" with its key")
 	}
 	for _, n := range []struct {
 		what  string

@@ -16,7 +16,7 @@ import (
 func TestChooseFieldError(t *testing.T) {
 	t.Parallel()
 	hot := replicafield.Candidate{Path: `.spec.sets[?(@.name=="it's hot")].count`, Value: new(int64(2)), Description: "How many."}
-	some := replicafield.Candidate{Path: `.spec.pools[?(@.name=="…")].size`, Pattern: true}
+	some := replicafield.Candidate{Path: `.spec.pools[?(@.name=="<NAME>")].size`, Pattern: true}
 	kind := kinds.ImoocPod()
 	for _, test := range []struct {
 		verb, namespace string
@@ -28,16 +28,16 @@ func TestChooseFieldError(t *testing.T) {
   .spec.sets[?(@.name=="it's hot")].count (now 2): How many.
     kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n ns --replicas 3 --replicas-path '.spec.sets[?(@.name=="it'\''s hot")].count'
 
-  .spec.pools[?(@.name=="…")].size (of an element that does not exist yet; … stands for its key)
+  .spec.pools[?(@.name=="<NAME>")].size (new list element: replace <NAME> with its key)
 
 To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
 		{"create", "", []replicafield.Candidate{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
 
-  .spec.pools[?(@.name=="…")].size (of an element that does not exist yet; … stands for its key)
-    kubectl imoocpod create imoocpods.batch.tutorial.kubebuilder.io/foo --replicas 3 --replicas-path '.spec.pools[?(@.name=="…")].size'
+  .spec.pools[?(@.name=="<NAME>")].size (new list element: replace <NAME> with its key)
+    kubectl imoocpod create imoocpods.batch.tutorial.kubebuilder.io/foo --replicas 3 --replicas-path '.spec.pools[?(@.name=="<NAME>")].size'
 
 To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
-		{"scale", "ns", nil, "imoocpods.batch.tutorial.kubebuilder.io has no replica count: it has no /scale, and no field of its spec looks like one"},
+		{"scale", "ns", nil, "imoocpods.batch.tutorial.kubebuilder.io has no replica count: no /scale, and no such field in .spec"},
 	} {
 		err := &chooseFieldError{verb: test.verb, target: observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, count: "--replicas 3",
 			Err: &discover.UnknownFieldError{Kind: kind, Candidates: test.candidates}}

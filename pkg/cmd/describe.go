@@ -30,7 +30,7 @@ func newDescribeCommand(c *clients.Factory, streams genericiooptions.IOStreams) 
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
 		Long: `Show details of an ImoocPod (NAME) or another object (TYPE/NAME, or other arguments of
 kubectl), its pods and its events. If a pod crashes, the last line of its log is shown,
-too. A pod leads to its owner.`,
+too. For a pod, the command shows its owner.`,
 		Example: `  # Describe an ImoocPod
   kubectl imoocpod describe foo
 

@@ -1,6 +1,12 @@
 package cmd
 
-import "github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+)
 
 // pathFlag is the value of --replicas-path.
 type pathFlag struct {
@@ -13,8 +19,17 @@ func (f *pathFlag) Set(word string) error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(path.Steps, hasPlaceholder) {
+		return fmt.Errorf("path %q: replace %s with the key of the element", word, replicafield.Unknown)
+	}
 	f.path = &path
 	return nil
+}
+
+// hasPlaceholder reports whether a step of a path was copied from a list of candidates
+// without putting in the key.
+func hasPlaceholder(s fieldpath.Step) bool {
+	return s.Name == replicafield.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == replicafield.Unknown })
 }
 
 // String returns the value.

@@ -226,7 +226,7 @@ func tellOthers(c *clients.Factory, args []string) {
 		}
 		others, err := mapper.ResourcesFor(schema.ParseGroupResource(word).WithVersion(""))
 		if err == nil && len(others) > 1 {
-			klog.V(1).InfoS("A type has several meanings; using the first one, TYPE.GROUP names another", "type", word, "meanings", others)
+			klog.V(1).InfoS("Several types match; using the first. Write TYPE.GROUP for another.", "type", word, "meanings", others)
 		}
 	}
 }
@@ -252,9 +252,9 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs
 	}
-	hint := "with -l, --all or -A, a word is a type; to name an ImoocPod, use imoocpod/" + args[0]
+	hint := "with -l, --all or -A, an argument is a TYPE; to name an ImoocPod, use imoocpod/" + args[0]
 	if len(args) > 1 {
-		hint = "the first of several words is a type; to name several ImoocPods: " + f.command(args)
+		hint = "with several arguments, the first is the TYPE; to name several ImoocPods: " + f.command(args)
 	}
 	for i, err := range errs {
 		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {

@@ -41,10 +41,19 @@ type installOptions struct {
 	given func(flag string) bool
 }
 
+// publishedImage is the image of a release; "" for other builds, of which none is
+// published.
+func publishedImage(version string) string {
+	if !isRelease(version) {
+		return ""
+	}
+	return deploy.Image + ":" + version
+}
+
 func newInstallCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &installOptions{
 		clients: c, streams: streams, print: genericclioptions.NewPrintFlags(""), timeout: 2 * time.Minute,
-		settings: deploy.Settings{Image: deploy.Image + ":" + version, Replicas: 2, Version: version},
+		settings: deploy.Settings{Replicas: 2, Version: version},
 	}
 	cmd := &cobra.Command{
 		Use:   "install [--roles] [--controller [--namespace=NAMESPACE | --all-namespaces] [--image=IMAGE] [--replicas=COUNT]] [--dry-run=server|client|none] [--timeout=duration]",
@@ -76,14 +85,19 @@ controller needs in the current namespace. It binds them to nobody.`,
 	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller as well.")
 	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
 	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "Install a controller for all namespaces.")
-	cmd.Flags().StringVar(&o.settings.Image, "image", o.settings.Image, "Image of the controller.")
+	cmd.Flags().StringVar(&o.settings.Image, "image", publishedImage(version), "Image of the controller.")
 	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "Number of pods of the controller, one of which is active.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each definition to be served and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
 	return bind(cmd, o)
 }
 
-func (o *installOptions) complete(args []string) error { return noArgs("install", args) }
+func (o *installOptions) complete(args []string) error {
+	if !o.given("image") {
+		o.settings.Image = deploy.Image + ":" + o.settings.Version
+	}
+	return noArgs("install", args)
+}
 
 func (o *installOptions) validate() error {
 	if o.timeout <= 0 {

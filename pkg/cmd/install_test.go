@@ -1,6 +1,24 @@
 package cmd
 
-import "testing"
+import (
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// Help shows no default image that the command would refuse.
+func TestDefaultImage(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{"v1.2.3": "ghcr.io/imoocpod/kubectl-imoocpod:v1.2.3", "v0.0.0-dev": ""} {
+		install, _, err := NewRootCommand(version, genericiooptions.NewTestIOStreamsDiscard()).Find([]string{"install"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := install.Flag("image").DefValue; got != want {
+			t.Errorf("version %s: the default is %q, want %q", version, got, want)
+		}
+	}
+}
 
 // Of a release an image is published, and of nothing else.
 func TestIsRelease(t *testing.T) {

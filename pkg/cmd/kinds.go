@@ -55,8 +55,8 @@ func newKindsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *co
 		Short: "List the resource types that have a replica count",
 		Long: `List every resource type in the cluster that has a replica count. The columns show
 the replica field, the source that names it, whether you can scale the type, how
-many objects exist, and whether "run-controller" supports the type. A question mark
-marks a guess, which no command uses. "(+1)" means that there is another such
+many objects exist, and whether "run-controller" can reconcile the type. A question
+mark means a guess; no command writes to it. "(+1)" means that there is another such
 field, which -o wide shows.
 
 For a TYPE, -o yaml and -o json also show which fields of the status the verdict of

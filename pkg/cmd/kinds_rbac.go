@@ -31,14 +31,14 @@ func newKindsRBACCommand(c *clients.Factory, streams genericiooptions.IOStreams)
 	o := &kindsRBACOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
-		Short: "Print the rights that \"run-controller\" needs for a kind",
-		Long: `Print ClusterRoles with exactly the rights that "run-controller --kinds=PLURAL.GROUP"
-needs for a kind: one role for the namespaces in which it works, and one for
+		Short: "Print the permissions that \"run-controller\" needs for a kind",
+		Long: `Print ClusterRoles with exactly the permissions that
+"run-controller --kinds=PLURAL.GROUP" needs for a kind: one role for the namespaces in which it works, and one for
 cluster-scoped resources. Comments show how to bind them.
 
-The kind is declared by its CRD or shipped with this program. The command reads the
+The kind is built in or declared by its CRD. The command reads the
 CRD from the cluster or, with --filename, from a file.`,
-		Example: `  # Print the rights of a controller for ImoocPods
+		Example: `  # Print the permissions of a controller for ImoocPods
   kubectl imoocpod kinds rbac imoocpods
 
   # Create the roles for a kind that is not installed yet
@@ -124,7 +124,7 @@ func (o *kindsRBACOptions) Run(ctx context.Context) error {
 // sayHowToBind writes the commands that give the roles to a service account.
 func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwide rbacv1.ClusterRole) error {
 	const to = "--serviceaccount=NAMESPACE:NAME"
-	_, err := fmt.Fprintf(o.streams.Out, `# The rights of "run-controller --kinds %[1]s". To grant them in one namespace:
+	_, err := fmt.Fprintf(o.streams.Out, `# The permissions of "run-controller --kinds %[1]s". To grant them in one namespace:
 #   kubectl create rolebinding %[2]s --clusterrole=%[2]s %[3]s -n NAMESPACE
 # To grant them in all namespaces (-A):
 #   kubectl create clusterrolebinding %[2]s --clusterrole=%[2]s %[3]s

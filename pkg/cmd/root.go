@@ -23,8 +23,8 @@ const programName = "kubectl imoocpod"
 func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-imoocpod",
-		Short: "Create, scale and watch custom resources that have a replica count",
-		Long: `Create, scale and watch any resource that has a replica count. NAME is an ImoocPod,
+		Short: "Create, scale, and watch any resource that has a replica count",
+		Long: `Create, scale, and watch any resource that has a replica count. NAME is an ImoocPod,
 and TYPE/NAME is any other object. The controller that creates the pods of an
 ImoocPod is part of this program: "run-controller" runs it in the foreground.
 

@@ -36,21 +36,21 @@ kill it at any time: the next controller continues where it stopped.
 
 A lease allows one active controller at a time in a namespace, or in all of them. A
 second controller names the holder of the lease and waits. Ctrl-C releases the
-lease. The next controller takes it over at once if its holder was killed on the
-same machine.
+lease. If the holder was killed on the same machine, the next controller
+takes the lease at once.
 
 With --once, the command exits when every object has what it asks for (code 0), when
 the other objects cannot get it without help (3), or after --timeout (4). With
 --dry-run, it prints what it would do and writes nothing: no pods, no status, no
 events, no lease.
 
-By default, the controller reconciles the four kinds that this program ships, if
-they are installed. With --declared-kinds it also reconciles every kind that a CRD
-declares by annotations ("kubectl imoocpod kinds new" creates such CRDs), including
-CRDs that are installed or annotated later. --kinds and --selector restrict it.
+By default, the controller reconciles the four built-in kinds, if they are
+installed. With --declared-kinds it also reconciles every kind that a CRD declares
+by annotations ("kubectl imoocpod kinds new" creates such CRDs), including CRDs that
+are installed or annotated later. --kinds and --selector restrict it.
 
 With -n and several namespaces, each namespace has its own controller and lease. A
-namespace without the required rights is retried and does not stop the others.`,
+namespace without the required permissions is retried and does not stop the others.`,
 		Example: `  # Reconcile the objects of the current namespace
   kubectl imoocpod run-controller
 
@@ -152,7 +152,7 @@ func addLeaseFlags(cmd *cobra.Command, o *runner.Lease) {
 }
 
 func addLimitFlags(cmd *cobra.Command, o *runner.RateLimit) {
-	cmd.Flags().Float32Var(&o.Qps, "kube-api-qps", 0, "Maximum requests per second for each namespace, without those of the lease. Zero means no limit.")
+	cmd.Flags().Float32Var(&o.Qps, "kube-api-qps", 0, "Maximum requests per second for each namespace, not counting lease requests. Zero means no limit.")
 	cmd.Flags().IntVar(&o.Burst, "kube-api-burst", 0, "Maximum burst of requests with --kube-api-qps. Zero means twice --kube-api-qps.")
 }
 
@@ -197,7 +197,7 @@ func validateServing(o runner.Serving) error {
 }
 
 func addKindFlags(cmd *cobra.Command, k *runner.Kinds) {
-	cmd.Flags().StringSliceVar(&k.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,widgets.example.com'. By default, all that this program ships.")
+	cmd.Flags().StringSliceVar(&k.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,widgets.example.com'. By default, all built-in kinds.")
 	var shipped []string
 	for _, kind := range kinds.Shipped() {
 		shipped = append(shipped, kind.Resource.Resource)

@@ -62,8 +62,8 @@ func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *co
 		Long: `Set the number of replicas of an ImoocPod (NAME) or of any resource that has a
 replica count (TYPE/NAME, or other arguments of kubectl).
 
-The replica field comes from --replicas-path, from this program for the kinds that
-it ships, from /scale, or from the annotation imoocpod.dev/replicas-path of the CRD.
+The replica field comes from --replicas-path, from the built-in kinds, from /scale,
+or from the annotation imoocpod.dev/replicas-path of the CRD.
 If none of these names it, the command changes nothing. It lists the candidates,
 with the command for each.
 
@@ -322,7 +322,7 @@ func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget
 		o.loops.warn(ctx, t)
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path.path == nil {
-		if err := escape.PrintLine(o.streams.ErrOut, "%s: the count is %s%s", t, named, o.beside(ctx, t, field)); err != nil {
+		if err := escape.PrintLine(o.streams.ErrOut, "%s: replica field %s%s", t, named, o.beside(ctx, t, field)); err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}
@@ -389,12 +389,12 @@ func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field disco
 	}
 	var words []string
 	for _, b := range read.Beside {
-		words = append(words, fmt.Sprintf("%s is %d", b.Path, b.Value))
+		words = append(words, fmt.Sprintf("%s = %d", b.Path, b.Value))
 	}
 	if read.Unit != "" {
-		return fmt.Sprintf(", of %ss; for each of them %s", read.Unit, strings.Join(words, ", "))
+		return fmt.Sprintf(", counted in %ss, each with %s", read.Unit, strings.Join(words, ", "))
 	}
-	return "; beside it " + strings.Join(words, ", ")
+	return "; other counts: " + strings.Join(words, ", ")
 }
 
 // warn says what stands against the change before it is made.
@@ -448,7 +448,7 @@ func (o *scaleOptions) perNode(ctx context.Context, t observe.Target) error {
 	}
 	now := ""
 	if n, found, err := unstructured.NestedInt64(obj.Object, t.Kind.Mapping.Status.Desired...); err == nil && found {
-		now = fmt.Sprintf(", now %d", n)
+		now = fmt.Sprintf(" (%d now)", n)
 	}
 	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
 }

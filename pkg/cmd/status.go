@@ -51,12 +51,14 @@ type statusOptions struct {
 	write     func(io.Writer, []status.Report) error
 	client    dynamic.Interface
 	namespace string
+	// listed are the kinds that were looked for because none was named.
+	listed []kinds.Kind
 	// word is the ImoocPod that one bare word names.
 	word *unstructured.Unstructured
 }
 
 // named reports whether objects or a type were named; otherwise all objects of the
-// kinds that this program ships are meant.
+// built-in kinds are meant.
 func (o *statusOptions) named() bool {
 	return len(o.args) > 0 || o.fromFiles()
 }
@@ -78,8 +80,8 @@ arguments of kubectl) are ready. For one object, the command shows the verdict w
 its reason and a hint, the counts, autoscalers and other writers of the count, the
 problem of each pod, the last line of the log if a pod crashes, and the conditions.
 For a list, it prints a table. A TYPE alone lists the objects of that type. Without
-arguments, it lists the objects of the kinds that this program ships and of those
-that CRDs declare. A pod leads to its owner.
+arguments, it lists the objects of the built-in kinds and of the kinds that CRDs
+declare. For a pod, the command shows its owner.
 
 The verdict is "ready" if the controller has seen the current object, all desired
 pods are ready, none is surplus and no failure is reported; "failed" if the object
@@ -101,10 +103,13 @@ every change.`,
   # List all objects in the namespace, with the reasons
   kubectl imoocpod status -o wide
 
-  # List what is not ready in the cluster, and why
+  # List the custom resources that are not ready, in all namespaces
   kubectl imoocpod status -A --not-ready
 
-  # List what is paused in the cluster, until when and by whom
+  # List the Deployments that are not ready, in all namespaces
+  kubectl imoocpod status deployments -A --not-ready
+
+  # List what is paused in all namespaces, until when, and by whom
   kubectl imoocpod status -A --paused
 
   # Show any object that has pods, or list a type
@@ -338,7 +343,20 @@ func (o *statusOptions) sayNone() error {
 	if o.allNamespaces {
 		where = ""
 	}
-	return escape.PrintLine(o.streams.ErrOut, "No resources found%s.", where)
+	return escape.PrintLine(o.streams.ErrOut, "No %s found%s.", o.searched(), where)
+}
+
+// searched names what was looked for: the type that was named, or the kinds that are
+// looked for where none is.
+func (o *statusOptions) searched() string {
+	if o.named() || len(o.listed) == 0 {
+		return "resources"
+	}
+	names := make([]string, len(o.listed))
+	for i, kind := range o.listed {
+		names[i] = kind.Resource.Resource
+	}
+	return strings.Join(names, ", ")
 }
 
 // find reads the objects to show.
@@ -370,6 +388,7 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 			errs = append(errs, err)
 			continue
 		}
+		o.listed = append(o.listed, kind)
 		for i := range list {
 			obj := &list[i]
 			targets = append(targets, observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj})

@@ -128,11 +128,11 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	if removed {
 		return nil
 	}
-	which := "the controller for namespace " + namespace
+	where := "namespace " + namespace
 	if o.allNamespaces {
-		which = "the controller for all namespaces"
+		where = "all namespaces"
 	}
-	return escape.PrintLine(o.streams.Out, "%s was not installed", which)
+	return escape.PrintLine(o.streams.Out, "no controller is installed for %s", where)
 }
 
 // remove deletes an object and waits until it and what it owns are gone. gone is

@@ -46,7 +46,7 @@ func newWaitCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cob
 		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of
 kubectl) are ready, all at the same time, or meet a condition of "kubectl wait". A
 condition that is older than the current generation of its object does not count.
-With --for=ready, which is the default, a pod leads to its owner.
+With --for=ready, which is the default, the owner of a pod is waited for.
 
 The command exits with code 3 if an object cannot become ready without help (see
 --fail-after), with code 4 when the timeout is over, and with code 6 if an object

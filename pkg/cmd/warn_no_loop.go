@@ -58,7 +58,7 @@ func (w *loopWarner) warn(ctx context.Context, t observe.Target) {
 	if !t.Kind.Shipped() {
 		flags += " --kinds " + t.Kind.CRD()
 	}
-	warning := fmt.Sprintf("Warning: no controller runs for %s in %s: %s run-controller %s", t.Kind.Resource.Resource, where, programName, flags)
+	warning := fmt.Sprintf("Warning: no controller runs for %s in %s. Start one with: %s run-controller %s", t.Kind.Resource.Resource, where, programName, flags)
 	if slices.Contains(w.warned, warning) {
 		return
 	}

@@ -44,7 +44,7 @@ func (l *loop) keepBeside(ctx context.Context, name kinds.Strategy) {
 	lazy.Keep(ctx, func(err error) {
 		switch {
 		case err == nil && said:
-			l.report.logf("listed %s", lazy.Resource())
+			l.report.logf("can list %s again", lazy.Resource())
 		case err != nil && !said:
 			var names []string
 			for _, o := range l.kinds.by(name) {
@@ -84,7 +84,7 @@ func (l *loop) besideEvents(name kinds.Strategy, beside *strategy.Beside) cache.
 			changed := beside.Differs(old, obj)
 			enqueue(obj, changed, updated)
 			if changed && beside.Released != nil && beside.Released(old, obj) {
-				enqueue(old, true, "was released")
+				enqueue(old, true, "its controller reference was removed")
 			}
 		},
 		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },

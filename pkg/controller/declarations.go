@@ -150,12 +150,12 @@ func (d *declarations) miss(store cache.Store) {
 		obj, _, _ := store.GetByKey(crd)
 		if declared, ok := obj.(*declaration); !ok || (declared.err == nil && !declared.declared()) {
 			d.refuse(crd, errNotDeclared)
-			d.report.logf("%s is not reconciled: %v; waiting for one", crd, errNotDeclared)
+			d.report.logf("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
 		}
 	}
 }
 
-var errNotDeclared = errors.New("no CRD of this name declares a plan")
+var errNotDeclared = errors.New("no CRD of that name has the annotation " + kinds.AnnotationPlan)
 
 // mayRead says at the start where the rights for that are missing.
 func (d *declarations) mayRead(ctx context.Context) error {
@@ -181,14 +181,16 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 	switch {
 	case d.refuse(declared.Name, wrong):
 		d.report.logf("%s is not reconciled: %v", declared.Name, declared.err)
+	case before != nil && !there:
+		d.report.logf("stopped reconciling %s: its CRD was deleted", declared.Name)
 	case before != nil && !after:
-		d.report.logf("%s is no longer declared: its objects and their pods stay", declared.Name)
+		d.report.logf("stopped reconciling %s: its CRD has no annotation %s; objects and pods stay", declared.Name, kinds.AnnotationPlan)
 	case before == nil && after:
-		d.report.logf("%s is reconciled with the plan %s that its CRD declares", declared.Name, declared.kind.Mapping.Strategy)
+		d.report.logf("reconciling %s (plan: %s)", declared.Name, declared.kind.Mapping.Strategy)
 	case before != nil && before.kind.Mapping.Strategy != declared.kind.Mapping.Strategy:
 		d.report.logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", declared.Name, declared.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
 	case before != nil && !equality.Semantic.DeepEqual(before.kind, declared.kind):
-		d.report.logf("the declaration of %s changed: it is now reconciled with the plan %s", declared.Name, declared.kind.Mapping.Strategy)
+		d.report.logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", declared.Name, declared.kind.Mapping.Strategy)
 	default:
 		return
 	}

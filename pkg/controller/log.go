@@ -81,7 +81,7 @@ func (r *reporter) plan(k expectations.Key, v plan.View, p plan.Actions) {
 	deed(len(p.Create), "creating %d")
 	deed(why[plan.Surplus], "deleting %d")
 	deed(why[plan.Outdated], "replacing %d")
-	deed(why[plan.Finished], "removing %d finished")
+	deed(why[plan.Finished], "deleting %d finished")
 	if len(deeds) == 0 {
 		return // what is done for the history alone is not worth a line
 	}

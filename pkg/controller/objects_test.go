@@ -503,7 +503,7 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 		}
 		w.until(func() string {
 			if len(refusals()) == 0 {
-				return "no pod creation failed"
+				return "no errors while creating pods"
 			}
 			return ""
 		})

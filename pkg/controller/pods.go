@@ -71,7 +71,7 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 				l.podFails(after)
 			}
 			if changed && ok && ok2 && before.OwnerUID() != after.OwnerUID() {
-				enqueue(old, true, "was released") // its owner changed: its slot is to be looked at
+				enqueue(old, true, "its controller reference was removed") // its owner changed: its slot is to be looked at
 			}
 		},
 		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },

@@ -238,7 +238,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 		return 0, err
 	}
 	if !out.Ending && (!done || len(out.Refused) > 0) {
-		r.queue.wake(k, "the last plan was not completed") // plan the rest, or what the refusal means
+		r.queue.wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
 	r.report.state(k, eventReference(o.kind, obj), view, told)
 	r.logFailures(k, o, obj)

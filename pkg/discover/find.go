@@ -49,7 +49,7 @@ type UnknownFieldError struct {
 
 func (e *UnknownFieldError) Error() string {
 	if len(e.Candidates) == 0 {
-		return fmt.Sprintf("%s has no replica count: it has no /scale, and no field of its spec looks like one", e.Kind.CRD())
+		return fmt.Sprintf("%s has no replica count: no /scale, and no such field in .spec", e.Kind.CRD())
 	}
 	return fmt.Sprintf("%s has no /scale, and its CRD does not name the replica field", e.Kind.CRD())
 }
@@ -232,7 +232,7 @@ func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.KindSource,
 		}
 		schema, err := f.Schema(kind)
 		if err != nil {
-			klog.FromContext(ctx).V(1).Info("The schema of a kind is left out", "kind", kind, "err", err)
+			klog.FromContext(ctx).V(1).Info("Ignoring the schema of a kind", "kind", kind, "err", err)
 		}
 		return kinds.KindSource{Schema: schema, StatusServed: served}, nil
 	}

@@ -64,7 +64,7 @@ func (d *Doctor) declarations(ctx context.Context) ([]status.Check, error) {
 // checkDeclaration looks at what a CRD declares: nil where that is nothing, or shipped.
 func checkDeclaration(crd *unstructured.Unstructured) (*status.Check, kinds.Kind) {
 	kind, err := kinds.Declared(crd)
-	check := status.Check{Name: "kind " + crd.GetName(), State: status.CheckPassed, Message: fmt.Sprintf("declared with plan %s", kind.Mapping.Strategy)}
+	check := status.Check{Name: "kind " + crd.GetName(), State: status.CheckPassed, Message: fmt.Sprintf("declared: plan %s", kind.Mapping.Strategy)}
 	switch {
 	case err != nil:
 		check.State, check.Message, check.Fix = status.CheckFailed, err.Error(), []string{"kubectl edit crd " + crd.GetName()}

@@ -29,7 +29,7 @@ func (d *Doctor) loops(ctx context.Context) ([]status.Check, error) {
 		list, err = leases.Namespace(d.Namespace).List(ctx, selected)
 	}
 	if apierrors.IsForbidden(err) {
-		return []status.Check{{Name: "loop", State: status.CheckUnknown, Message: "no permission to list the leases of controllers"}}, nil
+		return []status.Check{{Name: "controller", State: status.CheckUnknown, Message: "no permission to list the leases of controllers"}}, nil
 	}
 	if err != nil {
 		return nil, err

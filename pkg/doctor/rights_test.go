@@ -50,7 +50,7 @@ func TestCheckRights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checks := checkRights(needed, map[status.Right]*bool{get: test.get, list: test.list}, "jane", "ns")
-			if len(checks) != 1 || checks[0].State != test.want || checks[0].Name != "rights to status" {
+			if len(checks) != 1 || checks[0].State != test.want || checks[0].Name != "permission to status" {
 				t.Errorf("got %+v, want %s", checks, test.want)
 			}
 		})

@@ -73,9 +73,9 @@ func ParseSteps(s string) (Path, error) {
 }
 
 var (
-	errWildcard = errors.New("a wildcard can mean several places; name the field, or select one element by a key")
-	errDescent  = errors.New("recursive descent (..) can mean several places; name the fields on the way")
-	errSeveral  = errors.New("a slice or union can mean several places; use one index, or select one element by a key")
+	errWildcard = errors.New("wildcards are not supported, because the path must name one field: name the field, or select an element by its key")
+	errDescent  = errors.New("recursive descent (..) is not supported, because the path must name one field: name each field on the way")
+	errSeveral  = errors.New("slices and unions are not supported, because the path must name one field: use one index, or select an element by its key")
 	errNegative = errors.New("an index cannot be negative; select the element by a key instead")
 	errFunction = errors.New("functions and scripts are not supported; a path only names fields and elements")
 	errFilter   = errors.New(`a filter compares keys of an element with values by ==, as in [?(@.name=="hot")], joined by &&`)

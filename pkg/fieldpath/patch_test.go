@@ -52,7 +52,7 @@ func TestPatchRefuses(t *testing.T) {
 		`.spec.sets[?(@.name=="none")].count`: `.spec.sets[?(@.name=="none")] does not exist`,
 		".spec.absent.sets[0].count":          ".spec.absent.sets[0] does not exist",
 		".spec.nothing[0].count":              ".spec.nothing[0] does not exist",
-		`.spec.sets[?(@.name=="twin")].count`: "matches 2 places",
+		`.spec.sets[?(@.name=="twin")].count`: "matches 2 fields",
 		".spec.sets.count":                    "is a list",
 		".spec.text":                          `the string "3", not an integer`,
 		".spec.sets[0]":                       "an object, not an integer",

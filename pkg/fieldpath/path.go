@@ -122,7 +122,7 @@ func (p Path) Locate(obj map[string]any) (at Place, value any, taken int, err er
 		}
 		keys := s.find(value)
 		if len(keys) > 1 {
-			return nil, nil, 0, fmt.Errorf("%s matches %d places: select one by a key that only it has", Path{p.Steps[:i+1]}, len(keys))
+			return nil, nil, 0, fmt.Errorf("%s matches %d fields: use a filter that matches one", Path{p.Steps[:i+1]}, len(keys))
 		}
 		if len(keys) == 0 {
 			break
@@ -192,7 +192,7 @@ func (s Step) fits(value any, at Path) error {
 	_, isList := value.([]any)
 	switch {
 	case s.Kind == Field && isList:
-		return fmt.Errorf(`%s is a list: select one of its elements by a key, as in %[1]s[?(@.name=="…")]`, at)
+		return fmt.Errorf(`%s is a list: select one of its elements by a key, as in %[1]s[?(@.name=="NAME")]`, at)
 	case s.Kind == Field && !isObject:
 		return fmt.Errorf("%s is %s, not an object", at, describe(value))
 	case s.Kind != Field && !isList:

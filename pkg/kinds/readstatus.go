@@ -118,7 +118,10 @@ func (f StatusFacts) readWord(o *status.Object, obj map[string]any) {
 // expression that does not fit an object does not hold of it.
 func (f StatusFacts) judge(o *status.Object, obj map[string]any) {
 	if len(f.readyIf) > 0 {
-		o.Word.Ready = new(!slices.ContainsFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) }))
+		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
+		if o.Word.Ready = new(unmet < 0); unmet >= 0 {
+			o.Word.Unmet = f.readyIf[unmet].String()
+		}
 	}
 	if len(f.failedIf) > 0 {
 		i := slices.IndexFunc(f.failedIf, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })

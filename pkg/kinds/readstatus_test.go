@@ -232,7 +232,7 @@ func TestStatusesOfOperators(t *testing.T) {
 		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
 			status.Progressing, status.CodePodsMissing, "its controller reports: expanding"},
 		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
-			"{observedGeneration: 2, light: 'off', replicas: 1, readyReplicas: 1}", status.Progressing, status.CodeConditionFalse, "the ready condition that its kind declares is not met"},
+			"{observedGeneration: 2, light: 'off', replicas: 1, readyReplicas: 1}", status.Progressing, status.CodeConditionFalse, "but its ready condition {.status.light}=on is not met (imoocpod.dev/ready-when)"},
 		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: 'on', replicas: 1, readyReplicas: 1}", status.Ready, status.CodeReady, "1 of 1 pods ready"},
 		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",

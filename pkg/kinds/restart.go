@@ -16,10 +16,10 @@ import (
 // The reasons for which pods cannot be restarted through their owner.
 var (
 	errNoTemplate  = errors.New("it has no pod template at .spec.template")
-	errNoRollOut   = errors.New("its controller does not replace existing pods")
+	errNoRollOut   = errors.New("its controller does not replace pods when the pod template changes")
 	errPaused      = errors.New("it is paused (run \"kubectl rollout resume\" first)")
 	errRestarted   = errors.New("it was restarted less than a second ago: wait a moment")
-	errAnnotations = errors.New("its schema drops annotations in .spec.template")
+	errAnnotations = errors.New("its schema does not allow annotations in .spec.template.metadata")
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
@@ -77,6 +77,9 @@ func restartPath(kind Kind, obj *unstructured.Unstructured, schema map[string]an
 // Names the same three.
 func mayRollOut(kind Kind, obj *unstructured.Unstructured) error {
 	if kind.Resource.Group != "apps" || !slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, kind.Resource.Resource) {
+		if _, has, err := unstructured.NestedMap(obj.Object, "spec", "template"); err == nil && !has {
+			return errNoTemplate
+		}
 		return errNoRollOut
 	}
 	if paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused"); paused {

@@ -138,7 +138,7 @@ func Present(met func(context.Context, Observation) (bool, error)) func(context.
 			seen = true
 			return met(ctx, s)
 		case seen:
-			return false, fmt.Errorf("%s was %w while it was waited for", s.Target, outcome.ErrGone)
+			return false, fmt.Errorf("%s was %w during the wait", s.Target, outcome.ErrGone)
 		}
 		return false, apierrors.NewNotFound(s.Kind.Resource.GroupResource(), s.Name)
 	}
@@ -181,7 +181,7 @@ func ParseCondition(word string) (func() Condition, error) {
 		}
 	}
 	last := len(usages) - 1
-	return nil, fmt.Errorf("%q is nothing to wait for: must be %s or %s", word, strings.Join(usages[:last], ", "), usages[last])
+	return nil, fmt.Errorf("cannot wait for %q: must be %s or %s", word, strings.Join(usages[:last], ", "), usages[last])
 }
 
 // parseStatusCondition reads NAME[=VALUE] of a status condition; no value means true.

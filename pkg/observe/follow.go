@@ -54,13 +54,13 @@ func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name 
 
 // WaitUntilGone waits until this very object, not one of its name, is gone.
 func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
-	seen := "it is there"
+	seen := "it still exists"
 	err := WaitForObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil || obj.GetUID() != gone.GetUID() {
 			return true, nil
 		}
 		if held := obj.GetFinalizers(); len(held) > 0 {
-			seen = "it is held by the finalizers " + strings.Join(held, ", ")
+			seen = "it still has the finalizers " + strings.Join(held, ", ")
 		}
 		return false, nil
 	})

@@ -199,7 +199,7 @@ func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
 		if err != nil && ctx.Err() == nil {
 			// What cannot be read, of a kind that may have nothing to do with the
 			// target, is left out.
-			klog.FromContext(ctx).V(1).Info("Controllers of a kind are left out", "kind", gvk, "err", err)
+			klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", gvk, "err", err)
 		}
 	}
 	for _, owner := range owners {

@@ -172,7 +172,7 @@ func (k *ownerKinds) walk(ctx context.Context) []status.Child {
 			if err != nil {
 				// What cannot be read, of a kind that may have nothing to do with
 				// the target, is left out.
-				klog.FromContext(ctx).V(1).Info("Controllers of a kind are left out", "kind", gvk, "err", err)
+				klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", gvk, "err", err)
 			}
 		}
 	}

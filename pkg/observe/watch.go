@@ -239,6 +239,6 @@ func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInter
 func reportAbsent(t Target) status.Report {
 	return status.Report{
 		Metadata: status.Metadata{Type: t.Kind.String(), Namespace: t.Namespace, Name: t.Name},
-		Verdict:  status.Deleted, ReasonCode: status.CodeDeleted, Reason: "there is none",
+		Verdict:  status.Deleted, ReasonCode: status.CodeDeleted, Reason: "it does not exist yet",
 	}
 }

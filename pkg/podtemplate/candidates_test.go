@@ -52,7 +52,7 @@ func TestCandidates(t *testing.T) {
 		"templates in a list": {"tasks: {type: array, items: {type: object, properties: {name: {type: string}, template: " + podTemplate + "}}}", "tasks: [{name: a}, {name: b}]",
 			[]string{`.spec.tasks[?(@.name=="a")].template template`, `.spec.tasks[?(@.name=="b")].template template`}, "", ""},
 		"empty list": {"tasks: {type: array, items: {type: object, properties: {name: {type: string}, template: " + podTemplate + "}}}", "{}",
-			[]string{`.spec.tasks[?(@.name=="…")].template template pattern`}, "", ""},
+			[]string{`.spec.tasks[?(@.name=="<NAME>")].template template pattern`}, "", ""},
 		"list of one": {"tasks: {type: array, items: {type: object, properties: {name: {type: string}, template: " + podTemplate + "}}}", "tasks: [{name: a}]",
 			[]string{`.spec.tasks[?(@.name=="a")].template template`}, `.spec.tasks[?(@.name=="a")].template`, `.spec.tasks[?(@.name=="a")].template`},
 		"open": {"x-kubernetes-preserve-unknown-fields: true", "template: {spec: {containers: [{image: a}]}}", []string{".spec.template template"}, ".spec.template", ".spec.template"},

@@ -11,8 +11,8 @@ func TestChecks(t *testing.T) {
 	t.Parallel()
 	checks := []status.Check{
 		{Name: "server", State: status.CheckPassed, Message: "v1.36.3 at https://server"},
-		{Name: "rights to scale", State: status.CheckFailed, Message: "alice may not patch things.g/scale", Fix: []string{"kubectl create role a", "kubectl create rolebinding a"}},
-		{Name: "loop", State: status.CheckUnknown, Message: "the leases may not be listed"},
+		{Name: "permission to scale", State: status.CheckFailed, Message: "alice may not patch things.g/scale", Fix: []string{"kubectl create role a", "kubectl create rolebinding a"}},
+		{Name: "controller", State: status.CheckUnknown, Message: "the leases may not be listed"},
 	}
 	for name, style := range map[string]Style{"checks": {}, "checks-color": {Color: true}, "checks-ascii": {ASCII: true}} {
 		var b bytes.Buffer

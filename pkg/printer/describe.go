@@ -41,7 +41,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		[]string{"API Version:", d.APIVersion},
 		[]string{"Kind:", d.Kind},
 		[]string{"Created:", r.Metadata.CreationTimestamp.Format(time.RFC1123Z)},
-		[]string{"Generation:", fmt.Sprintf("%d, seen by the controller: %d", r.Metadata.Generation, r.Metadata.ObservedGeneration)},
+		[]string{"Generation:", fmt.Sprintf("%d (observed %d)", r.Metadata.Generation, r.Metadata.ObservedGeneration)},
 		[]string{"Verdict:", fmt.Sprintf("%s: %s", r.Verdict, r.Reason)},
 	)
 	if said := lastLogLine(r); said != "" {
@@ -60,7 +60,7 @@ func Describe(w io.Writer, d Description, now time.Time) error {
 		rows = append(rows, []string{"Not Read:", strings.Join(r.Unread, ", ") + " (forbidden)"})
 	}
 	rows = append(rows,
-		[]string{"Replicas:", fmt.Sprintf("%d desired | %d current | %d ready", r.Replicas.Desired, r.Replicas.Current, r.Replicas.Ready)},
+		[]string{"Replicas:", fmt.Sprintf("%s desired | %d current | %d ready", desired(r.Replicas), r.Replicas.Current, r.Replicas.Ready)},
 		[]string{"Pods Status:", phases(r.Pods)},
 	)
 	p.table(rows)

@@ -35,7 +35,7 @@ type Kind struct {
 
 // Kinds writes a row for each resource type.
 func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
-	rows := [][]string{{"KIND", "GROUP", "FIELD", "SOURCE", "MAY SCALE", "OBJECTS", "SUPPORTED"}}
+	rows := [][]string{{"KIND", "GROUP", "FIELD", "SOURCE", "CAN SCALE", "OBJECTS", "CONTROLLER"}}
 	for _, k := range kinds {
 		field := k.Field
 		switch {
@@ -58,7 +58,7 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 	if wide {
 		for _, k := range kinds {
 			for _, problem := range k.Wrong {
-				p.line("the declaration of %s.%s is invalid: %s", k.Resource, k.Group, problem)
+				p.line("the annotations of the CRD %s.%s are invalid: %s", k.Resource, k.Group, problem)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func Kinds(w io.Writer, kinds []*Kind, wide bool) error {
 
 func reconciled(k *Kind) string {
 	if len(k.Wrong) > 0 {
-		return "invalid declaration"
+		return "invalid annotations"
 	}
 	return yesNo(&k.Reconciled)
 }

@@ -176,8 +176,8 @@ func TestDescribe(t *testing.T) {
 	report.Reconciler = status.Reconciler{
 		Status: &status.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
 		Loops: []status.LoopSeen{
-			{Who: "alice on laptop (process 4711)", Scope: "all shipped kinds in all namespaces", Live: true},
-			{Who: "bob on desk (process 12)", Scope: "all shipped kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
+			{Who: "alice on laptop (process 4711)", Scope: "the built-in kinds in all namespaces", Live: true},
+			{Who: "bob on desk (process 12)", Scope: "the built-in kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
 		},
 	}
 	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}

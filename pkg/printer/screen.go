@@ -267,7 +267,7 @@ func (f frame) guards(r status.Report) []line {
 		texts = append(texts, "PodDisruptionBudget/"+b.String())
 	}
 	if len(r.Unread) > 0 && !r.Verdict.Settled() {
-		texts = append(texts, "no permission to read "+strings.Join(r.Unread, ", ")+", which could say more")
+		texts = append(texts, "no permission to read "+strings.Join(r.Unread, ", ")+"; the reason may be incomplete")
 	}
 	var all []line
 	for _, text := range texts {

@@ -40,7 +40,7 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 	}
 	for _, r := range reports {
 		rows = append(rows, t.row(r.Metadata.Namespace, t.name(r),
-			fmt.Sprint(r.Replicas.Desired), fmt.Sprint(r.Replicas.Current), fmt.Sprint(r.Replicas.Ready),
+			desired(r.Replicas), fmt.Sprint(r.Replicas.Current), fmt.Sprint(r.Replicas.Ready),
 			string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, now), r.Reason))
 	}
 	p := &text{w: w}

@@ -5,6 +5,7 @@ package printer
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ func Report(w io.Writer, r status.Report, now time.Time) error {
 		p.line("hint: %s", r.Hint)
 	}
 	if len(r.Unread) > 0 && !r.Verdict.Settled() {
-		p.line("note: no permission to read %s, which could say more", strings.Join(r.Unread, ", "))
+		p.line("note: no permission to read %s; the reason may be incomplete", strings.Join(r.Unread, ", "))
 	}
 	for _, revert := range r.Reverts {
 		p.line("note: %s", revert.Message)
@@ -60,8 +61,16 @@ func lastLogLine(r status.Report) string {
 	return ""
 }
 
+// desired is the desired count as far as it is known.
+func desired(c status.Replicas) string {
+	if c.Unknown {
+		return "unknown"
+	}
+	return strconv.Itoa(int(c.Desired))
+}
+
 func counts(c status.Replicas) string {
-	line := fmt.Sprintf("desired %d, current %d, ready %d", c.Desired, c.Current, c.Ready)
+	line := fmt.Sprintf("desired %s, current %d, ready %d", desired(c), c.Current, c.Ready)
 	if c.Updated != nil && *c.Updated != c.Desired {
 		line += fmt.Sprintf(", updated %d", *c.Updated)
 	}

@@ -86,7 +86,7 @@ properties:
 		"a list, empty": {`
 properties: {spec: {properties: {tasks: {type: array, items: {properties: {name: {type: string}, replicas: {type: integer}, template: {
   properties: {spec: {properties: {containers: {type: array}, nodes: {type: integer}}}}}}}}}}}`, "spec: {tasks: []}",
-			[]string{`.spec.tasks[?(@.name=="…")].replicas pattern`}},
+			[]string{`.spec.tasks[?(@.name=="<NAME>")].replicas pattern`}},
 		"a list": {`properties: {spec: {properties: {tasks: {items: {properties: {name: {type: string}, replicas: {type: integer}}}}}}}`,
 			`spec: {tasks: [{name: b, replicas: 2}, {name: "a\"", replicas: 1}, {name: c}]}`,
 			[]string{`.spec.tasks[?(@.name=="b")].replicas value=2`, `.spec.tasks[?(@.name=="a\"")].replicas value=1`, `.spec.tasks[?(@.name=="c")].replicas`}},
@@ -101,11 +101,11 @@ properties:
     properties:
       cells: {items: {properties: {name: {type: string}, pools: {x-kubernetes-list-map-keys: [type, cell], items: {properties: {replicas: {type: integer}}}}}}}`,
 			"spec: {cells: [{name: a, pools: [{type: x, cell: 1, replicas: 2}]}, {name: b}]}",
-			[]string{`.spec.cells[?(@.name=="a")].pools[?(@.type=="x" && @.cell==1)].replicas value=2`, `.spec.cells[?(@.name=="b")].pools[?(@.type=="…" && @.cell=="…")].replicas pattern`}},
+			[]string{`.spec.cells[?(@.name=="a")].pools[?(@.type=="x" && @.cell==1)].replicas value=2`, `.spec.cells[?(@.name=="b")].pools[?(@.type=="<NAME>" && @.cell=="<NAME>")].replicas pattern`}},
 		"a map": {`properties: {spec: {properties: {pools: {type: object, additionalProperties: {properties: {size: {type: integer}}}}}}}`,
 			"spec: {pools: {a.b: {size: 1}}}", []string{`.spec.pools["a.b"].size value=1`}},
 		"a map, empty": {`properties: {spec: {properties: {pools: {type: object, additionalProperties: {properties: {size: {type: integer}}}}}}}`,
-			"", []string{`.spec.pools["…"].size pattern`}},
+			"", []string{`.spec.pools["<NAME>"].size pattern`}},
 		"the trap: a guess is a guess": {`properties: {spec: {properties: {partitions: {type: integer}, replicas: {type: integer, maximum: 32767}}}}`, "", []string{".spec.replicas max=32767"}},
 		"negative: parallelism":        {`properties: {spec: {properties: {parallelism: {x-kubernetes-int-or-string: true}, completionPolicy: {properties: {activeDeadlineSeconds: {type: integer}}}}}}`, "spec: {parallelism: 3}", nil},
 		"negative: a list of pods":     {`properties: {spec: {properties: {pods: {items: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}`, "spec: {pods: [{kind: Pod, spec: {containers: [], size: 1}}]}", nil},

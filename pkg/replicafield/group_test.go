@@ -21,7 +21,7 @@ func TestGroup(t *testing.T) {
 		"no group at all":     {fields[2:], "spec", "", "the spec has no groups"},
 		"two counts of one":   {several, "a", "", "has several counts"},
 		"what holds a count":  {several[:1], "layout", `.spec.clusters[?(@.name=="a")].layout.shardsCount`, ""},
-		"a pattern is no one": {[]Candidate{{Path: `.spec.nodeSets[?(@.name=="…")].count`, Pattern: true}}, "…", "", "no groups"},
+		"a pattern is no one": {[]Candidate{{Path: `.spec.nodeSets[?(@.name=="<NAME>")].count`, Pattern: true}}, "<NAME>", "", "no groups"},
 	} {
 		path, err := Group(test.candidates, test.group)
 		switch {

@@ -147,7 +147,7 @@ func (k *Kinds) String() string {
 	names = append(names, k.named...)
 	text := strings.Join(names, ", ")
 	if k.Declared {
-		text += " and kinds declared by CRDs"
+		text += ", and all kinds that CRDs declare"
 	}
 	return text
 }

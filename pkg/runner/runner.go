@@ -244,6 +244,6 @@ func (o *Options) logStart(c *clients.Factory, server string, namespaces []strin
 	if current != "" { // in a pod there is none
 		where += fmt.Sprintf(" of context %q", current)
 	}
-	o.Log.say("Reconciling %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)
+	o.Log.say("Starting the controller for %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)
 	return nil
 }

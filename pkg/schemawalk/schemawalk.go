@@ -16,8 +16,8 @@ const (
 )
 
 // Unknown stands for the key of an element that is not known, in a path that is
-// a pattern.
-const Unknown = "…"
+// a pattern. No object has such a key.
+const Unknown = "<NAME>"
 
 // Node is a part of an object with its schema.
 type Node struct {

@@ -126,10 +126,10 @@ func (r Right) resource() string {
 // a namespace or, if that is empty, in all. Missing are the rights that the
 // server refuses, asked says that it could be asked.
 func CheckRights(verb string, missing []Right, asked bool, user, namespace string) Check {
-	c := Check{Name: "rights to " + verb, State: CheckPassed, Message: "ok (" + user + ")"}
+	c := Check{Name: "permission to " + verb, State: CheckPassed, Message: "ok (" + user + ")"}
 	switch {
 	case !asked:
-		c.State, c.Message = CheckUnknown, "the server does not say"
+		c.State, c.Message = CheckUnknown, "not reported"
 	case len(missing) > 0:
 		words := make([]string, len(missing))
 		for i, right := range missing {
@@ -201,7 +201,7 @@ func CheckDeclared(loops []Loop, kinds []string, namespace string, now time.Time
 		return nil
 	}
 	return []Check{{
-		Name: "loop", State: CheckFailed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace),
+		Name: "controller", State: CheckFailed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace),
 		Fix: []string{runLoop(namespace) + " --kinds " + strings.Join(orphans, ",")},
 	}}
 }
@@ -220,7 +220,7 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 		}
 		if !l.Live(now) {
 			if doubts := l.doubts(now); l.Holder != "" && doubts != "" {
-				checks = append(checks, Check{Name: "loop", State: CheckFailed, Message: fmt.Sprintf("%s: %s%s", l.Scope, l, doubts)})
+				checks = append(checks, Check{Name: "controller", State: CheckFailed, Message: fmt.Sprintf("%s: %s%s", l.Scope, l, doubts)})
 			} else if l.Holder != "" && l.Renewed.After(last.Renewed) {
 				last = l
 			}
@@ -232,7 +232,7 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 			// work in a single namespace where all are meant.
 			return l.Scope.Overlaps(Scope{Namespace: namespace, Kinds: []string{kind}}) && (namespace != "" || l.Scope.Namespace == "")
 		})
-		c := Check{Name: "loop", State: CheckPassed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
+		c := Check{Name: "controller", State: CheckPassed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
 		if doubts := l.doubts(now); doubts != "" {
 			c.State, c.Message = CheckUnknown, c.Message+doubts
 		}
@@ -245,7 +245,7 @@ func CheckLoops(loops []Loop, kinds []string, namespace, version string, now tim
 	if len(orphans) == 0 {
 		return checks
 	}
-	c := Check{Name: "loop", State: CheckFailed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace), Fix: []string{runLoop(namespace)}}
+	c := Check{Name: "controller", State: CheckFailed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace), Fix: []string{runLoop(namespace)}}
 	if len(orphans) == len(kinds) && !runs {
 		c.Message = "no controller is running for " + where(namespace)
 	}
@@ -291,7 +291,7 @@ func CheckHeldUp(reports []Report) []Check {
 			if !slices.Contains([]Code{CodeQuotaExceeded, CodeAdmissionRefused, CodeNameTaken, CodeCreateFailed}, p.Code) {
 				continue
 			}
-			c := Check{Name: "pods", State: CheckFailed, Message: fmt.Sprintf("of %s/%s in namespace %s cannot be created: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
+			c := Check{Name: "pods", State: CheckFailed, Message: fmt.Sprintf("%s/%s in namespace %s: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
 			c.Fix = []string{fmt.Sprintf("kubectl imoocpod describe %s/%s -n %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace)}
 			if p.Code == CodeQuotaExceeded {
 				c.Fix = []string{"kubectl describe quota -n " + r.Metadata.Namespace}

@@ -64,7 +64,7 @@ func TestCheckRights(t *testing.T) {
 		fix     string
 	}{
 		"none missing":     {CheckRights("scale", nil, true, "alice", "a"), CheckPassed, "ok (alice)", ""},
-		"nothing answered": {CheckRights("scale", nil, false, "alice", "a"), CheckUnknown, "the server does not say", ""},
+		"nothing answered": {CheckRights("scale", nil, false, "alice", "a"), CheckUnknown, "not reported", ""},
 		"in a namespace": {CheckRights("scale", []Right{scale}, true, "alice", "a"), CheckFailed, "alice has no permission to patch things.g/scale",
 			"kubectl create role imoocpod-scale --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-scale --role=imoocpod-scale --user=alice -n a"},
@@ -108,24 +108,24 @@ func TestCheckLoops(t *testing.T) {
 		want      string
 	}{
 		"none": {nil, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
-		"one":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "a", "passed all shipped kinds in namespace a: " + alice + " []"},
+		"one":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the built-in kinds in namespace a: " + alice + " []"},
 		"two": {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0), loop(Scope{}, "v1", 0)}, "a",
-			"passed all shipped kinds in namespace a: " + alice + " []\npassed all shipped kinds in all namespaces: " + alice + " []"},
+			"passed the built-in kinds in namespace a: " + alice + " []\npassed the built-in kinds in all namespaces: " + alice + " []"},
 		"elsewhere":          {[]Loop{loop(Scope{Namespace: "b"}, "v1", 0)}, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
 		"dead":               {[]Loop{loop(Scope{}, "v1", time.Minute)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
 		"for one kind":       {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed no controller reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
-		"for one namespace":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed all shipped kinds in namespace a: " + alice + " []\nfailed no controller is running for all namespaces [kubectl imoocpod run-controller -A]"},
-		"of another version": {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed all shipped kinds in all namespaces: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version [kubectl imoocpod run-controller -A]"},
+		"for one namespace":  {[]Loop{loop(Scope{Namespace: "a"}, "v1", 0)}, "", "passed the built-in kinds in namespace a: " + alice + " []\nfailed no controller is running for all namespaces [kubectl imoocpod run-controller -A]"},
+		"of another version": {[]Loop{loop(Scope{}, "v0", 0)}, "a", "failed the built-in kinds in all namespaces: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version [kubectl imoocpod run-controller -A]"},
 		"one that is to hold for ever": {[]Loop{eternal(20 * time.Second)}, "a",
-			"unknown all shipped kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 20s; another controller takes it over after 1m0s without a renewal []"},
+			"unknown the built-in kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 20s; another controller takes it over after 1m0s without a renewal []"},
 		"one that was to hold for ever": {[]Loop{eternal(time.Hour)}, "a",
-			"failed all shipped kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 1h0m0s; another controller takes it over after 1m0s without a renewal []\n" +
+			"failed the built-in kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 1h0m0s; another controller takes it over after 1m0s without a renewal []\n" +
 				"failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
 		"one from the future": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Hour)}, "a",
-			"failed all shipped kinds in namespace a: " + alice + "; check the lease: its renew time is in the future (2026-01-02 16:04:05 UTC); another controller takes it over after 1m0s without a renewal []\n" +
+			"failed the built-in kinds in namespace a: " + alice + "; check the lease: its renew time is in the future (2026-01-02 16:04:05 UTC); another controller takes it over after 1m0s without a renewal []\n" +
 				"failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
-		"one whose clock is ahead": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed all shipped kinds in namespace a: " + alice + " []"},
-		"of an unknown version":    {[]Loop{loop(Scope{}, "", 0)}, "a", "passed all shipped kinds in all namespaces: " + alice + " []"},
+		"one whose clock is ahead": {[]Loop{loop(Scope{Namespace: "a"}, "v1", -time.Second)}, "a", "passed the built-in kinds in namespace a: " + alice + " []"},
+		"of an unknown version":    {[]Loop{loop(Scope{}, "", 0)}, "a", "passed the built-in kinds in all namespaces: " + alice + " []"},
 		"for a declared kind": {[]Loop{loop(Scope{Namespace: "a", Kinds: []string{"widgets.example.com"}}, "v1", 0)}, "a",
 			"passed widgets.example.com in namespace a: " + alice + " []\nfailed no controller reconciles imoocpods.batch.tutorial.kubebuilder.io, helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 	} {

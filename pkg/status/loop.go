@@ -98,12 +98,12 @@ func (s Scope) Overlaps(other Scope) bool {
 // String says what the scope is, such as "imoocpods.example.com in namespace a,
 // where tier=front".
 func (s Scope) String() string {
-	what := "all shipped kinds"
+	what := "the built-in kinds"
 	if len(s.Kinds) > 0 {
 		what = strings.Join(s.Kinds, ", ")
 	}
 	if s.Declared {
-		what += " and kinds declared by CRDs"
+		what += ", and all kinds that CRDs declare"
 	}
 	where := "all namespaces"
 	if s.Namespace != "" {

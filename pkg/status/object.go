@@ -97,8 +97,9 @@ type Word struct {
 	// Phase is a word such as "Running", Message a sentence.
 	Phase, Message string
 	// Ready reports whether what the kind declares as ready holds; nil where it
-	// declares nothing. Failed says that what it declares as failed does.
+	// declares nothing. Unmet is the first expression of that which does not hold. Failed says that what it declares as failed does.
 	Ready  *bool
+	Unmet  string
 	Failed bool
 }
 
@@ -181,7 +182,7 @@ func (o Object) doubted(pods []Pod) Object {
 	if o.Ready <= ready {
 		return o
 	}
-	note := fmt.Sprintf("%d of them no longer, or not for long enough", o.Ready-ready)
+	note := fmt.Sprintf("but %d of its pods are no longer ready, or not yet for minReadySeconds", o.Ready-ready)
 	o.Ready = ready
 	if o.Available != nil {
 		o.Available = new(min(*o.Available, ready))

@@ -72,19 +72,19 @@ func TestCounted(t *testing.T) {
 		reason   string
 	}{
 		"the status tells": {
-			Object{Foreign: true, Untracked: true, Desired: 4, Current: 4, Ready: 4}, Replicas{4, 4, 4, nil}, Progressing, "2 of 4 pods ready, although its status counts 4",
+			Object{Foreign: true, Untracked: true, Desired: 4, Current: 4, Ready: 4}, Replicas{Desired: 4, Current: 4, Ready: 4}, Progressing, "2 of 4 pods ready, although its status counts 4",
 		},
 		"the status tells nothing": {
-			Object{Foreign: true, Untracked: true, Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Replicas{3, 3, 2, nil}, Progressing, "2 of 3 pods ready",
+			Object{Foreign: true, Untracked: true, Uncounted: true, Desired: 3, Current: 9, Ready: 9}, Replicas{Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
 		},
 		"nor how many are wanted": {
-			Object{Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Replicas{3, 3, 2, nil}, Progressing, "2 of 3 pods ready",
+			Object{Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Replicas{Unknown: true, Desired: 3, Current: 3, Ready: 2}, Progressing, "2 of 3 pods ready",
 		},
 		"the status tells, but not how many are wanted": {
-			Object{Foreign: true, Untracked: true, NoCount: true, Desired: 1, Current: 2, Ready: 2}, Replicas{2, 2, 2, nil}, Ready, "2 of 2 pods ready",
+			Object{Foreign: true, Untracked: true, NoCount: true, Desired: 1, Current: 2, Ready: 2}, Replicas{Unknown: true, Desired: 2, Current: 2, Ready: 2}, Ready, "2 of 2 pods ready",
 		},
 		"a generation that nobody saw": {
-			Object{Foreign: true, Uncounted: true, Generation: 2, ObservedGeneration: 1, Desired: 3}, Replicas{3, 3, 2, nil}, NotReconciled, "its controller has not seen the last change (generation 2, observed 1)",
+			Object{Foreign: true, Uncounted: true, Generation: 2, ObservedGeneration: 1, Desired: 3}, Replicas{Desired: 3, Current: 3, Ready: 2}, NotReconciled, "its controller has not seen the last change (generation 2, observed 1)",
 		},
 	} {
 		test.object.UID = "it"

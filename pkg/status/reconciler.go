@@ -46,7 +46,7 @@ func newReconciler(e Snapshot) Reconciler {
 	r := Reconciler{}
 	r.Spec, r.Status = lastWrites(o.Managers)
 	for _, loop := range e.Loops {
-		if loop.Scope.Covers(o.Namespace, o.Resource, o.Labels) {
+		if loop.Holder != "" && loop.Scope.Covers(o.Namespace, o.Resource, o.Labels) {
 			r.Loops = append(r.Loops, LoopSeen{
 				Who: loop.String(), Scope: loop.Scope.String(), Live: loop.Live(e.Now), Renewed: metav1.NewTime(loop.Renewed),
 			})

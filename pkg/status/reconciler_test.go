@@ -88,8 +88,10 @@ func TestNobodyReconciles(t *testing.T) {
 			t.Errorf("%s: it is looked at again after %s", name, r.Recheck)
 		}
 	}
-	r := NewReport(Snapshot{Object: behind, Loops: []Loop{loop(time.Hour, Scope{}), loop(time.Second, Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
-	if len(r.Loops) != 2 || !r.Loops[0].Live || r.Loops[1].Live || !strings.HasPrefix(r.Loops[0].Who, "alice on laptop") || r.Loops[0].Scope != "all shipped kinds in all namespaces" ||
+	stopped := loop(time.Minute, Scope{})
+	stopped.Holder = "" // it released its lease
+	r := NewReport(Snapshot{Object: behind, Loops: []Loop{stopped, loop(time.Hour, Scope{}), loop(time.Second, Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
+	if len(r.Loops) != 2 || !r.Loops[0].Live || r.Loops[1].Live || !strings.HasPrefix(r.Loops[0].Who, "alice on laptop") || r.Loops[0].Scope != "the built-in kinds in all namespaces" ||
 		r.Status.Manager != "kubectl-imoocpod" || r.Spec.Manager != "kubectl" || r.Spec.Operation != "Apply" {
 		t.Errorf("it is reconciled by %+v", r)
 	}

@@ -74,6 +74,8 @@ type Metadata struct {
 // Replicas are an object's counts of pods.
 type Replicas struct {
 	Desired int32 `json:"desired"`
+	// Unknown says that nothing tells how many are desired: Desired is Current.
+	Unknown bool  `json:"-"`
 	Current int32 `json:"current"`
 	Ready   int32 `json:"ready"`
 	// Updated are of the newest template, where the object tells.
@@ -123,7 +125,7 @@ func NewReport(e Snapshot) Report {
 			Generation: o.Generation, ObservedGeneration: o.ObservedGeneration,
 			CreationTimestamp: metav1.NewTime(o.Created),
 		},
-		Replicas:   Replicas{Desired: o.Desired, Current: o.Current, Ready: o.Ready, Updated: o.Updated},
+		Replicas:   Replicas{Desired: o.Desired, Unknown: o.NoCount, Current: o.Current, Ready: o.Ready, Updated: o.Updated},
 		Conditions: o.Conditions,
 		Pods:       pods,
 	}

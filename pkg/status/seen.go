@@ -271,7 +271,7 @@ func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 		v.reason += "; the time of the change is unknown"
 	case since < attendance:
 		v.verdict, v.hint, v.recheck = Progressing, "", attendance-since
-		v.reason += fmt.Sprintf("; changed %s ago", duration.HumanDuration(max(since, 0)))
+		v.reason += fmt.Sprintf("; the spec changed %s ago", duration.HumanDuration(max(since, 0)))
 	}
 	return v, true
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // Verdict is how an object is doing, in a word.
@@ -131,7 +133,7 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 	v := ruling{verdict: Progressing, code: CodePodsStarting, reason: counts}
 	switch {
 	case o.NoCount && o.Current == 0 && o.Word.Ready == nil && !vouched(o):
-		return ruling{verdict: NotReconciled, code: CodeNoPods, reason: "it has no pods, and its desired count is unknown"}
+		return ruling{verdict: NotReconciled, code: CodeNoPods, reason: "no replica field is known for this type, and it has no pods", hint: nameTheField(o)}
 	case missing:
 		v.code, v.reason = short.code, short.reason
 	case !settled:
@@ -146,6 +148,15 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 		v.reason += "; " + problems[0].String()
 	}
 	return v
+}
+
+// nameTheField is the command that names the replica field of a kind; "" for a kind
+// that no CRD defines.
+func nameTheField(o Object) string {
+	if o.BuiltIn || o.Resource == "" {
+		return ""
+	}
+	return "kubectl annotate crd " + o.Resource + " " + apis.Prefix + "replicas-path=PATH"
 }
 
 // shortfall is the first of an object's own counts that is not as it should be.
@@ -215,7 +226,7 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 	}
 	switch {
 	case o.Word.Ready != nil && !*o.Word.Ready:
-		v.code, v.reason = CodeConditionFalse, counts+", but the ready condition that its kind declares is not met"
+		v.code, v.reason = CodeConditionFalse, fmt.Sprintf("%s, but its ready condition %s is not met (%sready-when)", counts, o.Word.Unmet, apis.Prefix)
 	case !o.Foreign:
 		v.verdict, v.code = Ready, CodeReady
 		if own := r.livePods(); e.Pods != nil && !o.indirect() && own > int(o.Desired) {

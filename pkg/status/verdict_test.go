@@ -277,7 +277,7 @@ func TestUnseen(t *testing.T) {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
 		// It is looked at again when the time is over.
-		if waits := strings.Contains(r.Reason, "; changed "); waits != (r.Recheck > 0 && r.Recheck <= attendance) {
+		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= attendance) {
 			t.Errorf("%s: %q is looked at again after %s", name, r.Reason, r.Recheck)
 		}
 	}
@@ -305,7 +305,7 @@ func TestChildren(t *testing.T) {
 		reason   string
 	}{
 		"no count, as its controller says":        {Object{Uncounted: true, NoCount: true, Total: new(int32(3)), Conditions: vouches}, nil, Ready, CodeReady, "its controller reports that it is ready"},
-		"no count, and nobody says anything":      {Object{Uncounted: true, NoCount: true, Total: new(int32(3))}, nil, NotReconciled, CodeNoPods, "its desired count is unknown"},
+		"no count, and nobody says anything":      {Object{Uncounted: true, NoCount: true, Total: new(int32(3))}, nil, NotReconciled, CodeNoPods, "no replica field is known for this type"},
 		"no count, and fewer than the spec names": {Object{NoCount: true, Total: new(int32(3))}, nil, Progressing, CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
 		"one of several counts":                   {Object{Several: true, Count: ".spec.a", Total: new(int32(5))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.a is one of several counts, which add up to 5, and 0 are visible"},
 		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, CodeReady, ""},

@@ -50,7 +50,7 @@ func ownKinds() []ownKind {
 	return []ownKind{
 		{class: "scale-plain", resource: "widgets.plain.example.com", kind: "Widget", spec: "{replicas: 2, size: 7, color: red}", field: ".spec.replicas", path: replicas},
 		{class: "scale-odd-name", resource: "rings.odd-name.example.com", kind: "Ring", spec: "{clusterSize: 2, replicas: 9}", field: ".spec.clusterSize", path: []any{"spec", "clusterSize"},
-			beside: "; beside it .spec.replicas is 9"},
+			beside: "; other counts: .spec.replicas = 9"},
 		{class: "scale-odd-status", resource: "caches.odd-status.example.com", kind: "Cache", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
 		{class: "scale-nested", resource: "cells.nested.example.com", kind: "Cell", spec: "{name: zone1, gateway: {replicas: 2}}", field: ".spec.gateway.replicas", path: []any{"spec", "gateway", "replicas"}},
 		{class: "scale-no-selector", resource: "pools.no-selector.example.com", kind: "Pool", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
@@ -59,10 +59,10 @@ func ownKinds() []ownKind {
 		{class: "scale-name-clash", resource: "statefulsets.name-clash.example.com", kind: "StatefulSet", spec: "{replicas: 2}", field: ".spec.replicas", path: replicas},
 		{class: "scale-not-pods", resource: "connectors.not-pods.example.com", kind: "Connector", spec: "{tasksMax: 2}", field: ".spec.tasksMax", path: []any{"spec", "tasksMax"}},
 		{class: "scale-not-replicas", resource: "agents.not-replicas.example.com", kind: "Agent", spec: "{shardCount: 2, replicaCount: 3}", field: ".spec.shardCount", path: []any{"spec", "shardCount"},
-			beside: ", of shards; for each of them .spec.replicaCount is 3"},
+			beside: ", counted in shards, each with .spec.replicaCount = 3"},
 		{class: "annotated", resource: "crews.annotated.example.com", kind: "Crew", spec: "{replicas: 9, teams: [{name: hold, members: 1}, {name: deck, members: 2}]}",
 			field: `.spec.teams[?(@.name=="deck")].members`, path: []any{"spec", "teams", 1, "members"},
-			beside: "; beside it .spec.replicas is 9"},
+			beside: "; other counts: .spec.replicas = 9"},
 		{class: "no-scale-field", resource: "lamps.no-scale.example.com", kind: "Lamp", spec: "{replicas: 2, shade: green}", choices: map[string][]any{".spec.replicas": replicas}},
 		{class: "no-scale-ambiguous", resource: "stores.ambiguous.example.com", kind: "Store", spec: "{insert: {replicaCount: 1}, select: {replicaCount: 2}, storage: {retentionDays: 30}}", choices: map[string][]any{
 			".spec.insert.replicaCount":  {"spec", "insert", "replicaCount"},
@@ -103,7 +103,7 @@ func TestScaleAnyKind(t *testing.T) {
 			singular := strings.ToLower(k.kind) + strings.TrimPrefix(k.resource, harness.Resource(k.resource).Resource)
 			says := status.ShortType(singular) + "/it: X → 4\n"
 			if k.field != ".spec.replicas" {
-				says += strings.ToLower(k.kind) + "/it: the count is " + k.field + k.beside + "\n"
+				says += strings.ToLower(k.kind) + "/it: replica field " + k.field + k.beside + "\n"
 			}
 			if r.Code != 0 || r.Stdout != singular+"/it scaled\n" || regexp.MustCompile(`: (set to|\d+ →) 4\n`).ReplaceAllString(r.Stderr, ": X → 4\n") != says {
 				t.Errorf("exit code %d, printed %q, said %q, want it to say %q", r.Code, r.Stdout, r.Stderr, says)
@@ -123,7 +123,7 @@ func (k ownKind) refused(t *testing.T, before, after *unstructured.Unstructured,
 		t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)
 	}
 	if len(k.choices) == 0 {
-		if want := "error: " + k.resource + " has no replica count: it has no /scale, and no field of its spec looks like one\n"; r.Stderr != want {
+		if want := "error: " + k.resource + " has no replica count: no /scale, and no such field in .spec\n"; r.Stderr != want {
 			t.Errorf("said %q, want %q", r.Stderr, want)
 		}
 		return
@@ -207,8 +207,8 @@ func TestReplicasPath(t *testing.T) {
 		{`spec.nodeSets[1].count`, 0, "", []any{"spec", "nodeSets", 1, "count"}},
 		{`.spec.nodeSets[?(@.name=="bare")].count`, 0, "", []any{"spec", "nodeSets", 2, "count"}},
 		{`.spec.nodeSets[?(@.name=="none")].count`, exitError, "does not exist: elements of a list are changed, never added", nil},
-		{`.spec.nodeSets[?(@.count==1)].count`, exitError, "matches 2 places", nil},
-		{`.spec.nodeSets[*].count`, exitUsage, "a wildcard can mean several places", nil},
+		{`.spec.nodeSets[?(@.count==1)].count`, exitError, "matches 2 fields", nil},
+		{`.spec.nodeSets[*].count`, exitUsage, "wildcards are not supported", nil},
 		{`.spec.nodeSets.count`, exitError, "is a list: select one of its elements by a key", nil},
 		{`.spec.version`, exitError, `is the string "v1", not an integer`, nil},
 		{`.status.count`, exitUsage, "outside .spec", nil},
@@ -313,7 +313,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	})
 	before := cluster.CreateObject(t, ns, "rings.odd-name.example.com", "{apiVersion: odd-name.example.com/v1, kind: Ring, metadata: {name: it}, spec: {clusterSize: 2}}")
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "ring/it", "--replicas", "4", "--as", ns)
-	if want := "ring/it: set to 4\nring/it: the count is /scale\n"; r.Code != 0 || r.Stderr != want {
+	if want := "ring/it: set to 4\nring/it: replica field /scale\n"; r.Code != 0 || r.Stderr != want {
 		t.Errorf("exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 	}
 	changedOnly(t, before, cluster.Object(t, ns, "rings.odd-name.example.com", "it"), int64(4), "spec", "clusterSize")
@@ -467,7 +467,7 @@ func TestKinds(t *testing.T) {
 	}
 	table := cluster.Imoocpod(t, ns, "kinds")
 	for _, line := range []string{
-		`(?m)^KIND +GROUP +FIELD +SOURCE +MAY SCALE +OBJECTS +SUPPORTED$`,
+		`(?m)^KIND +GROUP +FIELD +SOURCE +CAN SCALE +OBJECTS +CONTROLLER$`,
 		`(?m)^Ring +odd-name\.example\.com +\.spec\.clusterSize \(\+1\) +/scale +yes +\d+ +no$`,
 		`(?m)^Store +ambiguous\.example\.com +\.spec\.insert\.replicaCount\? \(\+2\) +guess +yes +\d+ +no$`,
 		`(?m)^ReplicationController +<none> +\.spec\.replicas +/scale +yes +\d+ +no$`,

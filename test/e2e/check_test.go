@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("exit code %d, %+v", r.Code, checks)
 	}
 	for _, verb := range []string{"create", "scale", "restart", "pause", "set", "undo", "park", "unpark", "status", "describe", "history", "logs", "delete", "wait", "install", "uninstall", "run-controller"} {
-		name := "rights to " + verb
+		name := "permission to " + verb
 		if len(checks[name]) != 1 || checks[name][0].State != status.CheckFailed || len(checks[name][0].Fix) < 2 {
 			t.Errorf("%s: %+v", name, checks[name])
 		}
@@ -57,16 +57,16 @@ func TestCheck(t *testing.T) {
 
 	// The commands that it gives do what they are for.
 	for _, verb := range []string{"scale", "run-controller"} {
-		for _, fix := range checks["rights to "+verb][0].Fix {
+		for _, fix := range checks["permission to "+verb][0].Fix {
 			harness.Must(t, cluster.Kubectl(t, "", strings.Fields(strings.TrimPrefix(fix, "kubectl "))...))
 		}
 	}
 	harness.Eventually(t, "alice has the rights that were granted", func() bool {
 		checks, _ = check("--as", alice)
-		return checks["rights to scale"][0].State == status.CheckPassed && checks["rights to run-controller"][0].State == status.CheckPassed
+		return checks["permission to scale"][0].State == status.CheckPassed && checks["permission to run-controller"][0].State == status.CheckPassed
 	})
-	if checks["rights to delete"][0].State != status.CheckPassed || checks["rights to install"][0].State != status.CheckFailed {
-		t.Errorf("delete: %+v, install: %+v", checks["rights to delete"], checks["rights to install"])
+	if checks["permission to delete"][0].State != status.CheckPassed || checks["permission to install"][0].State != status.CheckFailed {
+		t.Errorf("delete: %+v, install: %+v", checks["permission to delete"], checks["permission to install"])
 	}
 
 	// As an administrator: no loop, then one, and what it runs into.
@@ -92,8 +92,8 @@ func TestCheck(t *testing.T) {
 
 	// For people: a line each, and the commands lead to the same cluster.
 	r = cluster.Kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")
-	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ rights to create +bob has no permission to create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n✖(?s:.*)`+
-		`\n✖ rights to wait [^\n]+\n    kubectl imoocpod install --roles -n `+ns+` --context cluster\n    kubectl create rolebinding imoocpod-editor-bob --clusterrole=imoocpod-editor --user=bob -n `+ns+` --context cluster\n(?s:.*)`)
+	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ permission to create +bob has no permission to create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n✖(?s:.*)`+
+		`\n✖ permission to wait [^\n]+\n    kubectl imoocpod install --roles -n `+ns+` --context cluster\n    kubectl create rolebinding imoocpod-editor-bob --clusterrole=imoocpod-editor --user=bob -n `+ns+` --context cluster\n(?s:.*)`)
 	if n := strings.Count(r.Stdout, "imoocpod-editor-bob"); n != 1 {
 		t.Errorf("it gives %d commands to bind a role of people:\n%s", n, r.Stdout)
 	}

@@ -112,7 +112,7 @@ func TestDeclaredKinds(t *testing.T) {
 	}
 	ns := cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, ns, "--declared-kinds")
-	for _, says := range []string{"and kinds declared by CRDs", "gadgets.declared.example.com is reconciled with the plan pods that its CRD declares"} {
+	for _, says := range []string{"and all kinds that CRDs declare", "reconciling gadgets.declared.example.com (plan: pods)"} {
 		l.AwaitOutput(says)
 	}
 	nodes := len(nodeNames(t))
@@ -192,11 +192,11 @@ func TestAnnotateAKind(t *testing.T) {
 	}
 	ns := cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, ns, "--kinds", plain.CRD())
-	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: no CRD of this name declares a plan; waiting for one")
+	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan; waiting for it")
 	foo := cluster.NewOwner(t, ns, plain, "foo", map[string]any{"size": int64(3), "image": "web:v1", "other": "web:v9"})
 
 	annotate("imoocpod.dev/plan=pods", "imoocpod.dev/image-path=.spec.image", "imoocpod.dev/replicas-path=.spec.size")
-	l.AwaitOutput("memcacheds.annotated.example.com is reconciled with the plan pods that its CRD declares")
+	l.AwaitOutput("reconciling memcacheds.annotated.example.com (plan: pods)")
 	cluster.Imoocpod(t, ns, "status", "memcached/foo", "--wait", "--timeout", "2m")
 	if pods := foo.LivePods(); len(pods) != 3 || !slices.Equal(images(pods), []string{"web:v1"}) {
 		t.Fatalf("it is ready with %v", pods)
@@ -219,11 +219,11 @@ func TestAnnotateAKind(t *testing.T) {
 	})
 
 	annotate("imoocpod.dev/plan-")
-	l.AwaitOutput("memcacheds.annotated.example.com is no longer declared: its objects and their pods stay")
+	l.AwaitOutput("stopped reconciling memcacheds.annotated.example.com: its CRD has no annotation imoocpod.dev/plan; objects and pods stay")
 	foo.Scale(2)
 	annotate("imoocpod.dev/plan=pods")
 	harness.Eventually(t, "the kind is reconciled once more", func() bool { return len(foo.LivePods()) == 2 })
-	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.Code != exitError || !strings.Contains(r.Stderr, "nothing.annotated.example.com is not reconciled: no CRD of this name declares a plan") {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.Code != exitError || !strings.Contains(r.Stderr, "nothing.annotated.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan") {
 		t.Errorf("a kind that nobody declares: %+v", r)
 	}
 }
@@ -235,7 +235,7 @@ func TestWrongDeclarationIsTold(t *testing.T) { //nolint:paralleltest // see abo
 	crd := strings.Replace(gadget(group), ".status.live", ".status.alive", 1)
 	cluster.InstallKind(t, kindIn(t, gadget(group)), crd)
 	const problem = "imoocpod.dev/current-path: .status.alive is not in the schema of version v1"
-	if listed := cluster.Imoocpod(t, "", "kinds", "-o", "wide"); !strings.Contains(listed, "the declaration of gadgets.wrong.example.com is invalid: "+problem) {
+	if listed := cluster.Imoocpod(t, "", "kinds", "-o", "wide"); !strings.Contains(listed, "the annotations of the CRD gadgets.wrong.example.com are invalid: "+problem) {
 		t.Errorf("kinds lists\n%s", listed)
 	}
 	if checked := cluster.Kubectl(t, "", "imoocpod", "check"); checked.Code == 0 || !strings.Contains(checked.Stdout, problem) || !strings.Contains(checked.Stdout, "kubectl edit crd gadgets.wrong.example.com") {
@@ -364,7 +364,7 @@ func TestDeclarationIsWithdrawnAtOnce(t *testing.T) {
 		})
 	<-asked
 	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), kind.CRD()+" is no longer declared") })
+	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), "stopped reconciling "+kind.CRD()) })
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	cluster.AwaitConverged(t, ns, "foo", 2)
 }
@@ -398,7 +398,7 @@ func TestWithdrawnDeclarationCreatesNothing(t *testing.T) {
 	cluster.NewOwner(t, ns, kind, "foo", map[string]any{"size": int64(wanted), "pod": template})
 	<-reached
 	harness.Must(t, cluster.Kubectl(t, "", "annotate", "crd", kind.CRD(), "imoocpod.dev/plan-"))
-	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), kind.CRD()+" is no longer declared") })
+	harness.Eventually(t, "the loop says so", func() bool { return strings.Contains(l.Output(), "stopped reconciling "+kind.CRD()) })
 	underWay, looks := begun.Load(), l.Reconciles()
 	close(withdrawn)
 	harness.Eventually(t, "the reconcile has ended, and the object is looked at again to be forgotten", func() bool { return l.Reconciles() > looks })

@@ -152,8 +152,8 @@ func examplesInNamespaces() map[string][]try {
 			{before: replaced, says: "3 of 3 pods ready", goesOn: true},
 			{}, // see examplesForAll
 			{says: "namespaces team-a, team-b", goesOn: true}, {says: "Reconciling AppServices, HelloWorlds", goesOn: true},
-			{says: "and kinds declared by CRDs", goesOn: true},
-			{says: "widgets.example.com is not reconciled: no CRD of this name declares a plan; waiting for one", goesOn: true},
+			{says: "and all kinds that CRDs declare", goesOn: true},
+			{says: "widgets.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan; waiting for it", goesOn: true},
 			{before: replaced}, {before: replaced, says: "3"}, {says: "precondition not met", code: exitPrecondition},
 		},
 	}

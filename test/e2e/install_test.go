@@ -184,7 +184,7 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", crdName, "--wait=false"))
 
 	r := cluster.Kubectl(t, "", "imoocpod", "install", "--timeout", "1s")
-	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it is held by the finalizers "
+	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it still has the finalizers "
 	others := "customresourcedefinition.apiextensions.k8s.io/appservices.appcontroller.k8s.io unchanged\ncustomresourcedefinition.apiextensions.k8s.io/mydaemonsets.apps.zhongmingmao.io unchanged\n"
 	if r.Code != exitTimeout || r.Stdout != others || !strings.HasPrefix(r.Stderr, held) || !strings.Contains(r.Stderr, "example.com/hold") {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
@@ -229,7 +229,7 @@ func TestUninstall(t *testing.T) {
 	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
 	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
 	// They are waited for in turn, and the garbage collector may hear late of a new CRD.
-	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it is held by the finalizers [^\n]+\n$`)
+	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)
 	if r.Code != exitTimeout || !held.MatchString(r.Stderr) {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}

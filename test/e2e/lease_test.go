@@ -120,7 +120,7 @@ metadata:
   annotations: {imoocpod.dev/user: ops, imoocpod.dev/host: far, imoocpod.dev/pid: "1", imoocpod.dev/selector: "e2e=%s"}
 spec: {holderIdentity: ops, leaseDurationSeconds: 3600, renewTime: %q}`, ns, ns, time.Now().UTC().Format(metav1.RFC3339Micro)))
 	l := cluster.StartRunController(t, ns)
-	l.AwaitOutput("ops on far (process 1), reconciles all shipped kinds in all namespaces, where e2e=" + ns)
+	l.AwaitOutput("ops on far (process 1), reconciles the built-in kinds in all namespaces, where e2e=" + ns)
 	l.Stop()
 	harness.Must(t, cluster.Kubectl(t, "kube-system", "delete", "lease", ns))
 

@@ -42,7 +42,7 @@ func TestLiveScreen(t *testing.T) {
 		s.Resize(size[0], size[1])
 		s.AwaitScreen("the screen fits", func(text string) bool {
 			return strings.HasPrefix(text, "✔ imoocpod/foo in ") && strings.Contains(text, "12/12 ready") && strings.Contains(text, "└─ ✔ 12 ready") &&
-				strings.Contains(text, "NoFailure  no pod creation failed") == (size[0] >= 80)
+				strings.Contains(text, "NoFailure  no errors while creating pods") == (size[0] >= 80)
 		})
 	}
 	// What is typed neither shows nor moves what is there.

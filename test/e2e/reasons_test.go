@@ -423,7 +423,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: onlooker}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: onlooker}]`)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	for verb, said := range map[string]string{
-		"status":   "\nnote: no permission to read events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets, which could say more\n",
+		"status":   "\nnote: no permission to read events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets; the reason may be incomplete\n",
 		"describe": "\nNot Read:      events, leases in " + ns + ", horizontalpodautoscalers, poddisruptionbudgets (forbidden)\n",
 	} {
 		r := cluster.Kubectl(t, ns, "imoocpod", verb, "foo", "--as", "onlooker")

@@ -116,9 +116,9 @@ func TestRestart(t *testing.T) {
 		}
 	}
 	mustRefuseRestart(exitError, "error: deployment/paused cannot be restarted: it is paused (run \"kubectl rollout resume\" first)\n", "deployment/paused")
-	mustRefuseRestart(exitError, "error: replicaset/few cannot be restarted: its controller does not replace existing pods\n", "replicaset/few")
+	mustRefuseRestart(exitError, "error: replicaset/few cannot be restarted: its controller does not replace pods when the pod template changes\n", "replicaset/few")
 	mustRefuseRestart(exitError, "error: brigade/none cannot be restarted: it has no pod template at .spec.template\n", "brigade/none")
-	mustRefuseRestart(exitError, "error: brigade/open cannot be restarted: its schema drops annotations in .spec.template\n", "brigades.v1.template.example.com/open")
+	mustRefuseRestart(exitError, "error: brigade/open cannot be restarted: its schema does not allow annotations in .spec.template.metadata\n", "brigades.v1.template.example.com/open")
 	mustRefuseRestart(exitNotFound, `imoocpods.batch.tutorial.kubebuilder.io "no" not found`, "no")
 	mustRefuseRestart(exitUsage, "a NAME or TYPE/NAME is required")
 	mustRefuseRestart(exitError, "no objects passed to restart", "deployments", "-l", "tier=none")

@@ -104,7 +104,7 @@ func TestScale(t *testing.T) {
 
 // noLoop is the warning that no controller acts on a change.
 func noLoop(kind, namespace string) string {
-	return fmt.Sprintf("Warning: no controller runs for %s in namespace %[2]s: kubectl imoocpod run-controller -n %[2]s\n", kind, namespace)
+	return fmt.Sprintf("Warning: no controller runs for %s in namespace %[2]s. Start one with: kubectl imoocpod run-controller -n %[2]s\n", kind, namespace)
 }
 
 // An object that is being deleted gets no other count.

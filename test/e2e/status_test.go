@@ -29,7 +29,8 @@ func TestStatus(t *testing.T) {
 
 	for _, args := range [][]string{{"status"}, {"status", "-l", "a=b"}, {"status", "-o", "json"}} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, args...)...)
-		if want := fmt.Sprintf("No resources found in %s namespace.\n", ns); r.Code != 0 || r.Stdout != "" || r.Stderr != want {
+		want := regexp.MustCompile(fmt.Sprintf(`^No imoocpods, [a-z, .]+ found in %s namespace\.\n$`, ns))
+		if r.Code != 0 || r.Stdout != "" || !want.MatchString(r.Stderr) {
 			t.Errorf("%v: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, want)
 		}
 	}

@@ -51,12 +51,12 @@ func New(version string) *Metrics {
 		return h
 	}
 	m.reconciles = counter("imoocpod_reconciles_total", "Reconciles of an object, by kind and result: done, error.", "kind", "result")
-	m.plans = counter("imoocpod_plans_total", "Plans, by kind and action: create, delete, deployment, revision, status, later, nothing. A plan may have several actions.", "kind", "action")
+	m.plans = counter("imoocpod_plans_total", "Decisions of reconciles, by kind and action: create, delete, deployment, revision, status, later, nothing. A reconcile may decide on several actions.", "kind", "action")
 	m.created = counter("imoocpod_pods_created_total", "Pods created, by kind of their owner.", "kind")
 	m.deleted = counter("imoocpod_pods_deleted_total", "Pods deleted, by kind of their owner.", "kind")
 	m.refusals = counter("imoocpod_refusals_total", "Pods whose creation was refused, by kind of their owner and reason.", "kind", "reason")
 	m.cacheWaits = counter("imoocpod_cache_waits_total", "Reconciles postponed until a cache contains the controller's own writes.", "kind")
-	m.converging = histogram("imoocpod_convergence_duration_seconds", "Time from when an object was found not to be converged until it is.",
+	m.converging = histogram("imoocpod_convergence_duration_seconds", "Time to bring an object to its desired state.",
 		prometheus.ExponentialBuckets(0.05, 2, 15), "kind")
 	m.leading = gauge("leader_election_master_status", "1 while this process holds the lease, 0 while it waits for it.", "name")
 

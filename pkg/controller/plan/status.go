@@ -225,9 +225,9 @@ func progressingCondition(v View, s Status, p Actions, ending int) metav1.Condit
 	case len(p.Memory.Refusals) > 0:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "WaitingAfterRefusal", "cannot create a pod; trying again later"
 	case v.Owner.Problem != "" && s.Current < s.Desired:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "InvalidTemplate", "cannot create any pod"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "InvalidTemplate", "the pod template is invalid"
 	case s.Current != s.Desired:
-		c.Reason, c.Message = "WaitingToReplace", "replacing "+PodCount(int(s.Desired-s.Current))+" after a back-off"
+		c.Reason, c.Message = "WaitingToReplace", "waiting before replacing "+PodCount(int(s.Desired-s.Current))+" that finished"
 	case s.Ready != s.Desired:
 		c.Reason, c.Message = "PodsStarting", "waiting for "+PodCount(int(s.Desired-s.Ready))+" to become ready"
 	default:
@@ -249,7 +249,7 @@ func failureCondition(m Memory, problem string) metav1.Condition {
 		Type:    apis.ConditionReplicaFailure,
 		Status:  metav1.ConditionFalse,
 		Reason:  "NoFailure",
-		Message: "no pod creation failed",
+		Message: "no errors while creating pods",
 	}
 	if r, refused := m.refusal(); refused {
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, r.Reason, r.Message

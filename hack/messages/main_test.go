@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// Texts that are printed are listed; those that are looked for in other texts, and
+// templates, are not.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "verb.go")
+	source := `package verb
+
+import "strings"
+
+func say(s string) string {
+	if strings.Contains(s, "is looked for") || strings.HasPrefix(strings.TrimSpace(s), "is looked for") {
+		return "{{if .Is}} a template"
+	}
+	_, after, _ := strings.Cut(s, "is looked for")
+	return strings.ToUpper("is printed") + "is added to " + after
+}
+`
+	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	texts, err := textsOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"is printed", "is added to"}; !slices.Equal(texts, want) {
+		t.Errorf("the texts are %q, want %q", texts, want)
+	}
+}
+
+// A text of several lines keeps them.
+func TestItem(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"one line":            "* `one line`\n",
+		"with `code` in it":   "* `` with `code` in it ``\n",
+		"a line\n\n  another": "* ```text\n  a line\n\n    another\n  ```\n",
+	} {
+		if got := item(text); got != want {
+			t.Errorf("%q is listed as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Packages that only tests use are no part of the program.
+func TestProgram(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"pkg/cmd/scale.go": true, "pkg/cmd/scale_test.go": false, "pkg/apis/zz_generated.deepcopy.go": false, "pkg/escape/escapetest/hostile.go": false, "docs/page.md": false,
+	} {
+		if got := program(path); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+	}
+}

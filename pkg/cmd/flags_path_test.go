@@ -1,0 +1,23 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+)
+
+// A path that was copied from a list of candidates names no element until its key is put
+// in.
+func TestPathWithPlaceholder(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{`.spec.pools[?(@.name=="KEY")].size`, `.spec.pools["KEY"].size`} {
+		var f pathFlag
+		if err := f.Set(strings.ReplaceAll(path, "KEY", replicafield.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+replicafield.Unknown+" with the key") {
+			t.Errorf("%s with the placeholder: %v", path, err)
+		}
+		if err := f.Set(path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

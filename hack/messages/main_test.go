@@ -21,7 +21,7 @@ func say(s string) string {
 		return "{{if .Is}} a template"
 	}
 	_, after, _ := strings.Cut(s, "is looked for")
-	return strings.ToUpper("is printed") + "is added to " + after
+	return strings.ToUpper("is printed " + s) + after
 }
 `
 	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
@@ -31,7 +31,7 @@ func say(s string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"is printed", "is added to"}; !slices.Equal(texts, want) {
+	if want := []string{"is printed …"}; !slices.Equal(texts, want) {
 		t.Errorf("the texts are %q, want %q", texts, want)
 	}
 }

@@ -48,50 +48,49 @@ func newLogsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cob
 		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label) [-f] [--failing] [-c CONTAINER] [--tail N] [--since 10m] [--output=json|raw]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",
 		Long: `Show the logs of all pods of an ImoocPod (NAME) or of another object (TYPE/NAME, or
-what else kubectl takes): the last 20 lines of each pod, failing pods last. Each line
+other arguments of kubectl): the last 20 lines of each pod, failing pods last. Each line
 begins with the slot or the short name of its pod, and with the container where the
 pod has several. Of a pod (pod/NAME) only its own logs are shown.
 
-Of each pod its default container is shown, and the container that keeps it from
-being ready. Where that container crashed and was started again, the last lines of
-the run that crashed come first.
+For each pod, the command shows the default container and the container that is not
+ready. If that container crashed and was restarted, the last lines of the run that
+crashed come first.
 
-With --follow the command continues until Ctrl-C or until the object is gone. Pods that
-are replaced, containers that are started again, and pods that come new are followed,
-too. No line is left out and none comes twice. The command prints restarts and
-replacements to standard error.
+With --follow, the command continues until Ctrl-C or until the object is gone. It
+prints every line exactly once, and follows replaced, restarted, and new pods. It
+reports restarts and replacements on standard error.
 
-Control characters are escaped, unless with -o raw, which prints the lines as they
-are. A line is cut at 64 KiB.`,
-		Example: `  # What each pod of an ImoocPod wrote last, failing pods last
+Control characters are escaped, except with -o raw. Lines longer than 64 KiB are
+truncated.`,
+		Example: `  # Show the last lines of each pod of an ImoocPod, failing pods last
   kubectl imoocpod logs foo
 
-  # Follow all pods, also through a restart
+  # Follow all pods, through restarts and replacements
   kubectl imoocpod logs foo -f
 
-  # Only pods that are not ready
+  # Show only the pods that are not ready
   kubectl imoocpod logs deployment/web --failing
 
-  # The pod of slot 2, and how its run before ended
+  # Show the pod of slot 2, and how its previous run ended
   kubectl imoocpod logs foo --slot 2 --previous
 
-  # The last ten minutes of all containers, as JSON lines
+  # Show the last ten minutes of all containers as JSON lines
   kubectl imoocpod logs foo --since 10m --all-containers -o json`,
 	}
 	flags := cmd.Flags()
 	o.given = flags.Changed
-	flags.StringVarP(&o.selector, "selector", "l", "", "Selector (label query) to filter on, as kubectl takes it (e.g. -l key1=value1,key2=value2).")
+	flags.StringVarP(&o.selector, "selector", "l", "", "Selector (label query) to filter on (e.g. -l key1=value1,key2=value2).")
 	flags.BoolVar(&o.all, "all", false, "Select all resources in the namespace of the specified resource types.")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "Continue until Ctrl-C or until the objects are gone, through restarts and replacements.")
 	flags.BoolVar(&o.wanted.Failing, "failing", false, "Show only the pods that are not ready.")
 	flags.StringVarP(&o.wanted.Container, "container", "c", "", "Show only this container of each pod.")
 	flags.BoolVar(&o.wanted.AllContainers, "all-containers", false, "Show all containers of each pod, init containers too.")
 	flags.StringVar(&o.wanted.Slot, "slot", "", "Show only the pod of this slot: the last part of its name.")
-	flags.BoolVarP(&o.previous, "previous", "p", false, "Show the run before of each container that was started again.")
+	flags.BoolVarP(&o.previous, "previous", "p", false, "Show the log of the previous run of each restarted container.")
 	flags.Int64Var(&o.tail, "tail", tailByDefault, "Number of last lines of each container to show. -1 shows all. With --since, the default is all.")
 	flags.DurationVar(&o.since, "since", 0, "Show only lines newer than a duration such as 5s, 2m or 3h.")
 	flags.BoolVar(&o.timestamps, "timestamps", false, "Put the time before each line.")
-	flags.IntVar(&o.most, "max-log-requests", 50, "How many logs are open at once. With more containers than that, the logs are read in turn.")
+	flags.IntVar(&o.most, "max-log-requests", 50, "Maximum number of logs to read at once. With more containers, the logs are read in turn.")
 	o.output = addOutputFlag(cmd, "Output format. One of: (%s). JSON has an object for each line, raw the lines as they are.", "json", "raw")
 	o.color.addFlag(cmd)
 	return bind(cmd, o)
@@ -103,9 +102,9 @@ func (o *logsOptions) validate() error {
 	case err != nil:
 		return usageErrorf("invalid --selector: %w", err)
 	case o.follow && o.previous:
-		return usageErrorf("--previous is about runs that are over: it cannot be used with --follow")
+		return usageErrorf("--previous and --follow cannot be used together")
 	case o.wanted.Container != "" && o.wanted.AllContainers:
-		return usageErrorf("give --container or --all-containers, not both")
+		return usageErrorf("--container and --all-containers cannot be used together")
 	case o.tail < -1:
 		return usageErrorf("--tail must be -1 (all) or more, not %d", o.tail)
 	case o.since < 0:
@@ -125,7 +124,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets) == 0 {
 		if len(errs) == 0 {
-			errs = append(errs, errors.New("no objects whose logs could be shown"))
+			errs = append(errs, errors.New("no objects passed to logs"))
 		}
 		return outcome.Join(errs)
 	}
@@ -176,9 +175,9 @@ func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *log
 	case len(report.Pods) == 0:
 		out.Say("%s has no pods", t)
 	case o.wanted.Container != "" && len(found) > 0:
-		return nil, fmt.Errorf("no pod of %s has a container %q, but there are: %s", t, o.wanted.Container, strings.Join(names(found), ", "))
+		return nil, fmt.Errorf("no pod of %s has a container %q; choose one of: %s", t, o.wanted.Container, strings.Join(names(found), ", "))
 	case o.wanted.Slot != "":
-		return nil, fmt.Errorf("%s has no pod of slot %s that is to be shown", t, o.wanted.Slot)
+		return nil, fmt.Errorf("%s has no pod whose name ends in -%s", t, o.wanted.Slot)
 	case t.Kind.IsPod():
 		out.Say("%s is ready", t)
 	default:

@@ -346,7 +346,7 @@ func (t *tail) mark(c Container, s step) {
 		if c.End != "" {
 			how = " (" + c.End + ")"
 		}
-		out.sayOf(c, "container %s ended%s and was started again, restart %d", c.Name, how, c.Run)
+		out.sayOf(c, "container %s exited%s and was restarted (restart %d)", c.Name, how, c.Run)
 	}
 	t.progress = progress{run: c.Run}
 }
@@ -399,7 +399,7 @@ func (s *slots) take(ctx context.Context, gone <-chan struct{}, out *Output) boo
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
 	s.told.Do(func() {
-		out.Say("more than %d logs to follow: that many are open at once, and the others are read in turn (--max-log-requests)", cap(s.free))
+		out.Say("following %d logs at a time and the others in turn; raise --max-log-requests to follow more", cap(s.free))
 	})
 	select {
 	case s.free <- struct{}{}:

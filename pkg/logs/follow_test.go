@@ -310,7 +310,7 @@ func TestFollowThroughRuns(t *testing.T) {
 			pass(longestPause)
 			f.write(second, "e")
 			f.want(t, "0 | a", "0 | b", "0 | c", "0 | d", "0 | e")
-			f.wantSaid(t, "--- 0: container main ended (Error, exit code 3) and was started again, restart 1\n")
+			f.wantSaid(t, "--- 0: container main exited (Error, exit code 3) and was restarted (restart 1)\n")
 		})
 	}
 }

@@ -114,7 +114,7 @@ func (r *Reader) requests(c Container) (all []Request, why string) {
 	case c.Previous && (r.Previous || c.Last):
 		return []Request{before}, ""
 	case r.Previous:
-		return nil, "container " + c.Name + " was not restarted, so there is no log of a run before"
+		return nil, "container " + c.Name + " was never restarted, so it has no previous log"
 	case c.Phase == NotStarted:
 		why = "container " + c.Name + " has not started, so there is no log"
 		if c.Reason != "" {
@@ -143,11 +143,11 @@ func (r *Reader) readOne(ctx context.Context, c Container, to chan<- chunk) erro
 	}
 	for _, request := range requests {
 		if request.Previous != requests[len(requests)-1].Previous {
-			if err := send(chunk{say: fmt.Sprintf("container %s ended (%s); its last lines:", c.Name, c.End)}); err != nil {
+			if err := send(chunk{say: fmt.Sprintf("container %s exited (%s); last lines:", c.Name, c.End)}); err != nil {
 				return err
 			}
 		} else if len(requests) > 1 {
-			if err := send(chunk{say: fmt.Sprintf("container %s was started again:", c.Name)}); err != nil {
+			if err := send(chunk{say: fmt.Sprintf("container %s restarted:", c.Name)}); err != nil {
 				return err
 			}
 		}

@@ -63,10 +63,10 @@ func TestOnce(t *testing.T) {
 		"JSON":                   {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Format: JSON}}, out: `{"namespace":"default","pod":"d","container":"main","node":"n1","time":"2026-11-22T10:00:00.5Z","message":"1 < 2"}` + "\n" + `{"namespace":"default","pod":"d","container":"main","node":"n1","message":"unable to read"}` + "\n"},
 		"colors":                 {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Style: printer.Style{Color: true}}}, out: "\x1b[36ma\x1b[0m | one\n\x1b[36ma\x1b[0m | two\n"},
 		"not started":            {containers: []Container{c("a", func(c *Container) { c.Phase, c.Reason = NotStarted, "no image" })}, said: "--- a: container main has not started, so there is no log: no image\n"},
-		"crashed, and runs":      {containers: []Container{c("b", func(c *Container) { c.Previous, c.Crashed, c.End = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", said: "--- b: container main ended (Error, exit code 3); its last lines:\n--- b: container main was started again:\n"},
+		"crashed, and runs":      {containers: []Container{c("b", func(c *Container) { c.Previous, c.Crashed, c.End = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", said: "--- b: container main exited (Error, exit code 3); last lines:\n--- b: container main restarted:\n"},
 		"waits to run again":     {containers: []Container{c("b", func(c *Container) { c.Phase, c.Previous, c.Last = Ended, true, true })}, out: "b | panic\n"},
 		"the run before":         {containers: []Container{c("b", func(c *Container) { c.Previous = true })}, reader: Reader{Previous: true}, out: "b | panic\n"},
-		"no run before":          {containers: []Container{c("b", nil)}, reader: Reader{Previous: true}, said: "--- b: container main was not restarted, so there is no log of a run before\n"},
+		"no run before":          {containers: []Container{c("b", nil)}, reader: Reader{Previous: true}, said: "--- b: container main was never restarted, so it has no previous log\n"},
 		"forbidden is said once": {containers: []Container{c("x", nil), c("y", nil), c("a", func(c *Container) { c.Namespace = "other" })}, out: "a | one\na | two\n", errs: 1},
 	} {
 		var out, said bytes.Buffer

@@ -45,8 +45,8 @@ func (s Observation) turned(other Observation) bool {
 
 // State says how the target is, and what to do about it.
 func (s Observation) State() string {
-	if s.Object == nil {
-		return s.Report.Reason
+	if s.Report.ReasonCode == status.CodeDeleted {
+		return escape.Line(s.Report.Reason)
 	}
 	state := escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
 	if s.Report.Hint != "" {

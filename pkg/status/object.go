@@ -182,7 +182,11 @@ func (o Object) doubted(pods []Pod) Object {
 	if o.Ready <= ready {
 		return o
 	}
-	note := fmt.Sprintf("but %d of its pods are no longer ready, or not yet for minReadySeconds", o.Ready-ready)
+	are := "are"
+	if o.Ready-ready == 1 {
+		are = "is"
+	}
+	note := fmt.Sprintf(", but %d of its pods %s no longer ready, or not yet for minReadySeconds", o.Ready-ready, are)
 	o.Ready = ready
 	if o.Available != nil {
 		o.Available = new(min(*o.Available, ready))
@@ -190,7 +194,7 @@ func (o Object) doubted(pods []Pod) Object {
 	o.Conditions = slices.Clone(o.Conditions)
 	for i, c := range o.Conditions {
 		if c.Status == metav1.ConditionTrue && (c.Type == readyCondition || c.Type == availableCondition) {
-			o.Conditions[i].Message = strings.TrimSuffix(c.Message, ".") + "; " + note
+			o.Conditions[i].Message = strings.TrimSuffix(c.Message, ".") + note
 		}
 	}
 	return o

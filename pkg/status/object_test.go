@@ -97,7 +97,7 @@ func TestCounted(t *testing.T) {
 		}
 	}
 	none := NewReport(Snapshot{Object: Object{UID: "alone", Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Pods: pods})
-	if none.Verdict != NotReconciled || none.Replicas != (Replicas{}) {
+	if none.Verdict != NotReconciled || none.Replicas != (Replicas{Unknown: true}) {
 		t.Errorf("without a pod and without a count, it is %+v", none)
 	}
 }

@@ -126,7 +126,7 @@ func examplesInNamespaces() map[string][]try {
 		// The kubelets are played, and have no logs: see test/node.
 		"logs": {
 			{says: "read the log of container busybox", code: exitError}, {says: "cannot be read, trying again", goesOn: true, code: exitInterrupted},
-			{says: "all pods of deployment/web are ready"}, {says: "imoocpod/foo has no pod of slot 2", code: exitError},
+			{says: "all pods of deployment/web are ready"}, {says: "imoocpod/foo has no pod whose name ends in -2", code: exitError},
 			{says: "read the log of container busybox", code: exitError},
 		},
 		"wait": {

@@ -19,8 +19,8 @@ func TestLogsBadInput(t *testing.T) {
 	usage := func(args, says string) refusal { return refusal{args: args, code: exitUsage, says: []string{says}} }
 	mustRefuse(t, ns, []refusal{
 		usage("logs", "a NAME or TYPE/NAME is required"),
-		usage("logs foo -f -p", "--previous is about runs that are over"),
-		usage("logs foo -c main --all-containers", "give --container or --all-containers, not both"),
+		usage("logs foo -f -p", "--previous and --follow cannot be used together"),
+		usage("logs foo -c main --all-containers", "--container and --all-containers cannot be used together"),
 		usage("logs foo --tail -2", "--tail must be -1 (all) or more"),
 		usage("logs foo --since -1s", "--since must be more than 0"),
 		usage("logs foo --max-log-requests 0", "--max-log-requests must be 1 or more"),
@@ -45,7 +45,7 @@ func TestLogsWithoutLogs(t *testing.T) {
 	for args, says := range map[string]string{
 		"logs none":            "imoocpod/none has no pods\n",
 		"logs foo --failing":   "all pods of imoocpod/foo are ready\n",
-		"logs foo -p --slot 1": "--- 1: container busybox was not restarted, so there is no log of a run before\n",
+		"logs foo -p --slot 1": "--- 1: container busybox was never restarted, so it has no previous log\n",
 		"logs stuck":           "--- 0: container main has not started, so there is no log: container main cannot pull its image",
 	} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
@@ -54,8 +54,8 @@ func TestLogsWithoutLogs(t *testing.T) {
 		}
 	}
 	for args, says := range map[string]string{
-		"logs foo -c other":  `no pod of imoocpod/foo has a container "other", but there are: busybox`,
-		"logs foo --slot 17": "imoocpod/foo has no pod of slot 17",
+		"logs foo -c other":  `no pod of imoocpod/foo has a container "other"; choose one of: busybox`,
+		"logs foo --slot 17": "imoocpod/foo has no pod whose name ends in -17",
 		"logs foo":           "read the log of container busybox of pod foo-",
 	} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)

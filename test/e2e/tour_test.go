@@ -28,9 +28,9 @@ func TestTour(t *testing.T) {
 			}
 			r := cluster.Shell(t, regexp.MustCompile(`kubectl imoocpod (\w+)`).ReplaceAllString(line, "kubectl imoocpod $1 -n "+ns))
 			ran++
-			// The README leaves out the progress of a wait, which a terminal shows as a
-			// bar and removes at the end.
-			got := r.Stdout
+			// The README shows the change, and leaves out the progress of a wait, which a
+			// terminal shows as a bar and removes at the end.
+			got := r.Stdout + strings.Join(regexp.MustCompile(`(?m)^[^:\n]+: \d+ → \d+\n`).FindAllString(r.Stderr, -1), "")
 			if r.Code != 0 {
 				got += r.Stderr
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
 )
 
 // chooseFieldError refuses to guess which field is the replica count, and gives
@@ -105,7 +106,7 @@ func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings 
 func remarks(c replicafield.Candidate) string {
 	var known []string
 	if c.Pattern {
-		known = append(known, "new list element: replace "+replicafield.Unknown+" with its key")
+		known = append(known, "new list element: replace "+schemawalk.Unknown+" with its key")
 	}
 	for _, n := range []struct {
 		what  string

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
 )
 
 // pathFlag is the value of --replicas-path.
@@ -20,7 +20,7 @@ func (f *pathFlag) Set(word string) error {
 		return err
 	}
 	if slices.ContainsFunc(path.Steps, hasPlaceholder) {
-		return fmt.Errorf("path %q: replace %s with the key of the element", word, replicafield.Unknown)
+		return fmt.Errorf("path %q: replace %s with the key of the element", word, schemawalk.Unknown)
 	}
 	f.path = &path
 	return nil
@@ -29,7 +29,7 @@ func (f *pathFlag) Set(word string) error {
 // hasPlaceholder reports whether a step of a path was copied from a list of candidates
 // without putting in the key.
 func hasPlaceholder(s fieldpath.Step) bool {
-	return s.Name == replicafield.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == replicafield.Unknown })
+	return s.Name == schemawalk.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == schemawalk.Unknown })
 }
 
 // String returns the value.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
 )
 
 // A path that was copied from a list of candidates names no element until its key is put
@@ -13,7 +13,7 @@ func TestPathWithPlaceholder(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{`.spec.pools[?(@.name=="KEY")].size`, `.spec.pools["KEY"].size`} {
 		var f pathFlag
-		if err := f.Set(strings.ReplaceAll(path, "KEY", replicafield.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+replicafield.Unknown+" with the key") {
+		if err := f.Set(strings.ReplaceAll(path, "KEY", schemawalk.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+schemawalk.Unknown+" with the key") {
 			t.Errorf("%s with the placeholder: %v", path, err)
 		}
 		if err := f.Set(path); err != nil {

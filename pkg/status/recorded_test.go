@@ -218,7 +218,7 @@ func checkReport(t *testing.T, r Report) {
 	}
 	for _, c := range r.Conditions {
 		if c.Type == readyCondition && c.Status == metav1.ConditionTrue && int(r.Replicas.Desired) > ready && r.Verdict == Failed &&
-			c.ObservedGeneration == r.Metadata.Generation && !strings.Contains(c.Message, fmt.Sprint("; ", r.Replicas.Desired-r.Replicas.Ready)) {
+			c.ObservedGeneration == r.Metadata.Generation && !strings.Contains(c.Message, fmt.Sprint(", but ", r.Replicas.Desired-r.Replicas.Ready)) {
 			t.Errorf("its condition says that it is ready, and no more: %s", c.Message)
 		}
 	}

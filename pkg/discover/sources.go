@@ -52,7 +52,7 @@ func shippedKind(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if !q.kind.Shipped() {
 		return nil, nil
 	}
-	return &Field{Scale: true, Path: q.kind.Path(), Found: "shipped"}, nil
+	return &Field{Scale: true, Path: q.kind.Path(), Found: "built in"}, nil
 }
 
 // scaleSubresource is /scale, if it is served.
@@ -73,7 +73,7 @@ func declaration(_ context.Context, _ *Finder, q query) (*Field, error) {
 	if !q.kind.Reconciled() {
 		return nil, nil
 	}
-	return &Field{Path: q.kind.Path(), Found: "declaration of the CRD"}, nil
+	return &Field{Path: q.kind.Path(), Found: "annotation of the CRD"}, nil
 }
 
 // annotation is imoocpod.dev/replicas-path of the CRD.

@@ -65,7 +65,7 @@ type DeclarationError struct {
 }
 
 func (e *DeclarationError) Error() string {
-	return fmt.Sprintf("the declaration in the CRD %s is invalid: %s", e.CRD, strings.Join(e.Problems, "; "))
+	return fmt.Sprintf("the annotations of the CRD %s are invalid: %s", e.CRD, strings.Join(e.Problems, "; "))
 }
 
 // Declared reads from a CRD how its kind is reconciled. A CRD that declares no

@@ -9,7 +9,7 @@ import (
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	kinds := []*Kind{
-		{Kind: "ImoocPod", Group: "batch.tutorial.kubebuilder.io", Field: ".spec.replicas", Found: "shipped", MayScale: new(true), Objects: new(int64(2)), Reconciled: true},
+		{Kind: "ImoocPod", Group: "batch.tutorial.kubebuilder.io", Field: ".spec.replicas", Found: "built in", MayScale: new(true), Objects: new(int64(2)), Reconciled: true},
 		{Kind: "ReplicationController", Field: ".spec.replicas", Found: "/scale", MayScale: new(false), Objects: new(int64(0))},
 		{Kind: "Lamp", Group: "example.com", Found: "guess", Candidates: []string{".spec.size"}, MayScale: new(true)},
 		{Kind: "Store", Group: "example.com", Found: "guess", Candidates: []string{".spec.insert.count", ".spec.select.count", ".spec.storage.count"}, Objects: new(int64(1200))},

@@ -448,9 +448,9 @@ func TestKinds(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for _, want := range [][4]string{
-		{"ImoocPod", "batch.tutorial.kubebuilder.io", ".spec.replicas", "shipped"},
-		{"AppService", "appcontroller.k8s.io", ".spec.replicas", "shipped"},
-		{"HelloWorld", "test.jiaozi.com", ".spec.size", "shipped"},
+		{"ImoocPod", "batch.tutorial.kubebuilder.io", ".spec.replicas", "built in"},
+		{"AppService", "appcontroller.k8s.io", ".spec.replicas", "built in"},
+		{"HelloWorld", "test.jiaozi.com", ".spec.size", "built in"},
 		{"MyDaemonSet", "apps.zhongmingmao.io", "", "one per node"},
 	} {
 		if got, _ := find(want[0], want[1]); got.Field != want[2] || got.Found != want[3] || !got.Reconciled {

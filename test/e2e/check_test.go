@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %+v", name, checks[name])
 		}
 	}
-	for _, name := range []string{"CRD imoocpods.batch.tutorial.kubebuilder.io", "loop", "pods"} {
+	for _, name := range []string{"CRD imoocpods.batch.tutorial.kubebuilder.io", "controller", "pods"} {
 		if len(checks[name]) != 1 || checks[name][0].State != status.CheckUnknown {
 			t.Errorf("%s: %+v", name, checks[name])
 		}
@@ -72,17 +72,17 @@ func TestCheck(t *testing.T) {
 	// As an administrator: no loop, then one, and what it runs into.
 	checks, _ = check()
 	for name, c := range checks {
-		if passed := c[0].State == status.CheckPassed; passed == (name == "loop") {
+		if passed := c[0].State == status.CheckPassed; passed == (name == "controller") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if fix := strings.Join(checks["loop"][0].Fix, ""); fix != "kubectl imoocpod run-controller -n "+ns {
+	if fix := strings.Join(checks["controller"][0].Fix, ""); fix != "kubectl imoocpod run-controller -n "+ns {
 		t.Errorf("the fix is %q", fix)
 	}
 	cluster.StartRunController(t, ns)
 	harness.Eventually(t, "the loop is seen, and the quota", func() bool {
 		checks, _ = check()
-		return checks["loop"][0].State == status.CheckPassed && checks["pods"][0].State == status.CheckFailed
+		return checks["controller"][0].State == status.CheckPassed && checks["pods"][0].State == status.CheckFailed
 	})
 	if c := checks["pods"][0]; !strings.Contains(c.Message, "/foo in namespace "+ns) || !strings.Contains(c.Message, "exceeded quota: few") {
 		t.Errorf("pods: %+v", c)

@@ -210,7 +210,7 @@ func TestAnnotateAKind(t *testing.T) {
 	})
 
 	annotate("imoocpod.dev/image-path=.spec.imgae")
-	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: the declaration in the CRD memcacheds.annotated.example.com is invalid: imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
+	l.AwaitOutput("memcacheds.annotated.example.com is not reconciled: the annotations of the CRD memcacheds.annotated.example.com are invalid: imoocpod.dev/image-path: .spec.imgae is not in the schema of version v1")
 	foo.Scale(1)
 	annotate("imoocpod.dev/image-path=.spec.image")
 	harness.Eventually(t, "the kind is reconciled again", func() bool {

@@ -24,7 +24,7 @@ Annotations:   note=a test
 API Version:   batch.tutorial.kubebuilder.io/v1alpha1
 Kind:          ImoocPod
 Created:       \w{3}, \d\d \w{3} \d{4} [\d:]{8} [+-]\d{4}
-Generation:    1 (observed 0)
+Generation:    1 \(observed 0\)
 Verdict:       not reconciled: no controller has seen it yet
 Hint:          kubectl imoocpod run-controller -n `+ns+`
 (Controller:    [^\n]+ all namespaces [^\n]+
@@ -47,7 +47,7 @@ Events:  <none>
 	const age = `\d+\w*`
 	pod := func(slot int32) string { return regexp.QuoteMeta(podName(foo, slot)) }
 	matches(t, "describe foo", cluster.Imoocpod(t, ns, "describe", "foo"), `(?s:.*)
-Generation:    1 (observed 1)
+Generation:    1 \(observed 1\)
 Verdict:       ready: 2 of 2 pods ready
 Status By:     kubectl-imoocpod, `+age+` ago
 Controller:    [^\n]+ \(process \d+\), since [^\n]+: the built-in kinds in namespace `+ns+`

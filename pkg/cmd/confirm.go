@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -37,7 +38,7 @@ func confirmed(streams genericiooptions.IOStreams, changes []printer.CountChange
 		return false, err
 	}
 	answer, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && err != io.EOF { //nolint:errorlint // a reader returns it as it is
+	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}
 	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {

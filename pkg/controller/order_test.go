@@ -28,7 +28,7 @@ func TestOrder(t *testing.T) {
 			t.Parallel()
 			o := newOrder()
 			queued := map[string]bool{}
-			for _, word := range strings.Fields(test.added) {
+			for word := range strings.FieldsSeq(test.added) {
 				name, later := strings.CutSuffix(word, "-")
 				o.set(key(name), later, time.Time{})
 				if queued[name] {

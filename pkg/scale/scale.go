@@ -285,7 +285,7 @@ func (c Request) From(t observe.Target, now int64) (int32, error) {
 		if now < gone || now > math.MaxInt32 {
 			return 0, fmt.Errorf("%w: cannot remove %s from %s: its count is %d", outcome.ErrPrecondition, plan.PodCount(len(c.Remove)), t, now)
 		}
-		return int32(now - gone), nil
+		return int32(now - gone), nil //nolint:gosec // from 0 to MaxInt32
 	}
 	if c.By == nil {
 		return c.Replicas, nil

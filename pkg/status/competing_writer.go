@@ -63,7 +63,7 @@ func (b Budget) After(going int32) (left, required int32) {
 	}
 	asked := intstr.Parse(word)
 	n, err := intstr.GetScaledValueFromIntOrPercent(&asked, int(pods), true)
-	required = int32(min(max(n, 0), math.MaxInt32)) //nolint:gosec // within bounds
+	required = int32(min(max(n, 0), math.MaxInt32))
 	switch {
 	case err != nil:
 		required = b.Needed

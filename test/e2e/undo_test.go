@@ -388,7 +388,7 @@ func TestUndoMeetsASecondWriter(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPatch {
 				once.Do(func() {
-					if _, err := web.Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(row.patch), metav1.PatchOptions{}); err != nil {
+					if _, err := web.Patch(r.Context(), "web", types.StrategicMergePatchType, []byte(row.patch), metav1.PatchOptions{}); err != nil {
 						t.Error(err)
 					}
 				})

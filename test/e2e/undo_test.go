@@ -384,11 +384,12 @@ func TestUndoMeetsASecondWriter(t *testing.T) {
 			cluster.Imoocpod(t, ns, "set", "image", "deployment/web", "web:2", "--wait", "--timeout", "5m")
 		}
 		proxy := cluster.ServerProxy(t)
+		ctx := t.Context()
 		var once sync.Once
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPatch {
 				once.Do(func() {
-					if _, err := web.Patch(r.Context(), "web", types.StrategicMergePatchType, []byte(row.patch), metav1.PatchOptions{}); err != nil {
+					if _, err := web.Patch(ctx, "web", types.StrategicMergePatchType, []byte(row.patch), metav1.PatchOptions{}); err != nil {
 						t.Error(err)
 					}
 				})

@@ -17,7 +17,7 @@ import (
 func warnOfCompetitors(ctx context.Context, c *clients.Factory, out io.Writer, t observe.Target, after func(now int64) (int32, error)) {
 	report, err := observe.Competitors(ctx, c, t)
 	if err != nil {
-		klog.FromContext(ctx).V(1).Info("No warnings are given", "object", t.String(), "err", err)
+		klog.FromContext(ctx).V(1).Info("Cannot check for warnings", "object", t.String(), "err", err)
 		return
 	}
 	count, err := after(int64(report.Replicas.Desired))

@@ -117,7 +117,7 @@ func TestBadInput(t *testing.T) {
 		return refusal{args: args + " --as nobody", code: exitForbidden, says: []string{"Error from server (Forbidden): ", fmt.Sprintf("User %q cannot %s resource %q", "nobody", verb, resource)}}
 	}
 	loopForbidden := forbidden("run-controller", "get", "leases")
-	loopForbidden.prints = `\d\d:\d\d:\d\d Reconciling `
+	loopForbidden.prints = `\d\d:\d\d:\d\d Starting the controller for `
 	short := func(args, resource string) refusal {
 		return refusal{args: args + " --as " + few, code: exitForbidden, says: []string{fmt.Sprintf("User %q cannot list resource %q", few, resource)}}
 	}
@@ -161,7 +161,7 @@ func TestBadInput(t *testing.T) {
 			{args: "create foo --dry-run=server", code: exitPrecondition, says: []string{"already exists"}},
 
 			// how many
-			usage("scale foo", "--replicas or --by is required"),
+			usage("scale foo", "--replicas, --by or --remove is required"),
 			usage("scale foo --by half", `"half" is not a change such as +2, -1, 50% or -50%`),
 			usage("scale foo --by=-101%", `"-101%" is less than -100%`),
 			usage("scale foo --by +1 --replicas 3", "--replicas and --by cannot be used together"),
@@ -321,7 +321,7 @@ func TestBadNamespace(t *testing.T) {
 	mustRefuse(t, missing, []refusal{
 		as("create foo", ""),
 		as("create foo --dry-run=server", ""),
-		as("run-controller", `\d\d:\d\d:\d\d Reconciling `),
+		as("run-controller", `\d\d:\d\d:\d\d Starting the controller for `),
 		{args: "scale foo --replicas 3", code: exitNotFound, says: []string{`"foo" not found`}},
 		{args: "describe foo", code: exitNotFound, says: []string{`"foo" not found`}},
 		{args: "delete foo", code: exitNotFound, says: []string{`"foo" not found`}},
@@ -401,7 +401,7 @@ func TestBadKubeconfig(t *testing.T) {
 						continue // anybody may ask for the version
 					}
 				case verb == "run-controller" && !v.local:
-					r.prints = `\d\d:\d\d:\d\d Reconciling `
+					r.prints = `\d\d:\d\d:\d\d Starting the controller for `
 				}
 				r.check(t, cluster.KubectlWith(t, v.env, "", append([]string{"imoocpod"}, words(r.args)...)...))
 			}

@@ -203,7 +203,7 @@ func TestAnnotateAKind(t *testing.T) {
 	}
 
 	annotate("imoocpod.dev/image-path=.spec.other")
-	l.AwaitOutput("the declaration of memcacheds.annotated.example.com changed: it is now reconciled with the plan pods")
+	l.AwaitOutput("the annotations or the schema of memcacheds.annotated.example.com changed; reconciling it again (plan: pods)")
 	harness.Eventually(t, "the pods are replaced", func() bool {
 		pods := foo.LivePods()
 		return len(pods) == 3 && slices.Equal(images(pods), []string{"web:v9"})

@@ -151,7 +151,7 @@ func examplesInNamespaces() map[string][]try {
 		"run-controller": {
 			{before: replaced, says: "3 of 3 pods ready", goesOn: true},
 			{}, // see examplesForAll
-			{says: "namespaces team-a, team-b", goesOn: true}, {says: "Reconciling AppServices, HelloWorlds", goesOn: true},
+			{says: "namespaces team-a, team-b", goesOn: true}, {says: "Starting the controller for AppServices, HelloWorlds", goesOn: true},
 			{says: "and all kinds that CRDs declare", goesOn: true},
 			{says: "widgets.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan; waiting for it", goesOn: true},
 			{before: replaced}, {before: replaced, says: "3"}, {says: "precondition not met", code: exitPrecondition},

@@ -17,7 +17,7 @@ func TestKindsAndSelector(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	l := cluster.StartRunController(t, ns, "--kinds", "ImoocPods,appservices.appcontroller.k8s.io", "-l", "team=a")
-	l.AwaitOutput("Reconciling ImoocPods, AppServices in namespace " + ns)
+	l.AwaitOutput("Starting the controller for ImoocPods, AppServices in namespace " + ns)
 	for _, name := range []string{"foo", "bar", "baz"} {
 		cluster.Apply(t, ns, fmt.Sprintf(`{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod,
 			metadata: {name: %s, labels: {team: %s}}, spec: {replicas: 2}}`, name, map[string]string{"foo": "a", "bar": "b", "baz": "a"}[name]))

@@ -72,7 +72,7 @@ func TestRestart(t *testing.T) {
 		var r harness.Result
 		harness.Eventually(t, "the second has passed", func() bool {
 			r = cluster.Kubectl(t, ns, append([]string{"imoocpod", "restart"}, words(step.args)...)...)
-			return !strings.Contains(r.Stderr, "within this second")
+			return !strings.Contains(r.Stderr, "less than a second ago")
 		})
 		if harness.Must(t, r) != step.says || r.Stderr != "" && !strings.HasPrefix(r.Stderr, "Warning: no controller runs for ") {
 			t.Errorf("restart %s printed %q, said %q, want %q", step.args, r.Stdout, r.Stderr, step.says)

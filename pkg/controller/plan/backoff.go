@@ -48,7 +48,7 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 			f.Count = 0
 		}
 		return Failure{UID: pod.UID, At: now, Count: f.Count + 1, Template: pod.Template}
-	case pod.Ready:
+	case pod.Ready && !pod.Finished: // a pod that finished may keep the condition
 		f.ReadyAt = pod.ReadySince
 	}
 	return f

@@ -283,3 +283,19 @@ func TestTakenNameHoldsUpOnlyItsSlot(t *testing.T) {
 		t.Errorf("remembers %v of a filled slot", slices.Collect(maps.Keys(p.Memory.Refusals)))
 	}
 }
+
+// A pod that finished may keep its Ready condition. That it was ready for long does not
+// begin its back-off anew at every look.
+func TestFinishedPodIsNotReady(t *testing.T) {
+	v := view(1, "0f")
+	v.Pods[0].UID, v.Pods[0].Ready, v.Pods[0].ReadySince = "failed", true, noon.Add(-time.Hour)
+	v.Memory = Pods(v).Memory
+	for range 3 {
+		v.Now = v.Now.Add(time.Minute)
+		p := Pods(v)
+		if deeds(p) != "-0:finished" {
+			t.Fatalf("planned %q, want the finished pod deleted until it is gone", deeds(p))
+		}
+		v.Memory = p.Memory
+	}
+}

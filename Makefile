@@ -257,6 +257,12 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 
 # How fast logs are followed, beside kubectl and stern: two minutes, on a machine that
 # does nothing else.
+.PHONY: bench-following
+bench-following: build $(CLUSTER) ## Measure commands that follow an object, and write docs/benchmarks-following.md
+	@go build -C test/bench -o $(abspath $(BIN)/bench) .
+	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
+		$(BIN)/bench -following -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
+
 .PHONY: bench-logs
 bench-logs: build $(CLUSTER) ## Measure how fast logs are followed, beside kubectl and stern
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .

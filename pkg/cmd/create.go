@@ -125,7 +125,7 @@ object, followed by a status report for every change.`,
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container; required for a MyDaemonSet.")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is created, which \"history\" shows.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the object is ready.")
-	o.limits.addWaitFlags(cmd)
+	o.limits.addChangeWaitFlags(cmd)
 	o.dash = cmd.ArgsLenAtDash
 	return bind(cmd, o)
 }
@@ -133,6 +133,7 @@ object, followed by a status report for every change.`,
 // complete reads what to create.
 func (o *createOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
+	o.wait = o.limits.waits(o.wait)
 	o.counted = o.limits.given("replicas")
 	if dash := o.dash(); dash >= 0 {
 		args, o.command = args[:dash], args[dash:]

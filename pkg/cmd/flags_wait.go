@@ -65,6 +65,16 @@ func (f *waitFlags) validate(waits bool) error {
 	return nil
 }
 
+// addChangeWaitFlags adds the flags beside the --wait of a verb that changes something.
+func (f *waitFlags) addChangeWaitFlags(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 0, "The length of time to wait before giving up, such as 1m; implies --wait. Zero means no limit with --wait.")
+	f.addFlags(cmd)
+}
+
+// waits reports whether a verb that changes something waits: by its --wait, or because a
+// limit for that was given.
+func (f *waitFlags) waits(wait bool) bool { return wait || f.Timeout > 0 }
+
 // addWaitFlags adds the flags beside a --wait.
 func (f *waitFlags) addWaitFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.Timeout, "timeout", 0, "The length of time to wait before giving up, zero means to wait forever.")

@@ -83,12 +83,13 @@ with code 4 when the timeout is over.`,
 	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
 	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have new pods and are ready.")
-	o.limits.addWaitFlags(cmd)
+	o.limits.addChangeWaitFlags(cmd)
 	return bind(cmd, o)
 }
 
 func (o *restartOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
+	o.wait = o.limits.waits(o.wait)
 	return o.targetFlags.complete(args)
 }
 

@@ -66,7 +66,7 @@ func (o *templateChange) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
 	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have pods of the new template and are ready.")
-	o.limits.addWaitFlags(cmd)
+	o.limits.addChangeWaitFlags(cmd)
 }
 
 // addReasonFlag adds --reason.
@@ -81,7 +81,7 @@ func (o *templateChange) addUndoFlag(cmd *cobra.Command) {
 
 func (o *templateChange) complete(args []string) error {
 	o.dryRun.complete(o.print)
-	o.wait = o.wait || o.undoOnFailure
+	o.wait = o.limits.waits(o.wait || o.undoOnFailure)
 	return o.targetFlags.complete(args)
 }
 

@@ -85,13 +85,24 @@ func (b *bench) measure(ctx context.Context, todo agenda) (*results, error) {
 	if r.runs, err = b.compareScaling(ctx, todo); err != nil {
 		return nil, err
 	}
+	if r.idle, err = b.measureIdle(ctx, todo); err != nil {
+		return nil, err
+	}
+	r.took = time.Since(r.began)
+	return r, nil
+}
+
+// measureFollowing does what is on the agenda about commands that follow objects.
+func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, error) {
+	r := &results{agenda: todo, began: time.Now()}
+	var err error
+	if r.machine, err = b.describe(ctx); err != nil {
+		return nil, err
+	}
 	if r.followings, err = b.compareFollowing(ctx, todo); err != nil {
 		return nil, err
 	}
 	if r.endings, err = b.compareEndings(ctx, todo.endings); err != nil {
-		return nil, err
-	}
-	if r.idle, err = b.measureIdle(ctx, todo); err != nil {
 		return nil, err
 	}
 	r.took = time.Since(r.began)

@@ -46,7 +46,6 @@ func (r *results) goals() []goal {
 	all = append(all, r.counted()...)
 	all = append(all, r.stillness()...)
 	all = append(all, r.light()...)
-	all = append(all, r.following()...)
 	return all
 }
 

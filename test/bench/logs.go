@@ -40,11 +40,8 @@ func measureLogs(ctx context.Context, plugin, stern string, quick bool) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
-	server, err := startLogServer(pods, lines)
-	if err != nil {
-		return err
-	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	server := startLogServer(pods, lines)
 	defer server.Close()
 	kubeconfig := filepath.Join(scratch, "kubeconfig")
 	config := clientcmdapi.NewConfig()
@@ -107,7 +104,7 @@ func (f follower) follow(ctx context.Context, kubeconfig, scratch string, lines 
 		return followed{}, err
 	}
 	from := bufio.NewReaderSize(out, 1<<20)
-	for n := 0; n < lines; n++ {
+	for n := range lines {
 		if _, err := from.ReadSlice('\n'); err != nil {
 			return followed{}, errors.Join(fmt.Errorf("after %d lines: %w: %s", n, err, said.String()), cmd.Wait())
 		}

@@ -26,7 +26,7 @@ func logLine(n int) string {
 	return fmt.Sprintf(`level=info msg="request served" method=GET path=/api/v1/things/%07d status=200 duration=12ms bytes=4096`+"\n", n)
 }
 
-func startLogServer(pods, lines int) (*httptest.Server, error) {
+func startLogServer(pods, lines int) *httptest.Server {
 	s := &logServer{}
 	at := time.Now().Add(-time.Hour).UTC()
 	for n := range lines {
@@ -74,7 +74,7 @@ func startLogServer(pods, lines int) (*httptest.Server, error) {
 	})
 	mux.HandleFunc("GET /api/v1/namespaces/default/pods", s.listPods)
 	mux.HandleFunc("GET /api/v1/namespaces/default/pods/{name}/log", s.sendLog)
-	return httptest.NewServer(mux), nil
+	return httptest.NewServer(mux)
 }
 
 // answer sends a value as JSON.

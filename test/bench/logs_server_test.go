@@ -14,10 +14,7 @@ import (
 // The server answers what those that are compared ask for: the object, its pods by a list
 // and by a watch, and a log that stays open.
 func TestLogServer(t *testing.T) {
-	server, err := startLogServer(3, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := startLogServer(3, 5)
 	defer server.Close()
 	c, err := newClient(&rest.Config{Host: server.URL})
 	if err != nil {

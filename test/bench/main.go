@@ -41,6 +41,7 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("out", "docs", "the `directory` to write the report to")
 	quick := flags.Bool("quick", false, "small numbers, which say nothing of speed: to see that it works")
 	limits := flags.Bool("limits", false, "go to the limits instead, and write what that takes into operating.md")
+	following := flags.Bool("following", false, "measure commands that follow objects instead")
 	stern := flags.String("logs-beside", "", "compare how logs are followed instead, beside this `program`, which is stern")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -59,6 +60,13 @@ func run(ctx context.Context, args []string) error {
 	todo := fullAgenda()
 	if *quick {
 		todo = quickAgenda()
+	}
+	if *following {
+		results, err := b.measureFollowing(ctx, todo)
+		if err != nil {
+			return err
+		}
+		return results.writeFollowing(filepath.Join(*out, "benchmarks-following.md"))
 	}
 	results, err := b.measure(ctx, todo)
 	if err != nil {

@@ -34,6 +34,28 @@ func TestQuick(t *testing.T) {
 	}
 }
 
+// TestQuickFollowing follows few pods, and looks at the tables that are written.
+func TestQuickFollowing(t *testing.T) {
+	bin, out := t.TempDir(), t.TempDir()
+	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
+	build(t, "../cluster", ".", filepath.Join(bin, "cluster"))
+	build(t, ".", ".", filepath.Join(bin, "bench"))
+	cmd := exec.Command(filepath.Join(bin, "cluster"), "run", "--arg", "kube-controller-manager:--controllers=*,-replicaset-controller", "--",
+		filepath.Join(bin, "bench"), "-following", "-quick", "-plugin", filepath.Join(bin, "kubectl-imoocpod"), "-source", "../..", "-out", out)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	content, err := os.ReadFile(filepath.Join(out, "benchmarks-following.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"| 10 | 0 | ImoocPod | `kubectl-imoocpod status", "| 10 | 10 | Deployment | `kubectl get pods", "rollout status deployment/ended`"} {
+		if !strings.Contains(string(content), row) {
+			t.Errorf("the tables lack %q:\n%s", row, content)
+		}
+	}
+}
+
 // TestQuickLimits goes to small limits, and looks at the table that is written.
 func TestQuickLimits(t *testing.T) {
 	bin, out := t.TempDir(), t.TempDir()

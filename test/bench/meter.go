@@ -63,12 +63,12 @@ func (m *meter) accept() {
 
 // relay copies both ways until one side ends.
 func (m *meter) relay(client net.Conn) {
-	defer client.Close()
+	defer func() { _ = client.Close() }() // an error: the program has closed it
 	server, err := net.Dial("tcp", m.server)
 	if err != nil {
 		return // the program sees a lost connection
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	m.running.Go(func() {
 		_, _ = io.Copy(server, client) // the other direction tells of an error
 		_ = server.Close()

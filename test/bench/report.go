@@ -19,6 +19,8 @@ import (
 var (
 	//go:embed report.md.tmpl
 	reportText string
+	//go:embed following.md.tmpl
+	followingText string
 	//go:embed findings.md
 	findings string
 )
@@ -47,7 +49,6 @@ func (r *results) write(dir string) error {
 
 // fields are what the text of the report has places for.
 func (r *results) fields() map[string]any {
-	m := r.machine
 	var concurrencies []string
 	for _, c := range r.agenda.concurrencies {
 		concurrencies = append(concurrencies, fmt.Sprint(c))
@@ -58,6 +59,19 @@ func (r *results) fields() map[string]any {
 			mostShipped = max(mostShipped, s.pods)
 		}
 	}
+	fields := r.aboutMachine()
+	maps.Copy(fields, map[string]any{
+		"Goals": goalTable(r.goals()), "Curve": r.curveSize(), "Concurrencies": strings.Join(concurrencies, ", "), "MostShipped": mostShipped,
+		"Times": r.timeTable(), "RequestsAt": r.curveSize(), "Requests": r.requestTable(), "Loop": r.loopTable(),
+		"UsedAt": r.most(), "Used": r.usedTable(), "Idle": r.idleTable(), "Rounds": r.agenda.commands, "Commands": r.commandTable(), "Rules": r.ruleTable(),
+		"Findings": strings.TrimSpace(findings),
+	})
+	return fields
+}
+
+// aboutMachine are the fields of a text that say where and when it was measured.
+func (r *results) aboutMachine() map[string]any {
+	m := r.machine
 	quick := ""
 	if r.agenda.commands < 3 {
 		quick = "**This was a quick run, which says nothing of speed.**"
@@ -71,11 +85,6 @@ func (r *results) fields() map[string]any {
 		"Processor": m.processor, "Cores": m.cores, "Memory": fmt.Sprintf("%.0f GiB", float64(m.memory)/(1<<30)), "System": m.system, "Spare": fmt.Sprintf("%.0f", m.spare),
 		"Server": m.server, "Go": m.goVersion, "Program": "kubectl-imoocpod " + strings.TrimPrefix(m.program, "Client Version: "),
 		"Date": r.began.UTC().Format(time.DateOnly), "Took": r.took.Round(time.Second), "Quick": quick,
-		"Goals": r.goalTable(), "Curve": r.curveSize(), "Concurrencies": strings.Join(concurrencies, ", "), "MostShipped": mostShipped,
-		"Times": r.timeTable(), "RequestsAt": r.curveSize(), "Requests": r.requestTable(), "Loop": r.loopTable(),
-		"UsedAt": r.most(), "Used": r.usedTable(), "Idle": r.idleTable(), "Rounds": r.agenda.commands, "Commands": r.commandTable(), "Rules": r.ruleTable(),
-		"Followings": r.followingTable(), "Endings": r.endingTable(), "EndingRounds": r.agenda.endings,
-		"Findings": strings.TrimSpace(findings),
 	}
 }
 
@@ -99,9 +108,26 @@ func table(numbers int, header []string, rows [][]string) string {
 	return b.String()
 }
 
-func (r *results) goalTable() string {
+// writeFollowing writes the report about commands that follow objects.
+func (r *results) writeFollowing(document string) error {
+	text, err := template.New("following").Parse(followingText)
+	if err != nil {
+		return fmt.Errorf("read the text of the report: %w", err)
+	}
+	fields := r.aboutMachine()
+	maps.Copy(fields, map[string]any{
+		"Goals": goalTable(r.following()), "Followings": r.followingTable(), "Endings": r.endingTable(), "Rounds": r.agenda.endings,
+	})
+	var b bytes.Buffer
+	if err := text.Execute(&b, fields); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return os.WriteFile(document, append(bytes.TrimSpace(b.Bytes()), '\n'), 0o644)
+}
+
+func goalTable(goals []goal) string {
 	var rows [][]string
-	for _, g := range r.goals() {
+	for _, g := range goals {
 		verdict := "held"
 		if !g.held {
 			verdict = "**missed**"

@@ -187,7 +187,7 @@ func TestLogsOfCrashes(t *testing.T) {
 func shows(t *testing.T, good func(result) bool, args ...string) (r result) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, deadline, true, func(context.Context) (bool, error) {
-		r = command("", append([]string{"imoocpod"}, args...)...)
+		r = command("", append([]string{"imoocpod"}, args...)...) //nolint:contextcheck // commands have a deadline of their own
 		return good(r), nil
 	})
 	if err != nil {

@@ -170,7 +170,7 @@ spec:
 		{"scale foo --replicas _", noFile, "foo"},
 		{"scale -n " + ns + " deploy/web --replicas-path _", ".spec.replicas\t/scale|" + noFile, "minReady"},
 		{"scale -n " + ns + " deploy/missing --replicas-path _", noFile, "spec"},
-		{"scale -n " + ns + " foo --replicas-path _", ".spec.replicas\tshipped|" + noFile, "template"},
+		{"scale -n " + ns + " foo --replicas-path _", ".spec.replicas\tbuilt in|" + noFile, "template"},
 		{"scale -n " + ns + " " + searches + "/it --replicas-path .spec.node", `.spec.nodeSets[?(@.name=="hot set")].count` + "\t(now 2): How many nodes|" + noFile, "version"},
 		{"completion z", "zsh\t|" + noFile, "bash"},
 		// Neither who may not look nor who asks amiss is told of an error.

@@ -68,9 +68,9 @@ func startCrashing(t *testing.T, namespace string, d *harness.Driver, kind kinds
 	writes := &atomic.Int64{}
 	var start func()
 	start = func() {
-		var l *harness.Controller
-		l = cluster.StartControllerFor(t, namespace, []kinds.Kind{kind}, nil, append(slices.Clone(interceptors), harness.CrashAt(k, way, writes, func() {
-			l.Kill()
+		started := make(chan *harness.Controller, 1) // it may write before it is known here
+		started <- cluster.StartControllerFor(t, namespace, []kinds.Kind{kind}, nil, append(slices.Clone(interceptors), harness.CrashAt(k, way, writes, func() {
+			(<-started).Kill()
 			d.Go(start)
 		}))...)
 	}

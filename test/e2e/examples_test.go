@@ -92,7 +92,7 @@ func examplesInNamespaces() map[string][]try {
 	const two, three = "kubectl imoocpod scale foo --replicas 2", "kubectl imoocpod create foo --replicas 3"
 	const replaced = "kubectl delete imoocpod foo && " + three
 	return map[string][]try{
-		"": {{says: "✔ loop"}, {before: none, says: "foo created"}, {says: "deployment.apps/web scaled"}},
+		"": {{says: "✔ controller"}, {before: none, says: "foo created"}, {says: "deployment.apps/web scaled"}},
 		"create": {
 			{says: "imoocpod.batch.tutorial.kubebuilder.io/foo created"}, {before: none, says: "foo created"},
 			{says: "web created"}, {says: "nap created"}, {says: "appservice.appcontroller.k8s.io/foo created"},
@@ -102,7 +102,8 @@ func examplesInNamespaces() map[string][]try {
 		},
 		"scale": {
 			{says: "foo scaled"}, {before: two, says: "foo scaled"}, {before: two, says: "foo scaled"},
-			{says: "foo scaled"}, {says: "foo scaled"}, {says: "deployment.apps/web scaled"}, {says: "deployment.apps/web scaled"},
+			{says: "foo scaled"}, {says: "foo scaled"}, {says: "foo-f4e4e66e-1", code: exitNotFound}, {says: "foo scaled"},
+			{says: "deployment.apps/web scaled"}, {says: "deployment.apps/web scaled"},
 			{says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"}, {says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"},
 		},
 		"restart":       {{says: "foo restarted"}, {before: replaced, says: "foo restarted"}, {says: "deployment.apps/web restarted"}, {says: "shop restarted"}},
@@ -118,7 +119,7 @@ func examplesInNamespaces() map[string][]try {
 		"unpark":        {{says: "foo unparked"}, {before: "kubectl imoocpod unpark deployment/web"}},
 		"delete":        {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
 		"status": {
-			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
+			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {}, {}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
 			{says: "foo", goesOn: true, code: exitInterrupted}, {says: "deployment/web: ready: "},
 			{says: "NAME", goesOn: true, code: exitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
 		},
@@ -143,7 +144,7 @@ func examplesInNamespaces() map[string][]try {
 			{says: "imoocpods/status"},
 			{before: "kubectl imoocpod kinds new Foo --group example.com > foo.yaml", says: "clusterrole.rbac.authorization.k8s.io/imoocpod-foos.example.com created"},
 		},
-		"check":      {{says: "✔ loop"}, {says: "alice has no permission to create", code: 1}, {says: `"passed": true`}},
+		"check":      {{says: "✔ controller"}, {says: "alice has no permission to create", code: 1}, {says: `"passed": true`}},
 		"completion": {{says: "kubectl_complete-imoocpod created"}, {says: "kubectl_complete-imoocpod deleted"}, {}},
 		"options":    {{says: "--kubeconfig"}},
 		"help":       {{says: "Set the number of replicas"}},
@@ -210,7 +211,7 @@ func TestExamples(t *testing.T) {
 					case strings.HasSuffix(line, "run-controller -A"):
 						continue
 					case strings.HasSuffix(line, "--if-held=exit"):
-						cluster.StartRunController(t, ns).AwaitOutput("Reconciling")
+						cluster.StartRunController(t, ns).AwaitOutput("Starting the controller")
 					}
 					tries[verb][i].run(t, env, line)
 				}

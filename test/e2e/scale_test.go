@@ -251,7 +251,7 @@ func TestScaleTimeout(t *testing.T) {
 	if code := w.Wait(); code != exitNotFound {
 		t.Errorf("the wait for what is gone ended with exit code %d, want %d", code, exitNotFound)
 	}
-	w.AwaitOutput("was deleted while it was waited for")
+	w.AwaitOutput("was deleted during the wait")
 
 	// Ctrl-C ends the wait.
 	cluster.Imoocpod(t, ns, "create", "foo")

@@ -58,7 +58,7 @@ func TestServerRejectsShippedKinds(t *testing.T) {
 	const (
 		noImage = "spec.image: Required value: image is required"
 		noName  = "spec.deploymentName: Required value"
-		badName = "must be the name of a Deployment: lowercase letters, digits, '-' and '.'"
+		badName = "must be the name of a Deployment: lowercase letters, digits, '-', and '.'"
 	)
 	for i, test := range []struct{ head, rest, says string }{
 		{myDaemonSet, "", noImage},
@@ -169,7 +169,7 @@ func TestScaleShippedKinds(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "mydaemonset/agent", "--image", "nginx")
 	const said = "appservice.appcontroller.k8s.io/foo scaled\nhelloworld.test.jiaozi.com/hi scaled\n"
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "appservice/foo", "helloworld/hi", "--replicas", "3")
-	says := "appservice/foo: 1 → 3\n" + noLoop("appservices", ns) + "helloworld/hi: 1 → 3\n" + noLoop("helloworlds", ns)
+	says := "NAME             BEFORE   AFTER\nappservice/foo   1        3\nhelloworld/hi    1        3\nappservice/foo: 1 → 3\n" + noLoop("appservices", ns) + "helloworld/hi: 1 → 3\n" + noLoop("helloworlds", ns)
 	if harness.Must(t, r) != said || r.Stderr != says {
 		t.Errorf("printed %q, said %q", r.Stdout, r.Stderr)
 	}
@@ -195,7 +195,7 @@ func TestScaleShippedKinds(t *testing.T) {
 
 	before := shippedVersions(t, ns)
 	const refused = "error: mydaemonset/agent cannot be scaled: it runs one pod per node"
-	for _, rest := range []string{"\n", ", now 7\n"} {
+	for _, rest := range []string{"\n", " (7 now)\n"} {
 		if rest != "\n" {
 			harness.Must(t, cluster.Kubectl(t, ns, "patch", "mydaemonset", "agent", "--subresource", "status", "--type", "merge", "-p", `{"status":{"desiredNumberScheduled":7}}`))
 			before = shippedVersions(t, ns)

@@ -162,7 +162,7 @@ func TestScaleInSteps(t *testing.T) {
 			} {
 				r := cluster.Kubectl(t, ns, append(append([]string{"imoocpod", "scale"}, s.args()...), append(words(step.args), "--timeout", "2m")...)...)
 				said := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(s.object)+`: `).ReplaceAllString(r.Stderr, "")
-				said = regexp.MustCompile(`(?m)^.*(is progressing|progressing: |the count is|not reconciled: |ready: \d).*\n`).ReplaceAllString(said, "")
+				said = regexp.MustCompile(`(?m)^.*(is progressing|progressing: |replica field |not reconciled: |ready: \d).*\n`).ReplaceAllString(said, "")
 				if harness.Must(t, r); !regexp.MustCompile("^" + step.want + "$").MatchString(said) {
 					t.Errorf("%s said\n%s", r.Line, r.Stderr)
 				}

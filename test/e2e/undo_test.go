@@ -442,6 +442,13 @@ func TestUndoWithTheController(t *testing.T) {
 			t.Errorf("the history of %s is\n%s", target, history)
 		}
 	}
+	// A HelloWorld has nothing to change but the time of its restart.
+	cluster.Imoocpod(t, ns, "create", "helloworld/hi", "--replicas", "2", "--timeout", "2m")
+	cluster.Imoocpod(t, ns, "restart", "helloworld/hi", "--timeout", "2m")
+	cluster.Imoocpod(t, ns, "undo", "helloworld/hi", "--timeout", "2m")
+	if at := stored(t, ns, kinds.HelloWorld(), "hi").GetAnnotations()["kubectl.kubernetes.io/restartedAt"]; at != "" {
+		t.Errorf("after the undo of a restart it is as restarted at %s", at)
+	}
 	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "foo", "no-such-image", "--undo-on-failure", "--fail-after", "1s", "--timeout", "2m")
 	if r.Code != exitFailed || !strings.Contains(r.Stderr, "imoocpod/foo undone: image no-such-image → web") {
 		t.Errorf("%s: exit code %d, said %s", r.Line, r.Code, r.Stderr)

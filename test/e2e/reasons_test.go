@@ -106,13 +106,13 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 		"crash": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: Error, exitCode: 3}"), nil,
 			expected{status.Failed, status.CodeCrashLoop, "2 of 2 pods: container web crashes: 7 restarts, last exit code 3", "kubectl imoocpod logs imoocpod/crash -n " + ns + " --failing"}},
 		"memory": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: OOMKilled, exitCode: 137}"), nil,
-			expected{status.Failed, status.CodeOutOfMemory, "container web runs out of memory: 7 restarts, last exit code 137 (OOMKilled)", "memory limit"}},
+			expected{status.Failed, status.CodeOutOfMemory, "2 of 2 pods: container web runs out of memory: 7 restarts, last exit code 137 (OOMKilled)", "memory limit"}},
 		"config": {oneContainer, waiting(0, "CreateContainerConfigError", `secret "key" not found`, ""), nil,
-			expected{status.Failed, status.CodeConfigError, `container web cannot be configured: secret "key" not found`, "kubectl get secrets,configmaps -n " + ns}},
+			expected{status.Failed, status.CodeConfigError, `2 of 2 pods: container web cannot be configured: secret "key" not found`, "kubectl get secrets,configmaps -n " + ns}},
 		"start": {oneContainer, waiting(1, "RunContainerError", `exec: "serve": executable file not found in $PATH`, ""), nil,
-			expected{status.Failed, status.CodeStartFailed, `container web cannot start: exec: "serve": executable file not found`, "kubectl describe pod"}},
+			expected{status.Failed, status.CodeStartFailed, `2 of 2 pods: container web cannot start: exec: "serve": executable file not found`, "kubectl describe pod"}},
 		"volume": {oneContainer, waiting(0, "ContainerCreating", "", ""), &corev1.Event{Reason: "FailedMount", Message: `MountVolume.SetUp failed for volume "key" : secret "key" not found`, Count: 7},
-			expected{status.Failed, status.CodeVolumeNotMounted, `cannot mount a volume: MountVolume.SetUp failed for volume "key"`, "kubectl describe pod"}},
+			expected{status.Failed, status.CodeVolumeNotMounted, `2 of 2 pods: cannot mount a volume: MountVolume.SetUp failed for volume "key"`, "kubectl describe pod"}},
 		"probe": {oneContainer, running + `- {name: web, image: web, imageID: "", ready: false, restartCount: 0, state: {running: {startedAt: "2026-01-02T03:04:05Z"}}}`,
 			&corev1.Event{Reason: "Unhealthy", Message: "Readiness probe failed: HTTP probe failed with statuscode: 503", Count: 3},
 			expected{status.Progressing, status.CodeProbeFailed, "0 of 2 pods ready; 2 of 2 pods: container web is not ready: Readiness probe failed: HTTP probe failed with statuscode: 503", "kubectl imoocpod logs imoocpod/probe -n " + ns + " --failing -c web"}},
@@ -121,7 +121,7 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 			expected{status.Progressing, status.CodeContainersNotReady, "2 of 2 pods: 1 of 2 containers ready, waiting for proxy", " -c proxy"}},
 		"init": {`initContainers: [{name: migrate, image: migrate}], ` + oneContainer,
 			"phase: Pending\n" + notReady + "\ninitContainerStatuses:\n- {name: migrate, image: migrate, imageID: \"\", ready: false, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error}}}", nil,
-			expected{status.Failed, status.CodeCrashLoop, "init container migrate crashes: 4 restarts, last exit code 1", "kubectl imoocpod logs imoocpod/init -n " + ns + " --failing"}},
+			expected{status.Failed, status.CodeCrashLoop, "2 of 2 pods: init container migrate crashes: 4 restarts, last exit code 1", "kubectl imoocpod logs imoocpod/init -n " + ns + " --failing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

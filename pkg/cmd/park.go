@@ -12,9 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -30,11 +28,7 @@ import (
 
 // parkOptions says which objects to scale to zero for a time, or back.
 type parkOptions struct {
-	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
-	dryRun  dryRun
+	changeOptions
 
 	// back says that the objects get their counts back.
 	back     bool
@@ -42,9 +36,6 @@ type parkOptions struct {
 	allKinds bool
 	yes      bool
 
-	printer printers.ResourcePrinter
-	finder  *discover.Finder
-	loops   *loopWarner
 	// user is the name under which the server knows who parks.
 	user string
 }
@@ -57,7 +48,7 @@ type parking struct {
 }
 
 func newParkCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &parkOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("parked")}
+	o := &parkOptions{changeOptions: newChangeOptions(c, streams, "parked")}
 	cmd := &cobra.Command{
 		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--replicas-path=path] [--yes] [--dry-run=server|client|none]",
 		Short: "Scale to zero and remember the replica count",
@@ -91,37 +82,30 @@ it scales more than one object to zero.`,
 
 // bind adds the flags of both verbs.
 func (o *parkOptions) bind(cmd *cobra.Command) *cobra.Command {
-	addPrintFlags(cmd, o.print)
-	o.dryRun.addFlag(cmd)
 	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.allKinds, "all-kinds", false, "Select the objects of all types in the namespace that have a known replica field.")
 	return bind(cmd, o)
 }
 
 func (o *parkOptions) complete(args []string) error {
-	o.dryRun.complete(o.print)
 	if o.allKinds && (len(args) > 0 || o.fromFiles() || o.all) {
 		return usageErrorf("--all-kinds cannot be used together with arguments, -f, -k, or --all")
 	}
 	o.allKinds = o.allKinds || len(args) == 0 && o.selector != "" && !o.fromFiles()
 	if o.allKinds {
+		o.dryRun.complete(o.print)
 		return nil
 	}
-	return o.targetFlags.complete(args)
+	return o.changeOptions.complete(args)
 }
 
 func (o *parkOptions) validate() error { return nil }
 
 // Run parks the objects, or gives them their counts back.
 func (o *parkOptions) Run(ctx context.Context) error {
-	var err error
-	if o.printer, err = linePrinter(o.print); err != nil {
+	if err := o.connect(); err != nil {
 		return err
 	}
-	if o.finder, err = o.clients.Finder(); err != nil {
-		return err
-	}
-	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	targets, errs := o.targets(ctx)
 	if len(targets)+len(errs) == 0 {
 		return escape.PrintLine(o.streams.ErrOut, "No resources found")
@@ -228,11 +212,8 @@ func (o *parkOptions) planAll(ctx context.Context, targets []observe.Target) ([]
 
 // planOne reads an object, unless that was done, and plans what is to be done to it.
 func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, error) {
-	if t.Object == nil {
-		var err error
-		if t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return parking{}, err
-		}
+	if err := o.read(ctx, &t); err != nil {
+		return parking{}, err
 	}
 	p := parking{target: t, plan: func(obj *unstructured.Unstructured) (scale.ParkPlan, error) { return scale.Unpark(t, obj) }}
 	if !o.back {

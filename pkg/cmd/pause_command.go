@@ -16,7 +16,6 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -27,67 +26,45 @@ import (
 // pauseCommand is what "pause" and "resume" have in common: the objects, how they are
 // changed, and how that is told.
 type pauseCommand struct {
-	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
-	dryRun  dryRun
+	changeOptions
 
 	fieldManager string
 
-	// printer tells of an object that was changed, unchanged of one that was not.
-	printer, unchanged printers.ResourcePrinter
-	finder             *discover.Finder
-	loops              *loopWarner
+	// unchanged prints an object that was not changed.
+	unchanged printers.ResourcePrinter
 }
 
 func newPauseCommandParts(c *clients.Factory, streams genericiooptions.IOStreams, done string) pauseCommand {
-	return pauseCommand{clients: c, streams: streams, print: genericclioptions.NewPrintFlags(done), fieldManager: kinds.FieldManager}
+	return pauseCommand{changeOptions: newChangeOptions(c, streams, done)}
 }
 
 func (o *pauseCommand) addPauseFlags(cmd *cobra.Command) {
-	addPrintFlags(cmd, o.print)
-	o.dryRun.addFlag(cmd)
 	o.addFlags(cmd)
-	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
-}
-
-func (o *pauseCommand) complete(args []string) error {
-	o.dryRun.complete(o.print)
-	return o.targetFlags.complete(args)
+	addManagerFlag(cmd, &o.fieldManager)
 }
 
 func (o *pauseCommand) validate() error { return nil }
 
 // each changes the objects one after the other. One bad object does not stop the others.
 func (o *pauseCommand) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
-	if err := o.makePrinters(); err != nil {
+	if err := o.connect(); err != nil {
 		return err
 	}
-	var err error
-	if o.finder, err = o.clients.Finder(); err != nil {
-		return err
-	}
-	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects found")
 	}
-	for _, t := range targets {
-		if t.Object == nil {
-			t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
+	_, failed := each(targets, func(t observe.Target) (struct{}, error) {
+		if err := o.read(ctx, &t); err != nil {
+			return struct{}{}, err
 		}
-		if err == nil {
-			err = change(ctx, t)
-		}
-		errs = append(errs, clients.Explain(t.Kind, err))
-		err = nil
-	}
-	return outcome.Join(errs)
+		return struct{}{}, change(ctx, t)
+	})
+	return outcome.Join(append(errs, failed...))
 }
 
-func (o *pauseCommand) makePrinters() (err error) {
-	if o.printer, err = linePrinter(o.print); err != nil || *o.print.OutputFormat != "" {
+func (o *pauseCommand) connect() (err error) {
+	if err = o.changeOptions.connect(); err != nil || *o.print.OutputFormat != "" {
 		o.unchanged = o.printer
 		return err
 	}

@@ -14,14 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/cli-runtime/pkg/printers"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -31,11 +27,7 @@ import (
 
 // restartOptions says whose pods to replace.
 type restartOptions struct {
-	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
-	dryRun  dryRun
+	changeOptions
 
 	fieldManager string
 	reason       string
@@ -43,15 +35,12 @@ type restartOptions struct {
 	wait   bool
 	limits waitFlags
 
-	printer printers.ResourcePrinter
-	finder  *discover.Finder
-	loops   *loopWarner
 	// by is who restarts.
 	by string
 }
 
 func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &restartOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("restarted"), fieldManager: kinds.FieldManager}
+	o := &restartOptions{changeOptions: newChangeOptions(c, streams, "restarted")}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Restart the pods of an object, a few at a time",
@@ -77,10 +66,8 @@ with code 4 when the timeout is over.`,
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart appservices -l tier=front`,
 	}
-	addPrintFlags(cmd, o.print)
-	o.dryRun.addFlag(cmd)
 	o.addFlags(cmd)
-	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
+	addManagerFlag(cmd, &o.fieldManager)
 	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have new pods and are ready.")
 	o.limits.addChangeWaitFlags(cmd)
@@ -88,23 +75,17 @@ with code 4 when the timeout is over.`,
 }
 
 func (o *restartOptions) complete(args []string) error {
-	o.dryRun.complete(o.print)
 	o.wait = o.limits.waits(o.wait)
-	return o.targetFlags.complete(args)
+	return o.changeOptions.complete(args)
 }
 
 func (o *restartOptions) validate() error { return o.limits.validateWait(o.wait) }
 
 // Run restarts the objects, and waits for them if that was asked for.
 func (o *restartOptions) Run(ctx context.Context) error {
-	var err error
-	if o.printer, err = linePrinter(o.print); err != nil {
+	if err := o.connect(); err != nil {
 		return err
 	}
-	if o.finder, err = o.clients.Finder(); err != nil {
-		return err
-	}
-	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to restart")
@@ -112,17 +93,9 @@ func (o *restartOptions) Run(ctx context.Context) error {
 	if len(targets) > 0 {
 		o.by = o.clients.User(ctx)
 	}
-	// One bad object does not stop the others.
 	o.wait = o.wait && o.dryRun == "none"
-	var all []observe.WaitTarget
-	for _, t := range targets {
-		w, err := o.restart(ctx, t)
-		if err != nil {
-			errs = append(errs, clients.Explain(t.Kind, err))
-			continue
-		}
-		all = append(all, w)
-	}
+	all, failed := each(targets, func(t observe.Target) (observe.WaitTarget, error) { return o.restart(ctx, t) })
+	errs = append(errs, failed...)
 	if o.wait {
 		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, all)...)
 	}
@@ -131,12 +104,8 @@ func (o *restartOptions) Run(ctx context.Context) error {
 
 // restart restarts one object, and says so. It returns what there is to wait for.
 func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe.WaitTarget, error) {
-	objects := t.Resource(o.finder.Dynamic)
-	if t.Object == nil {
-		var err error
-		if t.Object, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return observe.WaitTarget{}, err
-		}
+	if err := o.read(ctx, &t); err != nil {
+		return observe.WaitTarget{}, err
 	}
 	obj := t.Object
 	path, err := o.field(ctx, t.Kind, obj)
@@ -158,7 +127,7 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 		}
 	}
 	if !o.dryRun.client() {
-		if obj, err = o.patch(ctx, objects, t, patch); err != nil {
+		if obj, err = o.patch(ctx, t, patch); err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}
@@ -229,12 +198,12 @@ func (o *restartOptions) below(ctx context.Context, t observe.Target) string {
 	return "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart " + strings.Join(below, " ") + inNamespaceOf(t)
 }
 
-func (o *restartOptions) patch(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
+func (o *restartOptions) patch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("make the patch: %w", err)
 	}
-	return objects.Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
+	return t.Resource(o.finder.Dynamic).Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
 		FieldManager: o.fieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 	})
 }

@@ -1,40 +1,27 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/cli-runtime/pkg/printers"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
 )
 
 // scaleOptions says what to scale, to what, and on which conditions.
 type scaleOptions struct {
-	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
-	dryRun  dryRun
+	changeOptions
 
 	counted bool // by --replicas
 	path    pathFlag
@@ -48,14 +35,10 @@ type scaleOptions struct {
 	reports bool
 	limits  waitFlags
 	yes     bool
-
-	printer printers.ResourcePrinter
-	finder  *discover.Finder
-	loops   *loopWarner
 }
 
 func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &scaleOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("scaled"), change: scale.Request{Current: scale.AnyCount}}
+	o := &scaleOptions{changeOptions: newChangeOptions(c, streams, "scaled"), change: scale.Request{Current: scale.AnyCount}}
 	cmd := &cobra.Command{
 		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--step=step] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
@@ -128,8 +111,6 @@ someone else changes the replica count.`,
   # Scale one element of a list
   kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
 	}
-	addPrintFlags(cmd, o.print)
-	o.dryRun.addFlag(cmd)
 	o.addFlags(cmd)
 	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This, --by, or --remove is required.")
 	cmd.Flags().Var(changeFlag{&o.change.By}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
@@ -148,10 +129,10 @@ someone else changes the replica count.`,
 }
 
 func (o *scaleOptions) complete(args []string) error {
-	o.dryRun.complete(o.print)
+	err := o.changeOptions.complete(args)
 	o.change.DryRun, o.change.LookOnly = o.dryRun.server(), o.dryRun.client()
 	o.counted = o.limits.given("replicas")
-	return o.targetFlags.complete(args)
+	return err
 }
 
 func (o *scaleOptions) validate() error {
@@ -183,14 +164,9 @@ func (o *scaleOptions) validate() error {
 
 // Run scales the objects, and waits for them if that was asked for.
 func (o *scaleOptions) Run(ctx context.Context) error {
-	var err error
-	if o.printer, err = linePrinter(o.print); err != nil {
+	if err := o.connect(); err != nil {
 		return err
 	}
-	if o.finder, err = o.clients.Finder(); err != nil {
-		return err
-	}
-	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
 		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))
@@ -201,16 +177,8 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no objects passed to scale")
 	}
-	// One bad object does not stop the others.
-	var found []located
-	for _, t := range targets {
-		c, err := o.locate(ctx, t)
-		if err != nil {
-			errs = append(errs, clients.Explain(t.Kind, err))
-			continue
-		}
-		found = append(found, c)
-	}
+	found, failed := each(targets, func(t observe.Target) (located, error) { return o.locate(ctx, t) })
+	errs = append(errs, failed...)
 	if on, err := o.confirmed(found); err != nil || !on {
 		return outcome.Join(append(errs, err))
 	}
@@ -260,36 +228,6 @@ func (o *scaleOptions) confirmed(found []located) (bool, error) {
 
 // waits reports whether the change is waited for.
 func (o *scaleOptions) waits() bool { return o.wait && o.dryRun == "none" }
-
-// located is an object, and where its count is.
-type located struct {
-	target observe.Target
-	field  discover.Field
-}
-
-// locate finds out where the count of an object is, and reads the object if need be.
-func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, error) {
-	if err := o.change.Check(t); err != nil {
-		return located{}, err
-	}
-	path := o.path.path
-	if o.group != "" {
-		var err error
-		if path, err = o.groupPath(ctx, t); err != nil {
-			return located{}, fmt.Errorf("%s: %w", t, err)
-		}
-	}
-	field, err := o.field(ctx, t, path)
-	if err != nil {
-		return located{}, err
-	}
-	t.Path = path
-	if !o.wait && o.dryRun == "none" {
-		o.loops.begin(ctx, t)
-	}
-	err = o.look(ctx, &t, field)
-	return located{t, field}, err
-}
 
 // scale scales one object, and says so. It returns what there is to wait for.
 func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget, error) {
@@ -365,100 +303,9 @@ func (o *scaleOptions) look(ctx context.Context, t *observe.Target, field discov
 	return scale.Refuse(*t, t.Object)
 }
 
-// say prints an object: in one line of JSON where reports follow it.
-func (o *scaleOptions) say(obj *unstructured.Unstructured) error {
-	if o.waits() && o.reports {
-		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
-	}
-	return o.printer.PrintObj(obj, o.streams.Out)
-}
-
-// beside names the other counts of an object whose count is not of pods, or is
-// one of several: nothing where there is none, or where that cannot be known.
-func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field discover.Field) string {
-	if t.Object == nil {
-		return ""
-	}
-	facts, err := o.finder.StatusFacts(ctx, t.Kind, field.Path)
-	if err != nil {
-		return ""
-	}
-	read, err := t.Kind.Read(t.Object, facts)
-	if err != nil || len(read.Beside) == 0 {
-		return ""
-	}
-	var words []string
-	for _, b := range read.Beside {
-		words = append(words, fmt.Sprintf("%s = %d", b.Path, b.Value))
-	}
-	if read.Unit != "" {
-		return fmt.Sprintf(", counted in %ss, each with %s", read.Unit, strings.Join(words, ", "))
-	}
-	return "; other counts: " + strings.Join(words, ", ")
-}
-
 // warn says what stands against the change before it is made.
 func (o *scaleOptions) warn(ctx context.Context, t observe.Target) {
 	warnOfCompetitors(ctx, o.clients, o.streams.ErrOut, t, func(now int64) (int32, error) { return o.change.From(t, now) })
-}
-
-// field finds where the count of a target lives. For an ImoocPod nothing is asked.
-func (o *scaleOptions) field(ctx context.Context, t observe.Target, path *fieldpath.Path) (discover.Field, error) {
-	if !t.Kind.Shipped() && t.Object == nil && path == nil {
-		// Its values tell the fields apart that could be meant.
-		var err error
-		if t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return discover.Field{}, err
-		}
-	}
-	field, err := o.finder.Find(ctx, t.Kind, t.Object, path)
-	var unknown *discover.UnknownFieldError
-	var none *discover.NoCountError
-	switch {
-	case errors.As(err, &unknown):
-		return field, &chooseFieldError{verb: "scale", target: t, count: o.count(), Err: unknown}
-	case errors.As(err, &none):
-		return field, o.perNode(ctx, t)
-	}
-	return field, err
-}
-
-// groupPath finds the count of the group of an object that --group names.
-func (o *scaleOptions) groupPath(ctx context.Context, t observe.Target) (*fieldpath.Path, error) {
-	if t.Object == nil {
-		var err error
-		if t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return nil, err
-		}
-	}
-	schema, err := o.finder.Schema(t.Kind)
-	if err != nil {
-		return nil, err
-	}
-	path, err := replicafield.Group(replicafield.Candidates(schema, t.Object.Object), o.group)
-	return &path, err
-}
-
-// perNode refuses to scale an object that runs one pod per node, and says how
-// many these are.
-func (o *scaleOptions) perNode(ctx context.Context, t observe.Target) error {
-	obj, err := t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	now := ""
-	if n, found, err := unstructured.NestedInt64(obj.Object, t.Kind.Mapping.Status.Desired...); err == nil && found {
-		now = fmt.Sprintf(" (%d now)", n)
-	}
-	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
-}
-
-// count is the flag that says the count, as it was given.
-func (o *scaleOptions) count() string {
-	if o.change.By != nil {
-		return "--by " + o.change.By.String()
-	}
-	return fmt.Sprintf("--replicas %d", o.change.Replicas)
 }
 
 // isResourceVersion reports whether a word can be one: a whole number.
@@ -466,78 +313,3 @@ func isResourceVersion(word string) bool {
 	_, err := strconv.ParseUint(word, 10, 64)
 	return err == nil
 }
-
-// result is the object to print. Its name needs no request; the formats that
-// show more of it read it.
-func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done *scale.Result) (*unstructured.Unstructured, error) {
-	format := *o.print.OutputFormat
-	if (format == "" || format == "name") && !o.dryRun.client() {
-		return nameOnly(t), nil
-	}
-	if o.dryRun != "none" && done.Object != nil {
-		return done.Object, nil
-	}
-	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	if o.dryRun == "none" {
-		return obj, nil
-	}
-	// What a server would refuse must not look done.
-	if want := o.change.ResourceVersion; o.dryRun.client() && want != "" && want != obj.GetResourceVersion() {
-		return nil, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, want, obj.GetResourceVersion())
-	}
-	return obj, o.show(obj, t, field, done)
-}
-
-// show puts the new count into an object that a dry run has not changed.
-func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, field discover.Field, done *scale.Result) error {
-	path := field.Path
-	if path == nil {
-		done.Replicas = cmp.Or(done.Replicas, o.change.Replicas)
-		return nil // the field behind /scale is not known
-	}
-	now, found, err := path.Get(obj.Object)
-	if err != nil {
-		return fmt.Errorf("%s: %w", t, err)
-	}
-	n := done.Replicas
-	if o.dryRun.client() {
-		if o.change.ReadsCount() && !found {
-			return o.change.NotSet(t, field)
-		}
-		done.Before = scale.Before(obj, path)
-		if n, err = o.change.From(t, now); err != nil {
-			return err
-		}
-		done.Replicas = n
-	}
-	return path.Set(obj.Object, int64(n))
-}
-
-// changeFlag is the value of --by.
-type changeFlag struct {
-	change **replicafield.CountChange
-}
-
-// Set takes a value from the command line.
-func (f changeFlag) Set(word string) error {
-	change, err := replicafield.ParseCountChange(word)
-	if err != nil {
-		return err
-	}
-	*f.change = &change
-	return nil
-}
-
-// String returns the value.
-func (f changeFlag) String() string {
-	if f.change == nil || *f.change == nil {
-		return ""
-	}
-	return (*f.change).String()
-}
-
-// Type names the kind of value in help texts.
-func (f changeFlag) Type() string { return "change" }

@@ -10,16 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -32,11 +28,7 @@ import (
 // templateChange is what the verbs share that change what the pods of an object are made
 // from: their flags, the write, and the wait.
 type templateChange struct {
-	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
-	dryRun  dryRun
+	changeOptions
 
 	fieldManager string
 	reason       string
@@ -44,11 +36,8 @@ type templateChange struct {
 	// undoOnFailure says that what was before is written back if the object fails.
 	undoOnFailure bool
 	limits        waitFlags
-
-	printer printers.ResourcePrinter
-	finder  *discover.Finder
-	loops   *loopWarner
-	by      string
+	// by is who changes the objects.
+	by string
 }
 
 // wanted computes the fields that a verb wants of an object as it is, and the cause of
@@ -56,14 +45,12 @@ type templateChange struct {
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
 func newTemplateChange(c *clients.Factory, streams genericiooptions.IOStreams, done string) templateChange {
-	return templateChange{clients: c, streams: streams, print: genericclioptions.NewPrintFlags(done), fieldManager: kinds.FieldManager}
+	return templateChange{changeOptions: newChangeOptions(c, streams, done)}
 }
 
 func (o *templateChange) addFlags(cmd *cobra.Command) {
-	addPrintFlags(cmd, o.print)
-	o.dryRun.addFlag(cmd)
-	o.targetFlags.addFlags(cmd)
-	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
+	o.changeOptions.addFlags(cmd)
+	addManagerFlag(cmd, &o.fieldManager)
 	addReasonFlag(cmd, &o.reason)
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have pods of the new template and are ready.")
 	o.limits.addChangeWaitFlags(cmd)
@@ -80,9 +67,8 @@ func (o *templateChange) addUndoFlag(cmd *cobra.Command) {
 }
 
 func (o *templateChange) complete(args []string) error {
-	o.dryRun.complete(o.print)
 	o.wait = o.limits.waits(o.wait || o.undoOnFailure)
-	return o.targetFlags.complete(args)
+	return o.changeOptions.complete(args)
 }
 
 func (o *templateChange) validate() error { return o.limits.validateWait(o.wait) }
@@ -97,14 +83,9 @@ type written struct {
 // run changes all objects in the way that want computes for each, and waits for them if
 // that was asked for.
 func (o *templateChange) run(ctx context.Context, want func(context.Context, observe.Target) (wanted, error)) error {
-	var err error
-	if o.printer, err = linePrinter(o.print); err != nil {
+	if err := o.connect(); err != nil {
 		return err
 	}
-	if o.finder, err = o.clients.Finder(); err != nil {
-		return err
-	}
-	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	targets, errs := o.find(ctx, o.clients)
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no matching resources found")
@@ -113,16 +94,9 @@ func (o *templateChange) run(ctx context.Context, want func(context.Context, obs
 		o.by = o.clients.User(ctx)
 	}
 	o.wait = o.wait && o.dryRun == "none"
-	// One bad object does not stop the others. All are written before any is waited for.
-	var all []written
-	for _, t := range targets {
-		w, err := o.change(ctx, t, want)
-		if err != nil {
-			errs = append(errs, clients.Explain(t.Kind, err))
-			continue
-		}
-		all = append(all, w)
-	}
+	// All are written before any is waited for.
+	all, failed := each(targets, func(t observe.Target) (written, error) { return o.change(ctx, t, want) })
+	errs = append(errs, failed...)
 	if o.wait {
 		errs = append(errs, o.await(ctx, all)...)
 	}
@@ -131,12 +105,8 @@ func (o *templateChange) run(ctx context.Context, want func(context.Context, obs
 
 // change changes one object, and says what changed.
 func (o *templateChange) change(ctx context.Context, t observe.Target, want func(context.Context, observe.Target) (wanted, error)) (written, error) {
-	objects := t.Resource(o.finder.Dynamic)
-	if t.Object == nil {
-		var err error
-		if t.Object, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return written{}, err
-		}
+	if err := o.read(ctx, &t); err != nil {
+		return written{}, err
 	}
 	compute, err := want(ctx, t)
 	if err != nil {
@@ -150,7 +120,7 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 			return written{}, err
 		}
 	}
-	w.done, err = rollout.Write(ctx, objects, t, o.request(compute))
+	w.done, err = rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, o.request(compute))
 	if err != nil {
 		return written{}, err
 	}

@@ -36,7 +36,7 @@ func TestWithType(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := withType(&scaleOptions{targetFlags: targetFlags{args: test.args}}, test.err)
+			got := withType(&scaleOptions{changeOptions: changeOptions{targetFlags: targetFlags{args: test.args}}}, test.err)
 			if hint := strings.Contains(got.Error(), "hint: "); hint != test.hint || !errors.Is(got, test.err) {
 				t.Errorf("got %q", got)
 			}

@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+)
+
+// changeOptions is what the verbs share that change objects: which objects, how they tell
+// what has changed, and what they ask the server with.
+type changeOptions struct {
+	targetFlags
+	clients *clients.Factory
+	streams genericiooptions.IOStreams
+	print   *genericclioptions.PrintFlags
+	dryRun  dryRun
+
+	// connect makes what is below.
+	printer printers.ResourcePrinter
+	finder  *discover.Finder
+	loops   *loopWarner
+}
+
+// newChangeOptions returns the options of a verb. What it has done is the word behind the
+// name of an object.
+func newChangeOptions(c *clients.Factory, streams genericiooptions.IOStreams, done string) changeOptions {
+	return changeOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags(done)}
+}
+
+func (o *changeOptions) addFlags(cmd *cobra.Command) {
+	addPrintFlags(cmd, o.print)
+	o.dryRun.addFlag(cmd)
+	o.targetFlags.addFlags(cmd)
+}
+
+func (o *changeOptions) complete(args []string) error {
+	o.dryRun.complete(o.print)
+	return o.targetFlags.complete(args)
+}
+
+// connect makes the printer and the clients.
+func (o *changeOptions) connect() (err error) {
+	if o.printer, err = linePrinter(o.print); err != nil {
+		return err
+	}
+	if o.finder, err = o.clients.Finder(); err != nil {
+		return err
+	}
+	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
+	return nil
+}
+
+// read reads the object of a target, unless that was done.
+func (o *changeOptions) read(ctx context.Context, t *observe.Target) (err error) {
+	if t.Object == nil {
+		t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
+	}
+	return err
+}
+
+// each does something with one target after the other. One that fails does not stop the
+// others. It returns what came of those that did not fail.
+func each[T any](targets []observe.Target, do func(observe.Target) (T, error)) (done []T, errs []error) {
+	for _, t := range targets {
+		result, err := do(t)
+		if err != nil {
+			errs = append(errs, clients.Explain(t.Kind, err))
+			continue
+		}
+		done = append(done, result)
+	}
+	return done, errs
+}
+
+// addManagerFlag adds --field-manager.
+func addManagerFlag(cmd *cobra.Command, manager *string) {
+	cmd.Flags().StringVar(manager, "field-manager", kinds.FieldManager, "Name of the manager used to track field ownership.")
+}

@@ -1,0 +1,191 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+)
+
+// object is the smallest object that says what the flags say: what they leave
+// out is left to the defaults of the CRD.
+func (o *createOptions) object(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetGroupVersionKind(kind.GroupVersionKind())
+	obj.SetName(o.name)
+	var err error
+	if kind.Reconciled() && o.path.path == nil {
+		err = o.putSpec(kind, obj)
+	} else if o.counted {
+		err = o.putCount(ctx, kind, obj)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return obj, o.putFields(kind, obj)
+}
+
+// putCount puts the count of a kind that this program does not ship where it
+// lives.
+func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) error {
+	field, err := o.finder.Find(ctx, kind, obj, o.path.path)
+	var unknown *discover.UnknownFieldError
+	switch {
+	case errors.As(err, &unknown):
+		return &chooseFieldError{verb: "create", target: observe.Target{Kind: kind, Name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
+	case err != nil:
+		return err
+	case o.path.path == nil && o.severalCounts(ctx, kind, field):
+		facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
+		if err != nil {
+			return err
+		}
+		return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
+			kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))
+	case field.Path == nil:
+		return fmt.Errorf("no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", kind.CRD())
+	}
+	return field.Path.Set(obj.Object, int64(o.replicas))
+}
+
+// severalCounts reports whether the count of a kind is not of pods while another
+// beside it may be.
+func (o *createOptions) severalCounts(ctx context.Context, kind kinds.Kind, field discover.Field) bool {
+	if field.Path == nil {
+		return false
+	}
+	facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
+	return err == nil && facts.Unit != "pod" && len(facts.Beside) > 0
+}
+
+// putFields sets the fields that --set and --set-string name.
+func (o *createOptions) putFields(kind kinds.Kind, obj *unstructured.Unstructured) error {
+	for _, pair := range o.setString {
+		path, word, err := fieldpath.ParseSetting(pair)
+		if err == nil {
+			err = path.Set(obj.Object, word)
+		}
+		if err != nil {
+			return usageErrorf("--set-string: %w", err)
+		}
+	}
+	if len(o.set) == 0 {
+		return nil
+	}
+	schema, err := o.finder.Schema(kind)
+	if err != nil {
+		return err
+	}
+	for _, pair := range o.set {
+		path, word, err := fieldpath.ParseSetting(pair)
+		var value any
+		if err == nil {
+			value, err = path.Typed(schema, word)
+		}
+		if err == nil {
+			err = path.Set(obj.Object, value)
+		}
+		if err != nil {
+			return usageErrorf("--set: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkLength refuses what is too long for the name of a new object of a kind
+// that this program ships. The other verbs ask a server for longer names too,
+// which an older CRD may have let in.
+func checkLength(objectName string) error {
+	if len(objectName) > apis.MaxNameLength {
+		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", objectName, apis.MaxNameLength)
+	}
+	return nil
+}
+
+// check refuses what a kind has no field for.
+func (o *createOptions) check(kind kinds.Kind) error {
+	r := kind.Mapping
+	switch {
+	case kind.Shipped() && o.path.path != nil:
+		return fmt.Errorf("--replicas-path cannot be used for the kind %s, whose replica field is known", kind.Kind)
+	case !kind.Reconciled() && (o.image != "" || len(o.command) > 0):
+		return errors.New("--image and a command can only be used for kinds that run-controller reconciles; use --set for other types")
+	case o.image != "" && r.TemplatePath == nil && r.ImagePath == nil:
+		return fmt.Errorf("--image cannot be used for the kind %s, which always runs %s", kind.Kind, r.Image)
+	case len(o.command) > 0 && r.TemplatePath == nil && r.CommandPath == nil:
+		return fmt.Errorf("the kind %s runs the command of its image and takes no other", kind.Kind)
+	case len(o.command) > 0 && o.image == "" && r.TemplatePath != nil && r.Template == nil:
+		return fmt.Errorf("a command for the kind %s requires --image, because the kind has no default template", kind.Kind)
+	case o.counted && r.Strategy.Uncounted():
+		return fmt.Errorf("--replicas cannot be used for the kind %s, which runs one pod per node", kind.Kind)
+	case kind.Shipped():
+		return checkLength(o.name)
+	}
+	return nil
+}
+
+// putSpec puts what the flags say into an object of a kind that run-controller
+// reconciles. The count is always said, as the tutorials' own CRDs want it.
+func (o *createOptions) putSpec(kind kinds.Kind, obj *unstructured.Unstructured) error {
+	if path := kind.Path(); path != nil {
+		if err := path.Set(obj.Object, int64(o.replicas)); err != nil {
+			return err
+		}
+	}
+	r := kind.Mapping
+	var err error
+	if r.DeploymentNamePath != nil {
+		// --set may choose another.
+		err = unstructured.SetNestedField(obj.Object, o.name, r.DeploymentNamePath...)
+	}
+	if err == nil && r.TemplatePath != nil {
+		return o.putTemplate(obj.Object, r.TemplatePath)
+	}
+	if err == nil && o.image != "" {
+		err = unstructured.SetNestedField(obj.Object, o.image, r.ImagePath...)
+	}
+	if err == nil && len(o.command) > 0 {
+		err = unstructured.SetNestedStringSlice(obj.Object, o.command, r.CommandPath...)
+	}
+	return err
+}
+
+// putTemplate puts the pod template that the flags ask for, if they do.
+func (o *createOptions) putTemplate(obj map[string]any, path []string) error {
+	template := o.template()
+	if template == nil {
+		return nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(template)
+	if err != nil {
+		return fmt.Errorf("make the pod template: %w", err)
+	}
+	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
+	return unstructured.SetNestedMap(obj, fields, path...)
+}
+
+// template is the pod template that the flags ask for, nil for the default.
+func (o *createOptions) template() *corev1.PodTemplateSpec {
+	switch {
+	case o.image != "":
+		return &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "main", Image: o.image, Command: o.command}},
+		}}
+	case len(o.command) > 0:
+		template := v1alpha1.DefaultTemplate()
+		template.Spec.Containers[0].Command = o.command
+		return template
+	}
+	return nil
+}

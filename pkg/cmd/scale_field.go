@@ -1,0 +1,125 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+)
+
+// located is an object, and where its count is.
+type located struct {
+	target observe.Target
+	field  discover.Field
+}
+
+// locate finds out where the count of an object is, and reads the object if need be.
+func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, error) {
+	if err := o.change.Check(t); err != nil {
+		return located{}, err
+	}
+	path := o.path.path
+	if o.group != "" {
+		var err error
+		if path, err = o.groupPath(ctx, t); err != nil {
+			return located{}, fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	field, err := o.field(ctx, t, path)
+	if err != nil {
+		return located{}, err
+	}
+	t.Path = path
+	if !o.wait && o.dryRun == "none" {
+		o.loops.begin(ctx, t)
+	}
+	err = o.look(ctx, &t, field)
+	return located{t, field}, err
+}
+
+// field finds where the count of a target lives. For an ImoocPod nothing is asked.
+func (o *scaleOptions) field(ctx context.Context, t observe.Target, path *fieldpath.Path) (discover.Field, error) {
+	if !t.Kind.Shipped() && path == nil {
+		// Its values tell the fields apart that could be meant.
+		if err := o.read(ctx, &t); err != nil {
+			return discover.Field{}, err
+		}
+	}
+	field, err := o.finder.Find(ctx, t.Kind, t.Object, path)
+	var unknown *discover.UnknownFieldError
+	var none *discover.NoCountError
+	switch {
+	case errors.As(err, &unknown):
+		return field, &chooseFieldError{verb: "scale", target: t, count: o.count(), Err: unknown}
+	case errors.As(err, &none):
+		return field, o.perNode(ctx, t)
+	}
+	return field, err
+}
+
+// groupPath finds the count of the group of an object that --group names.
+func (o *scaleOptions) groupPath(ctx context.Context, t observe.Target) (*fieldpath.Path, error) {
+	if err := o.read(ctx, &t); err != nil {
+		return nil, err
+	}
+	schema, err := o.finder.Schema(t.Kind)
+	if err != nil {
+		return nil, err
+	}
+	path, err := replicafield.Group(replicafield.Candidates(schema, t.Object.Object), o.group)
+	return &path, err
+}
+
+// perNode refuses to scale an object that runs one pod per node, and says how
+// many these are.
+func (o *scaleOptions) perNode(ctx context.Context, t observe.Target) error {
+	obj, err := t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	now := ""
+	if n, found, err := unstructured.NestedInt64(obj.Object, t.Kind.Mapping.Status.Desired...); err == nil && found {
+		now = fmt.Sprintf(" (%d now)", n)
+	}
+	return fmt.Errorf("%s cannot be scaled: it runs one pod per node%s", t, now)
+}
+
+// beside names the other counts of an object whose count is not of pods, or is
+// one of several: nothing where there is none, or where that cannot be known.
+func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field discover.Field) string {
+	if t.Object == nil {
+		return ""
+	}
+	facts, err := o.finder.StatusFacts(ctx, t.Kind, field.Path)
+	if err != nil {
+		return ""
+	}
+	read, err := t.Kind.Read(t.Object, facts)
+	if err != nil || len(read.Beside) == 0 {
+		return ""
+	}
+	var words []string
+	for _, b := range read.Beside {
+		words = append(words, fmt.Sprintf("%s = %d", b.Path, b.Value))
+	}
+	if read.Unit != "" {
+		return fmt.Sprintf(", counted in %ss, each with %s", read.Unit, strings.Join(words, ", "))
+	}
+	return "; other counts: " + strings.Join(words, ", ")
+}
+
+// count is the flag that says the count, as it was given.
+func (o *scaleOptions) count() string {
+	if o.change.By != nil {
+		return "--by " + o.change.By.String()
+	}
+	return fmt.Sprintf("--replicas %d", o.change.Replicas)
+}

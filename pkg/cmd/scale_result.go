@@ -1,0 +1,73 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+)
+
+// result is the object to print. Its name needs no request; the formats that
+// show more of it read it.
+func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done *scale.Result) (*unstructured.Unstructured, error) {
+	format := *o.print.OutputFormat
+	if (format == "" || format == "name") && !o.dryRun.client() {
+		return nameOnly(t), nil
+	}
+	if o.dryRun != "none" && done.Object != nil {
+		return done.Object, nil
+	}
+	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if o.dryRun == "none" {
+		return obj, nil
+	}
+	// What a server would refuse must not look done.
+	if want := o.change.ResourceVersion; o.dryRun.client() && want != "" && want != obj.GetResourceVersion() {
+		return nil, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, want, obj.GetResourceVersion())
+	}
+	return obj, o.show(obj, t, field, done)
+}
+
+// show puts the new count into an object that a dry run has not changed.
+func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, field discover.Field, done *scale.Result) error {
+	path := field.Path
+	if path == nil {
+		done.Replicas = cmp.Or(done.Replicas, o.change.Replicas)
+		return nil // the field behind /scale is not known
+	}
+	now, found, err := path.Get(obj.Object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t, err)
+	}
+	n := done.Replicas
+	if o.dryRun.client() {
+		if o.change.ReadsCount() && !found {
+			return o.change.NotSet(t, field)
+		}
+		done.Before = scale.Before(obj, path)
+		if n, err = o.change.From(t, now); err != nil {
+			return err
+		}
+		done.Replicas = n
+	}
+	return path.Set(obj.Object, int64(n))
+}
+
+// say prints an object: in one line of JSON where reports follow it.
+func (o *scaleOptions) say(obj *unstructured.Unstructured) error {
+	if o.waits() && o.reports {
+		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
+	}
+	return o.printer.PrintObj(obj, o.streams.Out)
+}

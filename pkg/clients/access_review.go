@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 )
 
 // Access is the client for questions about the rights of this user.
@@ -26,7 +26,7 @@ func (c *Factory) Access() (authorizationv1client.SelfSubjectAccessReviewsGetter
 
 // Allowed asks the server whether this user has a right in a namespace, or in all
 // if that is empty; nil if it does not say.
-func Allowed(ctx context.Context, access authorizationv1client.SelfSubjectAccessReviewsGetter, right status.Right, namespace string) *bool {
+func Allowed(ctx context.Context, access authorizationv1client.SelfSubjectAccessReviewsGetter, right check.Right, namespace string) *bool {
 	attributes := &authorizationv1.ResourceAttributes{
 		Verb: right.Verb, Group: right.Group, Resource: right.Resource, Subresource: right.Subresource, Name: right.Name,
 	}

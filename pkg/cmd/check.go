@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -73,7 +74,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 	}
 	failed := 0
 	for i := range checks {
-		if checks[i].State == status.CheckFailed {
+		if checks[i].State == check.Failed {
 			failed++
 		}
 		for j, command := range checks[i].Fix {
@@ -89,7 +90,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 	return nil
 }
 
-func (o *checkOptions) print(checks []status.Check, passed bool) error {
+func (o *checkOptions) print(checks []check.Result, passed bool) error {
 	if o.output.format == "" {
 		return printer.Checks(o.streams.Out, fixOnce(checks), o.color.style(o.streams.Out))
 	}
@@ -102,10 +103,10 @@ func (o *checkOptions) print(checks []status.Check, passed bool) error {
 }
 
 // fixOnce leaves the commands that fix several checks below the last of these.
-func fixOnce(checks []status.Check) []status.Check {
+func fixOnce(checks []check.Result) []check.Result {
 	checks = slices.Clone(checks)
 	for i := range checks {
-		if slices.ContainsFunc(checks[i+1:], func(later status.Check) bool { return slices.Equal(later.Fix, checks[i].Fix) }) {
+		if slices.ContainsFunc(checks[i+1:], func(later check.Result) bool { return slices.Equal(later.Fix, checks[i].Fix) }) {
 			checks[i].Fix = nil
 		}
 	}

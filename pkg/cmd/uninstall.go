@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // uninstallOptions says what to remove.
@@ -191,7 +192,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 		}
 		found[kind.CRD()] = list
 		if n := len(list); n > 0 && !o.deleteObjects {
-			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete %d object%s in all namespaces; pass --delete-objects to confirm", outcome.ErrRefused, kind.CRD(), n, plural(n)))
+			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete %s in all namespaces; pass --delete-objects to confirm", outcome.ErrRefused, kind.CRD(), status.Quantity(n, "object")))
 		}
 	}
 	if len(refusals) > 0 {
@@ -224,12 +225,4 @@ func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.Namespa
 		}
 	}
 	return nil
-}
-
-// plural is the ending of a word for n things.
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }

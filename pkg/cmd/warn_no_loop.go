@@ -14,9 +14,9 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // loopWarner warns that no controller will act on a change. It reads the leases of
@@ -25,9 +25,9 @@ type loopWarner struct {
 	client dynamic.Interface
 	out    io.Writer
 
-	answer chan []status.Loop // nil until begin
+	answer chan []leaserecord.Loop // nil until begin
 	read   bool
-	loops  []status.Loop // nil: not known
+	loops  []leaserecord.Loop // nil: not known
 	warned []string
 }
 
@@ -36,7 +36,7 @@ func (w *loopWarner) begin(ctx context.Context, t observe.Target) {
 	if !t.Kind.Reconciled() || w.answer != nil {
 		return
 	}
-	w.answer = make(chan []status.Loop, 1)
+	w.answer = make(chan []leaserecord.Loop, 1)
 	go func() { w.answer <- readLoops(ctx, w.client) }()
 }
 
@@ -67,14 +67,14 @@ func (w *loopWarner) warn(ctx context.Context, t observe.Target) {
 }
 
 // readLoops reads the leases of all controllers, nil where that is not allowed.
-func readLoops(ctx context.Context, client dynamic.Interface) []status.Loop {
+func readLoops(ctx context.Context, client dynamic.Interface) []leaserecord.Loop {
 	list, err := client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).List(ctx, metav1.ListOptions{
 		LabelSelector: apis.LabelController + "=" + apis.RunController,
 	})
 	if err != nil {
 		return nil
 	}
-	loops := []status.Loop{}
+	loops := []leaserecord.Loop{}
 	for i := range list.Items {
 		var lease coordinationv1.Lease
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &lease); err != nil {
@@ -86,8 +86,8 @@ func readLoops(ctx context.Context, client dynamic.Interface) []status.Loop {
 }
 
 // covered reports whether one of the loops is alive and reconciles a target.
-func covered(loops []status.Loop, t observe.Target, now time.Time) bool {
-	return slices.ContainsFunc(loops, func(l status.Loop) bool {
+func covered(loops []leaserecord.Loop, t observe.Target, now time.Time) bool {
+	return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
 		if t.Object == nil {
 			// Its labels are not known: the loop may select it.
 			l.Scope.Selector = ""

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // A target is covered by a loop that is alive and whose scope has it.
@@ -17,29 +17,29 @@ func TestCovered(t *testing.T) {
 	now := time.Now()
 	front := &unstructured.Unstructured{}
 	front.SetLabels(map[string]string{"tier": "front"})
-	loop := func(scope status.Scope, renewed time.Duration) status.Loop {
-		return status.Loop{Holder: "someone", Scope: scope, Renewed: now.Add(-renewed), For: 15 * time.Second}
+	loop := func(scope leaserecord.Scope, renewed time.Duration) leaserecord.Loop {
+		return leaserecord.Loop{Holder: "someone", Scope: scope, Renewed: now.Add(-renewed), For: 15 * time.Second}
 	}
 	target := observe.Target{Kind: kinds.ImoocPod(), Namespace: "a", Name: "foo", Object: front}
 	unread := target
 	unread.Object = nil
 	for name, test := range map[string]struct {
-		loop   status.Loop
+		loop   leaserecord.Loop
 		target observe.Target
 		want   bool
 	}{
-		"in its namespace":         {loop(status.Scope{Namespace: "a"}, time.Second), target, true},
-		"in all namespaces":        {loop(status.Scope{}, time.Second), target, true},
-		"in another namespace":     {loop(status.Scope{Namespace: "b"}, time.Second), target, false},
-		"ended":                    {loop(status.Scope{}, time.Hour), target, false},
-		"other kinds":              {loop(status.Scope{Kinds: []string{"widgets.example.com"}}, time.Second), target, false},
-		"its labels":               {loop(status.Scope{Selector: "tier=front"}, time.Second), target, true},
-		"other labels":             {loop(status.Scope{Selector: "tier=back"}, time.Second), target, false},
-		"labels that are not read": {loop(status.Scope{Selector: "tier=back"}, time.Second), unread, true},
+		"in its namespace":         {loop(leaserecord.Scope{Namespace: "a"}, time.Second), target, true},
+		"in all namespaces":        {loop(leaserecord.Scope{}, time.Second), target, true},
+		"in another namespace":     {loop(leaserecord.Scope{Namespace: "b"}, time.Second), target, false},
+		"ended":                    {loop(leaserecord.Scope{}, time.Hour), target, false},
+		"other kinds":              {loop(leaserecord.Scope{Kinds: []string{"widgets.example.com"}}, time.Second), target, false},
+		"its labels":               {loop(leaserecord.Scope{Selector: "tier=front"}, time.Second), target, true},
+		"other labels":             {loop(leaserecord.Scope{Selector: "tier=back"}, time.Second), target, false},
+		"labels that are not read": {loop(leaserecord.Scope{Selector: "tier=back"}, time.Second), unread, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := covered([]status.Loop{test.loop}, test.target, now); got != test.want {
+			if got := covered([]leaserecord.Loop{test.loop}, test.target, now); got != test.want {
 				t.Errorf("covered: %t", got)
 			}
 		})

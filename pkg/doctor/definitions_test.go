@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // Of a CRD nothing is said that declares nothing or is shipped; another is told of,
@@ -26,22 +26,22 @@ func TestCheckDeclaration(t *testing.T) {
 		}
 		return crd
 	}
-	if check, kind := checkDeclaration(made(nil)); check == nil || check.State != status.CheckPassed || !strings.Contains(check.Message, "pods") || !kind.Reconciled() {
-		t.Errorf("a declared kind: %+v", check)
+	if result, kind := checkDeclaration(made(nil)); result == nil || result.State != check.Passed || !strings.Contains(result.Message, "pods") || !kind.Reconciled() {
+		t.Errorf("a declared kind: %+v", result)
 	}
-	if check, _ := checkDeclaration(made(map[string]string{})); check != nil {
-		t.Errorf("a CRD that declares nothing: %+v", check)
+	if result, _ := checkDeclaration(made(map[string]string{})); result != nil {
+		t.Errorf("a CRD that declares nothing: %+v", result)
 	}
-	if check, _ := checkDeclaration(made(map[string]string{kinds.AnnotationPlan: "jobs"})); check == nil || check.State != status.CheckFailed || len(check.Fix) != 1 {
-		t.Errorf("a declaration that cannot be: %+v", check)
+	if result, _ := checkDeclaration(made(map[string]string{kinds.AnnotationPlan: "jobs"})); result == nil || result.State != check.Failed || len(result.Fix) != 1 {
+		t.Errorf("a declaration that cannot be: %+v", result)
 	}
 	shipped, err := deploy.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, crd := range shipped {
-		if check, _ := checkDeclaration(crd); check != nil {
-			t.Errorf("a shipped CRD: %+v", check)
+		if result, _ := checkDeclaration(crd); result != nil {
+			t.Errorf("a shipped CRD: %+v", result)
 		}
 	}
 }

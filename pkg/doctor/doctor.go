@@ -9,8 +9,8 @@ import (
 	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // Doctor looks at a cluster.
@@ -29,7 +29,7 @@ type Doctor struct {
 }
 
 // Run makes all checks.
-func (d *Doctor) Run(ctx context.Context, c *clients.Factory) ([]status.Check, error) {
+func (d *Doctor) Run(ctx context.Context, c *clients.Factory) ([]check.Result, error) {
 	config, err := c.Config()
 	if err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func (d *Doctor) Run(ctx context.Context, c *clients.Factory) ([]status.Check, e
 	if err != nil {
 		return nil, err // nothing else can be looked at
 	}
-	checks := []status.Check{status.CheckServer(server.GitVersion, config.Host)}
-	for _, look := range []func(context.Context) ([]status.Check, error){
+	checks := []check.Result{check.Server(server.GitVersion, config.Host)}
+	for _, look := range []func(context.Context) ([]check.Result, error){
 		d.definitions, d.declarations, d.rights, d.loops, d.controllers, d.heldUp,
 	} {
 		found, err := look(ctx)

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -14,7 +15,7 @@ import (
 
 // heldUp looks which pods of the kinds that the program ships a quota, admission or a
 // pause holds up.
-func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
+func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 	var reports []status.Report
 	for _, kind := range kinds.Shipped() {
 		list, err := clients.List(ctx, d.client.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
@@ -22,7 +23,7 @@ func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
 		case apierrors.IsNotFound(err):
 			continue // the check of its CRD says so
 		case apierrors.IsForbidden(err):
-			return []status.Check{{Name: "pods", State: status.CheckUnknown, Message: "no permission to list " + kind.CRD()}}, nil
+			return []check.Result{{Name: "pods", State: check.Unknown, Message: "no permission to list " + kind.CRD()}}, nil
 		case err != nil:
 			return nil, err
 		}
@@ -34,5 +35,5 @@ func (d *Doctor) heldUp(ctx context.Context) ([]status.Check, error) {
 			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now()}))
 		}
 	}
-	return append(status.CheckHeldUp(reports), status.CheckPaused(reports, d.Namespace, time.Now())...), nil
+	return append(check.HeldUp(reports), check.Paused(reports, d.Namespace, time.Now())...), nil
 }

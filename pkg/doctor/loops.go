@@ -15,13 +15,14 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // loops finds the loops by their leases: all that this user may list.
-func (d *Doctor) loops(ctx context.Context) ([]status.Check, error) {
+func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 	leases := d.client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases"))
 	selected := metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController}
 	list, err := leases.List(ctx, selected)
@@ -29,12 +30,12 @@ func (d *Doctor) loops(ctx context.Context) ([]status.Check, error) {
 		list, err = leases.Namespace(d.Namespace).List(ctx, selected)
 	}
 	if apierrors.IsForbidden(err) {
-		return []status.Check{{Name: "controller", State: status.CheckUnknown, Message: "no permission to list the leases of controllers"}}, nil
+		return []check.Result{{Name: "controller", State: check.Unknown, Message: "no permission to list the leases of controllers"}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var loops []status.Loop
+	var loops []leaserecord.Loop
 	for i := range list.Items {
 		var lease coordinationv1.Lease
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &lease); err != nil {
@@ -47,31 +48,31 @@ func (d *Doctor) loops(ctx context.Context) ([]status.Check, error) {
 		shipped = append(shipped, kind.CRD())
 	}
 	now := time.Now()
-	return append(status.CheckLoops(loops, shipped, d.Namespace, d.Version, now), status.CheckDeclared(loops, d.declared, d.Namespace, now)...), nil
+	return append(check.Loops(loops, shipped, d.Namespace, d.Version, now), check.Declared(loops, d.declared, d.Namespace, now)...), nil
 }
 
 // controllers looks whether the controllers that are installed are of this version.
-func (d *Doctor) controllers(ctx context.Context) ([]status.Check, error) {
+func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	found, err := Controllers(ctx, d.client, d.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	checks := make([]status.Check, 0, len(found))
+	checks := make([]check.Result, 0, len(found))
 	for _, c := range found {
-		checks = append(checks, checkAvailable(status.CheckDeployed(c.Namespace, c.Version, d.Version), c))
+		checks = append(checks, checkAvailable(check.Deployed(c.Namespace, c.Version, d.Version), c))
 	}
 	return checks, nil
 }
 
 // checkAvailable fails the check of a controller whose pods do not run.
-func checkAvailable(check status.Check, c Controller) status.Check {
+func checkAvailable(result check.Result, c Controller) check.Result {
 	if c.Desired == 0 || c.Available > 0 {
-		return check
+		return result
 	}
-	check.State = status.CheckFailed
-	check.Message += fmt.Sprintf("; none of its pods is available (desired %d)", c.Desired)
-	check.Fix = append(check.Fix, "kubectl imoocpod status deployment/"+deploy.ControllerName+" -n "+c.Namespace)
-	return check
+	result.State = check.Failed
+	result.Message += fmt.Sprintf("; none of its pods is available (desired %d)", c.Desired)
+	result.Fix = append(result.Fix, "kubectl imoocpod status deployment/"+deploy.ControllerName+" -n "+c.Namespace)
+	return result
 }
 
 // Controller is one that "install --controller" installed.

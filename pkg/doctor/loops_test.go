@@ -4,30 +4,30 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 )
 
 // A controller of which no pod runs fails its check, whatever its version is.
 func TestCheckAvailable(t *testing.T) {
 	t.Parallel()
-	passed := status.CheckDeployed("ns", "v1.0.0", "v1.0.0")
+	passed := check.Deployed("ns", "v1.0.0", "v1.0.0")
 	for name, test := range map[string]struct {
 		controller Controller
-		want       status.CheckState
+		want       check.State
 	}{
-		"all run":        {Controller{Desired: 2, Available: 2}, status.CheckPassed},
-		"one runs":       {Controller{Desired: 2, Available: 1}, status.CheckPassed},
-		"none runs":      {Controller{Namespace: "ns", Desired: 2}, status.CheckFailed},
-		"scaled to zero": {Controller{}, status.CheckPassed},
+		"all run":        {Controller{Desired: 2, Available: 2}, check.Passed},
+		"one runs":       {Controller{Desired: 2, Available: 1}, check.Passed},
+		"none runs":      {Controller{Namespace: "ns", Desired: 2}, check.Failed},
+		"scaled to zero": {Controller{}, check.Passed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check := checkAvailable(passed, test.controller)
-			if check.State != test.want {
-				t.Errorf("%+v", check)
+			result := checkAvailable(passed, test.controller)
+			if result.State != test.want {
+				t.Errorf("%+v", result)
 			}
-			if failed := check.State == status.CheckFailed; failed != strings.Contains(strings.Join(check.Fix, "\n"), "status deployment/imoocpod-controller -n ns") {
-				t.Errorf("the fix is %q", check.Fix)
+			if failed := result.State == check.Failed; failed != strings.Contains(strings.Join(result.Fix, "\n"), "status deployment/imoocpod-controller -n ns") {
+				t.Errorf("the fix is %q", result.Fix)
 			}
 		})
 	}

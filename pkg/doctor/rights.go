@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // askers is how many rights are asked about at the same time.
@@ -27,7 +27,7 @@ const askers = 8
 type verbRights struct {
 	verb   string
 	role   string
-	rights []status.Right
+	rights []check.Right
 }
 
 // The roles of deploy/rbac.
@@ -38,7 +38,7 @@ const (
 )
 
 // rights looks which of the rights that each verb needs the user has.
-func (d *Doctor) rights(ctx context.Context) ([]status.Check, error) {
+func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	needed, err := neededRights(d.Namespace)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (d *Doctor) rights(ctx context.Context) ([]status.Check, error) {
 		return nil, context.Cause(ctx)
 	}
 	checks := checkRights(needed, answers, user, d.Namespace)
-	if slices.ContainsFunc(checks, func(c status.Check) bool { return c.State == status.CheckFailed }) {
+	if slices.ContainsFunc(checks, func(c check.Result) bool { return c.State == check.Failed }) {
 		bindRoles(checks, needed, d.roles(ctx), user, d.Namespace)
 	}
 	return checks, nil
@@ -75,17 +75,17 @@ func (d *Doctor) roles(ctx context.Context) map[string]string {
 // bindRoles replaces the commands that grant rights one by one by one binding to a role,
 // after the command that installs it where it is not to be seen. The role of those who
 // change objects has the rights of those who look at them.
-func bindRoles(checks []status.Check, needed []verbRights, installed map[string]string, user, namespace string) {
+func bindRoles(checks []check.Result, needed []verbRights, installed map[string]string, user, namespace string) {
 	edits := false
 	for i, c := range checks {
-		edits = edits || c.State == status.CheckFailed && needed[i].role == editor
+		edits = edits || c.State == check.Failed && needed[i].role == editor
 	}
 	for i := range checks {
 		role := needed[i].role
 		if role == viewer && edits {
 			role = editor
 		}
-		if checks[i].State != status.CheckFailed {
+		if checks[i].State != check.Failed {
 			continue
 		}
 		if kind := installed[role]; kind != "" {
@@ -137,28 +137,28 @@ func bind(role, kind, user, namespace string) string {
 // neededRights lists what each verb does with the kinds that this program ships, and what
 // the controller's role allows it.
 func neededRights(namespace string) ([]verbRights, error) {
-	kind := func(verbs ...string) (rights []status.Right) {
+	kind := func(verbs ...string) (rights []check.Right) {
 		for _, k := range kinds.Shipped() {
 			for _, verb := range verbs {
-				rights = append(rights, status.Right{Verb: verb, Group: k.Resource.Group, Resource: k.Resource.Resource})
+				rights = append(rights, check.Right{Verb: verb, Group: k.Resource.Group, Resource: k.Resource.Resource})
 			}
 		}
 		return rights
 	}
-	scale := func() (rights []status.Right) {
+	scale := func() (rights []check.Right) {
 		for _, k := range kinds.Shipped() {
 			if len(k.ReplicasPath) > 0 {
-				rights = append(rights, status.Right{Verb: "patch", Group: k.Resource.Group, Resource: k.Resource.Resource, Subresource: "scale"})
+				rights = append(rights, check.Right{Verb: "patch", Group: k.Resource.Group, Resource: k.Resource.Resource, Subresource: "scale"})
 			}
 		}
 		return rights
 	}
-	pods := []status.Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}}
-	revisions := status.Right{Verb: "list", Group: "apps", Resource: "controllerrevisions"}
-	events := status.Right{Verb: "list", Resource: "events"}
-	crds := func(verbs ...string) (rights []status.Right) {
+	pods := []check.Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}}
+	revisions := check.Right{Verb: "list", Group: "apps", Resource: "controllerrevisions"}
+	events := check.Right{Verb: "list", Resource: "events"}
+	crds := func(verbs ...string) (rights []check.Right) {
 		for _, verb := range verbs {
-			rights = append(rights, status.Right{Verb: verb, Group: kinds.CRDResource().Group, Resource: kinds.CRDResource().Resource, Clusterwide: true})
+			rights = append(rights, check.Right{Verb: verb, Group: kinds.CRDResource().Group, Resource: kinds.CRDResource().Resource, Clusterwide: true})
 		}
 		return rights
 	}
@@ -175,7 +175,7 @@ func neededRights(namespace string) ([]verbRights, error) {
 		{verb: "status", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), events)},
 		{verb: "describe", role: viewer, rights: append(append(kind("get"), pods[0]), events)},
 		{verb: "history", role: viewer, rights: append(kind("get"), revisions)},
-		{verb: "logs", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), status.Right{Verb: "get", Resource: "pods", Subresource: "log"})},
+		{verb: "logs", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), check.Right{Verb: "get", Resource: "pods", Subresource: "log"})},
 		{verb: "wait", role: viewer, rights: append(kind("get", "list", "watch"), pods...)},
 		{verb: "install", rights: crds("get", "create", "patch", "watch")},
 		{verb: "uninstall", rights: crds("get", "delete", "watch")},
@@ -185,12 +185,12 @@ func neededRights(namespace string) ([]verbRights, error) {
 }
 
 // loopRights reads the rights of the controller from its role.
-func loopRights(namespace string) ([]status.Right, error) {
+func loopRights(namespace string) ([]check.Right, error) {
 	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: namespace == ""})
 	if err != nil {
 		return nil, err
 	}
-	var rights []status.Right
+	var rights []check.Right
 	for _, obj := range objs {
 		if kind := obj.GetKind(); kind != "Role" && kind != "ClusterRole" || namespace == "" && kind == "Role" {
 			continue
@@ -207,18 +207,18 @@ func loopRights(namespace string) ([]status.Right, error) {
 }
 
 // rightsOf takes a rule of a role apart.
-func rightsOf(rule rbacv1.PolicyRule) []status.Right {
+func rightsOf(rule rbacv1.PolicyRule) []check.Right {
 	names := rule.ResourceNames
 	if len(names) == 0 {
 		names = []string{""}
 	}
-	var rights []status.Right
+	var rights []check.Right
 	for _, group := range rule.APIGroups {
 		for _, resource := range rule.Resources {
 			resource, subresource, _ := strings.Cut(resource, "/")
 			for _, verb := range rule.Verbs {
 				for _, name := range names {
-					rights = append(rights, status.Right{Verb: verb, Group: group, Resource: resource, Subresource: subresource, Name: name})
+					rights = append(rights, check.Right{Verb: verb, Group: group, Resource: resource, Subresource: subresource, Name: name})
 				}
 			}
 		}
@@ -228,8 +228,8 @@ func rightsOf(rule rbacv1.PolicyRule) []status.Right {
 
 // ask asks the server for each right once, several at a time. Of what it does not say
 // the answer is nil.
-func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[status.Right]*bool {
-	answers := map[status.Right]*bool{}
+func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[check.Right]*bool {
+	answers := map[check.Right]*bool{}
 	for _, verb := range needed {
 		for _, right := range verb.rights {
 			answers[right] = nil
@@ -245,10 +245,10 @@ func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[status.Right]
 }
 
 // checkRights says of each verb which of its rights are missing.
-func checkRights(needed []verbRights, answers map[status.Right]*bool, user, namespace string) []status.Check {
-	var checks []status.Check
+func checkRights(needed []verbRights, answers map[check.Right]*bool, user, namespace string) []check.Result {
+	var checks []check.Result
 	for _, verb := range needed {
-		var missing []status.Right
+		var missing []check.Right
 		answered := true
 		for _, right := range verb.rights {
 			switch allowed := answers[right]; {
@@ -258,7 +258,7 @@ func checkRights(needed []verbRights, answers map[status.Right]*bool, user, name
 				missing = append(missing, right)
 			}
 		}
-		checks = append(checks, status.CheckRights(verb.verb, missing, answered, user, namespace))
+		checks = append(checks, check.Rights(verb.verb, missing, answered, user, namespace))
 	}
 	return checks
 }

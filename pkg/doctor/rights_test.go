@@ -10,15 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 )
 
 // A rule stands for each of its verbs on each of its resources.
 func TestRightsOf(t *testing.T) {
 	t.Parallel()
 	got := rightsOf(rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments", "deployments/scale"}, Verbs: []string{"get", "patch"}, ResourceNames: []string{"web"}})
-	want := []status.Right{
+	want := []check.Right{
 		{Verb: "get", Group: "apps", Resource: "deployments", Name: "web"},
 		{Verb: "patch", Group: "apps", Resource: "deployments", Name: "web"},
 		{Verb: "get", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "web"},
@@ -27,7 +26,7 @@ func TestRightsOf(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if all := rightsOf(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}); !slices.Equal(all, []status.Right{{Verb: "list", Resource: "pods"}}) {
+	if all := rightsOf(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}); !slices.Equal(all, []check.Right{{Verb: "list", Resource: "pods"}}) {
 		t.Errorf("without names it is %+v", all)
 	}
 }
@@ -36,20 +35,20 @@ func TestRightsOf(t *testing.T) {
 // server does not say.
 func TestCheckRights(t *testing.T) {
 	t.Parallel()
-	get, list := status.Right{Verb: "get", Resource: "pods"}, status.Right{Verb: "list", Resource: "pods"}
-	needed := []verbRights{{verb: "status", rights: []status.Right{get, list}}}
+	get, list := check.Right{Verb: "get", Resource: "pods"}, check.Right{Verb: "list", Resource: "pods"}
+	needed := []verbRights{{verb: "status", rights: []check.Right{get, list}}}
 	for name, test := range map[string]struct {
 		get, list *bool
-		want      status.CheckState
+		want      check.State
 	}{
-		"has all":     {new(true), new(true), status.CheckPassed},
-		"lacks one":   {new(true), new(false), status.CheckFailed},
-		"lacks all":   {new(false), new(false), status.CheckFailed},
-		"is not told": {new(true), nil, status.CheckUnknown},
+		"has all":     {new(true), new(true), check.Passed},
+		"lacks one":   {new(true), new(false), check.Failed},
+		"lacks all":   {new(false), new(false), check.Failed},
+		"is not told": {new(true), nil, check.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checks := checkRights(needed, map[status.Right]*bool{get: test.get, list: test.list}, "jane", "ns")
+			checks := checkRights(needed, map[check.Right]*bool{get: test.get, list: test.list}, "jane", "ns")
 			if len(checks) != 1 || checks[0].State != test.want || checks[0].Name != "permission to status" {
 				t.Errorf("got %+v, want %s", checks, test.want)
 			}
@@ -79,7 +78,7 @@ func TestNeededRights(t *testing.T) {
 }
 
 // has reports whether the shipped role of people has a right; of other roles it is true.
-func has(t *testing.T, namespace, role string, right status.Right) bool {
+func has(t *testing.T, namespace, role string, right check.Right) bool {
 	t.Helper()
 	if role != viewer && role != editor {
 		return true
@@ -109,16 +108,16 @@ func has(t *testing.T, namespace, role string, right status.Right) bool {
 func TestBindRoles(t *testing.T) {
 	t.Parallel()
 	needed := []verbRights{{verb: "scale", role: editor}, {verb: "status", role: viewer}, {verb: "install"}, {verb: "run-controller", role: controller}}
-	failed := func(states ...status.CheckState) (checks []status.Check) {
+	failed := func(states ...check.State) (checks []check.Result) {
 		for _, state := range states {
-			checks = append(checks, status.Check{State: state, Fix: []string{"as before"}})
+			checks = append(checks, check.Result{State: state, Fix: []string{"as before"}})
 		}
 		return checks
 	}
-	const bad, good = status.CheckFailed, status.CheckPassed
+	const bad, good = check.Failed, check.Passed
 	all := map[string]string{viewer: "clusterrole", editor: "clusterrole", controller: "role"}
 	for name, test := range map[string]struct {
-		checks    []status.Check
+		checks    []check.Result
 		installed map[string]string
 		namespace string
 		want      []string

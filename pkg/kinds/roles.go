@@ -6,7 +6,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // Roles are the rights of a loop that reconciles the kind and no other: those
@@ -43,7 +43,7 @@ func (k Kind) Roles() (namespaced, clusterwide rbacv1.ClusterRole) {
 func (k Kind) leases() []string {
 	var names []string
 	for _, namespace := range []string{"one", metav1.NamespaceAll} {
-		for _, scope := range []status.Scope{{Namespace: namespace, Kinds: []string{k.CRD()}}, {Namespace: namespace, Declared: true}} {
+		for _, scope := range []leaserecord.Scope{{Namespace: namespace, Kinds: []string{k.CRD()}}, {Namespace: namespace, Declared: true}} {
 			_, name := scope.Lease()
 			names = append(names, name)
 		}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -42,7 +43,7 @@ type model struct {
 	confirmed bool
 
 	nodes       map[string]*corev1.Node
-	loops       []status.Loop
+	loops       []leaserecord.Loop
 	unread      []string
 	reasonsRead time.Time
 	competitors status.Snapshot

@@ -20,6 +20,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -156,7 +157,7 @@ func ReadCompetitors(ctx context.Context, c *clients.Factory, e *status.Snapshot
 // ReadLoops finds the run-controllers that may cover an object: those of its
 // namespace, and those of all.
 func ReadLoops(ctx context.Context, client dynamic.Interface, e *status.Snapshot) error {
-	loops := []status.Loop{}
+	loops := []leaserecord.Loop{}
 	for _, namespace := range slices.Compact([]string{e.Object.Namespace, apis.LeaseNamespaceForAll}) {
 		leases, err := listAs[coordinationv1.Lease](ctx, client, coordinationv1.SchemeGroupVersion.WithResource("leases"), namespace, apis.LabelController+"="+apis.RunController)
 		if err != nil {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // Checks writes a line for each check, and below it the commands that would put
 // in place what is not.
-func Checks(w io.Writer, checks []status.Check, style Style) error {
+func Checks(w io.Writer, checks []check.Result, style Style) error {
 	width := 0
 	for _, c := range checks {
 		width = max(width, len(escape.Cell(c.Name)))
@@ -18,9 +18,9 @@ func Checks(w io.Writer, checks []status.Check, style Style) error {
 	for _, c := range checks {
 		sign := style.paint(green, style.sign("✔", "ok  "))
 		switch c.State {
-		case status.CheckFailed:
+		case check.Failed:
 			sign = style.paint(red, style.sign("✖", "FAIL"))
-		case status.CheckUnknown:
+		case check.Unknown:
 			sign = style.paint(yellow, style.sign("?", "?   "))
 		}
 		if _, err := fmt.Fprintf(w, "%s %-*s  %s\n", sign, width, escape.Cell(c.Name), oneLine(c.Message)); err != nil {

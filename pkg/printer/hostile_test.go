@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -162,10 +163,10 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 	for _, height := range []int{0, 2, 6} {
 		prints[fmt.Sprint("screen of several ", height)] = say(strings.Join(Screen{Reports: hostileReports()}.Frame(200, height, Style{}, screenTime()), "\n"))
 	}
-	for _, state := range []status.CheckState{status.CheckPassed, status.CheckFailed, status.CheckUnknown} {
-		check := filled[status.Check]()
-		check.State = state
-		prints["check "+string(state)] = func(w io.Writer) error { return Checks(w, []status.Check{check}, Style{Color: true}) }
+	for _, state := range []check.State{check.Passed, check.Failed, check.Unknown} {
+		result := filled[check.Result]()
+		result.State = state
+		prints["check "+string(state)] = func(w io.Writer) error { return Checks(w, []check.Result{result}, Style{Color: true}) }
 	}
 	columns, err := ParseCustomColumns(hostile + ":.metadata.name,ALL:.")
 	if err == nil {
@@ -198,7 +199,7 @@ func TestLongTextsAreCut(t *testing.T) {
 			return Describe(w, Description{Report: r, Status: map[string]any{"a": r.Reason}}, now)
 		},
 		"table":  func(w io.Writer) error { return (&Table{Wide: true}).Print(w, []status.Report{r}, now) },
-		"checks": func(w io.Writer) error { return Checks(w, []status.Check{{Name: "a", Message: r.Reason}}, Style{}) },
+		"checks": func(w io.Writer) error { return Checks(w, []check.Result{{Name: "a", Message: r.Reason}}, Style{}) },
 	} {
 		var w strings.Builder
 		if err := write(&w); err != nil {

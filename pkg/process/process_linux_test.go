@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // A process that has ended is dead before its parent has asked for it.
@@ -60,7 +60,7 @@ func TestLoopOf(t *testing.T) {
 		lease := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
 			HolderIdentity: new("alice"), RenewTime: new(metav1.NewMicroTime(now)), LeaseDurationSeconds: &seconds,
 		}}
-		lease.Annotations = status.Loop{Machine: test.machine, PID: test.pid}.Annotations()
+		lease.Annotations = leaserecord.Loop{Machine: test.machine, PID: test.pid}.Annotations()
 		if l := LoopOf(lease); l.Live(now) != test.lives {
 			t.Errorf("%s: it lives: %t", name, l.Live(now))
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // Kinds say which kinds a loop reconciles.
@@ -127,7 +127,7 @@ func (k *Kinds) declarations() controller.Declarations {
 }
 
 // scope puts into the scope of a loop which kinds it reconciles.
-func (k *Kinds) scope(scope *status.Scope) {
+func (k *Kinds) scope(scope *leaserecord.Scope) {
 	scope.Declared = k.Declared
 	if len(k.Words)+len(k.Files) == 0 || k.Declared {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/leader"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // Lease say how a loop gets along with others of its scope.
@@ -25,7 +25,7 @@ type Lease struct {
 
 // election is a lease to wait for, and a config whose clients write only while it is
 // held.
-func (o *Lease) election(config *rest.Config, self status.Loop, metrics *metrics.Metrics, say func(string, ...any)) (*leader.Lease, *rest.Config, error) {
+func (o *Lease) election(config *rest.Config, self leaserecord.Loop, metrics *metrics.Metrics, say func(string, ...any)) (*leader.Lease, *rest.Config, error) {
 	client, err := coordinationv1client.NewForConfig(clients.WithProtobuf(config))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a client: %w", err)

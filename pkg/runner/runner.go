@@ -25,9 +25,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/leader"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // DefaultWorkers is how many objects are reconciled at the same time: enough
@@ -198,8 +198,8 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool, l
 }
 
 // scope is what a loop in a namespace reconciles.
-func (o *Options) scope(namespace string) status.Scope {
-	scope := status.Scope{Namespace: namespace, Selector: o.Matches.String()}
+func (o *Options) scope(namespace string) leaserecord.Scope {
+	scope := leaserecord.Scope{Namespace: namespace, Selector: o.Matches.String()}
 	o.Kinds.scope(&scope)
 	return scope
 }

@@ -157,7 +157,7 @@ func (r Report) Warnings(count int32) []string {
 func (r Report) Breaks(going int32) string {
 	for _, b := range r.Budgets {
 		if left, required := b.After(going); left < required {
-			return fmt.Sprintf("PodDisruptionBudget/%s requires %s, and %d would be left", b.Name, quantity(required, "available pod"), left)
+			return fmt.Sprintf("PodDisruptionBudget/%s requires %s, and %d would be left", b.Name, Quantity(required, "available pod"), left)
 		}
 	}
 	return ""

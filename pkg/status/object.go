@@ -125,10 +125,10 @@ func (o Object) unit() string {
 }
 
 // quantity is a number of what is counted: "1 pod", "2 pods".
-func (o Object) quantity(n int32) string { return quantity(n, strings.TrimSuffix(o.unit(), "s")) }
+func (o Object) quantity(n int32) string { return Quantity(n, strings.TrimSuffix(o.unit(), "s")) }
 
-// quantity is a number of things: "1 pod", "2 pods".
-func quantity[N int | int32](n N, thing string) string {
+// Quantity is a number of things: "1 pod", "2 pods".
+func Quantity[N int | int32](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -57,39 +56,6 @@ func TestVerdictOnUserPause(t *testing.T) {
 			}
 			if invalid := len(r.Problems) > 0 && r.Problems[len(r.Problems)-1].Code == CodeInvalidPause; invalid != (c.pause.Invalid != "") {
 				t.Errorf("the problems are %+v", r.Problems)
-			}
-		})
-	}
-}
-
-func TestCheckPaused(t *testing.T) {
-	now := time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
-	report := func(name string, pause apis.Pause) Report {
-		return NewReport(Snapshot{Object: Object{Type: "thing.g", Namespace: "a", Name: name, UserPause: pause}, Now: now})
-	}
-	soon, late := report("soon", apis.Pause{Until: now.Add(time.Hour)}), report("late", apis.Pause{Until: now.Add(48 * time.Hour)})
-	forever, over := report("forever", apis.Pause{Forever: true}), report("over", apis.Pause{Until: now})
-	for name, c := range map[string]struct {
-		reports   []Report
-		namespace string
-		message   string
-		fix       string
-	}{
-		"nothing":   {[]Report{over}, "a", "", ""},
-		"soon over": {[]Report{soon, over}, "a", "1 object paused: kubectl imoocpod status --paused -n a", ""},
-		"long": {[]Report{soon, late, forever}, "", "3 objects paused, 2 of them forever or for more than a day: kubectl imoocpod status --paused -A",
-			"kubectl imoocpod resume thing.g/late -n a; kubectl imoocpod resume thing.g/forever -n a"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			checks := CheckPaused(c.reports, c.namespace, now)
-			if c.message == "" {
-				if len(checks) > 0 {
-					t.Errorf("%+v", checks)
-				}
-				return
-			}
-			if len(checks) != 1 || checks[0].State != CheckPassed || checks[0].Message != c.message || strings.Join(checks[0].Fix, "; ") != c.fix {
-				t.Errorf("%+v\nwant %q and %q", checks, c.message, c.fix)
 			}
 		})
 	}

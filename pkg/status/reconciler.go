@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // Reconciler is what is known of who reconciles an object.
@@ -128,7 +130,7 @@ func (r Reconciler) howToReconcile(e Snapshot) string {
 		return "check the log of the controller: " + loop.Who
 	}
 	run := "kubectl imoocpod run-controller" + inNamespace(o.Namespace)
-	if !ships(o.Resource) {
+	if !leaserecord.Ships(o.Resource) {
 		run += " --kinds " + o.Resource
 	}
 	return run

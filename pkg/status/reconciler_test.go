@@ -7,6 +7,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // Of an object that a run-controller should reconcile, it is said whether one
@@ -14,8 +16,8 @@ import (
 func TestNobodyReconciles(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) time.Time { return lookedAt().Add(-d) }
-	loop := func(renewed time.Duration, scope Scope) Loop {
-		return Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Scope: scope, Renewed: ago(renewed), For: 15 * time.Second}
+	loop := func(renewed time.Duration, scope leaserecord.Scope) leaserecord.Loop {
+		return leaserecord.Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Scope: scope, Renewed: ago(renewed), For: 15 * time.Second}
 	}
 	written := func(by string, d time.Duration) []metav1.ManagedFieldsEntry {
 		return []metav1.ManagedFieldsEntry{
@@ -24,7 +26,7 @@ func TestNobodyReconciles(t *testing.T) {
 			{Manager: by, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: new(metav1.NewTime(ago(d)))},
 		}
 	}
-	here, elsewhere := Scope{Namespace: "shop"}, Scope{Namespace: "other"}
+	here, elsewhere := leaserecord.Scope{Namespace: "shop"}, leaserecord.Scope{Namespace: "other"}
 	const resource = "imoocpods.batch.tutorial.kubebuilder.io"
 	unseen := Object{Resource: resource, Generation: 1, Desired: 3}
 	behind := Object{Resource: resource, Generation: 4, ObservedGeneration: 3, Desired: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
@@ -50,34 +52,34 @@ func TestNobodyReconciles(t *testing.T) {
 	const run = "kubectl imoocpod run-controller -n shop"
 	for name, test := range map[string]struct {
 		object       Object
-		loops        []Loop
+		loops        []leaserecord.Loop
 		verdict      Verdict
 		code         Code
 		reason, hint string
 	}{
-		"never seen, and nobody there": {unseen, []Loop{}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
-		"never seen, a loop elsewhere": {unseen, []Loop{loop(0, elsewhere)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
-		"never seen, but a loop lives": {unseen, []Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", "check the log of the controller: alice on laptop (process 4711)"},
-		"a change not seen": {behind, []Loop{loop(time.Hour, here)}, NotReconciled, CodeGenerationNotSeen,
+		"never seen, and nobody there": {unseen, []leaserecord.Loop{}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
+		"never seen, a loop elsewhere": {unseen, []leaserecord.Loop{loop(0, elsewhere)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
+		"never seen, but a loop lives": {unseen, []leaserecord.Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", "check the log of the controller: alice on laptop (process 4711)"},
+		"a change not seen": {behind, []leaserecord.Loop{loop(time.Hour, here)}, NotReconciled, CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
 		"a change not seen, and leases not read": {behind, nil, NotReconciled, CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago", run},
-		"left in the middle": {short, []Loop{}, NotReconciled, CodeNoController,
+		"left in the middle": {short, []leaserecord.Loop{}, NotReconciled, CodeNoController,
 			"1 of 3 pods ready, 2 not yet created; its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
-		"at work":                         {short, []Loop{loop(0, Scope{})}, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
-		"at work without a lease":         {fresh, []Loop{}, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"at work":                         {short, []leaserecord.Loop{loop(0, leaserecord.Scope{})}, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"at work without a lease":         {fresh, []leaserecord.Loop{}, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
 		"in the middle, leases not read":  {short, nil, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
-		"ready, whoever runs":             {ready, []Loop{}, Ready, CodeReady, "3 of 3 pods ready", ""},
-		"declared by a CRD, nobody there": {declared, []Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run + " --kinds widgets.example.com"},
+		"ready, whoever runs":             {ready, []leaserecord.Loop{}, Ready, CodeReady, "3 of 3 pods ready", ""},
+		"declared by a CRD, nobody there": {declared, []leaserecord.Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run + " --kinds widgets.example.com"},
 		"another program's, not seen": {foreign, nil, NotReconciled, CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by lamp-operator 3h ago", "check that the controller of lamps.example.com is installed and running"},
-		"changed just now, and a loop lives":         {justNow, []Loop{loop(0, here)}, Progressing, CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
+		"changed just now, and a loop lives":         {justNow, []leaserecord.Loop{loop(0, here)}, Progressing, CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
 		"changed just now, and seen a moment before": {busy, nil, Progressing, CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
-		"changed just now, and nobody there": {justNow, []Loop{}, NotReconciled, CodeGenerationNotSeen,
+		"changed just now, and nobody there": {justNow, []leaserecord.Loop{}, NotReconciled, CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
-		"changed a while ago, and a loop lives": {long, []Loop{loop(0, here)}, NotReconciled, CodeGenerationNotSeen,
+		"changed a while ago, and a loop lives": {long, []leaserecord.Loop{loop(0, here)}, NotReconciled, CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; a controller is running: alice on laptop (process 4711)", "check the log of the controller: alice on laptop (process 4711)"},
-		"created just now, and a loop lives": {created, []Loop{loop(0, here)}, Progressing, CodeNeverSeen, "the controller has not seen it yet", ""},
+		"created just now, and a loop lives": {created, []leaserecord.Loop{loop(0, here)}, Progressing, CodeNeverSeen, "the controller has not seen it yet", ""},
 	} {
 		test.object.Namespace = "shop"
 		r := NewReport(Snapshot{Object: test.object, Loops: test.loops, Now: lookedAt()})
@@ -88,9 +90,9 @@ func TestNobodyReconciles(t *testing.T) {
 			t.Errorf("%s: it is looked at again after %s", name, r.Recheck)
 		}
 	}
-	stopped := loop(time.Minute, Scope{})
+	stopped := loop(time.Minute, leaserecord.Scope{})
 	stopped.Holder = "" // it released its lease
-	r := NewReport(Snapshot{Object: behind, Loops: []Loop{stopped, loop(time.Hour, Scope{}), loop(time.Second, Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
+	r := NewReport(Snapshot{Object: behind, Loops: []leaserecord.Loop{stopped, loop(time.Hour, leaserecord.Scope{}), loop(time.Second, leaserecord.Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
 	if len(r.Loops) != 2 || !r.Loops[0].Live || r.Loops[1].Live || !strings.HasPrefix(r.Loops[0].Who, "alice on laptop") || r.Loops[0].Scope != "the built-in kinds in all namespaces" ||
 		r.Status.Manager != "kubectl-imoocpod" || r.Spec.Manager != "kubectl" || r.Spec.Operation != "Apply" {
 		t.Errorf("it is reconciled by %+v", r)
@@ -101,12 +103,12 @@ func TestNobodyReconciles(t *testing.T) {
 // renewed last. One whose selector leaves the object out does not cover it.
 func TestOrderOfLoops(t *testing.T) {
 	t.Parallel()
-	loop := func(who string, renewed, lasts time.Duration) Loop {
-		return Loop{Holder: who, Renewed: lookedAt().Add(-renewed), For: lasts}
+	loop := func(who string, renewed, lasts time.Duration) leaserecord.Loop {
+		return leaserecord.Loop{Holder: who, Renewed: lookedAt().Add(-renewed), For: lasts}
 	}
 	other := loop("other", 0, time.Minute)
 	other.Scope.Selector = "tier=back"
-	loops := []Loop{loop("dead long ago", time.Hour, time.Minute), loop("dead", time.Minute, time.Minute), loop("live", 10*time.Second, time.Minute), loop("livelier", time.Second, time.Minute), other}
+	loops := []leaserecord.Loop{loop("dead long ago", time.Hour, time.Minute), loop("dead", time.Minute, time.Minute), loop("live", 10*time.Second, time.Minute), loop("livelier", time.Second, time.Minute), other}
 	o := Object{Resource: "imoocpods.batch.tutorial.kubebuilder.io", Labels: map[string]string{"tier": "front"}}
 	var order []string
 	for _, seen := range NewReport(Snapshot{Object: o, Loops: loops, Now: lookedAt()}).Reconciler.Loops {

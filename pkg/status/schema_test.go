@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // jsonSchema is what docs/status-schema.json uses of JSON Schema.
@@ -161,7 +162,7 @@ func TestSchema(t *testing.T) {
 		},
 	}
 	full.Children = []Child{{Kind: "ReplicaSet", Name: "foo-1", UID: "owner", Controller: "root", Desired: new(int32(3)), Ready: new(int32(0))}}
-	full.Loops = []Loop{{Holder: "h", Renewed: at.Time, For: time.Hour}}
+	full.Loops = []leaserecord.Loop{{Holder: "h", Renewed: at.Time, For: time.Hour}}
 	full.Autoscalers = []autoscalingv2.HorizontalPodAutoscaler{{
 		ObjectMeta: metav1.ObjectMeta{Name: "hpa"},
 		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "x/v1", Kind: "AppService", Name: "foo"}, MaxReplicas: 9},

@@ -11,6 +11,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // Snapshot is all that a report is made from. What was not read is left empty
@@ -32,7 +34,7 @@ type Snapshot struct {
 	Nodes map[string]*corev1.Node
 	// Loops are the run-controllers that were found by their leases. Nil: they were
 	// not looked for, or not all of their leases may be read.
-	Loops []Loop
+	Loops []leaserecord.Loop
 	// Autoscalers and Budgets are those of the namespace.
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []policyv1.PodDisruptionBudget
@@ -111,7 +113,7 @@ func (c Child) unsettled() (string, bool) {
 	case c.Available != nil && *c.Available < *c.Desired:
 		return ready(*c.Available, "available"), true
 	case c.Current != nil && *c.Current > *c.Desired:
-		return fmt.Sprintf("%s: %s, %d too many", name, quantity(*c.Current, "pod"), *c.Current-*c.Desired), true
+		return fmt.Sprintf("%s: %s, %d too many", name, Quantity(*c.Current, "pod"), *c.Current-*c.Desired), true
 	}
 	return "", false
 }

@@ -230,7 +230,7 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 	case !o.Foreign:
 		v.verdict, v.code = Ready, CodeReady
 		if own := r.livePods(); e.Pods != nil && !o.indirect() && own > int(o.Desired) {
-			return ruling{verdict: Progressing, code: CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", quantity(own, "pod"), own-int(o.Desired))}
+			return ruling{verdict: Progressing, code: CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", Quantity(own, "pod"), own-int(o.Desired))}
 		}
 	case e.Pods != nil && o.indirect() && o.Desired > 0 && visible == 0 && !bound && ready == nil && (o.Told == nil || o.Selects):
 		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())

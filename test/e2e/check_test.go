@@ -5,21 +5,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // What is missing is told, with commands that put it in place.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	check := func(args ...string) (map[string][]status.Check, harness.Result) {
+	run := func(args ...string) (map[string][]check.Result, harness.Result) {
 		t.Helper()
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "check", "-o", "json"}, args...)...)
 		var report struct {
 			Passed bool
-			Checks []status.Check
+			Checks []check.Result
 		}
 		if err := json.Unmarshal([]byte(r.Stdout), &report); err != nil {
 			t.Fatalf("%s printed %q and said %q: %v", r.Line, r.Stdout, r.Stderr, err)
@@ -27,7 +26,7 @@ func TestCheck(t *testing.T) {
 		if report.Passed != (r.Code == 0) || (r.Code != 0) != strings.Contains(r.Stderr, " checks failed\n") {
 			t.Errorf("%s: passed is %t, exit code %d, said %q", r.Line, report.Passed, r.Code, r.Stderr)
 		}
-		byName := map[string][]status.Check{}
+		byName := map[string][]check.Result{}
 		for _, c := range report.Checks {
 			byName[c.Name] = append(byName[c.Name], c)
 		}
@@ -39,18 +38,18 @@ func TestCheck(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	alice := "alice-" + ns
 	defer cluster.Kubectl(t, "", "delete", "clusterroles", "imoocpod-viewer", "imoocpod-editor", "imoocpod-admin", "--ignore-not-found")
-	checks, r := check("--as", alice)
-	if r.Code != 1 || checks["server"][0].State != status.CheckPassed {
+	checks, r := run("--as", alice)
+	if r.Code != 1 || checks["server"][0].State != check.Passed {
 		t.Errorf("exit code %d, %+v", r.Code, checks)
 	}
 	for _, verb := range []string{"create", "scale", "restart", "pause", "set", "undo", "park", "unpark", "status", "describe", "history", "logs", "delete", "wait", "install", "uninstall", "run-controller"} {
 		name := "permission to " + verb
-		if len(checks[name]) != 1 || checks[name][0].State != status.CheckFailed || len(checks[name][0].Fix) < 2 {
+		if len(checks[name]) != 1 || checks[name][0].State != check.Failed || len(checks[name][0].Fix) < 2 {
 			t.Errorf("%s: %+v", name, checks[name])
 		}
 	}
 	for _, name := range []string{"CRD imoocpods.batch.tutorial.kubebuilder.io", "controller", "pods"} {
-		if len(checks[name]) != 1 || checks[name][0].State != status.CheckUnknown {
+		if len(checks[name]) != 1 || checks[name][0].State != check.Unknown {
 			t.Errorf("%s: %+v", name, checks[name])
 		}
 	}
@@ -62,17 +61,17 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	harness.Eventually(t, "alice has the rights that were granted", func() bool {
-		checks, _ = check("--as", alice)
-		return checks["permission to scale"][0].State == status.CheckPassed && checks["permission to run-controller"][0].State == status.CheckPassed
+		checks, _ = run("--as", alice)
+		return checks["permission to scale"][0].State == check.Passed && checks["permission to run-controller"][0].State == check.Passed
 	})
-	if checks["permission to delete"][0].State != status.CheckPassed || checks["permission to install"][0].State != status.CheckFailed {
+	if checks["permission to delete"][0].State != check.Passed || checks["permission to install"][0].State != check.Failed {
 		t.Errorf("delete: %+v, install: %+v", checks["permission to delete"], checks["permission to install"])
 	}
 
 	// As an administrator: no loop, then one, and what it runs into.
-	checks, _ = check()
+	checks, _ = run()
 	for name, c := range checks {
-		if passed := c[0].State == status.CheckPassed; passed == (name == "controller") {
+		if passed := c[0].State == check.Passed; passed == (name == "controller") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -81,14 +80,14 @@ func TestCheck(t *testing.T) {
 	}
 	cluster.StartRunController(t, ns)
 	harness.Eventually(t, "the loop is seen, and the quota", func() bool {
-		checks, _ = check()
-		return checks["controller"][0].State == status.CheckPassed && checks["pods"][0].State == status.CheckFailed
+		checks, _ = run()
+		return checks["controller"][0].State == check.Passed && checks["pods"][0].State == check.Failed
 	})
 	if c := checks["pods"][0]; !strings.Contains(c.Message, "/foo in namespace "+ns) || !strings.Contains(c.Message, "exceeded quota: few") {
 		t.Errorf("pods: %+v", c)
 	}
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	harness.Eventually(t, "all is in place", func() bool { _, r = check(); return r.Code == 0 })
+	harness.Eventually(t, "all is in place", func() bool { _, r = run(); return r.Code == 0 })
 
 	// For people: a line each, and the commands lead to the same cluster.
 	r = cluster.Kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")

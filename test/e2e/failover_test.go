@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
@@ -23,7 +23,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	w.AwaitConverged(t, "foo", 0)
 	second := d.start(t)
 	second.AwaitOutput("waiting until it stops")
-	if holder := leaseOf(t, status.Scope{Namespace: ns}); holder.PID != first.PID() {
+	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != first.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, first.PID())
 	}
 	driver.Scale(n)
@@ -33,7 +33,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 		t.Fatalf("the first copy was killed when all %d pods had been made; nothing is shown by that", n)
 	}
 	w.AwaitConverged(t, "foo", n)
-	if holder := leaseOf(t, status.Scope{Namespace: ns}); holder.PID != second.PID() {
+	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != second.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, second.PID())
 	}
 	if most, made := w.MostLive(driver.UID), w.EverCreated(driver.UID); most != n || made != n {
@@ -47,7 +47,7 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	second.Freeze(t)
 	driver.Scale(n / 2)
 	w.AwaitConverged(t, "foo", n/2)
-	if holder := leaseOf(t, status.Scope{Namespace: ns}); holder.PID != third.PID() {
+	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != third.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, third.PID())
 	}
 	second.Thaw(t)
@@ -87,7 +87,7 @@ func TestWarmStandby(t *testing.T) {
 	w.Until(t, "the first new pod is there", func() bool { return w.Created[driver.UID] > 5 })
 	first.Kill()
 	w.AwaitConverged(t, "foo", 40)
-	if holder := leaseOf(t, status.Scope{Namespace: ns}); holder.PID != second.PID() {
+	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != second.PID() {
 		t.Errorf("the lease is held by %s, want process %d", holder, second.PID())
 	}
 	// One that lost its lease stands by again, with another loop.

@@ -28,7 +28,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // hostile is what somebody with the rights of a namespace may write into an
@@ -268,7 +268,7 @@ func (h *hostileObjects) definitions() {
 // leases makes two loops live that are not: one beside those of the test, and one
 // that holds what another wants.
 func (h *hostileObjects) leases() {
-	_, held := status.Scope{Namespace: h.namespace, Selector: "app=held"}.Lease()
+	_, held := leaserecord.Scope{Namespace: h.namespace, Selector: "app=held"}.Lease()
 	for name, selector := range map[string]string{held: "app=held", "hostile": hostile} {
 		lease := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 			"holderIdentity": hostile, "leaseDurationSeconds": int64(600),

@@ -6,20 +6,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
 // leaseOf reads the lease of a scope.
-func leaseOf(t *testing.T, scope status.Scope) status.Loop {
+func leaseOf(t *testing.T, scope leaserecord.Scope) leaserecord.Loop {
 	t.Helper()
 	namespace, name := scope.Lease()
 	obj, err := cluster.Dynamic.Resource(leases).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -30,7 +29,7 @@ func leaseOf(t *testing.T, scope status.Scope) status.Loop {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease); err != nil {
 		t.Fatal(err)
 	}
-	return status.LoopOf(&lease)
+	return leaserecord.LoopOf(&lease)
 }
 
 // One loop of a scope works at a time. The second says who does, and waits or
@@ -38,7 +37,7 @@ func leaseOf(t *testing.T, scope status.Scope) status.Loop {
 func TestLease(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	scope := status.Scope{Namespace: ns}
+	scope := leaserecord.Scope{Namespace: ns}
 	first := cluster.StartRunController(t, ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	cluster.AwaitConverged(t, ns, "foo", 1)
@@ -91,7 +90,7 @@ func TestLostLease(t *testing.T) {
 	l := cluster.StartRunController(t, ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	cluster.AwaitConverged(t, ns, "foo", 1)
-	_, name := status.Scope{Namespace: ns}.Lease()
+	_, name := leaserecord.Scope{Namespace: ns}.Lease()
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", "lease", name, "--type=merge", "-p",
 		`{"spec":{"holderIdentity":"thief","leaseDurationSeconds":3600},"metadata":{"annotations":{"imoocpod.dev/user":"eve","imoocpod.dev/host":"den","imoocpod.dev/pid":"7"}}}`))
 	l.AwaitOutput("could not renew the lease in time: another controller is running: eve on den (process 7)")

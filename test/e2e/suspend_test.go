@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // A loop whose machine sleeps, for longer than its lease lasts: another takes
@@ -35,7 +34,7 @@ func TestLoopThatSlept(t *testing.T) {
 	sleeper.AwaitOutput("waiting until it stops")
 	d.Scale(5)
 	w.AwaitConverged(t, "foo", 5)
-	if held := leaseOf(t, status.Scope{Namespace: ns}); held.PID != other.PID() {
+	if held := leaseOf(t, leaserecord.Scope{Namespace: ns}); held.PID != other.PID() {
 		t.Errorf("the lease is held by %s", held)
 	}
 	for _, line := range []string{"pods: creating", "pods: deleting"} {

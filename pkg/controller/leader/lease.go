@@ -19,8 +19,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // The times of a lease, which are those of Kubernetes' own controllers.
@@ -44,7 +44,7 @@ type Lease struct {
 	// Client reaches the lease.
 	Client coordinationv1client.LeasesGetter
 	// Self is this loop; Since, Renewed and For are not used.
-	Self status.Loop
+	Self leaserecord.Loop
 	// ExitIfHeld makes Hold return a HeldError where it would wait.
 	ExitIfHeld bool
 	// Log takes a line for the person who watches the loop.
@@ -59,7 +59,7 @@ type Lease struct {
 }
 
 // HeldError says that another loop has the lease.
-type HeldError struct{ By status.Loop }
+type HeldError struct{ By leaserecord.Loop }
 
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("another controller is running: %s, reconciles %s", e.By, e.By.Scope)
@@ -222,7 +222,7 @@ func (l *Lease) tellOverlaps(ctx context.Context) {
 			continue
 		}
 		for i := range leases.Items {
-			other := status.LoopOf(&leases.Items[i])
+			other := leaserecord.LoopOf(&leases.Items[i])
 			same := leases.Items[i].Namespace == own && leases.Items[i].Name == name
 			if !same && other.Live(l.now()) && !l.dead(other) && other.Scope.Overlaps(l.Self.Scope) {
 				l.Log("another controller is running: %s, reconciles %s; both reconcile the objects that they have in common", other, other.Scope)
@@ -232,7 +232,7 @@ func (l *Lease) tellOverlaps(ctx context.Context) {
 }
 
 // dead reports whether a loop is a process of this machine that has ended.
-func (l *Lease) dead(other status.Loop) bool {
+func (l *Lease) dead(other leaserecord.Loop) bool {
 	if other.Machine == "" || other.Machine != l.Self.Machine || other.Holder == l.Self.Holder {
 		return false
 	}

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 type sent func(*http.Request) (*http.Response, error)
@@ -118,21 +118,21 @@ func TestLeaseIsHeldByBothClocks(t *testing.T) {
 
 func TestDeadHolder(t *testing.T) {
 	t.Parallel()
-	self := ThisProcess("v1", status.Scope{Namespace: "a"})
+	self := ThisProcess("v1", leaserecord.Scope{Namespace: "a"})
 	if self.Machine == "" || self.Holder == "" || self.User == "" || self.Host == "" {
 		t.Fatalf("this process is %+v", self)
 	}
 	l := &Lease{Self: self}
 	for name, test := range map[string]struct {
-		change func(*status.Loop)
+		change func(*leaserecord.Loop)
 		dead   bool
 	}{
-		"this loop":               {func(*status.Loop) {}, false},
-		"its parent, which lives": {func(o *status.Loop) { o.Holder, o.PID = "x", 1 }, false},
-		"one of its number":       {func(o *status.Loop) { o.Holder = "x" }, true},
-		"a number that is free":   {func(o *status.Loop) { o.Holder, o.PID = "x", 1<<30 }, true},
-		"on another machine":      {func(o *status.Loop) { o.Holder, o.PID, o.Machine = "x", 1<<30, "other" }, false},
-		"on nobody knows which":   {func(o *status.Loop) { o.Holder, o.PID, o.Machine = "x", 1<<30, "" }, false},
+		"this loop":               {func(*leaserecord.Loop) {}, false},
+		"its parent, which lives": {func(o *leaserecord.Loop) { o.Holder, o.PID = "x", 1 }, false},
+		"one of its number":       {func(o *leaserecord.Loop) { o.Holder = "x" }, true},
+		"a number that is free":   {func(o *leaserecord.Loop) { o.Holder, o.PID = "x", 1<<30 }, true},
+		"on another machine":      {func(o *leaserecord.Loop) { o.Holder, o.PID, o.Machine = "x", 1<<30, "other" }, false},
+		"on nobody knows which":   {func(o *leaserecord.Loop) { o.Holder, o.PID, o.Machine = "x", 1<<30, "" }, false},
 	} {
 		other := self
 		test.change(&other)
@@ -194,7 +194,7 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
 		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
 	} {
-		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: status.Loop{Holder: "self"}}}
+		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self"}}}
 		record, raw, err := l.Get(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestHoldResumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got bool
-			l := &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: status.Loop{Holder: "self", Scope: status.Scope{Namespace: "a"}}}
+			l := &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
 			if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
 				got = resumed
 				return nil
@@ -303,7 +303,7 @@ func leaseIn(t *testing.T, s *leaseStore) *Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Lease{Client: client, Log: func(string, ...any) {}, Self: status.Loop{Holder: "self", Scope: status.Scope{Namespace: "a"}}}
+	return &Lease{Client: client, Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
 }
 
 // A loop that is stopped renews its lease until its work is done, and gives it up

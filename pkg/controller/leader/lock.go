@@ -16,7 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // lock is the lease for the election of client-go. The lock that comes with it
@@ -66,7 +66,7 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	l.object, l.ailing = object, false
 	record := resourcelock.LeaseSpecToLeaderElectionRecord(&object.Spec)
 	bound(record)
-	if holder := status.LoopOf(object); holder.Holder != "" && holder.Holder != l.Identity() {
+	if holder := leaserecord.LoopOf(object); holder.Holder != "" && holder.Holder != l.Identity() {
 		if l.lease.dead(holder) {
 			l.say("taking over from %s: its process has ended", holder)
 			record.HolderIdentity = ""
@@ -87,7 +87,7 @@ func bound(record *resourcelock.LeaderElectionRecord) {
 	if record.LeaseDurationSeconds < 1 {
 		record.LeaseDurationSeconds = int(leaseDuration / time.Second)
 	}
-	record.LeaseDurationSeconds = min(record.LeaseDurationSeconds, int(status.LongestLease/time.Second))
+	record.LeaseDurationSeconds = min(record.LeaseDurationSeconds, int(leaserecord.Longest/time.Second))
 	if record.LeaderTransitions < 0 || record.LeaderTransitions >= math.MaxInt32 {
 		record.LeaderTransitions = 0
 	}
@@ -95,7 +95,7 @@ func bound(record *resourcelock.LeaderElectionRecord) {
 
 // heldBy tells of another holder. If this loop was one before, it has lost the
 // lease: it slept, or somebody wrote the lease by hand.
-func (l *lock) heldBy(holder status.Loop) {
+func (l *lock) heldBy(holder leaserecord.Loop) {
 	held := &HeldError{By: holder}
 	switch {
 	case l.led:

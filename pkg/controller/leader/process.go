@@ -8,13 +8,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/uuid"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // ThisProcess describes a loop in this process, for its lease.
-func ThisProcess(version string, scope status.Scope) status.Loop {
-	l := status.Loop{User: person(), PID: os.Getpid(), Machine: process.Machine(), Version: version, Scope: scope}
+func ThisProcess(version string, scope leaserecord.Scope) leaserecord.Loop {
+	l := leaserecord.Loop{User: person(), PID: os.Getpid(), Machine: process.Machine(), Version: version, Scope: scope}
 	if host, err := os.Hostname(); err == nil {
 		l.Host = host
 	}

@@ -1,4 +1,4 @@
-package status
+package leaserecord
 
 import (
 	"reflect"
@@ -115,7 +115,7 @@ func TestLoopOfItsOwnLease(t *testing.T) {
 // Only a loop that holds its lease is live, and only while it renews that.
 func TestLive(t *testing.T) {
 	t.Parallel()
-	now := lookedAt()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, test := range map[string]struct {
 		loop Loop
 		want bool
@@ -124,9 +124,9 @@ func TestLive(t *testing.T) {
 		"it has given the lease up":    {Loop{Renewed: now, For: 15 * time.Second}, false},
 		"its process has ended":        {Loop{Holder: "h", Renewed: now, For: 15 * time.Second, Ended: true}, false},
 		"its last renewal has run out": {Loop{Holder: "h", Renewed: now.Add(-15 * time.Second), For: 15 * time.Second}, false},
-		"a lease for years":            {Loop{Holder: "h", Renewed: now.Add(-LongestLease), For: 1000 * time.Hour}, false},
-		"a clock that is ahead":        {Loop{Holder: "h", Renewed: now.Add(LongestLease), For: 15 * time.Second}, true},
-		"a renewal of tomorrow":        {Loop{Holder: "h", Renewed: now.Add(LongestLease + time.Second), For: 15 * time.Second}, false},
+		"a lease for years":            {Loop{Holder: "h", Renewed: now.Add(-Longest), For: 1000 * time.Hour}, false},
+		"a clock that is ahead":        {Loop{Holder: "h", Renewed: now.Add(Longest), For: 15 * time.Second}, true},
+		"a renewal of tomorrow":        {Loop{Holder: "h", Renewed: now.Add(Longest + time.Second), For: 15 * time.Second}, false},
 	} {
 		if got := test.loop.Live(now); got != test.want {
 			t.Errorf("%s: live is %t", name, got)
@@ -155,16 +155,16 @@ func TestWhoRunsALoop(t *testing.T) {
 // A lease of an odd duration says how long it has not been renewed, if it is long.
 func TestDoubtsAboutALease(t *testing.T) {
 	t.Parallel()
-	now := lookedAt()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for ago, want := range map[time.Duration]string{
 		renewedWithin:               "; check the lease: its duration is 1h0m0s; another controller takes it over after 1m0s without a renewal",
 		renewedWithin + time.Second: "; check the lease: its duration is 1h0m0s, it has not been renewed for 16s; another controller takes it over after 1m0s without a renewal",
 	} {
-		if got := (Loop{Holder: "h", Renewed: now.Add(-ago), For: time.Hour}).doubts(now); got != want {
+		if got := (Loop{Holder: "h", Renewed: now.Add(-ago), For: time.Hour}).Doubts(now); got != want {
 			t.Errorf("renewed %s ago: %q, want %q", ago, got, want)
 		}
 	}
-	if got := (Loop{Holder: "h", Renewed: now, For: LongestLease}).doubts(now); got != "" {
+	if got := (Loop{Holder: "h", Renewed: now, For: Longest}).Doubts(now); got != "" {
 		t.Errorf("an ordinary lease: %q", got)
 	}
 }

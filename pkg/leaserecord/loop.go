@@ -1,4 +1,6 @@
-package status
+// Package leaserecord is what the lease of a running controller says of it: who runs it,
+// where, since when, and which objects it reconciles.
+package leaserecord
 
 import (
 	"crypto/sha256"
@@ -62,11 +64,11 @@ func (s Scope) kinds() string {
 
 // has reports whether a kind (plural.group) is in the scope.
 func (s Scope) has(kind string) bool {
-	return s.Declared || slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && ships(kind)
+	return s.Declared || slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && Ships(kind)
 }
 
-// ships reports whether a kind is one that this program brings with it.
-func ships(kind string) bool {
+// Ships reports whether a kind is one that this program brings with it.
+func Ships(kind string) bool {
 	_, group, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
 		batch.GroupVersion().Group, appcontroller.GroupVersion().Group, test.GroupVersion().Group, apps.GroupVersion().Group,
@@ -181,30 +183,30 @@ func (l Loop) Annotations() map[string]string {
 	}
 }
 
-// LongestLease is for how long a lease counts that is not renewed, whatever it
+// Longest is for how long a lease counts that is not renewed, whatever it
 // says: who may write it once shall not stop a loop for years.
-const LongestLease = time.Minute
+const Longest = time.Minute
 
 // Live reports whether the loop runs as far as its lease tells. One that was
 // killed on another machine is live until its last renewal has run out.
 func (l Loop) Live(now time.Time) bool {
-	return l.Holder != "" && !l.Ended && now.Before(l.Renewed.Add(min(l.For, LongestLease))) && !l.renewedLater(now)
+	return l.Holder != "" && !l.Ended && now.Before(l.Renewed.Add(min(l.For, Longest))) && !l.renewedLater(now)
 }
 
 // renewedLater reports whether the lease says that it was renewed in the future,
 // by more than the clocks of two machines differ.
 func (l Loop) renewedLater(now time.Time) bool {
-	return l.Renewed.After(now.Add(LongestLease))
+	return l.Renewed.After(now.Add(Longest))
 }
 
-// doubts says what is odd about a lease that is held, "" for nothing. No loop of
+// Doubts says what is odd about a lease that is held, "" for nothing. No loop of
 // this program writes one like that.
-func (l Loop) doubts(now time.Time) string {
+func (l Loop) Doubts(now time.Time) string {
 	var doubts []string
 	if l.renewedLater(now) {
 		doubts = append(doubts, "its renew time is in the future ("+l.Renewed.UTC().Format("2006-01-02 15:04:05 MST")+")")
 	}
-	if l.For > LongestLease {
+	if l.For > Longest {
 		doubts = append(doubts, fmt.Sprintf("its duration is %s", l.For))
 		if ago := now.Sub(l.Renewed).Round(time.Second); ago > renewedWithin {
 			doubts = append(doubts, fmt.Sprintf("it has not been renewed for %s", ago))
@@ -213,7 +215,7 @@ func (l Loop) doubts(now time.Time) string {
 	if len(doubts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; check the lease: %s; another controller takes it over after %s without a renewal", strings.Join(doubts, ", "), LongestLease)
+	return fmt.Sprintf("; check the lease: %s; another controller takes it over after %s without a renewal", strings.Join(doubts, ", "), Longest)
 }
 
 // renewedWithin is when the lease of a loop that lives has been renewed.

@@ -1,0 +1,49 @@
+package check
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// CRD holds a CRD of the server, nil if it is not there, against the one
+// that the program carries.
+func CRD(name string, want, have map[string]any) Result {
+	c := Result{Name: "CRD " + name, State: Failed, Fix: []string{install}}
+	switch {
+	case have == nil:
+		c.Message = "is not installed"
+	case fieldOf(have, "metadata", "deletionTimestamp") != nil:
+		c.Message = "is being deleted, with all its objects"
+	case !isEstablished(have):
+		c.Message = "is installed but not served: see its conditions"
+		c.Fix = []string{"kubectl describe crd " + name}
+	case !sameJSON(fieldOf(want, "spec", "versions"), fieldOf(have, "spec", "versions")):
+		c.Message = "differs from the definition of this version"
+	default:
+		c = Result{Name: c.Name, State: Passed, Message: "is installed and matches this version"}
+	}
+	return c
+}
+
+func fieldOf(obj map[string]any, path ...string) any {
+	for _, name := range path[:len(path)-1] {
+		obj, _ = obj[name].(map[string]any)
+	}
+	return obj[path[len(path)-1]]
+}
+
+func isEstablished(crd map[string]any) bool {
+	conditions, _ := fieldOf(crd, "status", "conditions").([]any)
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+// sameJSON compares values of which one was read from YAML, so that its numbers
+// are of another type.
+func sameJSON(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}

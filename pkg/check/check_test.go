@@ -10,6 +10,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -197,7 +198,7 @@ func TestCheckHeldUp(t *testing.T) {
 		}})
 	}
 	quota := report("QuotaExceeded", "exceeded quota: few")
-	if quota.Problems[0].Code != status.CodeQuotaExceeded {
+	if quota.Problems[0].Code != problem.CodeQuotaExceeded {
 		t.Fatalf("the problem is %+v", quota.Problems)
 	}
 	checks := HeldUp([]status.Report{status.NewReport(status.Snapshot{}), quota})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -13,12 +14,12 @@ func HeldUp(reports []status.Report) []Result {
 	var checks []Result
 	for _, r := range reports {
 		for _, p := range r.Problems {
-			if !slices.Contains([]status.Code{status.CodeQuotaExceeded, status.CodeAdmissionRefused, status.CodeNameTaken, status.CodeCreateFailed}, p.Code) {
+			if !slices.Contains([]problem.Code{problem.CodeQuotaExceeded, problem.CodeAdmissionRefused, problem.CodeNameTaken, problem.CodeCreateFailed}, p.Code) {
 				continue
 			}
 			c := Result{Name: "pods", State: Failed, Message: fmt.Sprintf("%s/%s in namespace %s: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
 			c.Fix = []string{fmt.Sprintf("kubectl imoocpod describe %s/%s -n %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace)}
-			if p.Code == status.CodeQuotaExceeded {
+			if p.Code == problem.CodeQuotaExceeded {
 				c.Fix = []string{"kubectl describe quota -n " + r.Metadata.Namespace}
 			}
 			checks = append(checks, c)

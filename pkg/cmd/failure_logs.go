@@ -15,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -75,7 +76,7 @@ func linesOf(ctx context.Context, c *clients.Factory, r status.Report) string {
 
 // failingContainer finds the container whose log may tell of a problem, in the pod that
 // has had it for longest. None is found where none has started.
-func failingContainer(ctx context.Context, c *clients.Factory, r status.Report, p status.Problem) (container logs.Container, found bool, err error) {
+func failingContainer(ctx context.Context, c *clients.Factory, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
 	core, err := c.Core()
 	if err != nil {
 		return container, false, err
@@ -105,7 +106,7 @@ func lastLines(ctx context.Context, c *clients.Factory, container logs.Container
 // wrote last, of an object that is not ready. What cannot be read in a moment is left
 // out.
 func addLastLogLine(ctx context.Context, c *clients.Factory, e status.Snapshot, r *status.Report) {
-	i := slices.IndexFunc(r.Problems, status.Problem.Crash)
+	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -16,7 +17,7 @@ import (
 func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.pausedIf {
 		if holdsOf(e, obj) && !timedPause(obj) {
-			o.Pause = &status.Pause{Code: status.CodePaused, Why: "it is paused: " + e.String(), Hint: pausedBy(f, *o, e)}
+			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + e.String(), Hint: pausedBy(f, *o, e)}
 			// Whoever has a pod template goes on scaling when it is paused.
 			o.Pause.Told = ofStatus(e)
 			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && len(f.Updated) > 0 && hasContainers(obj)
@@ -24,14 +25,14 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 				o.Pause.Why = "it is paused: " + o.Word.Message
 			}
 			if promotes(o.Word.Message) {
-				o.Pause.Code, o.Pause.Why = status.CodeWaitingForPromotion, "it is waiting for a promotion: "+o.Word.Message
+				o.Pause.Code, o.Pause.Why = problem.CodeWaitingForPromotion, "it is waiting for a promotion: "+o.Word.Message
 			}
 			return
 		}
 	}
 	for _, path := range []string{".spec.updateStrategy.paused", ".spec.updateStrategy.rollingUpdate.paused"} {
 		if paused, _ := valueAt(obj, path).(bool); paused {
-			o.Pause = &status.Pause{Code: status.CodePaused, Why: "its rollout is paused: " + path + " is true", Hint: "unset " + path + " to continue", Template: true}
+			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "its rollout is paused: " + path + " is true", Hint: "unset " + path + " to continue", Template: true}
 			return
 		}
 	}
@@ -40,7 +41,7 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 			break // where the kind says it elsewhere, a condition may be behind
 		}
 		if slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue && !o.BuiltIn && !timedPause(obj) {
-			o.Pause = &status.Pause{Code: status.CodePaused, Why: "it is paused: " + strings.TrimSuffix(c.Reason+": "+c.Message, ": "), Hint: "find out who paused " + o.Type + "/" + o.Name, Told: true}
+			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + strings.TrimSuffix(c.Reason+": "+c.Message, ": "), Hint: "find out who paused " + o.Type + "/" + o.Name, Told: true}
 			return
 		}
 	}
@@ -48,7 +49,7 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 		return // what is new has yet to become ready
 	}
 	if strategy, _ := textAt(obj, f.OnDelete); strategy == "OnDelete" {
-		o.Pause = &status.Pause{Code: status.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
+		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
 		return
 	}
 	f.partition(o, obj)
@@ -88,7 +89,7 @@ func (f StatusFacts) partition(o *status.Object, obj map[string]any) {
 		o.UpdatedWanted = &wanted
 	case *o.Updated >= wanted:
 		o.Pause = &status.Pause{
-			Code: status.CodePartitioned, Template: true,
+			Code: problem.CodePartitioned, Template: true,
 			Why:  path + " keeps " + strconv.Itoa(int(kept)) + " pods of the older template",
 			Hint: "lower " + path + " to continue",
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -422,16 +423,9 @@ func pausedBy(f StatusFacts, o status.Object, held fieldpath.Expression) string 
 	object := o.Type + "/" + o.Name
 	switch {
 	case f.PausedHint != "":
-		return strings.ReplaceAll(f.PausedHint, "NAME", o.Name) + inNamespace(o.Namespace)
+		return strings.ReplaceAll(f.PausedHint, "NAME", o.Name) + problem.InNamespace(o.Namespace)
 	case strings.HasPrefix(strings.TrimPrefix(held.Path, "{"), ".spec."):
 		return "unset " + strings.Trim(held.Path, "{}") + " of " + object + " to continue"
 	}
 	return "find out what " + object + " is waiting for"
-}
-
-func inNamespace(namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	return " -n " + namespace
 }

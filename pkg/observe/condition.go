@@ -15,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -97,7 +98,7 @@ func Replaced(old []status.Pod) Condition {
 			return slices.ContainsFunc(old, func(o status.Pod) bool { return o.UID == pod.UID })
 		})
 		// New pods are a proof that the controller has seen the change.
-		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == status.CodeChangeNotSeen), nil
+		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
 	})
 	return g
 }

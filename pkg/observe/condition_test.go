@@ -13,6 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -133,15 +134,15 @@ func TestConditionReplaced(t *testing.T) {
 	}
 	for _, test := range []struct {
 		verdict status.Verdict
-		code    status.Code
+		code    problem.Code
 		now     []status.Pod
 		met     bool
 	}{
-		{status.Ready, status.CodeReady, pods("c", "d"), true},
-		{status.Ready, status.CodeReady, pods("b", "c"), false},
-		{status.Progressing, status.CodePodsStarting, pods("c", "d"), false},
+		{status.Ready, problem.CodeReady, pods("c", "d"), true},
+		{status.Ready, problem.CodeReady, pods("b", "c"), false},
+		{status.Progressing, problem.CodePodsStarting, pods("c", "d"), false},
 		// New pods show that the controller has seen what no generation tells.
-		{status.Progressing, status.CodeChangeNotSeen, pods("c", "d"), true},
+		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
 		s.Object = parse(t, "{}")

@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -58,7 +59,7 @@ func readKills(ctx context.Context, c *clients.Factory, e *status.Snapshot) erro
 		return err
 	}
 	kills, err := core.Events(e.Object.Namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: "involvedObject.kind=Pod,reason=" + status.EventKilling,
+		FieldSelector: "involvedObject.kind=Pod,reason=" + problem.EventKilling,
 		Limit:         page,
 	})
 	if err == nil {
@@ -232,7 +233,7 @@ func readEvents(ctx context.Context, client corev1client.EventInterface, uids []
 // readNodes reads the nodes of pods that are not ready and do not tell why,
 // or do not go.
 func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Snapshot) error {
-	unexplained := []status.Code{"", status.CodeTerminating, status.CodeContainersNotReady, status.CodeNodeLost}
+	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	e.Nodes = map[string]*corev1.Node{}
 	for _, pod := range status.NewReport(*e).Pods {
 		if _, known := e.Nodes[pod.Node]; known || pod.Ready || pod.Node == "" || !slices.Contains(unexplained, pod.Code) {

@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -45,7 +46,7 @@ func (s Observation) turned(other Observation) bool {
 
 // State says how the target is, and what to do about it.
 func (s Observation) State() string {
-	if s.Report.ReasonCode == status.CodeDeleted {
+	if s.Report.ReasonCode == problem.CodeDeleted {
 		return escape.Line(s.Report.Reason)
 	}
 	state := escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
@@ -233,9 +234,9 @@ func paused(s Observation) error {
 
 // doubtful reports whether what a verdict rests on is about objects that no watch
 // tells of: those are looked at again soon.
-func doubtful(code status.Code) bool {
-	return slices.Contains([]status.Code{
-		status.CodeChildNotReady, status.CodeStatusBehind, status.CodeChangeNotSeen, status.CodeCannotTell, status.CodeConditionFalse,
+func doubtful(code problem.Code) bool {
+	return slices.Contains([]problem.Code{
+		problem.CodeChildNotReady, problem.CodeStatusBehind, problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeConditionFalse,
 	}, code)
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -239,6 +240,6 @@ func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInter
 func reportAbsent(t Target) status.Report {
 	return status.Report{
 		Metadata: status.Metadata{Type: t.Kind.String(), Namespace: t.Namespace, Name: t.Name},
-		Verdict:  status.Deleted, ReasonCode: status.CodeDeleted, Reason: "it does not exist yet",
+		Verdict:  status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it does not exist yet",
 	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -132,7 +133,7 @@ func listed[T any](title string, items []T, line func(T) string) [][]string {
 }
 
 // events parts those of pods from those of what is above them.
-func events(all []status.Event) (own, pods []status.Event) {
+func events(all []problem.Event) (own, pods []problem.Event) {
 	for _, e := range all {
 		if strings.HasPrefix(e.Object, "Pod/") {
 			pods = append(pods, e)
@@ -228,7 +229,7 @@ func (t *text) nodes(nodes []status.Node, indent string) {
 	}
 }
 
-func eventRows(events []status.Event, now time.Time) [][]string {
+func eventRows(events []problem.Event, now time.Time) [][]string {
 	rows := [][]string{{"Type", "Reason", "Age", "From", "Message"}}
 	for _, e := range events {
 		seen := age(e.Last.Time, now)
@@ -241,7 +242,7 @@ func eventRows(events []status.Event, now time.Time) [][]string {
 }
 
 // podEventRows are those of events, with the names of the pods before them.
-func podEventRows(events []status.Event, now time.Time) [][]string {
+func podEventRows(events []problem.Event, now time.Time) [][]string {
 	rows := eventRows(events, now)
 	for i := range rows {
 		what := "Pod"

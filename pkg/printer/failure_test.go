@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -15,12 +16,12 @@ func TestFailure(t *testing.T) {
 	golden(t, "failure", Failure(status.Report{
 		Reason: "2 of 3 pods: the image nope cannot be pulled: not found",
 		Hint:   "is the name of the image right?",
-		Problems: []status.Problem{
-			{Code: status.CodeImagePullFailed, Pods: []string{"foo-0", "foo-1"}, Of: 3, Events: []status.Event{
+		Problems: []problem.Problem{
+			{Code: problem.CodeImagePullFailed, Pods: []string{"foo-0", "foo-1"}, Of: 3, Events: []problem.Event{
 				{Object: "Pod/foo-0", Type: "Normal", Reason: "Scheduled", Message: "Successfully assigned ns/foo-0 to node-1", Count: 1, Last: ago(70)},
 				{Object: "Pod/foo-0", Type: "Warning", Reason: "Failed", Message: "Failed to pull image \"nope\":\n  not found", Count: 3, Last: ago(5)},
 			}},
-			{Code: status.CodeProbeFailed, Events: []status.Event{{Object: "Pod/foo-2"}}},
+			{Code: problem.CodeProbeFailed, Events: []problem.Event{{Object: "Pod/foo-2"}}},
 		},
 	}, now)+"\n")
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -68,10 +69,10 @@ func ready() status.Report {
 func failed() status.Report {
 	r := ready()
 	r.Metadata.Name, r.Metadata.ObservedGeneration = "a-longer-name", 2
-	r.Verdict, r.ReasonCode, r.Reason = status.Failed, status.CodeQuotaExceeded, "cannot create more pods: exceeded quota: few"
-	r.Problems = []status.Problem{
-		{Code: status.CodeQuotaExceeded, Fatal: true, Message: r.Reason, Since: metav1.NewTime(ago(time.Minute))},
-		{Code: status.CodeImagePullFailed, Fatal: true, Message: "container web cannot pull its image web:v2: no such\nimage", Since: metav1.NewTime(ago(2 * time.Minute)), Pods: []string{"foo-01234567-1", "foo-01234567-2"}, Of: 4},
+	r.Verdict, r.ReasonCode, r.Reason = status.Failed, problem.CodeQuotaExceeded, "cannot create more pods: exceeded quota: few"
+	r.Problems = []problem.Problem{
+		{Code: problem.CodeQuotaExceeded, Fatal: true, Message: r.Reason, Since: metav1.NewTime(ago(time.Minute))},
+		{Code: problem.CodeImagePullFailed, Fatal: true, Message: "container web cannot pull its image web:v2: no such\nimage", Since: metav1.NewTime(ago(2 * time.Minute)), Pods: []string{"foo-01234567-1", "foo-01234567-2"}, Of: 4},
 	}
 	r.Replicas = status.Replicas{Desired: 10, Current: 2, Ready: 1}
 	r.Conditions = append(r.Conditions, metav1.Condition{
@@ -98,9 +99,9 @@ func unseen() status.Report {
 // guarded is an object whose number others set, with one problem.
 func guarded() status.Report {
 	r := ready()
-	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, status.CodeProbeFailed, "1 of 2 pods ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
+	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, problem.CodeProbeFailed, "1 of 2 pods ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
 	r.Replicas = status.Replicas{Desired: 2, Current: 2, Ready: 1, Updated: new(int32(1))}
-	r.Problems = []status.Problem{{Code: status.CodeProbeFailed, Message: "container web is not ready: Readiness probe failed", Pods: []string{"foo-01234567-1"}, Of: 2}}
+	r.Problems = []problem.Problem{{Code: problem.CodeProbeFailed, Message: "container web is not ready: Readiness probe failed", Pods: []string{"foo-01234567-1"}, Of: 2}}
 	r.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
 	r.Budgets = []status.Budget{{Name: "most", MinAvailable: "2"}}
 	r.Unread = []string{"events", "nodes"}
@@ -110,8 +111,8 @@ func guarded() status.Report {
 // crashed is an object of which a pod crashes and has written something.
 func crashed() status.Report {
 	r := ready()
-	r.Verdict, r.ReasonCode, r.Reason, r.Hint = status.Failed, status.CodeCrashLoop, "pod foo-01234567-1: container web crashes: 4 restarts", "kubectl imoocpod logs imoocpod/foo -n default --failing"
-	r.Problems = []status.Problem{{Code: status.CodeCrashLoop, Fatal: true, Message: "container web crashes: 4 restarts", Pods: []string{"foo-01234567-1"}, Of: 2, LastLogLine: "\x1b[31mpanic\x1b[0m:\tno configuration\r"}}
+	r.Verdict, r.ReasonCode, r.Reason, r.Hint = status.Failed, problem.CodeCrashLoop, "pod foo-01234567-1: container web crashes: 4 restarts", "kubectl imoocpod logs imoocpod/foo -n default --failing"
+	r.Problems = []problem.Problem{{Code: problem.CodeCrashLoop, Fatal: true, Message: "container web crashes: 4 restarts", Pods: []string{"foo-01234567-1"}, Of: 2, LastLogLine: "\x1b[31mpanic\x1b[0m:\tno configuration\r"}}
 	return r
 }
 
@@ -158,8 +159,8 @@ func TestTableOfChanges(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
-	event := func(object, kind, reason, message string, count int32, first, last time.Duration) status.Event {
-		return status.Event{
+	event := func(object, kind, reason, message string, count int32, first, last time.Duration) problem.Event {
+		return problem.Event{
 			Object: object, Type: kind, Reason: reason, Message: message, Count: count, Source: "kubectl-imoocpod",
 			First: metav1.NewTime(ago(first)), Last: metav1.NewTime(ago(last)),
 		}
@@ -167,7 +168,7 @@ func TestDescribe(t *testing.T) {
 	report := failed()
 	report.Problems[1].LastLogLine = "panic: no configuration"
 	report.Hint = "kubectl describe quota -n default"
-	report.Events = []status.Event{
+	report.Events = []problem.Event{
 		event("ImoocPod/foo", "Normal", "SuccessfulCreate", "Created 2 pods", 1, 2*time.Hour, 2*time.Hour),
 		event("ImoocPod/foo", "Warning", "FailedCreate", "exceeded quota: few\n", 4, time.Hour, time.Minute),
 		event("Pod/foo-2d5dfdbb-1", "Warning", "FailedMount", "secret \"key\" not found", 7, time.Hour, time.Minute),

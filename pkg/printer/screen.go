@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -298,8 +299,8 @@ func (f frame) conditions(conditions []metav1.Condition) []line {
 // lastEvents is how many events are shown.
 const lastEvents = 4
 
-func (f frame) events(events []status.Event) []line {
-	warnings := slices.DeleteFunc(slices.Clone(events), func(e status.Event) bool { return e.Type == "Normal" })
+func (f frame) events(events []problem.Event) []line {
+	warnings := slices.DeleteFunc(slices.Clone(events), func(e problem.Event) bool { return e.Type == "Normal" })
 	if len(warnings) > 0 {
 		events = warnings
 	}

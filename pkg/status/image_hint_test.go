@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 func TestHintImages(t *testing.T) {
@@ -16,17 +18,17 @@ func TestHintImages(t *testing.T) {
 	other.SetsImage = false
 	for name, row := range map[string]struct {
 		object Object
-		code   Code
+		code   problem.Code
 		hint   string
 		want   string
 	}{
-		"pull":          {foo, CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop"},
-		"other problem": {foo, CodeStartFailed, look, look},
-		"no hint":       {foo, CodeImagePullFailed, "", ""},
-		"owned":         {owned, CodeImagePullFailed, look, look},
-		"other kind":    {other, CodeImagePullFailed, look, look},
+		"pull":          {foo, problem.CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop"},
+		"other problem": {foo, problem.CodeStartFailed, look, look},
+		"no hint":       {foo, problem.CodeImagePullFailed, "", ""},
+		"owned":         {owned, problem.CodeImagePullFailed, look, look},
+		"other kind":    {other, problem.CodeImagePullFailed, look, look},
 	} {
-		problems := []Problem{{Code: row.code, Hint: row.hint, Container: "app"}}
+		problems := []problem.Problem{{Code: row.code, Hint: row.hint, Container: "app"}}
 		if hintImages(row.object, problems); problems[0].Hint != row.want {
 			t.Errorf("%s: %q, want %q", name, problems[0].Hint, row.want)
 		}

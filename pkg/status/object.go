@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // Object is what a verdict reads of a replica resource.
@@ -105,7 +106,7 @@ type Word struct {
 
 // Pause is a wait for a person.
 type Pause struct {
-	Code Code
+	Code problem.Code
 	// Why says what is paused, Hint who must act.
 	Why, Hint string
 	// Template says that only pods of a newer template are held back: the count

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // ParkedCount is what an object remembers of its count while that is zero for a time: the
@@ -57,7 +58,7 @@ func (p ParkedCount) Story(now time.Time) string {
 func parked(e Snapshot, r Report, v ruling) ruling {
 	o := e.Object
 	none := o.Parked != nil && o.Current == 0 && r.livePods() == 0
-	doubt := slices.Contains([]Code{CodeChangeNotSeen, CodeCannotTell, CodeNoPods}, v.code)
+	doubt := slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods}, v.code)
 	if !none || v.verdict != Ready && !doubt {
 		return v
 	}
@@ -66,7 +67,7 @@ func parked(e Snapshot, r Report, v ruling) ruling {
 		where = " -n " + o.Namespace
 	}
 	return ruling{
-		verdict: Parked, code: CodeParked, reason: o.Parked.Story(e.Now),
+		verdict: Parked, code: problem.CodeParked, reason: o.Parked.Story(e.Now),
 		hint: fmt.Sprintf("kubectl imoocpod unpark %s/%s%s", o.Type, o.Name, where),
 	}
 }

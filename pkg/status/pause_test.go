@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // An object that somebody paused is paused, whatever its counts are, until the end of
@@ -28,20 +29,20 @@ func TestVerdictOnUserPause(t *testing.T) {
 		object  Object
 		pause   apis.Pause
 		verdict Verdict
-		code    Code
+		code    problem.Code
 		reason  string
 		hint    string
 		recheck time.Duration
 	}{
-		"with all pods":            {whole, pause, Paused, CodePausedByUser, "3 of 3 pods ready" + words, hint, 2 * time.Hour},
-		"with pods missing":        {short, pause, Paused, CodePausedByUser, "1 of 3 pods ready, 2 not yet created" + words, hint, 2 * time.Hour},
-		"with a change not seen":   {unseen, pause, Paused, CodePausedByUser, "its controller has not seen the last change (generation 3, observed 2)" + words, hint, 2 * time.Hour},
-		"failed":                   {failed, pause, Failed, CodeQuotaExceeded, "cannot create more pods: exceeded quota" + words, "kubectl describe quota -n ns", 2 * time.Hour},
-		"forever":                  {whole, apis.Pause{Forever: true}, Paused, CodePausedByUser, "3 of 3 pods ready; paused forever", hint, 0},
-		"being deleted":            {deleting, pause, Progressing, CodeDeleting, "it is being deleted", "", 2 * time.Hour},
-		"over":                     {whole, apis.Pause{Until: now}, Ready, CodeReady, "3 of 3 pods ready", "", 0},
-		"an end that is not read":  {whole, apis.Pause{Invalid: "it must be a time"}, Ready, CodeReady, "3 of 3 pods ready", "", 0},
-		"not read, and not paused": {short, apis.Pause{Invalid: "it must be a time"}, Progressing, CodeInvalidPause, "1 of 3 pods ready, 2 not yet created; it is not paused: it must be a time", hint, 0},
+		"with all pods":            {whole, pause, Paused, problem.CodePausedByUser, "3 of 3 pods ready" + words, hint, 2 * time.Hour},
+		"with pods missing":        {short, pause, Paused, problem.CodePausedByUser, "1 of 3 pods ready, 2 not yet created" + words, hint, 2 * time.Hour},
+		"with a change not seen":   {unseen, pause, Paused, problem.CodePausedByUser, "its controller has not seen the last change (generation 3, observed 2)" + words, hint, 2 * time.Hour},
+		"failed":                   {failed, pause, Failed, problem.CodeQuotaExceeded, "cannot create more pods: exceeded quota" + words, "kubectl describe quota -n ns", 2 * time.Hour},
+		"forever":                  {whole, apis.Pause{Forever: true}, Paused, problem.CodePausedByUser, "3 of 3 pods ready; paused forever", hint, 0},
+		"being deleted":            {deleting, pause, Progressing, problem.CodeDeleting, "it is being deleted", "", 2 * time.Hour},
+		"over":                     {whole, apis.Pause{Until: now}, Ready, problem.CodeReady, "3 of 3 pods ready", "", 0},
+		"an end that is not read":  {whole, apis.Pause{Invalid: "it must be a time"}, Ready, problem.CodeReady, "3 of 3 pods ready", "", 0},
+		"not read, and not paused": {short, apis.Pause{Invalid: "it must be a time"}, Progressing, problem.CodeInvalidPause, "1 of 3 pods ready, 2 not yet created; it is not paused: it must be a time", hint, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := c.object
@@ -54,7 +55,7 @@ func TestVerdictOnUserPause(t *testing.T) {
 			if active := c.pause.Active(now); (r.Pause != nil) != active {
 				t.Errorf("the report has the pause %+v", r.Pause)
 			}
-			if invalid := len(r.Problems) > 0 && r.Problems[len(r.Problems)-1].Code == CodeInvalidPause; invalid != (c.pause.Invalid != "") {
+			if invalid := len(r.Problems) > 0 && r.Problems[len(r.Problems)-1].Code == problem.CodeInvalidPause; invalid != (c.pause.Invalid != "") {
 				t.Errorf("the problems are %+v", r.Problems)
 			}
 		})

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // newPod is the model of a pod. Its counts and the word for its status are
@@ -66,13 +68,13 @@ func (p *Pod) addMain(containers []corev1.ContainerStatus) {
 // counted with them.
 func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 	for i := range pod.Spec.InitContainers {
-		if sidecar(&pod.Spec.InitContainers[i]) {
+		if problem.Sidecar(&pod.Spec.InitContainers[i]) {
 			p.Containers++
 		}
 	}
 	restarts := int32(0)
 	for i, c := range pod.Status.InitContainerStatuses {
-		beside := slices.ContainsFunc(pod.Spec.InitContainers, func(s corev1.Container) bool { return s.Name == c.Name && sidecar(&s) })
+		beside := slices.ContainsFunc(pod.Spec.InitContainers, func(s corev1.Container) bool { return s.Name == c.Name && problem.Sidecar(&s) })
 		restarts += c.RestartCount
 		switch t := c.State.Terminated; {
 		case t != nil && t.ExitCode == 0:
@@ -85,7 +87,7 @@ func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 			continue
 		case t != nil:
 			p.Status, p.Reason = "Init:"+ending(t), exit(t)
-		case c.State.Waiting != nil && c.State.Waiting.Reason != "" && c.State.Waiting.Reason != podInitializing:
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "" && c.State.Waiting.Reason != "PodInitializing":
 			p.Status, p.Reason = "Init:"+c.State.Waiting.Reason, c.State.Waiting.Message
 		default:
 			p.Status = fmt.Sprintf("Init:%d/%d", i, len(pod.Spec.InitContainers))
@@ -94,11 +96,6 @@ func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
 		return true
 	}
 	return false
-}
-
-// sidecar reports whether an init container goes on running beside the others.
-func sidecar(c *corev1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // ending is the word for how a container ended.
@@ -117,4 +114,12 @@ func exit(t *corev1.ContainerStateTerminated) string {
 		return t.Message
 	}
 	return fmt.Sprintf("exit code %d", t.ExitCode)
+}
+
+// ended is how a pod that has finished did: the word for it, and why.
+func (p Pod) ended() string {
+	if p.Reason == "" {
+		return p.Status
+	}
+	return p.Status + ": " + p.Reason
 }

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // lookedAt is when the objects in testdata are looked at.
@@ -62,7 +64,7 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	const fatal, passing = true, false
 	for name, want := range map[string]struct {
-		code   Code
+		code   problem.Code
 		fatal  bool
 		line   string
 		hint   string
@@ -70,181 +72,181 @@ func TestProblems(t *testing.T) {
 		events int
 	}{
 		"config-error": {
-			CodeConfigError, fatal,
+			problem.CodeConfigError, fatal,
 			`pod foo-2d5dfdbb-0: container web cannot be configured: secret "shop-key" not found`,
 			"create the missing object or fix the pod template; kubectl get secrets,configmaps -n shop",
 			"03:00:01", 0,
 		},
 		"crash-first": {
-			CodeCrashLoop, passing,
+			problem.CodeCrashLoop, passing,
 			"pod foo-2d5dfdbb-0: container web crashes: no restart yet, last exit code 1",
 			"kubectl imoocpod logs imoocpod/foo -n shop --failing",
 			"03:00:01", 0,
 		},
 		"crash-loop-running": {
-			CodeCrashLoop, fatal,
+			problem.CodeCrashLoop, fatal,
 			"pod foo-2d5dfdbb-0: container web crashes: 4 restarts, last exit code 0 (Completed)",
 			"kubectl imoocpod logs imoocpod/foo -n shop --failing",
 			"03:00:01", 0,
 		},
 		"crash-loop": {
-			CodeCrashLoop, fatal,
+			problem.CodeCrashLoop, fatal,
 			"2 of 3 pods: container web crashes: 7 restarts, last exit code 3",
 			"kubectl imoocpod logs imoocpod/foo -n shop --failing",
 			"03:00:01", 0,
 		},
 		"evicted": {
-			CodePodEnded, passing,
+			problem.CodePodEnded, passing,
 			"pod foo-2d5dfdbb-0: ended: Evicted: The node was low on resource: memory.",
 			"",
 			"03:00:00", 0,
 		},
 		"finalizer": {
-			CodeFinalizer, fatal,
+			problem.CodeFinalizer, fatal,
 			"pod foo-2d5dfdbb-0: a finalizer is still pending: example.com/backup",
 			`its controller must remove it; if that controller no longer exists: kubectl patch pods foo-2d5dfdbb-0 -n shop --type=merge -p '{"metadata":{"finalizers":null}}'`,
 			"03:01:00", 0,
 		},
 		"image-name": {
-			CodeInvalidImageName, fatal,
+			problem.CodeInvalidImageName, fatal,
 			`pod foo-2d5dfdbb-0: container web has an invalid image name: "Registry.example.com/Shop:v2:v3"`,
 			"fix the image in the pod template",
 			"03:00:01", 0,
 		},
 		"image-never": {
-			CodeImagePullFailed, fatal,
+			problem.CodeImagePullFailed, fatal,
 			"pod foo-2d5dfdbb-0: container web needs image registry.example.com/shop/web:v2, which is not on the node, and imagePullPolicy is Never",
 			"load the image onto the node, or change imagePullPolicy",
 			"03:00:01", 0,
 		},
 		"image-pull-old": {
-			CodeImagePullFailed, fatal,
+			problem.CodeImagePullFailed, fatal,
 			`pod foo-2d5dfdbb-0: container web cannot pull its image registry.example.com/shop/web:v2: failed to pull and unpack image "registry.example.com/shop/web:v2": failed to resolve reference "registry.example.com/shop/web:v2": registry.example.com/shop/web:v2: not found`,
 			"check the image name and imagePullSecrets: kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 2,
 		},
 		"image-pull": {
-			CodeImagePullFailed, fatal,
+			problem.CodeImagePullFailed, fatal,
 			`2 of 2 pods: container web cannot pull its image registry.example.com/shop/web:v2: failed to pull and unpack image "registry.example.com/shop/web:v2": failed to resolve reference "registry.example.com/shop/web:v2": registry.example.com/shop/web:v2: not found`,
 			"check the image name and imagePullSecrets: kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 0,
 		},
 		"init-crash": {
-			CodeCrashLoop, fatal,
+			problem.CodeCrashLoop, fatal,
 			"pod foo-2d5dfdbb-0: init container migrate crashes: 3 restarts, last exit code 1",
 			"kubectl imoocpod logs imoocpod/foo -n shop --failing",
 			"03:00:01", 0,
 		},
 		"init-image": {
-			CodeImagePullFailed, fatal,
+			problem.CodeImagePullFailed, fatal,
 			"pod foo-2d5dfdbb-0: init container migrate cannot pull its image migrate: pull access denied, repository does not exist or may require authorization",
 			"check the image name and imagePullSecrets: kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 0,
 		},
 		"init-running": {
-			CodeInitNotDone, passing,
+			problem.CodeInitNotDone, passing,
 			"pod foo-2d5dfdbb-0: init container migrate is running, 1 of 2 done",
 			"kubectl imoocpod logs imoocpod/foo -n shop --failing -c migrate",
 			"03:00:01", 0,
 		},
 		"node-gone": {
-			CodeNodeLost, fatal,
+			problem.CodeNodeLost, fatal,
 			"pod foo-2d5dfdbb-0: its node node-1 no longer exists",
 			"kubectl get nodes; kubectl describe node node-1",
 			"03:01:00", 0,
 		},
 		"node-lost": {
-			CodeNodeLost, fatal,
+			problem.CodeNodeLost, fatal,
 			"pod foo-2d5dfdbb-0: Node node-1 which was running pod foo-2d5dfdbb-0 is unresponsive",
 			"kubectl get nodes; kubectl describe node node-1",
 			"03:00:01", 0,
 		},
 		"node-not-ready": {
-			CodeNodeLost, fatal,
+			problem.CodeNodeLost, fatal,
 			"pod foo-2d5dfdbb-0: its node node-1 is not ready: Kubelet stopped posting node status.",
 			"kubectl get nodes; kubectl describe node node-1",
 			"03:01:00", 0,
 		},
 		"one-of-two": {
-			CodeContainersNotReady, passing,
+			problem.CodeContainersNotReady, passing,
 			"pod foo-2d5dfdbb-0: 1 of 2 containers ready, waiting for proxy",
 			"kubectl imoocpod logs imoocpod/foo -n shop --failing -c proxy",
 			"03:00:01", 0,
 		},
 		"out-of-memory": {
-			CodeOutOfMemory, fatal,
+			problem.CodeOutOfMemory, fatal,
 			"pod foo-2d5dfdbb-0: container web runs out of memory: 3 restarts, last exit code 137 (OOMKilled)",
 			"raise its memory limit in the pod template, or reduce its memory use",
 			"03:00:01", 0,
 		},
 		"probe-before-restart": {
-			CodeContainersNotReady, passing,
+			problem.CodeContainersNotReady, passing,
 			"pod foo-2d5dfdbb-0: container web is not ready",
 			"kubectl imoocpod logs imoocpod/foo -n shop --failing -c web",
 			"03:00:01", 1,
 		},
 		"probe": {
-			CodeProbeFailed, passing,
+			problem.CodeProbeFailed, passing,
 			`2 of 2 pods: container web is not ready: Readiness probe failed: Get "http://10.64.0.7:8080/ready": dial tcp 10.64.0.7:8080: connect: connection refused`,
 			"kubectl imoocpod logs imoocpod/foo -n shop --failing -c web",
 			"03:00:01", 1,
 		},
 		"readiness-gate": {
-			CodeReadinessGate, passing,
+			problem.CodeReadinessGate, passing,
 			"pod foo-2d5dfdbb-0: its readiness gate example.com/in-balancer is not True",
 			"",
 			"03:00:01", 0,
 		},
 		"sandbox": {
-			CodeSandboxFailed, fatal,
+			problem.CodeSandboxFailed, fatal,
 			`pod foo-2d5dfdbb-0: cannot create the pod sandbox: Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "1f": plugin type="calico" failed (add): connection is unauthorized`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 1,
 		},
 		"scheduling-gated": {
-			CodeSchedulingGated, passing,
+			problem.CodeSchedulingGated, passing,
 			"pod foo-2d5dfdbb-0: its scheduling gates have not been removed",
 			"",
 			"03:00:00", 0,
 		},
 		"start-failed": {
-			CodeStartFailed, fatal,
+			problem.CodeStartFailed, fatal,
 			`pod foo-2d5dfdbb-0: container web cannot start: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: "serve": executable file not found in $PATH`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 0,
 		},
 		"terminating": {
-			CodeTerminating, fatal,
+			problem.CodeTerminating, fatal,
 			"pod foo-2d5dfdbb-0: still terminating after its grace period: its node node-1 is not ready: Kubelet stopped posting node status.",
 			"if its node will not come back: kubectl delete pod foo-2d5dfdbb-0 -n shop --force --grace-period=0",
 			"03:01:00", 0,
 		},
 		"unschedulable-autoscaler": {
-			CodeUnschedulable, passing,
+			problem.CodeUnschedulable, passing,
 			"pod foo-2d5dfdbb-0: no node fits: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
 			"kubectl get nodes; free resources, or request less in the pod template",
 			"03:00:00", 1,
 		},
 		"unschedulable": {
-			CodeUnschedulable, fatal,
+			problem.CodeUnschedulable, fatal,
 			"3 of 3 pods: no node fits: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
 			"kubectl get nodes; free resources, or request less in the pod template",
 			"03:00:00", 0,
 		},
 		"volume-attach": {
-			CodeVolumeNotMounted, fatal,
+			problem.CodeVolumeNotMounted, fatal,
 			`pod foo-2d5dfdbb-0: cannot mount a volume: Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) other-0`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 1,
 		},
 		"volume-mount-once": {
-			CodeVolumeNotMounted, passing,
+			problem.CodeVolumeNotMounted, passing,
 			`pod foo-2d5dfdbb-0: cannot mount a volume: MountVolume.SetUp failed for volume "kube-api-access-x7z" : failed to sync configmap cache: timed out waiting for the condition`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 1,
 		},
 		"volume-mount": {
-			CodeVolumeNotMounted, fatal,
+			problem.CodeVolumeNotMounted, fatal,
 			`pod foo-2d5dfdbb-0: cannot mount a volume: MountVolume.SetUp failed for volume "key" : secret "shop-key" not found`,
 			"kubectl describe pod foo-2d5dfdbb-0 -n shop",
 			"03:00:01", 1,
@@ -278,7 +280,7 @@ func TestProblems(t *testing.T) {
 // What is on its way has no problem yet.
 func TestNoProblem(t *testing.T) {
 	t.Parallel()
-	for name, code := range map[string]Code{"creating": CodePodsStarting, "terminating-in-time": CodePodsStarting} {
+	for name, code := range map[string]problem.Code{"creating": problem.CodePodsStarting, "terminating-in-time": problem.CodePodsStarting} {
 		r := NewReport(recorded(t, name))
 		if len(r.Problems) > 0 || r.Verdict != Progressing || r.ReasonCode != code {
 			t.Errorf("%s: it is %s (%s), with %v", name, r.Verdict, r.ReasonCode, r.Problems)
@@ -310,48 +312,48 @@ func TestRefusedPods(t *testing.T) {
 		conditions []metav1.Condition
 		children   []Child
 		events     []corev1.Event
-		code       Code
+		code       problem.Code
 		reason     string
 	}{
 		"a quota": {
 			conditions: condition("ReplicaFailure", "QuotaExceeded", quota),
-			code:       CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+			code:       problem.CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
 		},
 		"a quota, said by both the object and its ReplicaSet": {
 			conditions: condition("ReplicaFailure", "FailedCreate", quota), children: []Child{failing, other},
-			code: CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+			code: problem.CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
 		},
 		"a quota, said by the ReplicaSet alone": {
 			children: []Child{failing},
-			code:     CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+			code:     problem.CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
 		},
 		"a quota, said in an event": {
 			events: []corev1.Event{event("owner", "SuccessfulCreate", "create Pod db-0", time.Hour), event("owner", "FailedCreate", "create Pod db-1 in StatefulSet db failed error: "+quota, time.Minute)},
-			code:   CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+			code:   problem.CodeQuotaExceeded, reason: "cannot create more pods: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
 		},
 		"a policy": {
 			conditions: condition("ReplicaFailure", "Forbidden", policy),
-			code:       CodeAdmissionRefused, reason: `pods are rejected: violates PodSecurity "restricted:latest": privileged (container "web" must not set securityContext.privileged=true)`,
+			code:       problem.CodeAdmissionRefused, reason: `pods are rejected: violates PodSecurity "restricted:latest": privileged (container "web" must not set securityContext.privileged=true)`,
 		},
 		"a webhook": {
 			children: []Child{set}, events: []corev1.Event{event("set", "FailedCreate", "Error creating: "+webhook, time.Minute)},
-			code: CodeAdmissionRefused, reason: "pods are rejected: " + webhook,
+			code: problem.CodeAdmissionRefused, reason: "pods are rejected: " + webhook,
 		},
 		"a name": {
 			conditions: condition("ReplicaFailure", "NameTaken", "the pod foo-1 is somebody else's"),
-			code:       CodeNameTaken, reason: "the pod foo-1 is somebody else's",
+			code:       problem.CodeNameTaken, reason: "the pod foo-1 is somebody else's",
 		},
 		"something else": {
 			conditions: condition("ReplicaFailure", "CreateRejected", "Pod is invalid: spec.containers: Required value"),
-			code:       CodeCreateFailed, reason: "cannot create pods: Pod is invalid: spec.containers: Required value",
+			code:       problem.CodeCreateFailed, reason: "cannot create pods: Pod is invalid: spec.containers: Required value",
 		},
 		"a failure that its controller reports": {
 			conditions: condition("Stalled", "NoSuchChart", "the chart is not there"),
-			code:       CodeReportedFailure, reason: "NoSuchChart: the chart is not there",
+			code:       problem.CodeReportedFailure, reason: "NoSuchChart: the chart is not there",
 		},
 		"a deadline": {
 			conditions: []metav1.Condition{{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "it has timed out progressing."}},
-			code:       CodeDeadlineExceeded, reason: "ProgressDeadlineExceeded: it has timed out progressing.",
+			code:       problem.CodeDeadlineExceeded, reason: "ProgressDeadlineExceeded: it has timed out progressing.",
 		},
 	} {
 		o := Object{UID: "owner", Namespace: "shop", Generation: 1, ObservedGeneration: 1, Desired: 3, Current: 2, Ready: 2, Conditions: test.conditions}
@@ -377,11 +379,11 @@ func TestOrderOfProblems(t *testing.T) {
 	probing.Name, probing.UID = "probing", "probing"
 	e.Pods = append(e.Pods, probing)
 	r := NewReport(e)
-	var codes []Code
+	var codes []problem.Code
 	for _, p := range r.Problems {
 		codes = append(codes, p.Code)
 	}
-	if want := []Code{CodeImagePullFailed, CodeDeadlineExceeded, CodeContainersNotReady}; !slices.Equal(codes, want) || r.ReasonCode != CodeImagePullFailed {
+	if want := []problem.Code{problem.CodeImagePullFailed, problem.CodeDeadlineExceeded, problem.CodeContainersNotReady}; !slices.Equal(codes, want) || r.ReasonCode != problem.CodeImagePullFailed {
 		t.Errorf("the problems are %v, want %v; the reason is %s", codes, want, r.ReasonCode)
 	}
 }
@@ -393,14 +395,14 @@ func TestDeleting(t *testing.T) {
 		ago        time.Duration
 		finalizers []string
 		verdict    Verdict
-		code       Code
+		code       problem.Code
 		reason     string
 	}{
-		"just now":          {time.Second, nil, Progressing, CodeDeleting, "it is being deleted"},
-		"in the foreground": {time.Hour, []string{metav1.FinalizerDeleteDependents}, Progressing, CodeDeleting, "it is being deleted"},
-		"a finalizer at work": {time.Second, []string{"example.com/backup"}, Progressing, CodeFinalizer,
+		"just now":          {time.Second, nil, Progressing, problem.CodeDeleting, "it is being deleted"},
+		"in the foreground": {time.Hour, []string{metav1.FinalizerDeleteDependents}, Progressing, problem.CodeDeleting, "it is being deleted"},
+		"a finalizer at work": {time.Second, []string{"example.com/backup"}, Progressing, problem.CodeFinalizer,
 			"it is being deleted; a finalizer is still pending: example.com/backup"},
-		"a finalizer that nobody removes": {time.Hour, []string{metav1.FinalizerDeleteDependents, "example.com/backup", "example.com/x"}, Failed, CodeFinalizer,
+		"a finalizer that nobody removes": {time.Hour, []string{metav1.FinalizerDeleteDependents, "example.com/backup", "example.com/x"}, Failed, problem.CodeFinalizer,
 			"it is being deleted; finalizers are still pending: example.com/backup, example.com/x"},
 	} {
 		o := Object{Type: "lamp.example.com", Name: "it", Namespace: "shop", UID: "it", Desired: 3, Deleted: lookedAt().Add(-test.ago), Finalizers: test.finalizers}
@@ -408,14 +410,14 @@ func TestDeleting(t *testing.T) {
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
-		if hint := "kubectl patch lamp.example.com it -n shop "; test.code == CodeFinalizer && !strings.Contains(r.Hint, hint) {
+		if hint := "kubectl patch lamp.example.com it -n shop "; test.code == problem.CodeFinalizer && !strings.Contains(r.Hint, hint) {
 			t.Errorf("%s: the hint is %q, want %q in it", name, r.Hint, hint)
 		}
 	}
 	// A pod that does not go holds its owner in the foreground.
 	e := recorded(t, "finalizer")
 	e.Object.Deleted = lookedAt().Add(-time.Hour)
-	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != CodeFinalizer || !strings.HasPrefix(r.Reason, "it is being deleted; pod foo-2d5dfdbb-0: ") {
+	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != problem.CodeFinalizer || !strings.HasPrefix(r.Reason, "it is being deleted; pod foo-2d5dfdbb-0: ") {
 		t.Errorf("held by a pod it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
 	}
 }

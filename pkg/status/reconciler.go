@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // Reconciler is what is known of who reconciles an object.
@@ -129,7 +130,7 @@ func (r Reconciler) howToReconcile(e Snapshot) string {
 	if loop, lives := r.liveLoop(); lives {
 		return "check the log of the controller: " + loop.Who
 	}
-	run := "kubectl imoocpod run-controller" + inNamespace(o.Namespace)
+	run := "kubectl imoocpod run-controller" + problem.InNamespace(o.Namespace)
 	if !leaserecord.Ships(o.Resource) {
 		run += " --kinds " + o.Resource
 	}

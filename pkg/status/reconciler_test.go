@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // Of an object that a run-controller should reconcile, it is said whether one
@@ -54,32 +55,32 @@ func TestNobodyReconciles(t *testing.T) {
 		object       Object
 		loops        []leaserecord.Loop
 		verdict      Verdict
-		code         Code
+		code         problem.Code
 		reason, hint string
 	}{
-		"never seen, and nobody there": {unseen, []leaserecord.Loop{}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
-		"never seen, a loop elsewhere": {unseen, []leaserecord.Loop{loop(0, elsewhere)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run},
-		"never seen, but a loop lives": {unseen, []leaserecord.Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", "check the log of the controller: alice on laptop (process 4711)"},
-		"a change not seen": {behind, []leaserecord.Loop{loop(time.Hour, here)}, NotReconciled, CodeGenerationNotSeen,
+		"never seen, and nobody there": {unseen, []leaserecord.Loop{}, NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet", run},
+		"never seen, a loop elsewhere": {unseen, []leaserecord.Loop{loop(0, elsewhere)}, NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet", run},
+		"never seen, but a loop lives": {unseen, []leaserecord.Loop{loop(0, here)}, NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet", "check the log of the controller: alice on laptop (process 4711)"},
+		"a change not seen": {behind, []leaserecord.Loop{loop(time.Hour, here)}, NotReconciled, problem.CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
-		"a change not seen, and leases not read": {behind, nil, NotReconciled, CodeGenerationNotSeen,
+		"a change not seen, and leases not read": {behind, nil, NotReconciled, problem.CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago", run},
-		"left in the middle": {short, []leaserecord.Loop{}, NotReconciled, CodeNoController,
+		"left in the middle": {short, []leaserecord.Loop{}, NotReconciled, problem.CodeNoController,
 			"1 of 3 pods ready, 2 not yet created; its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
-		"at work":                         {short, []leaserecord.Loop{loop(0, leaserecord.Scope{})}, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
-		"at work without a lease":         {fresh, []leaserecord.Loop{}, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
-		"in the middle, leases not read":  {short, nil, Progressing, CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
-		"ready, whoever runs":             {ready, []leaserecord.Loop{}, Ready, CodeReady, "3 of 3 pods ready", ""},
-		"declared by a CRD, nobody there": {declared, []leaserecord.Loop{loop(0, here)}, NotReconciled, CodeNeverSeen, "no controller has seen it yet", run + " --kinds widgets.example.com"},
-		"another program's, not seen": {foreign, nil, NotReconciled, CodeGenerationNotSeen,
+		"at work":                         {short, []leaserecord.Loop{loop(0, leaserecord.Scope{})}, Progressing, problem.CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"at work without a lease":         {fresh, []leaserecord.Loop{}, Progressing, problem.CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"in the middle, leases not read":  {short, nil, Progressing, problem.CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"ready, whoever runs":             {ready, []leaserecord.Loop{}, Ready, problem.CodeReady, "3 of 3 pods ready", ""},
+		"declared by a CRD, nobody there": {declared, []leaserecord.Loop{loop(0, here)}, NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet", run + " --kinds widgets.example.com"},
+		"another program's, not seen": {foreign, nil, NotReconciled, problem.CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by lamp-operator 3h ago", "check that the controller of lamps.example.com is installed and running"},
-		"changed just now, and a loop lives":         {justNow, []leaserecord.Loop{loop(0, here)}, Progressing, CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
-		"changed just now, and seen a moment before": {busy, nil, Progressing, CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
-		"changed just now, and nobody there": {justNow, []leaserecord.Loop{}, NotReconciled, CodeGenerationNotSeen,
+		"changed just now, and a loop lives":         {justNow, []leaserecord.Loop{loop(0, here)}, Progressing, problem.CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
+		"changed just now, and seen a moment before": {busy, nil, Progressing, problem.CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
+		"changed just now, and nobody there": {justNow, []leaserecord.Loop{}, NotReconciled, problem.CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
-		"changed a while ago, and a loop lives": {long, []leaserecord.Loop{loop(0, here)}, NotReconciled, CodeGenerationNotSeen,
+		"changed a while ago, and a loop lives": {long, []leaserecord.Loop{loop(0, here)}, NotReconciled, problem.CodeGenerationNotSeen,
 			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; a controller is running: alice on laptop (process 4711)", "check the log of the controller: alice on laptop (process 4711)"},
-		"created just now, and a loop lives": {created, []leaserecord.Loop{loop(0, here)}, Progressing, CodeNeverSeen, "the controller has not seen it yet", ""},
+		"created just now, and a loop lives": {created, []leaserecord.Loop{loop(0, here)}, Progressing, problem.CodeNeverSeen, "the controller has not seen it yet", ""},
 	} {
 		test.object.Namespace = "shop"
 		r := NewReport(Snapshot{Object: test.object, Loops: test.loops, Now: lookedAt()})
@@ -139,11 +140,11 @@ func TestStatusBehind(t *testing.T) {
 	o := Object{UID: "owner", Generation: 1, ObservedGeneration: 1, Desired: 2, Current: 2, Ready: 2}
 	e := recorded(t, "image-pull")
 	e.Object = o
-	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != CodeImagePullFailed {
+	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != problem.CodeImagePullFailed {
 		t.Errorf("with broken pods, it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
 	}
 	e.Pods = e.Pods[:0]
-	if r := NewReport(e); r.Verdict != Progressing || r.ReasonCode != CodeStatusBehind || r.Reason != "0 of 2 pods ready, although its status counts 2" {
+	if r := NewReport(e); r.Verdict != Progressing || r.ReasonCode != problem.CodeStatusBehind || r.Reason != "0 of 2 pods ready, although its status counts 2" {
 		t.Errorf("without pods, it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
 	}
 	e.Object.Foreign = true

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // moment is a change of an object as it was recorded on a real node, by
@@ -124,7 +126,7 @@ func TestRecordedOnRealNodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
 		verdict Verdict
-		code    Code
+		code    problem.Code
 		// says is a part of the reason.
 		says string
 		// never is a verdict that is never given; passing says that the last one is
@@ -132,37 +134,37 @@ func TestRecordedOnRealNodes(t *testing.T) {
 		never   Verdict
 		passing bool
 	}{
-		"running":               {verdict: Ready, code: CodeReady, never: Failed},
-		"slow-start":            {verdict: Ready, code: CodeReady, never: Failed},
-		"startup-probe":         {verdict: Ready, code: CodeReady, never: Failed},
-		"startup-probe-fails":   {verdict: Failed, code: CodeCrashLoop},
-		"crash-at-once":         {verdict: Failed, code: CodeCrashLoop, says: "last exit code 1"},
-		"crash-after-5s":        {verdict: Failed, code: CodeCrashLoop, says: "last exit code 3"},
-		"exit-0":                {verdict: Failed, code: CodeCrashLoop, says: "last exit code 0 (Completed)"},
-		"init-crash":            {verdict: Failed, code: CodeCrashLoop, says: "init container prepare"},
-		"sidecar-crash":         {verdict: Failed, code: CodeCrashLoop, says: "container proxy"},
-		"out-of-memory":         {verdict: Failed, code: CodeOutOfMemory, says: "OOMKilled"},
-		"no-such-command":       {verdict: Failed, code: CodeStartFailed, says: "nosuchprogram"},
-		"image-missing":         {verdict: Failed, code: CodeImagePullFailed, says: "not found"},
-		"image-late":            {verdict: Ready, code: CodeReady},
-		"pull-qps":              {verdict: Ready, code: CodeReady, never: Failed},
-		"image-never":           {verdict: Failed, code: CodeImagePullFailed, says: "not on the node"},
-		"image-name":            {verdict: Failed, code: CodeInvalidImageName, says: "UPPER/Case:::"},
-		"no-secret":             {verdict: Failed, code: CodeConfigError, says: `secret "made-later" not found`},
-		"run-as-root":           {verdict: Failed, code: CodeConfigError, says: "runAsNonRoot"},
-		"no-volume":             {verdict: Failed, code: CodeVolumeNotMounted, says: `secret "never-made" not found`},
-		"readiness-http":        {verdict: Progressing, code: CodeProbeFailed, says: "statuscode: 503", never: Failed},
-		"readiness-tcp":         {verdict: Progressing, code: CodeProbeFailed, says: "connection refused", never: Failed},
-		"readiness-exec":        {verdict: Progressing, code: CodeProbeFailed, says: "Readiness probe failed", never: Failed},
-		"liveness":              {verdict: Failed, code: CodeCrashLoop},
-		"liveness-busy-node":    {verdict: Failed, code: CodeCrashLoop}, // recorded by hand, from a node with no time to spare
-		"liveness-ignores-term": {verdict: Progressing, code: CodeProbeFailed, says: "failed its liveness probe"},
-		"evicted":               {verdict: Progressing, code: CodePodEnded, says: "Evicted", passing: true},
-		"deadline":              {verdict: Progressing, code: CodePodEnded, says: "DeadlineExceeded", passing: true},
-		"too-large":             {verdict: Failed, code: CodeUnschedulable, says: "Insufficient cpu"},
-		"slow-end":              {verdict: Progressing, code: CodePodsMissing, never: Failed},
-		"node-stopped":          {verdict: Failed, code: CodeNodeLost},
-		"node-rebooted":         {verdict: Ready, code: CodeReady},
+		"running":               {verdict: Ready, code: problem.CodeReady, never: Failed},
+		"slow-start":            {verdict: Ready, code: problem.CodeReady, never: Failed},
+		"startup-probe":         {verdict: Ready, code: problem.CodeReady, never: Failed},
+		"startup-probe-fails":   {verdict: Failed, code: problem.CodeCrashLoop},
+		"crash-at-once":         {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 1"},
+		"crash-after-5s":        {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 3"},
+		"exit-0":                {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 0 (Completed)"},
+		"init-crash":            {verdict: Failed, code: problem.CodeCrashLoop, says: "init container prepare"},
+		"sidecar-crash":         {verdict: Failed, code: problem.CodeCrashLoop, says: "container proxy"},
+		"out-of-memory":         {verdict: Failed, code: problem.CodeOutOfMemory, says: "OOMKilled"},
+		"no-such-command":       {verdict: Failed, code: problem.CodeStartFailed, says: "nosuchprogram"},
+		"image-missing":         {verdict: Failed, code: problem.CodeImagePullFailed, says: "not found"},
+		"image-late":            {verdict: Ready, code: problem.CodeReady},
+		"pull-qps":              {verdict: Ready, code: problem.CodeReady, never: Failed},
+		"image-never":           {verdict: Failed, code: problem.CodeImagePullFailed, says: "not on the node"},
+		"image-name":            {verdict: Failed, code: problem.CodeInvalidImageName, says: "UPPER/Case:::"},
+		"no-secret":             {verdict: Failed, code: problem.CodeConfigError, says: `secret "made-later" not found`},
+		"run-as-root":           {verdict: Failed, code: problem.CodeConfigError, says: "runAsNonRoot"},
+		"no-volume":             {verdict: Failed, code: problem.CodeVolumeNotMounted, says: `secret "never-made" not found`},
+		"readiness-http":        {verdict: Progressing, code: problem.CodeProbeFailed, says: "statuscode: 503", never: Failed},
+		"readiness-tcp":         {verdict: Progressing, code: problem.CodeProbeFailed, says: "connection refused", never: Failed},
+		"readiness-exec":        {verdict: Progressing, code: problem.CodeProbeFailed, says: "Readiness probe failed", never: Failed},
+		"liveness":              {verdict: Failed, code: problem.CodeCrashLoop},
+		"liveness-busy-node":    {verdict: Failed, code: problem.CodeCrashLoop}, // recorded by hand, from a node with no time to spare
+		"liveness-ignores-term": {verdict: Progressing, code: problem.CodeProbeFailed, says: "failed its liveness probe"},
+		"evicted":               {verdict: Progressing, code: problem.CodePodEnded, says: "Evicted", passing: true},
+		"deadline":              {verdict: Progressing, code: problem.CodePodEnded, says: "DeadlineExceeded", passing: true},
+		"too-large":             {verdict: Failed, code: problem.CodeUnschedulable, says: "Insufficient cpu"},
+		"slow-end":              {verdict: Progressing, code: problem.CodePodsMissing, never: Failed},
+		"node-stopped":          {verdict: Failed, code: problem.CodeNodeLost},
+		"node-rebooted":         {verdict: Ready, code: problem.CodeReady},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,40 +222,6 @@ func checkReport(t *testing.T, r Report) {
 		if c.Type == readyCondition && c.Status == metav1.ConditionTrue && int(r.Replicas.Desired) > ready && r.Verdict == Failed &&
 			c.ObservedGeneration == r.Metadata.Generation && !strings.Contains(c.Message, fmt.Sprint(", but ", r.Replicas.Desired-r.Replicas.Ready)) {
 			t.Errorf("its condition says that it is ready, and no more: %s", c.Message)
-		}
-	}
-}
-
-// A container that was started again is on trial, for longer if that was not the
-// first time.
-func TestRecovered(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		ran, runs time.Duration
-		restarts  int32
-		unready   bool
-		want      bool
-	}{
-		"just started again":                    {runs: 9 * time.Second, restarts: 1},
-		"started again a moment ago":            {runs: 10 * time.Second, restarts: 1, want: true},
-		"not the first time":                    {runs: 59 * time.Second, restarts: 2},
-		"not the first time, and calm":          {runs: time.Minute, restarts: 2, want: true},
-		"ends every minute":                     {ran: time.Minute, runs: 119 * time.Second, restarts: 3},
-		"outlived its last run":                 {ran: time.Minute, runs: 2 * time.Minute, restarts: 3, want: true},
-		"ends every nine minutes":               {ran: 9 * time.Minute, runs: 10 * time.Minute, restarts: 3, want: true},
-		"ended after long":                      {ran: time.Hour, runs: time.Second, restarts: 3, want: true},
-		"not ready":                             {ran: time.Second, runs: 10 * time.Minute, restarts: 1, unready: true},
-		"not ready, but not because it crashed": {ran: time.Second, runs: 11 * time.Minute, restarts: 1, unready: true, want: true},
-	} {
-		now := lookedAt()
-		begun := now.Add(-test.runs)
-		c := container{ContainerStatus: corev1.ContainerStatus{
-			Ready: !test.unready, RestartCount: test.restarts,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(begun)}},
-		}}
-		last := &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(begun.Add(-test.ran)), FinishedAt: metav1.NewTime(begun)}
-		if got := c.recovered(last, now); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // ReportVersion is the apiVersion of a Report in JSON and YAML.
@@ -21,12 +23,12 @@ type Report struct {
 	Verdict Verdict `json:"verdict"`
 	// ReasonCode is why, as a word for scripts; Reason says it in one line, and
 	// Hint what to do, if there is something to do.
-	ReasonCode Code   `json:"reasonCode"`
-	Reason     string `json:"reason"`
-	Hint       string `json:"hint,omitempty"`
+	ReasonCode problem.Code `json:"reasonCode"`
+	Reason     string       `json:"reason"`
+	Hint       string       `json:"hint,omitempty"`
 	// Problems are what keeps it from being ready, the gravest first. What ails
 	// pods of an object that is ready all the same is listed, too.
-	Problems []Problem `json:"problems"`
+	Problems []problem.Problem `json:"problems"`
 	// Replicas are the counts of the object's status. Pods that are ready, but have
 	// just crashed or are being ended by a probe, are not among the ready ones.
 	Replicas Replicas `json:"replicas"`
@@ -47,7 +49,7 @@ type Report struct {
 	Reconciler Reconciler `json:"reconciler"`
 	// Events are the last ones of the object, of what stands between and of some
 	// pods that are not ready, as far as they were read, the latest last.
-	Events []Event `json:"events,omitempty"`
+	Events []problem.Event `json:"events,omitempty"`
 	// Pause is that of "kubectl imoocpod pause" while it is in force, whatever the
 	// verdict is.
 	Pause *UserPause `json:"pause,omitempty"`
@@ -100,8 +102,8 @@ type Pod struct {
 	Ending bool `json:"-"`
 	// Code is the problem that keeps the pod from being ready, if one is known,
 	// and Reason says it in words.
-	Code   Code   `json:"code,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Code   problem.Code `json:"code,omitempty"`
+	Reason string       `json:"reason,omitempty"`
 }
 
 // NewReport makes the model of an object from all that was read about it.
@@ -139,9 +141,9 @@ func NewReport(e Snapshot) Report {
 			controllers[pod.UID] = ref.UID
 		}
 	}
-	slices.SortFunc(r.Pods, func(a, b Pod) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(r.Pods, func(a, b Pod) int { return problem.CompareNames(a.Name, b.Name) })
 	r.Tree = family.tree(o, between, r.Pods, controllers)
-	r.Problems = fold(findings, len(owned))
+	r.Problems = problem.Fold(findings, len(owned))
 	hintImages(o, r.Problems)
 	r.Reverts, r.Budgets = reverts(e), budgets(e.Budgets, owned)
 	r.Reconciler = newReconciler(e)
@@ -163,16 +165,17 @@ func NewReport(e Snapshot) Report {
 // The count of ready pods that an object tells is doubted if one of them is not
 // believed to be what its kubelet says, or will not become ready without help: then
 // whoever counted it may not have seen that yet.
-func judgePods(e Snapshot, owned []*corev1.Pod, events happened) (pods []Pod, findings []finding, doubted bool) {
+func judgePods(e Snapshot, owned []*corev1.Pod, events happened) (pods []Pod, findings []problem.Finding, doubted bool) {
 	pods = []Pod{}
+	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object)}
 	for _, pod := range owned {
 		model := newPod(pod)
-		if f, found := podFinding(pod, e, events); found {
-			doubted = doubted || model.Ready || f.fatal
+		if f, found := problem.OfPod(pod, model.ended(), in); found {
+			doubted = doubted || model.Ready || f.Fatal
 			model.Ready = false
-			model.Code = f.code
-			if f.code != CodePodEnded { // the word for its status says as much
-				model.Reason = oneLine(f.message)
+			model.Code = f.Code
+			if f.Code != problem.CodePodEnded { // the word for its status says as much
+				model.Reason = problem.OneLine(f.Message)
 			}
 			findings = append(findings, f)
 		}
@@ -181,12 +184,17 @@ func judgePods(e Snapshot, owned []*corev1.Pod, events happened) (pods []Pod, fi
 	return pods, findings, doubted
 }
 
+// logsOf is the command that shows the logs of all pods of an object.
+func logsOf(o Object) string {
+	return "kubectl imoocpod logs " + ShortType(o.Type) + "/" + o.Name + problem.InNamespace(o.Namespace)
+}
+
 // unreadyShown is of how many pods that are not ready the events are shown: what
 // ails one mostly ails all.
 const unreadyShown = 5
 
 // relevant picks the events to show: all but those of more pods than are shown.
-func relevant(events []corev1.Event, pods []Pod) []Event {
+func relevant(events []corev1.Event, pods []Pod) []problem.Event {
 	hidden := map[types.UID]bool{}
 	shown := 0
 	for _, pod := range pods {
@@ -194,12 +202,12 @@ func relevant(events []corev1.Event, pods []Pod) []Event {
 			shown++
 		}
 	}
-	return foldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
+	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
 }
 
 // Gone is the report of the same object after it was deleted.
 func (r Report) Gone() Report {
-	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, CodeDeleted, "it was deleted", ""
-	r.Problems, r.Pause = []Problem{}, nil
+	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, problem.CodeDeleted, "it was deleted", ""
+	r.Problems, r.Pause = []problem.Problem{}, nil
 	return r
 }

@@ -198,7 +198,7 @@ func TestSchema(t *testing.T) {
 // Each word for a reason is in the schema and in the documentation.
 func TestCodesAreDocumented(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("code.go")
+	source, err := os.ReadFile("../problem/code.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // attendance is how long after a change a controller of another program is not
@@ -230,11 +232,11 @@ func ActedBelow(before, now Snapshot) bool {
 // judgeUnseen reports whether no controller has seen the object as it is now.
 func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 	o, by := e.Object, r.Reconciler
-	v := ruling{verdict: NotReconciled, code: CodeGenerationNotSeen, hint: by.howToReconcile(e)}
+	v := ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.howToReconcile(e)}
 	switch {
 	case !o.Untracked && o.ObservedGeneration == 0,
 		o.Untracked && o.Conditioned && len(o.Conditions) == 0:
-		v.code, v.reason = CodeNeverSeen, "no controller has seen it yet"
+		v.code, v.reason = problem.CodeNeverSeen, "no controller has seen it yet"
 	case !o.Untracked && o.ObservedGeneration < o.Generation:
 		v.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, o.ObservedGeneration)
 	default:
@@ -246,7 +248,7 @@ func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 		case known && since > -noticing && since < noticing && by.active(e):
 			v.verdict, v.hint, v.recheck = Progressing, "", noticing-max(since, 0)
 			v.reason = "the controller has not seen the change yet"
-			if v.code == CodeNeverSeen {
+			if v.code == problem.CodeNeverSeen {
 				v.reason = "the controller has not seen it yet"
 			}
 		case by.Status != nil:
@@ -255,8 +257,8 @@ func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 		return v, true
 	}
 	unknown := undated(o.Managers)
-	wrote := e.Acted || !unknown && answered(by.Spec, by.Status) || v.code == CodeNeverSeen && by.Status != nil
-	if len(r.Problems) > 0 && r.Problems[0].Fatal && (wrote || v.code == CodeNeverSeen) {
+	wrote := e.Acted || !unknown && answered(by.Spec, by.Status) || v.code == problem.CodeNeverSeen && by.Status != nil
+	if len(r.Problems) > 0 && r.Problems[0].Fatal && (wrote || v.code == problem.CodeNeverSeen) {
 		p := r.Problems[0]
 		return ruling{verdict: Failed, code: p.Code, reason: p.String(), hint: p.Hint}, true
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // Snapshot is all that a report is made from. What was not read is left empty
@@ -194,40 +195,9 @@ const combined = "(combined from similar events): "
 // told puts events in the order in which they last happened, each with the words
 // of whoever told it.
 func told(events []corev1.Event) []corev1.Event {
-	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return lastSeen(a).Compare(lastSeen(b)) })
+	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return problem.LastSeen(a).Compare(problem.LastSeen(b)) })
 	for i := range all {
 		all[i].Message = strings.TrimPrefix(all[i].Message, combined)
 	}
 	return all
-}
-
-// lastSeen is when an event last happened, whichever of its times is set.
-func lastSeen(e corev1.Event) time.Time {
-	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
-		return e.Series.LastObservedTime.Time
-	}
-	for _, t := range []metav1.Time{e.LastTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
-		if !t.IsZero() {
-			return t.Time
-		}
-	}
-	return time.Time{}
-}
-
-// firstSeen is when an event first happened.
-func firstSeen(e corev1.Event) time.Time {
-	for _, t := range []metav1.Time{e.FirstTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
-		if !t.IsZero() {
-			return t.Time
-		}
-	}
-	return lastSeen(e)
-}
-
-// times is how often an event happened.
-func times(e corev1.Event) int32 {
-	if e.Series != nil {
-		return max(e.Series.Count, 1)
-	}
-	return max(e.Count, 1)
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // Node is an object in the tree of a report: the object itself at the root,
@@ -45,6 +47,6 @@ func (f family) nodes(uid types.UID, between []Child, pods map[types.UID][]Node,
 			all = append(all, n)
 		}
 	}
-	slices.SortFunc(all, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), compareNames(a.Name, b.Name)) })
+	slices.SortFunc(all, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), problem.CompareNames(a.Name, b.Name)) })
 	return append(all, pods[uid]...)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // Verdict is how an object is doing, in a word.
@@ -46,7 +47,7 @@ func (v Verdict) Settled() bool { return v == Ready || v == Parked }
 // when there is something to do.
 type ruling struct {
 	verdict Verdict
-	code    Code
+	code    problem.Code
 	reason  string
 	hint    string
 	// recheck is after which time it may be another one though nothing changes;
@@ -68,11 +69,11 @@ func judge(e Snapshot, r Report, children []Child) ruling {
 		verdict = held(o, verdict)
 	}
 	if !unseen && r.Reconciler.silent(e) && verdict.verdict == Progressing {
-		verdict.verdict, verdict.code = NotReconciled, CodeNoController
+		verdict.verdict, verdict.code = NotReconciled, problem.CodeNoController
 		verdict.reason += "; " + r.Reconciler.story(e)
 		verdict.hint = r.Reconciler.howToReconcile(e)
 	}
-	if verdict.verdict == Paused || verdict.code == CodeGenerationNotSeen {
+	if verdict.verdict == Paused || verdict.code == problem.CodeGenerationNotSeen {
 		return verdict // it says the same, or is of before the change
 	}
 	return parked(e, r, o.Word.added(verdict))
@@ -83,14 +84,14 @@ func judge(e Snapshot, r Report, children []Child) ruling {
 // about a change, and its counts are right.
 func held(o Object, v ruling) ruling {
 	p := o.Pause
-	if v.verdict == Failed && p.Code == CodePausedByUser {
+	if v.verdict == Failed && p.Code == problem.CodePausedByUser {
 		v.reason += "; " + p.Why // what is wrong stays as it is for as long
 		return v
 	}
 	if v.verdict == Failed || v.verdict == Ready && p.Template {
 		return v
 	}
-	if p.Template && !slices.Contains([]Code{CodePodsOutdated, CodePodsSurplus, CodeConditionFalse}, v.code) {
+	if p.Template && !slices.Contains([]problem.Code{problem.CodePodsOutdated, problem.CodePodsSurplus, problem.CodeConditionFalse}, v.code) {
 		return v
 	}
 	return ruling{verdict: Paused, code: p.Code, reason: v.reason + "; " + p.Why, hint: p.Hint}
@@ -100,11 +101,11 @@ func held(o Object, v ruling) ruling {
 func (w Word) String() string {
 	switch {
 	case w.Phase == "":
-		return oneLine(w.Message)
+		return problem.OneLine(w.Message)
 	case w.Message == "":
 		return w.Phase
 	}
-	return w.Phase + ": " + oneLine(w.Message)
+	return w.Phase + ": " + problem.OneLine(w.Message)
 }
 
 // added appends the word of the controller to the reason of a verdict.
@@ -130,16 +131,16 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 	if len(problems) > 0 && problems[0].Fatal && (!settled || len(problems[0].Pods) == 0) {
 		return ruling{verdict: Failed, code: problems[0].Code, reason: problems[0].String(), hint: problems[0].Hint}
 	}
-	v := ruling{verdict: Progressing, code: CodePodsStarting, reason: counts}
+	v := ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: counts}
 	switch {
 	case o.NoCount && o.Current == 0 && o.Word.Ready == nil && !vouched(o):
-		return ruling{verdict: NotReconciled, code: CodeNoPods, reason: "no replica field is known for this type, and it has no pods", hint: nameTheField(o)}
+		return ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no replica field is known for this type, and it has no pods", hint: nameTheField(o)}
 	case missing:
 		v.code, v.reason = short.code, short.reason
 	case !settled:
-		v.code, v.reason = CodeStatusBehind, fmt.Sprintf("%d of %d pods ready, although its status counts %d", r.readyPods(), o.Desired, o.Ready)
+		v.code, v.reason = problem.CodeStatusBehind, fmt.Sprintf("%d of %d pods ready, although its status counts %d", r.readyPods(), o.Desired, o.Ready)
 	default:
-		if v = judgeSettled(e, r, children, counts); v.verdict == Ready || v.code == CodeConditionFalse {
+		if v = judgeSettled(e, r, children, counts); v.verdict == Ready || v.code == problem.CodeConditionFalse {
 			return v
 		}
 	}
@@ -164,9 +165,9 @@ func shortfall(o Object, counts string) (ruling, bool) {
 	if o.Told != nil && o.indirect() && !o.NoCount && o.Uncounted {
 		switch told := *o.Told; {
 		case told > o.Desired:
-			return ruling{code: CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", o.quantity(told), told-o.Desired)}, true
+			return ruling{code: problem.CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", o.quantity(told), told-o.Desired)}, true
 		case told < o.Desired:
-			return ruling{code: CodePodsMissing, reason: fmt.Sprintf("%d of %d %s exist", told, o.Desired, o.unit())}, true
+			return ruling{code: problem.CodePodsMissing, reason: fmt.Sprintf("%d of %d %s exist", told, o.Desired, o.unit())}, true
 		}
 	}
 	desired := o.Desired
@@ -178,20 +179,20 @@ func shortfall(o Object, counts string) (ruling, bool) {
 	if o.UpdatedWanted != nil {
 		wanted = *o.UpdatedWanted
 	}
-	short := func(code Code, format string, numbers ...any) (ruling, bool) {
+	short := func(code problem.Code, format string, numbers ...any) (ruling, bool) {
 		return ruling{code: code, reason: fmt.Sprintf(format, numbers...)}, true
 	}
 	switch {
 	case o.Current < desired:
-		return short(CodePodsMissing, "%s, %d not yet created", counts, desired-o.Current)
+		return short(problem.CodePodsMissing, "%s, %d not yet created", counts, desired-o.Current)
 	case o.Updated != nil && *o.Updated < wanted:
-		return short(CodePodsOutdated, "%s, %d not yet replaced", counts, wanted-*o.Updated)
+		return short(problem.CodePodsOutdated, "%s, %d not yet replaced", counts, wanted-*o.Updated)
 	case o.Current > desired:
-		return short(CodePodsSurplus, "%s, %d too many", o.quantity(o.Current), o.Current-desired)
+		return short(problem.CodePodsSurplus, "%s, %d too many", o.quantity(o.Current), o.Current-desired)
 	case o.Ready < desired:
-		return short(CodePodsStarting, "%s", counts)
+		return short(problem.CodePodsStarting, "%s", counts)
 	case o.Available != nil && *o.Available < desired:
-		return short(CodePodsStarting, "%s, %d available", counts, *o.Available)
+		return short(problem.CodePodsStarting, "%s, %d available", counts, *o.Available)
 	}
 	return ruling{}, false
 }
@@ -203,19 +204,19 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 	v := ruling{verdict: Progressing, reason: counts}
 	for _, c := range children {
 		if why, unsettled := c.unsettled(); unsettled {
-			v.code, v.reason = CodeChildNotReady, why
+			v.code, v.reason = problem.CodeChildNotReady, why
 			return v
 		}
 	}
 	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
 	if against, found := contradiction(o); found {
-		v.code, v.reason = CodeConditionFalse, fmt.Sprintf("%s, but its condition %s is %s: %s", counts, against.Type, against.Status, conditionWords(against))
+		v.code, v.reason = problem.CodeConditionFalse, fmt.Sprintf("%s, but its condition %s is %s: %s", counts, against.Type, against.Status, problem.ConditionWords(against))
 		return v
 	}
 	unseen := o.Untracked && !changeSeen(e, r, children)
 	if !unseen && idle(e, r, children) {
 		since := e.Now.Sub(r.Reconciler.Spec.Time.Time)
-		v.code, v.recheck = CodeChangeNotSeen, attendance-since
+		v.code, v.recheck = problem.CodeChangeNotSeen, attendance-since
 		v.reason = fmt.Sprintf("%s, but nothing that it owns has changed since its spec changed %s ago", counts, duration.HumanDuration(max(since, 0)))
 		return v
 	}
@@ -226,22 +227,22 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 	}
 	switch {
 	case o.Word.Ready != nil && !*o.Word.Ready:
-		v.code, v.reason = CodeConditionFalse, fmt.Sprintf("%s, but its ready condition %s is not met (%sready-when)", counts, o.Word.Unmet, apis.Prefix)
+		v.code, v.reason = problem.CodeConditionFalse, fmt.Sprintf("%s, but its ready condition %s is not met (%sready-when)", counts, o.Word.Unmet, apis.Prefix)
 	case !o.Foreign:
-		v.verdict, v.code = Ready, CodeReady
+		v.verdict, v.code = Ready, problem.CodeReady
 		if own := r.livePods(); e.Pods != nil && !o.indirect() && own > int(o.Desired) {
-			return ruling{verdict: Progressing, code: CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", Quantity(own, "pod"), own-int(o.Desired))}
+			return ruling{verdict: Progressing, code: problem.CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", Quantity(own, "pod"), own-int(o.Desired))}
 		}
 	case e.Pods != nil && o.indirect() && o.Desired > 0 && visible == 0 && !bound && ready == nil && (o.Told == nil || o.Selects):
-		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
+		v.code, v.reason = problem.CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
 	case e.Pods != nil && o.NoCount && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
-		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all pods exist: the desired count is unknown; the counts in its spec add up to %d, and %d are visible", *o.Total, len(r.Pods))
+		v.code, v.reason = problem.CodeCannotTell, fmt.Sprintf("cannot tell whether all pods exist: the desired count is unknown; the counts in its spec add up to %d, and %d are visible", *o.Total, len(r.Pods))
 	case e.Pods != nil && o.indirect() && o.Total != nil && len(r.Pods) < int(*o.Total) && !bound:
-		v.code, v.reason = CodeCannotTell, fmt.Sprintf("cannot tell whether all pods exist: %s is one of several counts, which add up to %d, and %d are visible", o.Count, *o.Total, len(r.Pods))
+		v.code, v.reason = problem.CodeCannotTell, fmt.Sprintf("cannot tell whether all pods exist: %s is one of several counts, which add up to %d, and %d are visible", o.Count, *o.Total, len(r.Pods))
 	case unseen:
-		v.code, v.reason = CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: "+r.Reconciler.unanswered()
+		v.code, v.reason = problem.CodeChangeNotSeen, "cannot tell whether its controller has seen the last change: "+r.Reconciler.unanswered()
 	default:
-		v.verdict, v.code, v.reason = Ready, CodeReady, counts
+		v.verdict, v.code, v.reason = Ready, problem.CodeReady, counts
 	}
 	return v
 }
@@ -309,11 +310,13 @@ func (r Report) readyPods() int {
 }
 
 // judgeDeleting is judge for an object that is being deleted.
-func judgeDeleting(problems []Problem) ruling {
+func judgeDeleting(problems []problem.Problem) ruling {
 	const deleting = "it is being deleted"
-	held := slices.IndexFunc(problems, func(p Problem) bool { return p.Code == CodeFinalizer || p.Code == CodeTerminating })
+	held := slices.IndexFunc(problems, func(p problem.Problem) bool {
+		return p.Code == problem.CodeFinalizer || p.Code == problem.CodeTerminating
+	})
 	if held < 0 {
-		return ruling{verdict: Progressing, code: CodeDeleting, reason: deleting}
+		return ruling{verdict: Progressing, code: problem.CodeDeleting, reason: deleting}
 	}
 	p := problems[held]
 	r := ruling{verdict: Progressing, code: p.Code, reason: deleting + "; " + p.String(), hint: p.Hint}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 func TestVerdict(t *testing.T) {
@@ -189,7 +190,7 @@ func TestChangeSeen(t *testing.T) {
 		"scaled at some time, one group, as a wait saw":   {three(Object{Managers: scaled(10, 9), Several: true}), nil, true, true},
 	} {
 		r := NewReport(Snapshot{Object: test.object, Children: test.children, Acted: test.acted, Now: lookedAt()})
-		if (r.Verdict == Ready) != test.seen || !test.seen && r.ReasonCode != CodeChangeNotSeen {
+		if (r.Verdict == Ready) != test.seen || !test.seen && r.ReasonCode != problem.CodeChangeNotSeen {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
 	}
@@ -229,7 +230,7 @@ func TestSeenAndNothingDone(t *testing.T) {
 			o.Generation, o.ObservedGeneration = 2, 2
 		}
 		r := NewReport(Snapshot{Object: o, Children: test.children, ActedBelow: test.below, Now: lookedAt()})
-		if (r.Verdict == Ready) != test.ready || !test.ready && r.ReasonCode != CodeChangeNotSeen {
+		if (r.Verdict == Ready) != test.ready || !test.ready && r.ReasonCode != problem.CodeChangeNotSeen {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}
 	}
@@ -256,20 +257,20 @@ func TestUnseen(t *testing.T) {
 		object  Object
 		since   time.Time
 		verdict Verdict
-		code    Code
+		code    problem.Code
 	}{
-		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, CodeGenerationNotSeen},
-		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, 90)}, time.Time{}, Progressing, CodeGenerationNotSeen},
-		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 50)}, time.Time{}, Progressing, CodeGenerationNotSeen},
-		"made just now":                             {Object{Generation: 1, Created: lookedAt().Add(-3 * time.Second)}, time.Time{}, Progressing, CodeNeverSeen},
-		"made long ago":                             {Object{Generation: 1, Created: lookedAt().Add(-time.Minute)}, time.Time{}, NotReconciled, CodeNeverSeen},
-		"never seen, and it failed":                 {Object{Generation: 1, Conditions: failure}, time.Time{}, Failed, CodeReportedFailure},
-		"failed before the change":                  {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, CodeGenerationNotSeen},
-		"failed after the change":                   {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 50)}, time.Time{}, Failed, CodeReportedFailure},
-		"scaled at some time":                       {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, time.Time{}, Progressing, CodeGenerationNotSeen},
-		"scaled at some time, seen just now":        {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, at(9), Progressing, CodeGenerationNotSeen},
-		"scaled at some time, seen long ago":        {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, at(11), NotReconciled, CodeGenerationNotSeen},
-		"failed, and was scaled at some time since": {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: scaled(90, 60)}, at(11), NotReconciled, CodeGenerationNotSeen},
+		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
+		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, 90)}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
+		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 50)}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
+		"made just now":                             {Object{Generation: 1, Created: lookedAt().Add(-3 * time.Second)}, time.Time{}, Progressing, problem.CodeNeverSeen},
+		"made long ago":                             {Object{Generation: 1, Created: lookedAt().Add(-time.Minute)}, time.Time{}, NotReconciled, problem.CodeNeverSeen},
+		"never seen, and it failed":                 {Object{Generation: 1, Conditions: failure}, time.Time{}, Failed, problem.CodeReportedFailure},
+		"failed before the change":                  {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
+		"failed after the change":                   {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: wrote("", 60, 50)}, time.Time{}, Failed, problem.CodeReportedFailure},
+		"scaled at some time":                       {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
+		"scaled at some time, seen just now":        {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, at(9), Progressing, problem.CodeGenerationNotSeen},
+		"scaled at some time, seen long ago":        {Object{Generation: 2, ObservedGeneration: 1, Managers: scaled(90, 60)}, at(11), NotReconciled, problem.CodeGenerationNotSeen},
+		"failed, and was scaled at some time since": {Object{Generation: 2, ObservedGeneration: 1, Conditions: failure, Managers: scaled(90, 60)}, at(11), NotReconciled, problem.CodeGenerationNotSeen},
 	} {
 		test.object.Foreign, test.object.Desired = true, 3
 		r := NewReport(Snapshot{Object: test.object, Since: test.since, Now: lookedAt()})
@@ -301,27 +302,27 @@ func TestChildren(t *testing.T) {
 		object   Object
 		children []Child
 		verdict  Verdict
-		code     Code
+		code     problem.Code
 		reason   string
 	}{
-		"no count, as its controller says":        {Object{Uncounted: true, NoCount: true, Total: new(int32(3)), Conditions: vouches}, nil, Ready, CodeReady, "its controller reports that it is ready"},
-		"no count, and nobody says anything":      {Object{Uncounted: true, NoCount: true, Total: new(int32(3))}, nil, NotReconciled, CodeNoPods, "no replica field is known for this type"},
-		"no count, and fewer than the spec names": {Object{NoCount: true, Total: new(int32(3))}, nil, Progressing, CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
-		"one of several counts":                   {Object{Several: true, Count: ".spec.a", Total: new(int32(5))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.a is one of several counts, which add up to 5, and 0 are visible"},
-		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, CodeReady, ""},
-		"another's":                               {Object{}, []Child{set(func(*Child) {}), alien}, Ready, CodeReady, ""},
-		"not seen":                                {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, CodeChildNotReady, "StatefulSet/s: its controller has not seen the last change (generation 3, observed 2)"},
-		"not ready":                               {Object{}, []Child{set(func(c *Child) { c.Ready = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods ready"},
-		"not updated":                             {Object{}, []Child{set(func(c *Child) { c.Updated = new(int32(0)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 0 of 2 pods updated"},
-		"partitioned":                             {Object{}, []Child{set(func(c *Child) { c.Updated, c.UpdatedWanted = new(int32(1)), new(int32(1)) })}, Ready, CodeReady, ""},
-		"not available":                           {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 1 of 2 pods available"},
-		"too many":                                {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, CodeChildNotReady, "StatefulSet/s: 3 pods, 1 too many"},
-		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, CodeChildNotReady, "StatefulSet/below: 1 of 2 pods ready"},
-		"a shard for a child":                     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, CodePodsStarting, "1 of 2 shards ready"},
-		"shards, all there":                       {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, CodeReady, "2 of 2 shards ready"},
-		"shards, a child to come":                 {Object{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}, []Child{set(func(*Child) {})}, Progressing, CodeCannotTell, ".spec.shards is one of several counts, which add up to 4"},
-		"shards, nothing seen":                    {Object{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}, nil, Progressing, CodeCannotTell, "cannot tell whether its shards are ready"},
-		"tasks, nothing to see":                   {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, CodeReady, "2 of 2 tasks ready"},
+		"no count, as its controller says":        {Object{Uncounted: true, NoCount: true, Total: new(int32(3)), Conditions: vouches}, nil, Ready, problem.CodeReady, "its controller reports that it is ready"},
+		"no count, and nobody says anything":      {Object{Uncounted: true, NoCount: true, Total: new(int32(3))}, nil, NotReconciled, problem.CodeNoPods, "no replica field is known for this type"},
+		"no count, and fewer than the spec names": {Object{NoCount: true, Total: new(int32(3))}, nil, Progressing, problem.CodeCannotTell, "the counts in its spec add up to 3, and 0 are visible"},
+		"one of several counts":                   {Object{Several: true, Count: ".spec.a", Total: new(int32(5))}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, ".spec.a is one of several counts, which add up to 5, and 0 are visible"},
+		"as wanted":                               {Object{}, []Child{set(func(*Child) {})}, Ready, problem.CodeReady, ""},
+		"another's":                               {Object{}, []Child{set(func(*Child) {}), alien}, Ready, problem.CodeReady, ""},
+		"not seen":                                {Object{}, []Child{set(func(c *Child) { c.Generation = 3 })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: its controller has not seen the last change (generation 3, observed 2)"},
+		"not ready":                               {Object{}, []Child{set(func(c *Child) { c.Ready = new(int32(1)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 1 of 2 pods ready"},
+		"not updated":                             {Object{}, []Child{set(func(c *Child) { c.Updated = new(int32(0)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 0 of 2 pods updated"},
+		"partitioned":                             {Object{}, []Child{set(func(c *Child) { c.Updated, c.UpdatedWanted = new(int32(1)), new(int32(1)) })}, Ready, problem.CodeReady, ""},
+		"not available":                           {Object{}, []Child{set(func(c *Child) { c.Available = new(int32(1)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 1 of 2 pods available"},
+		"too many":                                {Object{}, []Child{set(func(c *Child) { c.Current = new(int32(3)) })}, Progressing, problem.CodeChildNotReady, "StatefulSet/s: 3 pods, 1 too many"},
+		"further down":                            {Object{}, []Child{set(func(*Child) {}), below}, Progressing, problem.CodeChildNotReady, "StatefulSet/below: 1 of 2 pods ready"},
+		"a shard for a child":                     {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID, c.Ready = "t", new(int32(1)) })}, Progressing, problem.CodePodsStarting, "1 of 2 shards ready"},
+		"shards, all there":                       {Object{Unit: "shard", Uncounted: true, Told: new(int32(2))}, []Child{set(func(*Child) {}), set(func(c *Child) { c.UID = "t" })}, Ready, problem.CodeReady, "2 of 2 shards ready"},
+		"shards, a child to come":                 {Object{Unit: "shard", Uncounted: true, Count: ".spec.shards", Told: new(int32(2)), Total: new(int32(4))}, []Child{set(func(*Child) {})}, Progressing, problem.CodeCannotTell, ".spec.shards is one of several counts, which add up to 4"},
+		"shards, nothing seen":                    {Object{Unit: "shard", Uncounted: true, Told: new(int32(2)), Selects: true}, nil, Progressing, problem.CodeCannotTell, "cannot tell whether its shards are ready"},
+		"tasks, nothing to see":                   {Object{Unit: "task", Uncounted: true, Told: new(int32(2))}, nil, Ready, problem.CodeReady, "2 of 2 tasks ready"},
 	} {
 		o := test.object
 		o.UID, o.Foreign, o.Generation, o.ObservedGeneration, o.Desired = "it", true, 2, 2, 2
@@ -338,9 +339,9 @@ func TestChildren(t *testing.T) {
 // What ends at once is a pause that is why the object is not ready.
 func TestPaused(t *testing.T) {
 	t.Parallel()
-	template := &Pause{Code: CodePaused, Why: "it is paused", Hint: "resume it", Template: true}
-	whole := &Pause{Code: CodePaused, Why: "it is paused", Hint: "resume it"}
-	told := &Pause{Code: CodeWaitingForPromotion, Why: "it is waiting for a promotion", Hint: "promote it", Told: true}
+	template := &Pause{Code: problem.CodePaused, Why: "it is paused", Hint: "resume it", Template: true}
+	whole := &Pause{Code: problem.CodePaused, Why: "it is paused", Hint: "resume it"}
+	told := &Pause{Code: problem.CodeWaitingForPromotion, Why: "it is waiting for a promotion", Hint: "promote it", Told: true}
 	for name, test := range map[string]struct {
 		object  Object
 		pause   *Pause
@@ -361,23 +362,6 @@ func TestPaused(t *testing.T) {
 		r := NewReport(Snapshot{Object: o, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.Counts != test.counts || r.Verdict == Paused && (r.Hint != test.pause.Hint || r.ReasonCode != test.pause.Code || !strings.HasSuffix(r.Reason, test.pause.Why)) {
 			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
-		}
-	}
-}
-
-func TestWithoutJSON(t *testing.T) {
-	t.Parallel()
-	pod := `{"kind":"Pod","metadata":{"name":"a\"}","labels":{"a":"` + strings.Repeat("b", 100) + `"}}}`
-	for text, want := range map[string]string{
-		"exceeded quota":                 "exceeded quota",
-		"pod " + pod + " exceeded quota": "pod {…} exceeded quota",
-		pod + pod:                        "{…}{…}",
-		`set {"a":1} twice`:              `set {"a":1} twice`,
-		"pod " + pod[:len(pod)-3]:        "pod {…",
-		`a brace {" that is none`:        `a brace {" that is none`,
-	} {
-		if got := withoutJSON(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
 }

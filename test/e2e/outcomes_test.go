@@ -7,6 +7,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -103,7 +104,7 @@ func TestFailsWithTheCulprit(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)
 	cluster.Apply(t, ns, ailing("sick", oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: web:v2: not found`, "")))
-	tells(t, ns, "sick", expected{status.Failed, status.CodeImagePullFailed, "container web cannot pull its image web:v2", "imagePullSecrets"})
+	tells(t, ns, "sick", expected{status.Failed, problem.CodeImagePullFailed, "container web cannot pull its image web:v2", "imagePullSecrets"})
 	for _, args := range []string{"wait sick --fail-after 0 --timeout 5m", "scale sick --replicas 3 --fail-after 1s --timeout 5m", "restart sick --wait --fail-after 1s"} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
 		_, said, _ := strings.Cut(r.Stderr, "error: ")

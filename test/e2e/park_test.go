@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -56,7 +57,7 @@ func TestPark(t *testing.T) {
 				}
 				return report.Verdict == status.Parked
 			})
-			if report.ReasonCode != status.CodeParked || !strings.HasSuffix(report.Reason, " ago (2 replicas)") || report.Parked == nil || report.Parked.Path != s.path {
+			if report.ReasonCode != problem.CodeParked || !strings.HasSuffix(report.Reason, " ago (2 replicas)") || report.Parked == nil || report.Parked.Path != s.path {
 				t.Errorf("its report is %+v", report)
 			}
 			run(0, "status", "--exit-code")

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
@@ -76,7 +77,7 @@ func TestPausedUnderChaos(t *testing.T) {
 	if err := json.Unmarshal([]byte(cluster.Imoocpod(t, ns, "status", "foo", "-o", "json")), &report); err != nil {
 		t.Fatal(err)
 	}
-	if report.Verdict != status.Paused || report.ReasonCode != status.CodePausedByUser || report.Hint != "kubectl imoocpod resume imoocpod/foo -n "+ns ||
+	if report.Verdict != status.Paused || report.ReasonCode != problem.CodePausedByUser || report.Hint != "kubectl imoocpod resume imoocpod/foo -n "+ns ||
 		report.Pause == nil || report.Pause.Reason != "INC-7" || report.Pause.By == "" || time.Until(report.Pause.Until.Time) < time.Hour {
 		t.Errorf("the report is %+v", report)
 	}

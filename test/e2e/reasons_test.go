@@ -14,13 +14,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // expected is what a person or a script is told of an object that is not ready.
 type expected struct {
 	verdict status.Verdict
-	code    status.Code
+	code    problem.Code
 	// reason and hint are parts of the sentences.
 	reason, hint string
 }
@@ -100,28 +101,28 @@ func TestReasonsOfTheKubelet(t *testing.T) {
 		want            expected
 	}{
 		"image": {oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: rpc error: code = NotFound desc = web:v2: not found`, ""), nil,
-			expected{status.Failed, status.CodeImagePullFailed, "2 of 2 pods: container web cannot pull its image web:v2: web:v2: not found", "imagePullSecrets"}},
+			expected{status.Failed, problem.CodeImagePullFailed, "2 of 2 pods: container web cannot pull its image web:v2: web:v2: not found", "imagePullSecrets"}},
 		"image-name": {`containers: [{name: web, image: "Web:v2"}]`, waiting(0, "InvalidImageName", "invalid reference format", ""), nil,
-			expected{status.Failed, status.CodeInvalidImageName, `2 of 2 pods: container web has an invalid image name: "Web:v2"`, "fix the image"}},
+			expected{status.Failed, problem.CodeInvalidImageName, `2 of 2 pods: container web has an invalid image name: "Web:v2"`, "fix the image"}},
 		"crash": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: Error, exitCode: 3}"), nil,
-			expected{status.Failed, status.CodeCrashLoop, "2 of 2 pods: container web crashes: 7 restarts, last exit code 3", "kubectl imoocpod logs imoocpod/crash -n " + ns + " --failing"}},
+			expected{status.Failed, problem.CodeCrashLoop, "2 of 2 pods: container web crashes: 7 restarts, last exit code 3", "kubectl imoocpod logs imoocpod/crash -n " + ns + " --failing"}},
 		"memory": {oneContainer, waiting(7, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", "terminated: {reason: OOMKilled, exitCode: 137}"), nil,
-			expected{status.Failed, status.CodeOutOfMemory, "2 of 2 pods: container web runs out of memory: 7 restarts, last exit code 137 (OOMKilled)", "memory limit"}},
+			expected{status.Failed, problem.CodeOutOfMemory, "2 of 2 pods: container web runs out of memory: 7 restarts, last exit code 137 (OOMKilled)", "memory limit"}},
 		"config": {oneContainer, waiting(0, "CreateContainerConfigError", `secret "key" not found`, ""), nil,
-			expected{status.Failed, status.CodeConfigError, `2 of 2 pods: container web cannot be configured: secret "key" not found`, "kubectl get secrets,configmaps -n " + ns}},
+			expected{status.Failed, problem.CodeConfigError, `2 of 2 pods: container web cannot be configured: secret "key" not found`, "kubectl get secrets,configmaps -n " + ns}},
 		"start": {oneContainer, waiting(1, "RunContainerError", `exec: "serve": executable file not found in $PATH`, ""), nil,
-			expected{status.Failed, status.CodeStartFailed, `2 of 2 pods: container web cannot start: exec: "serve": executable file not found`, "kubectl describe pod"}},
+			expected{status.Failed, problem.CodeStartFailed, `2 of 2 pods: container web cannot start: exec: "serve": executable file not found`, "kubectl describe pod"}},
 		"volume": {oneContainer, waiting(0, "ContainerCreating", "", ""), &corev1.Event{Reason: "FailedMount", Message: `MountVolume.SetUp failed for volume "key" : secret "key" not found`, Count: 7},
-			expected{status.Failed, status.CodeVolumeNotMounted, `2 of 2 pods: cannot mount a volume: MountVolume.SetUp failed for volume "key"`, "kubectl describe pod"}},
+			expected{status.Failed, problem.CodeVolumeNotMounted, `2 of 2 pods: cannot mount a volume: MountVolume.SetUp failed for volume "key"`, "kubectl describe pod"}},
 		"probe": {oneContainer, running + `- {name: web, image: web, imageID: "", ready: false, restartCount: 0, state: {running: {startedAt: "2026-01-02T03:04:05Z"}}}`,
 			&corev1.Event{Reason: "Unhealthy", Message: "Readiness probe failed: HTTP probe failed with statuscode: 503", Count: 3},
-			expected{status.Progressing, status.CodeProbeFailed, "0 of 2 pods ready; 2 of 2 pods: container web is not ready: Readiness probe failed: HTTP probe failed with statuscode: 503", "kubectl imoocpod logs imoocpod/probe -n " + ns + " --failing -c web"}},
+			expected{status.Progressing, problem.CodeProbeFailed, "0 of 2 pods ready; 2 of 2 pods: container web is not ready: Readiness probe failed: HTTP probe failed with statuscode: 503", "kubectl imoocpod logs imoocpod/probe -n " + ns + " --failing -c web"}},
 		"one-of-two": {`containers: [{name: web, image: web}, {name: proxy, image: proxy}]`,
 			running + "- {name: web, image: web, imageID: \"\", ready: true, restartCount: 0, state: {running: {}}}\n- {name: proxy, image: proxy, imageID: \"\", ready: false, restartCount: 0, state: {running: {}}}", nil,
-			expected{status.Progressing, status.CodeContainersNotReady, "2 of 2 pods: 1 of 2 containers ready, waiting for proxy", " -c proxy"}},
+			expected{status.Progressing, problem.CodeContainersNotReady, "2 of 2 pods: 1 of 2 containers ready, waiting for proxy", " -c proxy"}},
 		"init": {`initContainers: [{name: migrate, image: migrate}], ` + oneContainer,
 			"phase: Pending\n" + notReady + "\ninitContainerStatuses:\n- {name: migrate, image: migrate, imageID: \"\", ready: false, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error}}}", nil,
-			expected{status.Failed, status.CodeCrashLoop, "2 of 2 pods: init container migrate crashes: 4 restarts, last exit code 1", "kubectl imoocpod logs imoocpod/init -n " + ns + " --failing"}},
+			expected{status.Failed, problem.CodeCrashLoop, "2 of 2 pods: init container migrate crashes: 4 restarts, last exit code 1", "kubectl imoocpod logs imoocpod/init -n " + ns + " --failing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +149,7 @@ func TestLoopSaysWhyPodsFail(t *testing.T) {
 	cluster.Apply(t, ns, ailing("foo", oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: rpc error: code = NotFound desc = web:v2: not found`, "")))
 	const why = "foo: 0 of 2 pods ready: container web cannot pull its image web:v2: web:v2: not found"
 	l.AwaitOutput(why)
-	tells(t, ns, "foo", expected{status.Failed, status.CodeImagePullFailed, "2 of 2 pods", "imagePullSecrets"})
+	tells(t, ns, "foo", expected{status.Failed, problem.CodeImagePullFailed, "2 of 2 pods", "imagePullSecrets"})
 	l.Stop()
 	if said := l.Output(); strings.Count(said, why) != 1 {
 		t.Errorf("the controller says\n%s", said)
@@ -195,7 +196,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 	t.Run("no node fits", func(t *testing.T) {
 		t.Parallel()
 		cluster.Apply(t, ns, sample("nowhere", oneContainer+`, nodeSelector: {no: such}`))
-		r := tells(t, ns, "nowhere", expected{status.Failed, status.CodeUnschedulable, "2 of 2 pods: no node fits: 0/", "kubectl get nodes"})
+		r := tells(t, ns, "nowhere", expected{status.Failed, problem.CodeUnschedulable, "2 of 2 pods: no node fits: 0/", "kubectl get nodes"})
 		if !strings.Contains(r.Reason, "didn't match Pod's node affinity/selector") {
 			t.Errorf("these are not the scheduler's words: %s", r.Reason)
 		}
@@ -203,12 +204,12 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 	t.Run("scheduling gates", func(t *testing.T) {
 		t.Parallel()
 		cluster.Apply(t, ns, sample("gated", oneContainer+`, schedulingGates: [{name: example.com/wait}]`))
-		tells(t, ns, "gated", expected{status.Progressing, status.CodeSchedulingGated, "its scheduling gates have not been removed", ""})
+		tells(t, ns, "gated", expected{status.Progressing, problem.CodeSchedulingGated, "its scheduling gates have not been removed", ""})
 	})
 	t.Run("node gone", func(t *testing.T) {
 		t.Parallel()
 		cluster.Apply(t, ns, sample("lost", oneContainer+`, nodeName: no-such-node`))
-		tells(t, ns, "lost", expected{status.Failed, status.CodeNodeLost, "its node no-such-node no longer exists", "kubectl describe node no-such-node"})
+		tells(t, ns, "lost", expected{status.Failed, problem.CodeNodeLost, "its node no-such-node no longer exists", "kubectl describe node no-such-node"})
 	})
 	t.Run("a finalizer", func(t *testing.T) {
 		t.Parallel()
@@ -218,7 +219,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 		}
 		hold(`["example.com/backup"]`)
 		harness.Must(t, cluster.Kubectl(t, ns, "delete", "imoocpod", "held", "--wait=false"))
-		tells(t, ns, "held", expected{status.Progressing, status.CodeFinalizer, "it is being deleted; a finalizer is still pending: example.com/backup", "kubectl patch imoocpod.batch.tutorial.kubebuilder.io held -n " + ns})
+		tells(t, ns, "held", expected{status.Progressing, problem.CodeFinalizer, "it is being deleted; a finalizer is still pending: example.com/backup", "kubectl patch imoocpod.batch.tutorial.kubebuilder.io held -n " + ns})
 		hold("null")
 	})
 	t.Run("a pod that does not go", func(t *testing.T) {
@@ -233,7 +234,7 @@ func TestReasonsOfTheControlPlane(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		r := tells(t, ns, "undying", expected{status.Failed, status.CodeTerminating, "pod " + pods[0].Name + ": still terminating after its grace period", "--force --grace-period=0"})
+		r := tells(t, ns, "undying", expected{status.Failed, problem.CodeTerminating, "pod " + pods[0].Name + ": still terminating after its grace period", "--force --grace-period=0"})
 		if len(r.Problems) == 0 || r.Problems[0].Since.After(time.Now()) {
 			t.Errorf("the problems are %+v", r.Problems)
 		}
@@ -253,13 +254,13 @@ func TestReasonsOfRefusal(t *testing.T) {
 	}{
 		"quota": {
 			func(t *testing.T, ns string) { quota(t, ns, "0") },
-			expected{status.Failed, status.CodeQuotaExceeded, "cannot create more pods: exceeded quota: few", "kubectl describe quota -n "},
+			expected{status.Failed, problem.CodeQuotaExceeded, "cannot create more pods: exceeded quota: few", "kubectl describe quota -n "},
 		},
 		"admission": {
 			func(t *testing.T, ns string) {
 				harness.Must(t, cluster.Kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce=baseline"))
 			},
-			expected{status.Failed, status.CodeAdmissionRefused, `pods are rejected: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "fix the pod template"},
+			expected{status.Failed, problem.CodeAdmissionRefused, `pods are rejected: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "fix the pod template"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -294,7 +295,7 @@ func TestReasonsOfOthers(t *testing.T) {
 	cluster.AwaitConverged(t, ns, "foo", 1)
 	l.Stop()
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "2")
-	r := tells(t, ns, "foo", expected{status.NotReconciled, status.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1); its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
+	r := tells(t, ns, "foo", expected{status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1); its status was last written by kubectl-imoocpod ", "kubectl imoocpod run-controller -n " + ns})
 	if !strings.HasSuffix(r.Reason, " ago; no controller is running for it") {
 		t.Errorf("it does not say that nobody is there: %s", r.Reason)
 	}
@@ -336,7 +337,7 @@ func TestNotReadyUnlessSeen(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	installKinds(t)
-	unseen := func(object, reason string, code status.Code) {
+	unseen := func(object, reason string, code problem.Code) {
 		t.Helper()
 		// Somebody is called absent only some time after a change.
 		out := cluster.Imoocpod(t, ns, "status", object, "-o", "jsonpath={.verdict}, {.reasonCode}: {.reason}")
@@ -352,17 +353,17 @@ func TestNotReadyUnlessSeen(t *testing.T) {
 
 	// Widgets do not tell how many pods are ready: those that they own are counted.
 	cluster.CreateObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 0}}")
-	unseen(widget, "no controller has seen it yet", status.CodeNeverSeen)
+	unseen(widget, "no controller has seen it yet", problem.CodeNeverSeen)
 	write(widget, `{"replicas":0}`)
-	unseen(widget, "no controller has seen it yet; its status was last written by kubectl-patch ", status.CodeNeverSeen)
+	unseen(widget, "no controller has seen it yet; its status was last written by kubectl-patch ", problem.CodeNeverSeen)
 	write(widget, `{"observedGeneration":1}`)
-	tells(t, ns, widget, expected{status.Ready, status.CodeReady, "scaled to zero", ""})
+	tells(t, ns, widget, expected{status.Ready, problem.CodeReady, "scaled to zero", ""})
 	cluster.Imoocpod(t, ns, "scale", widget, "--replicas", "1")
-	unseen(widget, "its controller has not seen the last change (generation 2, observed 1)", status.CodeGenerationNotSeen)
+	unseen(widget, "its controller has not seen the last change (generation 2, observed 1)", problem.CodeGenerationNotSeen)
 	write(widget, `{"observedGeneration":2}`)
-	tells(t, ns, widget, expected{status.Progressing, status.CodePodsMissing, "0 of 1 pods ready, 1 not yet created", ""})
+	tells(t, ns, widget, expected{status.Progressing, problem.CodePodsMissing, "0 of 1 pods ready, 1 not yet created", ""})
 	write(widget, `{"conditions":[{"type":"Stalled","status":"True","reason":"NoDisk","message":"the disk is full","lastTransitionTime":"2026-01-02T03:04:05Z"}]}`)
-	tells(t, ns, widget, expected{status.Failed, status.CodeReportedFailure, "NoDisk: the disk is full", ""})
+	tells(t, ns, widget, expected{status.Failed, problem.CodeReportedFailure, "NoDisk: the disk is full", ""})
 
 	cluster.Apply(t, "", `
 apiVersion: apiextensions.k8s.io/v1
@@ -391,17 +392,17 @@ spec:
 	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/panels.seen.example.com"))
 	cluster.CreateObject(t, ns, "panels.seen.example.com", "{apiVersion: seen.example.com/v1, kind: Panel, metadata: {name: it}, spec: {replicas: 1}}")
 	write(panel, `{"replicas":1,"readyReplicas":1}`)
-	unseen(panel, "no controller has seen it yet; its status was last written by kubectl-patch ", status.CodeNeverSeen)
+	unseen(panel, "no controller has seen it yet; its status was last written by kubectl-patch ", problem.CodeNeverSeen)
 	condition := func(is string, generation int) {
 		t.Helper()
 		write(panel, fmt.Sprintf(`{"conditions":[{"type":"Ready","status":"%s","reason":"Syncing","message":"the members elect","observedGeneration":%d,"lastTransitionTime":"2026-01-02T03:04:05Z"}]}`, is, generation))
 	}
 	condition("False", 1)
-	tells(t, ns, panel, expected{status.Progressing, status.CodeConditionFalse, "1 of 1 pods ready, but its condition Ready is False: Syncing: the members elect", ""})
+	tells(t, ns, panel, expected{status.Progressing, problem.CodeConditionFalse, "1 of 1 pods ready, but its condition Ready is False: Syncing: the members elect", ""})
 	condition("True", 1)
-	tells(t, ns, panel, expected{status.Ready, status.CodeReady, "1 of 1 pods ready", ""})
+	tells(t, ns, panel, expected{status.Ready, problem.CodeReady, "1 of 1 pods ready", ""})
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", panel, "--type=merge", "-p", `{"spec":{"replicas":2}}`))
-	unseen(panel, "its controller has not seen the last change (generation 2, observed 1)", status.CodeGenerationNotSeen)
+	unseen(panel, "its controller has not seen the last change (generation 2, observed 1)", problem.CodeGenerationNotSeen)
 }
 
 // What a user may not read is left out, and said once; what can be told is told.

@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -385,5 +386,5 @@ func TestKilledControllerDoesNotRun(t *testing.T) {
 		t.Errorf("after it was killed, the controllers that live are %v", got)
 	}
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
-	tells(t, ns, "foo", expected{status.NotReconciled, status.CodeGenerationNotSeen, "no controller is running for it", "kubectl imoocpod run-controller -n " + ns})
+	tells(t, ns, "foo", expected{status.NotReconciled, problem.CodeGenerationNotSeen, "no controller is running for it", "kubectl imoocpod run-controller -n " + ns})
 }

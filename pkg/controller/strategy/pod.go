@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // PodRecord is what the loop keeps of a pod: a tenth of the object. It keeps
@@ -34,7 +34,7 @@ type PodRecord struct {
 	// Failure says why the pod will not become ready without help, FailureCode is
 	// that in a word; "": it may.
 	Failure     string
-	FailureCode status.Code
+	FailureCode problem.Code
 }
 
 // ByOwner and ByLabel are the indexes of pods: by their controller's UID, and, of those of Deployments,
@@ -77,7 +77,7 @@ func TrimPod(obj any) (any, error) {
 			r.ready, r.readySince = true, c.LastTransitionTime.Time
 		}
 	}
-	r.FailureCode, r.Failure = status.PodFailure(pod)
+	r.FailureCode, r.Failure = problem.Lasting(pod)
 	return r, nil
 }
 

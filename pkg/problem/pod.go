@@ -1,4 +1,7 @@
-package status
+// Package problem says what keeps pods from being ready, and an object from having pods:
+// a pod, its events, and its node in, or the conditions of an object; a problem with a
+// code, a sentence, and a hint out.
+package problem
 
 import (
 	"cmp"
@@ -8,13 +11,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // The reasons of the kubelet and of the node controller that these rules read
 // (k8s.io/kubernetes/pkg/kubelet/images, /kuberuntime, /events, and
 // /pkg/util/node). They are part of no API and have not changed in years.
 const (
-	podInitializing   = "PodInitializing"
 	errImagePull      = "ErrImagePull"
 	imagePullBackOff  = "ImagePullBackOff"
 	pullLimit         = "pull QPS exceeded"
@@ -43,34 +46,47 @@ const (
 	finalizing = time.Minute
 )
 
-// podFinding says what keeps a pod from being ready, as far as the pod, its
-// events and its node tell.
-func podFinding(pod *corev1.Pod, e Snapshot, events happened) (finding, bool) {
-	f := finding{pod: pod.Name, since: notReadySince(pod), events: events[pod.UID], logs: logsOf(e.Object)}
-	model := newPod(pod)
+// Context is what the rules read beside a pod.
+type Context struct {
+	Now time.Time
+	// Nodes are those of the pods that were read, by name; nil is a node that does not
+	// exist.
+	Nodes map[string]*corev1.Node
+	// Events are those of the pods, by UID, the latest last.
+	Events map[types.UID][]corev1.Event
+	// Logs is the command that shows the logs of all pods of the object.
+	Logs string
+}
+
+// OfPod says what keeps a pod from being ready, as far as the pod, its events and its
+// node tell. Ended is how a pod that has finished did.
+func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
+	f := Finding{Pod: pod.Name, Since: notReadySince(pod), Events: in.Events[pod.UID], logs: in.Logs}
 	var found bool
 	switch {
 	case pod.DeletionTimestamp != nil:
-		found = f.terminating(pod, e)
-	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
-		f.code, f.message = CodePodEnded, "ended: "+model.Status
-		if model.Reason != "" {
-			f.message += ": " + model.Reason
-		}
+		found = f.terminating(pod, in)
+	case finished(pod):
+		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
-	case model.Ready:
+	case ready(pod):
 		// Its kubelet says so of the moment, and forgets at once what was before.
-		found = f.crashedLately(pod, e.Now) || f.stopping(pod)
+		found = f.crashedLately(pod, in.Now) || f.stopping(pod)
 	default:
-		found = f.unscheduled(pod) || f.lost(pod, e) || f.badContainer(pod, e.Now) || f.unmounted(pod) ||
+		found = f.unscheduled(pod) || f.lost(pod, in) || f.badContainer(pod, in.Now) || f.unmounted(pod) ||
 			f.unhealthy(pod) || f.incomplete(pod)
 	}
 	return f, found
 }
 
-// logsOf is the command that shows the logs of all pods of an object.
-func logsOf(o Object) string {
-	return "kubectl imoocpod logs " + ShortType(o.Type) + "/" + o.Name + inNamespace(o.Namespace)
+func finished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+func ready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // notReadySince is when a pod was last ready, or was created.
@@ -85,78 +101,71 @@ func notReadySince(pod *corev1.Pod) time.Time {
 
 // terminating says why a pod that is being deleted is still there. Its deletion
 // timestamp is the end of its grace period.
-func (f *finding) terminating(pod *corev1.Pod, e Snapshot) bool {
-	f.since = pod.DeletionTimestamp.Time
-	over := e.Now.Sub(f.since)
+func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
+	f.Since = pod.DeletionTimestamp.Time
+	over := in.Now.Sub(f.Since)
 	switch {
 	case over < slack:
 		return false
 	case len(pod.Finalizers) > 0:
-		f.held("pods", pod.Namespace, pod.Name, pod.Finalizers, e.Now)
+		f.Held("pods", pod.Namespace, pod.Name, pod.Finalizers, in.Now)
 	default:
-		f.code, f.fatal = CodeTerminating, true
-		f.message = "still terminating after its grace period"
-		f.hint = fmt.Sprintf("if its node will not come back: kubectl delete pod %s -n %s --force --grace-period=0", pod.Name, pod.Namespace)
-		if why, lost := nodeTrouble(pod, e); lost {
-			f.message += ": " + why
+		f.Code, f.Fatal = CodeTerminating, true
+		f.Message = "still terminating after its grace period"
+		f.Hint = fmt.Sprintf("if its node will not come back: kubectl delete pod %s -n %s --force --grace-period=0", pod.Name, pod.Namespace)
+		if why, lost := nodeTrouble(pod, in); lost {
+			f.Message += ": " + why
 		}
 	}
 	return true
 }
 
-// held is the finding of an object whose deletion finalizers hold up. The
+// Held is the finding of an object whose deletion finalizers hold up. The
 // garbage collector's own are no trouble.
-func (f *finding) held(resource, namespace, name string, finalizers []string, now time.Time) {
-	f.code, f.fatal = CodeFinalizer, now.Sub(f.since) > finalizing
-	f.message = "a finalizer is still pending: "
+func (f *Finding) Held(resource, namespace, name string, finalizers []string, now time.Time) {
+	f.Code, f.Fatal = CodeFinalizer, now.Sub(f.Since) > finalizing
+	f.Message = "a finalizer is still pending: "
 	if len(finalizers) > 1 {
-		f.message = "finalizers are still pending: "
+		f.Message = "finalizers are still pending: "
 	}
-	f.message += strings.Join(finalizers, ", ")
-	f.hint = fmt.Sprintf("its controller must remove it; if that controller no longer exists: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
-		resource, name, inNamespace(namespace))
-}
-
-func inNamespace(namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	return " -n " + namespace
+	f.Message += strings.Join(finalizers, ", ")
+	f.Hint = fmt.Sprintf("its controller must remove it; if that controller no longer exists: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
+		resource, name, InNamespace(namespace))
 }
 
 // unscheduled says why a pod has no node, in the scheduler's own words.
-func (f *finding) unscheduled(pod *corev1.Pod) bool {
+func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
 			continue
 		}
-		f.since = c.LastTransitionTime.Time
+		f.Since = c.LastTransitionTime.Time
 		if c.Reason == corev1.PodReasonSchedulingGated {
-			f.code, f.message = CodeSchedulingGated, "its scheduling gates have not been removed"
+			f.Code, f.Message = CodeSchedulingGated, "its scheduling gates have not been removed"
 			return true
 		}
-		f.code, f.message = CodeUnschedulable, "no node fits: "+c.Message
-		f.hint = "kubectl get nodes; free resources, or request less in the pod template"
-		f.fatal = !slices.ContainsFunc(f.events, func(e corev1.Event) bool { return e.Reason == eventScaleUp })
+		f.Code, f.Message = CodeUnschedulable, "no node fits: "+c.Message
+		f.Hint = "kubectl get nodes; free resources, or request less in the pod template"
+		f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == eventScaleUp })
 		return true
 	}
 	return false
 }
 
 // lost says that a pod's node is gone or does not answer.
-func (f *finding) lost(pod *corev1.Pod, e Snapshot) bool {
-	why, lost := nodeTrouble(pod, e)
+func (f *Finding) lost(pod *corev1.Pod, in Context) bool {
+	why, lost := nodeTrouble(pod, in)
 	if !lost {
 		return false
 	}
-	f.code, f.message, f.fatal = CodeNodeLost, why, true
-	f.hint = "kubectl get nodes; kubectl describe node " + pod.Spec.NodeName
+	f.Code, f.Message, f.Fatal = CodeNodeLost, why, true
+	f.Hint = "kubectl get nodes; kubectl describe node " + pod.Spec.NodeName
 	return true
 }
 
-func nodeTrouble(pod *corev1.Pod, e Snapshot) (string, bool) {
+func nodeTrouble(pod *corev1.Pod, in Context) (string, bool) {
 	name := pod.Spec.NodeName
-	node, read := e.Nodes[name]
+	node, read := in.Nodes[name]
 	if read && node == nil {
 		return fmt.Sprintf("its node %s no longer exists", name), true
 	}
@@ -182,31 +191,31 @@ type container struct {
 
 // unmounted reads from the events why the containers are not started: a volume
 // or the sandbox is missing.
-func (f *finding) unmounted(pod *corev1.Pod) bool {
+func (f *Finding) unmounted(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil || c.State.Terminated != nil {
 			return false
 		}
 	}
-	for _, e := range slices.Backward(f.events) {
+	for _, e := range slices.Backward(f.Events) {
 		switch e.Reason {
 		case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
-			f.code, f.message = CodeVolumeNotMounted, "cannot mount a volume: "+e.Message
+			f.Code, f.Message = CodeVolumeNotMounted, "cannot mount a volume: "+e.Message
 		case eventSandbox, "NetworkNotReady":
-			f.code, f.message = CodeSandboxFailed, "cannot create the pod sandbox: "+e.Message
+			f.Code, f.Message = CodeSandboxFailed, "cannot create the pod sandbox: "+e.Message
 		default:
 			continue
 		}
 		// What happened once may be a start: the kubelet tries again.
-		f.fatal = times(e) > 1
-		f.hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
+		f.Fatal = times(e) > 1
+		f.Hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
 		return true
 	}
 	return false
 }
 
 // incomplete says how far a pod has come that is on its way.
-func (f *finding) incomplete(pod *corev1.Pod) bool {
+func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	var ready, all int
 	var not []string
 	running := false
@@ -216,9 +225,9 @@ func (f *finding) incomplete(pod *corev1.Pod) bool {
 		case c.init && !c.sidecar && c.State.Terminated != nil:
 			done++
 		case c.init && !c.sidecar && c.State.Running != nil:
-			f.code, f.container = CodeInitNotDone, c.Name
-			f.message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, initCount(pod))
-			f.hint = f.logs + " --failing -c " + c.Name
+			f.Code, f.Container = CodeInitNotDone, c.Name
+			f.Message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, initCount(pod))
+			f.Hint = f.logs + " --failing -c " + c.Name
 			return true
 		case c.init && !c.sidecar:
 		default:
@@ -237,18 +246,18 @@ func (f *finding) incomplete(pod *corev1.Pod) bool {
 	if !running {
 		return false // it is being started
 	}
-	f.code, f.container = CodeContainersNotReady, not[0]
-	if f.message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {
-		f.message = "container " + not[0] + " is not ready"
+	f.Code, f.Container = CodeContainersNotReady, not[0]
+	if f.Message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {
+		f.Message = "container " + not[0] + " is not ready"
 	}
-	f.hint = f.logs + " --failing -c " + not[0]
+	f.Hint = f.logs + " --failing -c " + not[0]
 	return true
 }
 
 func initCount(pod *corev1.Pod) int {
 	n := 0
 	for i := range pod.Spec.InitContainers {
-		if !sidecar(&pod.Spec.InitContainers[i]) {
+		if !Sidecar(&pod.Spec.InitContainers[i]) {
 			n++
 		}
 	}
@@ -256,29 +265,29 @@ func initCount(pod *corev1.Pod) int {
 }
 
 // gated says which readiness gate of a pod is not open.
-func (f *finding) gated(pod *corev1.Pod) bool {
+func (f *Finding) gated(pod *corev1.Pod) bool {
 	for _, gate := range pod.Spec.ReadinessGates {
 		open := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
 		})
 		if !open {
-			f.code, f.message = CodeReadinessGate, fmt.Sprintf("its readiness gate %s is not True", gate.ConditionType)
+			f.Code, f.Message = CodeReadinessGate, fmt.Sprintf("its readiness gate %s is not True", gate.ConditionType)
 			return true
 		}
 	}
 	return false
 }
 
-// PodFailure says why a pod will not become ready without help, as far as the pod
+// Lasting says why a pod will not become ready without help, as far as the pod
 // itself tells; code "" means that it may.
-func PodFailure(pod *corev1.Pod) (code Code, message string) {
-	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded || newPod(pod).Ready {
+func Lasting(pod *corev1.Pod) (code Code, message string) {
+	if pod.DeletionTimestamp != nil || finished(pod) || ready(pod) {
 		return "", ""
 	}
-	var f finding
+	var f Finding
 	// A container that runs after crashes may crash again: no time is long enough.
-	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.fatal {
+	if found := f.unscheduled(pod) || f.badContainer(pod, time.Time{}); !found || !f.Fatal {
 		return "", ""
 	}
-	return f.code, oneLine(f.message)
+	return f.Code, OneLine(f.Message)
 }

@@ -1,9 +1,10 @@
-package status
+package problem
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,7 @@ func newEvent(e corev1.Event) Event {
 	return Event{
 		Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name,
 		Type:   e.Type, Reason: e.Reason, Message: withoutJSON(e.Message), Count: times(e),
-		First: metav1.NewTime(firstSeen(e)), Last: metav1.NewTime(lastSeen(e)),
+		First: metav1.NewTime(firstSeen(e)), Last: metav1.NewTime(LastSeen(e)),
 		Source: cmp.Or(e.Source.Component, e.ReportingController),
 	}
 }
@@ -46,14 +47,14 @@ func evidence(events []corev1.Event) []Event {
 	if len(warnings) > 0 {
 		events = warnings
 	}
-	all := foldEvents(events)
+	all := FoldEvents(events)
 	return all[max(0, len(all)-evidenceEvents):]
 }
 
-// foldEvents makes one event of those that differ in nothing but numbers and the
+// FoldEvents makes one event of those that differ in nothing but numbers and the
 // names of pods, as those of the pods that a quota refuses: the last one, with the
 // count of all. They come in the order in which they last happened, and stay in it.
-func foldEvents(events []corev1.Event) []Event {
+func FoldEvents(events []corev1.Event) []Event {
 	var all []Event
 	for _, e := range events {
 		event := newEvent(e)
@@ -89,4 +90,35 @@ func withoutDigits(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// LastSeen is when an event last happened, whichever of its times is set.
+func LastSeen(e corev1.Event) time.Time {
+	if e.Series != nil && !e.Series.LastObservedTime.IsZero() {
+		return e.Series.LastObservedTime.Time
+	}
+	for _, t := range []metav1.Time{e.LastTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
+		if !t.IsZero() {
+			return t.Time
+		}
+	}
+	return time.Time{}
+}
+
+// firstSeen is when an event first happened.
+func firstSeen(e corev1.Event) time.Time {
+	for _, t := range []metav1.Time{e.FirstTimestamp, metav1.NewTime(e.EventTime.Time), e.CreationTimestamp} {
+		if !t.IsZero() {
+			return t.Time
+		}
+	}
+	return LastSeen(e)
+}
+
+// times is how often an event happened.
+func times(e corev1.Event) int32 {
+	if e.Series != nil {
+		return max(e.Series.Count, 1)
+	}
+	return max(e.Count, 1)
 }

@@ -1,4 +1,4 @@
-package status
+package problem
 
 import (
 	"fmt"
@@ -32,18 +32,18 @@ func probeWords(message string) string {
 
 // stopping says of a pod that is ready that the kubelet is ending one of its
 // containers because of a probe, which takes as long as its grace period.
-func (f *finding) stopping(pod *corev1.Pod) bool {
+func (f *Finding) stopping(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil {
 			continue
 		}
-		for _, e := range slices.Backward(f.events) {
-			if !probeKills(e) || !about(e, c) || !lastSeen(e).After(c.State.Running.StartedAt.Time) {
+		for _, e := range slices.Backward(f.Events) {
+			if !probeKills(e) || !about(e, c) || !LastSeen(e).After(c.State.Running.StartedAt.Time) {
 				continue
 			}
-			f.code, f.container, f.since = CodeProbeFailed, c.Name, lastSeen(e)
-			f.message = fmt.Sprintf("%s is being restarted: %s", c.title(), probeWords(e.Message))
-			f.hint = f.logs + " -c " + c.Name
+			f.Code, f.Container, f.Since = CodeProbeFailed, c.Name, LastSeen(e)
+			f.Message = fmt.Sprintf("%s is being restarted: %s", c.title(), probeWords(e.Message))
+			f.Hint = f.logs + " -c " + c.Name
 			return true
 		}
 	}
@@ -51,18 +51,18 @@ func (f *finding) stopping(pod *corev1.Pod) bool {
 }
 
 // unhealthy reads from the events that a probe of a running container fails.
-func (f *finding) unhealthy(pod *corev1.Pod) bool {
+func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running == nil || c.Ready {
 			continue
 		}
-		for _, e := range slices.Backward(f.events) {
-			if e.Reason != eventUnhealthy || lastSeen(e).Before(c.State.Running.StartedAt.Time) || !about(e, c) {
+		for _, e := range slices.Backward(f.Events) {
+			if e.Reason != eventUnhealthy || LastSeen(e).Before(c.State.Running.StartedAt.Time) || !about(e, c) {
 				continue
 			}
-			f.code, f.container = CodeProbeFailed, c.Name
-			f.message = fmt.Sprintf("%s is not ready: %s", c.title(), e.Message)
-			f.hint = f.logs + " --failing -c " + c.Name
+			f.Code, f.Container = CodeProbeFailed, c.Name
+			f.Message = fmt.Sprintf("%s is not ready: %s", c.title(), e.Message)
+			f.Hint = f.logs + " --failing -c " + c.Name
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package status
+package problem
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ func containersOf(pod *corev1.Pod) []container {
 			c := container{ContainerStatus: s, init: init, image: s.Image}
 			for i := range specs {
 				if specs[i].Name == s.Name {
-					c.image, c.sidecar = specs[i].Image, sidecar(&specs[i])
+					c.image, c.sidecar = specs[i].Image, Sidecar(&specs[i])
 				}
 			}
 			all = append(all, c)
@@ -50,10 +50,10 @@ func (c container) title() string {
 
 // badContainer says what is wrong with the first container of which the kubelet
 // tells that something is.
-func (f *finding) badContainer(pod *corev1.Pod, now time.Time) bool {
+func (f *Finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 	for _, c := range containersOf(pod) {
 		if f.waiting(pod, c) || f.crashing(pod, c, now) {
-			f.container = c.Name
+			f.Container = c.Name
 			return true
 		}
 	}
@@ -61,7 +61,7 @@ func (f *finding) badContainer(pod *corev1.Pod, now time.Time) bool {
 }
 
 // waiting reads the reason for which a container does not start.
-func (f *finding) waiting(pod *corev1.Pod, c container) bool {
+func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	w := c.State.Waiting
 	if w == nil {
 		return false
@@ -70,28 +70,28 @@ func (f *finding) waiting(pod *corev1.Pod, c container) bool {
 	switch w.Reason {
 	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
 		// The kubelet pulls only so many images in a second, and does it a moment later.
-		f.code, f.fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
-		f.message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
+		f.Code, f.Fatal = CodeImagePullFailed, !strings.Contains(w.Message, pullLimit)
+		f.Message = fmt.Sprintf("%s cannot pull its image %s", c.title(), c.image)
 		if words := f.pullWords(w.Message); words != "" {
-			f.message += ": " + words
+			f.Message += ": " + words
 		}
-		f.hint = "check the image name and imagePullSecrets: " + describe
+		f.Hint = "check the image name and imagePullSecrets: " + describe
 	case "ErrImageNeverPull":
-		f.code, f.fatal = CodeImagePullFailed, true
-		f.message = fmt.Sprintf("%s needs image %s, which is not on the node, and imagePullPolicy is Never", c.title(), c.image)
-		f.hint = "load the image onto the node, or change imagePullPolicy"
+		f.Code, f.Fatal = CodeImagePullFailed, true
+		f.Message = fmt.Sprintf("%s needs image %s, which is not on the node, and imagePullPolicy is Never", c.title(), c.image)
+		f.Hint = "load the image onto the node, or change imagePullPolicy"
 	case "InvalidImageName":
-		f.code, f.fatal = CodeInvalidImageName, true
-		f.message = fmt.Sprintf("%s has an invalid image name: %q", c.title(), c.image)
-		f.hint = "fix the image in the pod template"
+		f.Code, f.Fatal = CodeInvalidImageName, true
+		f.Message = fmt.Sprintf("%s has an invalid image name: %q", c.title(), c.image)
+		f.Hint = "fix the image in the pod template"
 	case "CreateContainerConfigError":
-		f.code, f.fatal = CodeConfigError, true
-		f.message = fmt.Sprintf("%s cannot be configured: %s", c.title(), w.Message)
-		f.hint = fmt.Sprintf("create the missing object or fix the pod template; kubectl get secrets,configmaps -n %s", pod.Namespace)
+		f.Code, f.Fatal = CodeConfigError, true
+		f.Message = fmt.Sprintf("%s cannot be configured: %s", c.title(), w.Message)
+		f.Hint = fmt.Sprintf("create the missing object or fix the pod template; kubectl get secrets,configmaps -n %s", pod.Namespace)
 	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
-		f.code, f.fatal = CodeStartFailed, true
-		f.message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(w.Message, w.Reason))
-		f.hint = describe
+		f.Code, f.Fatal = CodeStartFailed, true
+		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(w.Message, w.Reason))
+		f.Hint = describe
 	default:
 		return false
 	}
@@ -100,11 +100,11 @@ func (f *finding) waiting(pod *corev1.Pod, c container) bool {
 
 // pullWords is what the registry or the runtime said. While the kubelet backs
 // off, older ones say it in an event alone.
-func (f *finding) pullWords(message string) string {
+func (f *Finding) pullWords(message string) string {
 	if rest, backOff := strings.CutPrefix(message, "Back-off pulling image "); backOff {
 		_, message, _ = strings.Cut(rest, `": `)
 	}
-	for _, e := range slices.Backward(f.events) {
+	for _, e := range slices.Backward(f.Events) {
 		if _, words, found := strings.Cut(e.Message, `": `); message == "" && found && e.Reason == eventFailed && strings.HasPrefix(e.Message, "Failed to pull image ") {
 			message = words
 		}
@@ -118,7 +118,7 @@ func (f *finding) pullWords(message string) string {
 
 // crashing says that a container ends again and again: it waits to be started
 // again, has just ended, or has not run for long since it last did.
-func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
+func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	backingOff := c.State.Waiting != nil && c.State.Waiting.Reason == crashLoopBackOff
 	last := c.State.Terminated
 	if last == nil {
@@ -133,30 +133,30 @@ func (f *finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 	case c.State.Running != nil && (c.RestartCount == 0 || c.recovered(last, now)):
 		return false
 	}
-	f.code, f.fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
+	f.Code, f.Fatal = CodeCrashLoop, backingOff || c.RestartCount >= 2
 	if last != nil && last.Reason == startError {
 		// It never ran, and says why as it did when it was first to be started.
-		f.code = CodeStartFailed
-		f.message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
-		f.hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
+		f.Code = CodeStartFailed
+		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
+		f.Hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
 		return true
 	}
-	f.hint = f.logs + " --failing"
-	f.message = fmt.Sprintf("%s crashes: %s", c.title(), restarts(c.RestartCount))
+	f.Hint = f.logs + " --failing"
+	f.Message = fmt.Sprintf("%s crashes: %s", c.title(), restarts(c.RestartCount))
 	if last == nil {
 		return true
 	}
-	f.message += fmt.Sprintf(", last exit code %d", last.ExitCode)
+	f.Message += fmt.Sprintf(", last exit code %d", last.ExitCode)
 	switch word := last.Reason; {
 	case word == oomKilled:
-		f.code = CodeOutOfMemory
-		f.message = fmt.Sprintf("%s runs out of memory: %s, last exit code %d (%s)", c.title(), restarts(c.RestartCount), last.ExitCode, word)
-		f.hint = "raise its memory limit in the pod template, or reduce its memory use"
+		f.Code = CodeOutOfMemory
+		f.Message = fmt.Sprintf("%s runs out of memory: %s, last exit code %d (%s)", c.title(), restarts(c.RestartCount), last.ExitCode, word)
+		f.Hint = "raise its memory limit in the pod template, or reduce its memory use"
 	case word != "" && word != "Error":
-		f.message += fmt.Sprintf(" (%s)", word)
+		f.Message += fmt.Sprintf(" (%s)", word)
 	}
 	if last.Message != "" {
-		f.message += ": " + last.Message
+		f.Message += ": " + last.Message
 	}
 	return true
 }
@@ -181,10 +181,10 @@ func (c container) recovered(last *corev1.ContainerStateTerminated, now time.Tim
 
 // crashedLately says of a pod that is ready that one of its containers has just
 // been started again.
-func (f *finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
+func (f *Finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
 	for _, c := range containersOf(pod) {
 		if c.State.Running != nil && f.crashing(pod, c, now) {
-			f.container = c.Name
+			f.Container = c.Name
 			return true
 		}
 	}
@@ -199,4 +199,9 @@ func restarts(n int32) string {
 		return "1 restart"
 	}
 	return fmt.Sprintf("%d restarts", n)
+}
+
+// Sidecar reports whether an init container goes on running beside the others.
+func Sidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

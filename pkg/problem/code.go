@@ -1,4 +1,4 @@
-package status
+package problem
 
 // Code is a reason as a word for scripts; the sentence beside it is for people.
 // The words are listed in docs/status-json.md and do not change their meaning.

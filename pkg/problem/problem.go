@@ -1,4 +1,4 @@
-package status
+package problem
 
 import (
 	"cmp"
@@ -56,44 +56,44 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d of %d pods: %s", len(p.Pods), p.Of, p.Message)
 }
 
-// finding is a problem of one pod, or of the object and what stands between.
-type finding struct {
-	code      Code
-	message   string
-	hint      string
-	fatal     bool
-	since     time.Time
-	pod       string
-	container string
-	events    []corev1.Event
+// Finding is a problem of one pod, or of the object and what stands between.
+type Finding struct {
+	Code      Code
+	Message   string // a sentence that may have several lines
+	Hint      string // what to do or where to look
+	Fatal     bool   // it does not end without help
+	Since     time.Time
+	Pod       string // empty: it is the object's own
+	Container string
+	Events    []corev1.Event // about what has the problem, the latest last
 	// logs is the command that shows the logs of all pods of the object.
 	logs string
 }
 
-// fold makes one problem of the same findings on many pods. What comes first
+// Fold makes one problem of the same findings on many pods. What comes first
 // will not end without help, or else affects the most pods.
-func fold(findings []finding, pods int) []Problem {
-	groups := map[string][]finding{}
+func Fold(findings []Finding, pods int) []Problem {
+	groups := map[string][]Finding{}
 	for _, f := range findings {
 		groups[f.key()] = append(groups[f.key()], f)
 	}
 	problems := []Problem{}
 	for _, group := range groups {
-		slices.SortFunc(group, func(a, b finding) int {
-			return cmp.Or(a.since.Compare(b.since), compareNames(a.pod, b.pod))
+		slices.SortFunc(group, func(a, b Finding) int {
+			return cmp.Or(a.Since.Compare(b.Since), CompareNames(a.Pod, b.Pod))
 		})
 		first := group[0]
 		p := Problem{
-			Code: first.code, Message: oneLine(first.message), Hint: first.hint, Container: first.container,
-			Since: metav1.NewTime(first.since),
-			Fatal: slices.ContainsFunc(group, func(f finding) bool { return f.fatal }),
+			Code: first.Code, Message: OneLine(first.Message), Hint: first.Hint, Container: first.Container,
+			Since: metav1.NewTime(first.Since),
+			Fatal: slices.ContainsFunc(group, func(f Finding) bool { return f.Fatal }),
 		}
 		for _, f := range group {
-			if f.pod != "" {
-				p.Pods, p.Of = append(p.Pods, f.pod), pods
+			if f.Pod != "" {
+				p.Pods, p.Of = append(p.Pods, f.Pod), pods
 			}
 		}
-		p.Events = evidence(first.events)
+		p.Events = evidence(first.Events)
 		problems = append(problems, p)
 	}
 	slices.SortFunc(problems, func(a, b Problem) int {
@@ -118,13 +118,13 @@ func rank(p Problem) int {
 
 // key is the same for what is folded: the same words, whatever numbers and pod
 // are in them.
-func (f finding) key() string {
-	words := f.message
-	if f.pod != "" {
-		words = strings.ReplaceAll(words, f.pod, "")
+func (f Finding) key() string {
+	words := f.Message
+	if f.Pod != "" {
+		words = strings.ReplaceAll(words, f.Pod, "")
 	}
 	words = withoutDigits(words)
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%t", f.code, f.container, words, f.pod == "")
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%t", f.Code, f.Container, words, f.Pod == "")
 }
 
 // longObject is how long an object in a message may be: shorter ones are words
@@ -158,9 +158,17 @@ func withoutJSON(s string) string {
 	}
 }
 
-// oneLine puts what a server or a container said into one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// OneLine puts what a server or a container said into one line.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// compareNames puts pods in the order of their slots: names differ in the
+// CompareNames puts pods in the order of their slots: names differ in the
 // number at their end, and the shorter number comes first.
-func compareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
+func CompareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
+
+// InNamespace is what names a namespace in a command, empty for an object that is in none.
+func InNamespace(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " -n " + namespace
+}

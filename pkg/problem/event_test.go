@@ -1,4 +1,4 @@
-package status
+package problem
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func TestEvidence(t *testing.T) {
 	if !got[0].First.Time.Equal(begun.Add(time.Second)) || !got[0].Last.Time.Equal(begun.Add(5*time.Second)) {
 		t.Errorf("it happened from %s to %s", got[0].First, got[0].Last)
 	}
-	if all := foldEvents(events); len(all) != 3 || all[0].Reason != "Scheduled" {
+	if all := FoldEvents(events); len(all) != 3 || all[0].Reason != "Scheduled" {
 		t.Errorf("all events are %+v", all)
 	}
 	if got := evidence(events[:1]); len(got) != 0 {

@@ -1,4 +1,4 @@
-package status
+package problem
 
 import (
 	"testing"
@@ -6,7 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
+
+// lookedAt is when the pods are looked at.
+func lookedAt() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // What is wrong with a container, and with which one.
 func TestProblemsOfContainers(t *testing.T) {
@@ -80,9 +84,9 @@ func TestProblemsOfContainers(t *testing.T) {
 		if test.gate {
 			pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/in"}}
 		}
-		f, found := podFinding(&pod, Snapshot{Now: lookedAt()}, byObject(test.events))
-		if found != (test.code != "") || f.code != test.code || f.message != test.message {
-			t.Errorf("%s: %t, %s: %q; want %s: %q", name, found, f.code, f.message, test.code, test.message)
+		f, found := OfPod(&pod, "", Context{Now: lookedAt(), Events: map[types.UID][]corev1.Event{"p": test.events}})
+		if found != (test.code != "") || f.Code != test.code || f.Message != test.message {
+			t.Errorf("%s: %t, %s: %q; want %s: %q", name, found, f.Code, f.Message, test.code, test.message)
 		}
 	}
 }

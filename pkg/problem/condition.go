@@ -1,0 +1,109 @@
+package problem
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+const (
+	// stalled is the condition by which controllers report a failure that will not end
+	// (sigs.k8s.io/cli-utils/pkg/kstatus).
+	stalled  = "Stalled"
+	degraded = "Degraded"
+	// deadlineExceeded is the reason of the condition Progressing of a Deployment whose
+	// deadline has passed.
+	deadlineExceeded = "ProgressDeadlineExceeded"
+)
+
+// failureConditions are those of the object itself that report what does not end
+// without help. Of a child, such as a Job, they say nothing about the object.
+func failureConditions() []string { return []string{"Failed", "Error", "InvalidSpec"} }
+
+// Reported are the failures that an object reports by its conditions, or else
+// by an event about pods that could not be created.
+func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event) []Finding {
+	var all []Finding
+	refused := false
+	for _, c := range conditions {
+		f := Finding{Since: c.LastTransitionTime.Time, Fatal: true, Events: events}
+		switch {
+		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
+			refused = true
+			f.refusal(c.Reason, c.Message, namespace)
+		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && slices.Contains(failureConditions(), c.Type)):
+			f.Code, f.Message = CodeReportedFailure, ConditionWords(c)
+		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
+			// It may well end by itself, as when pods are still starting.
+			f.Code, f.Message, f.Fatal = CodeReportedFailure, "its condition Degraded is True: "+ConditionWords(c), false
+		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
+			// It says that something is wrong, and others say what; it comes last.
+			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, ConditionWords(c), true
+		default:
+			continue
+		}
+		if whose != "" && f.Code != CodeQuotaExceeded && f.Code != CodeAdmissionRefused {
+			f.Message = whose + ": " + f.Message
+		}
+		all = append(all, f)
+	}
+	if event, found := refusedLast(events); found && !refused {
+		f := Finding{Since: firstSeen(event), Fatal: true, Events: events}
+		f.refusal(event.Reason, event.Message, namespace)
+		all = append(all, f)
+	}
+	return all
+}
+
+// refusedLast is the event of the last creation if that failed.
+func refusedLast(events []corev1.Event) (corev1.Event, bool) {
+	for _, e := range slices.Backward(events) {
+		switch e.Reason {
+		case eventFailedCreate:
+			return e, true
+		case eventCreated:
+			return corev1.Event{}, false
+		}
+	}
+	return corev1.Event{}, false
+}
+
+// refusal is the finding that the server refuses to create pods. It tells its
+// reasons in words alone (k8s.io/apiserver/pkg/admission/plugin/resourcequota,
+// /webhook).
+func (f *Finding) refusal(reason, message, namespace string) {
+	message = withoutJSON(message)
+	words := strings.TrimPrefix(message, "Error creating: ")
+	if _, after, found := strings.Cut(message, "is forbidden: "); found {
+		words = after
+	}
+	switch {
+	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
+		f.Code, f.Message = CodeQuotaExceeded, "cannot create more pods: "+words
+		f.Hint = "kubectl describe quota -n " + namespace
+	case reason == "NameTaken":
+		f.Code, f.Message = CodeNameTaken, message
+		f.Hint = "delete or rename the object that has this name"
+	case strings.Contains(message, "admission webhook"), strings.Contains(message, "forbidden"), strings.Contains(message, "denied"):
+		f.Code, f.Message = CodeAdmissionRefused, "pods are rejected: "+words
+		f.Hint = "fix the pod template, or ask the owner of the policy"
+	default:
+		f.Code, f.Message = CodeCreateFailed, fmt.Sprintf("cannot create pods: %s", message)
+	}
+}
+
+// ConditionWords is what a condition says.
+func ConditionWords(c metav1.Condition) string {
+	switch {
+	case c.Reason == "":
+		return c.Message
+	case c.Message == "":
+		return c.Reason
+	}
+	return c.Reason + ": " + c.Message
+}

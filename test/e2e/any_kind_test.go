@@ -165,7 +165,7 @@ func TestAnnotateOnce(t *testing.T) {
 	manifest := strings.NewReplacer("lamps.no-scale.example.com", "lanterns.once.example.com", "no-scale.example.com", "once.example.com",
 		"kind: Lamp, plural: lamps, singular: lamp", "kind: Lantern, plural: lanterns, singular: lantern").Replace(harness.ReadFile(t, "testdata/crds/no-scale-field.yaml"))
 	cluster.Apply(t, "", manifest)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/lanterns.once.example.com"))
+	cluster.AwaitEstablished(t, "crd/lanterns.once.example.com")
 	cluster.CreateObject(t, ns, "lanterns.once.example.com", "{apiVersion: once.example.com/v1, kind: Lantern, metadata: {name: it}, spec: {shade: red, replicas: 2}}")
 	var r harness.Result
 	harness.Eventually(t, "the server publishes the schema", func() bool {

@@ -179,7 +179,7 @@ func examplesForAll() map[string][]try {
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	cluster.Apply(t, "", exampleKinds)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/elasticsearches.elasticsearch.k8s.elastic.co", "crd/foos.samplecontroller.k8s.io"))
+	cluster.AwaitEstablished(t, "crd/elasticsearches.elasticsearch.k8s.elastic.co", "crd/foos.samplecontroller.k8s.io")
 	for _, team := range []string{"team-a", "team-b"} {
 		harness.Must(t, cluster.Kubectl(t, "", "create", "namespace", team))
 		t.Cleanup(func() { _ = cluster.Core.Namespaces().Delete(context.Background(), team, metav1.DeleteOptions{}) })

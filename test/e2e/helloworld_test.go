@@ -17,7 +17,7 @@ func TestHelloWorldOfTheTutorial(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", "helloworlds.test.jiaozi.com"))
 	harness.Must(t, cluster.Kubectl(t, "", "apply", "-f", "testdata/tutorial/helloworlds.yaml"))
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/helloworlds.test.jiaozi.com"))
+	cluster.AwaitEstablished(t, "crd/helloworlds.test.jiaozi.com")
 	defer func() {
 		harness.Must(t, cluster.Kubectl(t, "", "delete", "-f", "testdata/tutorial/helloworlds.yaml"))
 		cluster.Imoocpod(t, "", "install")

@@ -249,7 +249,7 @@ func (h *hostileObjects) definitions() {
 			}
 		})
 	}
-	harness.Must(h.t, cluster.Kubectl(h.t, "", "wait", "--for=condition=Established", "crd/hostiles.hostile.example.com", "crd/wrongs.hostile.example.com"))
+	cluster.AwaitEstablished(h.t, "crd/hostiles.hostile.example.com", "crd/wrongs.hostile.example.com")
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "hostile.example.com/v1", "kind": "Hostile", "metadata": map[string]any{"name": "x"},
 		"spec": map[string]any{"replicas": int64(1), hostile: map[string]any{"replicas": int64(1)}, "text": hostile, "list": []any{hostile}},
@@ -291,6 +291,7 @@ func (h *hostileObjects) leases() {
 // eventsOfLoop are the messages of what loops recorded on foo.
 func (h *hostileObjects) eventsOfLoop() []string {
 	h.t.Helper()
+	cluster.StartRunController(h.t, h.namespace, "-l", "app=foo,!d") // those above may have ended before
 	var messages []string
 	harness.Eventually(h.t, "the loop records that a name is taken", func() bool {
 		list, err := cluster.Core.Events(h.namespace).List(h.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(h.foo)})

@@ -128,7 +128,7 @@ func TestInstall(t *testing.T) {
 func TestInstallTakesOver(t *testing.T) {
 	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
 	cluster.Apply(t, "", olderCRD)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/"+crdName))
+	cluster.AwaitEstablished(t, "crd/"+crdName)
 	ns := cluster.NamespaceName()
 	harness.Must(t, cluster.Kubectl(t, "", "create", "namespace", ns))
 	defer cluster.Kubectl(t, "", "delete", "namespace", ns, "--wait=false")

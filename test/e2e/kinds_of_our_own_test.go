@@ -31,7 +31,7 @@ func installKinds(t *testing.T) {
 		return
 	}
 	harness.Must(t, cluster.Kubectl(t, "", "apply", "-f", "testdata/crds"))
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "-f", "testdata/crds"))
+	cluster.AwaitEstablished(t, "-f", "testdata/crds")
 	names := words(harness.Must(t, cluster.Kubectl(t, "", "get", "-f", "testdata/crds", "-o", "jsonpath={.items[*].spec.group}")))
 	harness.Eventually(t, "the server publishes the schemas of all kinds", func() bool {
 		published := harness.Must(t, cluster.Kubectl(t, "", "get", "--raw", "/openapi/v3"))

@@ -85,7 +85,7 @@ spec:
 func TestOperatorThatIsLate(t *testing.T) {
 	t.Parallel()
 	cluster.Apply(t, "", boatCRD)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/boats.late.example.com"))
+	cluster.AwaitEstablished(t, "crd/boats.late.example.com")
 	ns := cluster.NewNamespace(t)
 	boat := cluster.CreateObject(t, ns, "boats.late.example.com", "{apiVersion: late.example.com/v1, kind: Boat, metadata: {name: it}, spec: {replicas: 2, color: red}}")
 	waits := func(code int, says string, args ...string) {

@@ -186,7 +186,7 @@ func TestParkIsRefused(t *testing.T) {
 	group := ns + ".example.com"
 	cluster.Apply(t, "", crdOf(group, "Quorum", "replicas: {type: integer, minimum: 1}", "replicas: {type: integer}", ", scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}"))
 	removeCRD(t, "quorums."+group)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/quorums."+group))
+	cluster.AwaitEstablished(t, "crd/quorums."+group)
 	cluster.CreateObject(t, ns, "quorums."+group, fmt.Sprintf("{apiVersion: %s/v1, kind: Quorum, metadata: {name: it}, spec: {replicas: 3}}", group))
 	r := cluster.Kubectl(t, ns, "imoocpod", "park", "quorum/it")
 	if r.Code != exitError || !strings.HasPrefix(r.Stderr, "error: quorum/it cannot be parked: the server refuses a count of zero in .spec.replicas: ") || !strings.Contains(r.Stderr, "greater than or equal to 1") {

@@ -177,7 +177,7 @@ func TestPauseVerbs(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Apply(t, "", switchCRD)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/switches.pause.example.com"))
+	cluster.AwaitEstablished(t, "crd/switches.pause.example.com")
 	cluster.Apply(t, ns, "{apiVersion: pause.example.com/v1, kind: Switch, metadata: {name: one}, spec: {replicas: 0}}")
 	const selector = "selector: {matchLabels: {app: web}}"
 	cluster.Apply(t, ns, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0, "+selector+", template: "+somePod+"}}")

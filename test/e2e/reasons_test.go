@@ -389,7 +389,7 @@ spec:
               replicas: {type: integer}
               readyReplicas: {type: integer}
               conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}`)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/panels.seen.example.com"))
+	cluster.AwaitEstablished(t, "crd/panels.seen.example.com")
 	cluster.CreateObject(t, ns, "panels.seen.example.com", "{apiVersion: seen.example.com/v1, kind: Panel, metadata: {name: it}, spec: {replicas: 1}}")
 	write(panel, `{"replicas":1,"readyReplicas":1}`)
 	unseen(panel, "no controller has seen it yet; its status was last written by kubectl-patch ", problem.CodeNeverSeen)

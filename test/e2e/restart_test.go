@@ -39,7 +39,7 @@ func TestRestart(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Apply(t, "", brigadeCRD)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/brigades.template.example.com"))
+	cluster.AwaitEstablished(t, "crd/brigades.template.example.com")
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	cluster.Imoocpod(t, ns, "create", "appservice/foo", "--replicas", "0")
 	cluster.Imoocpod(t, ns, "create", "helloworld/foo", "--replicas", "0")

@@ -78,7 +78,7 @@ func steppedObjects(t *testing.T, ns string, n int) []stepped {
 	group := ns + ".example.com"
 	cluster.Apply(t, "", gadget(group))
 	removeCRD(t, "gadgets."+group)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/gadgets."+group))
+	cluster.AwaitEstablished(t, "crd/gadgets."+group)
 	cluster.StartRunController(t, ns)
 	cluster.StartRunController(t, ns, "--kinds", "gadgets."+group).AwaitOutput("in namespace " + ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", fmt.Sprint(n))

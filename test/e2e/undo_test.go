@@ -240,7 +240,7 @@ func TestUndoOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Apply(t, "", setLikeCRD)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/herds.undo.example.com"))
+	cluster.AwaitEstablished(t, "crd/herds.undo.example.com")
 	cluster.Apply(t, ns, "{apiVersion: undo.example.com/v1, kind: Herd, metadata: {name: sheep}, spec: {replicas: 3, template: "+somePod+"}}")
 	r := cluster.Kubectl(t, ns, "imoocpod", "undo", "herd/sheep")
 	if want := "error: herd/sheep has no history: its controller keeps no ControllerRevisions and no numbered ReplicaSets\n"; r.Code != exitError || r.Stderr != want {

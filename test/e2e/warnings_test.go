@@ -3,8 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-
-	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // oldCRD is of a kind of which the server says with every answer that it is old.
@@ -31,7 +29,7 @@ func TestServerWarnsOnce(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Apply(t, "", oldCRD)
-	harness.Must(t, cluster.Kubectl(t, "", "wait", "--for=condition=Established", "crd/olds.warn.example.com"))
+	cluster.AwaitEstablished(t, "crd/olds.warn.example.com")
 	for _, args := range []string{
 		"create old/a --replicas 1 --wait --timeout 1s", "create old/b --replicas 1", "scale old/a old/b --replicas 2 --timeout 1s",
 		"scale old/a --by +1", "status old/a old/b", "describe old/a", "delete old/a old/b",

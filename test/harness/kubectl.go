@@ -107,6 +107,15 @@ func Must(t *testing.T, r Result) string {
 	return r.Stdout
 }
 
+// AwaitEstablished waits until CRDs are served, which it names as kubectl does. "kubectl
+// wait" alone fails for one that has no conditions yet.
+func (c *Cluster) AwaitEstablished(t *testing.T, crds ...string) {
+	t.Helper()
+	Eventually(t, strings.Join(crds, " ")+" are served", func() bool {
+		return c.Kubectl(t, "", append([]string{"wait", "--for=condition=Established", "--timeout=2m"}, crds...)...).Code == 0
+	})
+}
+
 // Shell runs a command line that the plugin printed, as a person would paste it.
 func (c *Cluster) Shell(t *testing.T, line string) Result {
 	t.Helper()

@@ -181,7 +181,7 @@ func (c *Cluster) InstallKind(t *testing.T, kind kinds.Kind, crd string) {
 			t.Error(err)
 		}
 	})
-	Must(t, c.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=2m", "crd/"+kind.CRD()))
+	c.AwaitEstablished(t, "crd/"+kind.CRD())
 	Eventually(t, "the kind is served", func() bool {
 		_, err := c.Dynamic.Resource(kind.Resource).List(t.Context(), metav1.ListOptions{Limit: 1})
 		return err == nil

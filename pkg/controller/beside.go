@@ -72,9 +72,9 @@ func (l *loop) besideEvents(name kinds.Strategy, beside *strategy.Beside) cache.
 		for _, k := range l.kinds.concerned(name, beside.Concerns(obj)) {
 			switch {
 			case how == listed:
-				l.queue.wakeLater(k, beside.Why(obj, how)...)
+				l.queue.WakeLater(k, beside.Why(obj, how)...)
 			case changed || l.expectations.Waiting.Has(k):
-				l.queue.wake(k, beside.Why(obj, how)...)
+				l.queue.Wake(k, beside.Why(obj, how)...)
 			}
 		}
 	}

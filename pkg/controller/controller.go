@@ -28,6 +28,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -80,7 +81,7 @@ type loop struct {
 	beside map[kinds.Strategy]*informer.Lazy
 	// revisions are the templates that objects had.
 	revisions *revisions
-	queue     *queue
+	queue     *queue.Queue
 
 	expectations *expectations.Expectations
 	syncStates   *syncStates
@@ -105,7 +106,7 @@ type Controller struct {
 
 // Reconciles is how many times an object was looked at. A converged system
 // does not add to it.
-func (c *Controller) Reconciles() int64 { return c.queue.looked.Load() }
+func (c *Controller) Reconciles() int64 { return c.queue.Looked() }
 
 // troubleAfter is how many failures in a row are told by an event, and for
 // creates by a condition: a few seconds of them.
@@ -131,11 +132,11 @@ func New(opts Options) (*Controller, error) {
 		strategies:   strategies,
 		kinds:        &kindSet{all: map[string]*owners{}},
 		beside:       map[kinds.Strategy]*informer.Lazy{},
-		queue:        newQueue(queueName(opts.Namespace), opts.Metrics),
+		queue:        queue.New(queueName(opts.Namespace), opts.Metrics),
 		expectations: expectations.New(),
 		syncStates:   newSyncStates(opts.Metrics),
 	}
-	l.report = &reporter{line: opts.Log, namespace: opts.Namespace, objects: l.expectations.Objects, look: l.queue.look}
+	l.report = &reporter{line: opts.Log, namespace: opts.Namespace, objects: l.expectations.Objects, look: l.queue.Look}
 	l.health = informer.NewHealth(l.report.logf)
 	c := &Controller{loop: l, orphans: &orphanScanner{loop: l, requests: make(chan struct{}, 1)}}
 	c.reconciler = &reconciler{loop: l, orphans: c.orphans}
@@ -256,7 +257,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	<-ctx.Done()
 	c.queue.ShutDown()
 	running.Wait()
-	c.queue.stop() // after the last worker that could set a timer
+	c.queue.Stop() // after the last worker that could set a timer
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -296,7 +297,7 @@ func (c *Controller) work(ctx context.Context) {
 
 // handle reconciles one object and says when it is looked at again.
 func (c *Controller) handle(ctx context.Context, k expectations.Key) {
-	look, reasons := c.queue.begin(k, time.Now())
+	look, reasons := c.queue.Begin(k, time.Now())
 	logger := klog.FromContext(ctx).WithValues("kind", k.Kind, "namespace", k.Namespace, "name", k.Name, "reconcile", look)
 	ctx = klog.NewContext(ctx, logger)
 	logger.Info("Reconcile", "because", reasons) // for those who ask with -v=2, see Run
@@ -315,12 +316,12 @@ func (c *Controller) handle(ctx context.Context, k expectations.Key) {
 		if c.queue.NumRequeues(k) == troubleAfter {
 			c.reportFailure(k, err)
 		}
-		c.queue.because(k, "the last attempt failed")
+		c.queue.Because(k, "the last attempt failed")
 		c.queue.AddRateLimited(k)
 		return
 	}
 	c.queue.Forget(k)
-	c.queue.lookAgain(k, again)
+	c.queue.LookAgain(k, again)
 }
 
 // reportFailure records on the object that it could not be reconciled for a while.
@@ -339,7 +340,7 @@ func (c *Controller) resyncs(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		for _, o := range c.kinds.list() {
 			for _, k := range o.keys() {
-				c.queue.wakeLater(k, "resync")
+				c.queue.WakeLater(k, "resync")
 			}
 		}
 	}, c.Resync)

@@ -220,6 +220,6 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 // forgetAll has what is remembered of a kind's objects forgotten.
 func (d *declarations) forgetAll(o *owners) {
 	for _, k := range o.keys() {
-		d.queue.wake(k, "its kind is no longer reconciled")
+		d.queue.Wake(k, "its kind is no longer reconciled")
 	}
 }

@@ -156,9 +156,9 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 		k := expectations.Key{Kind: o.kind.CRD(), Namespace: u.GetNamespace(), Name: u.GetName()}
 		switch {
 		case how == listed:
-			f.queue.wakeLater(k, "it", how)
+			f.queue.WakeLater(k, "it", how)
 		case changed || f.expectations.Waiting.Has(k):
-			f.queue.wake(k, "it", how)
+			f.queue.Wake(k, "it", how)
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{

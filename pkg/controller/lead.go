@@ -20,7 +20,7 @@ func (c *Controller) awaitLead(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
-	c.queue.order.setBack(time.Now().Add(-lately))
+	c.queue.SetBack(time.Now().Add(-lately))
 	return true
 }
 

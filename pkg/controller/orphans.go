@@ -18,6 +18,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -131,8 +132,8 @@ func (s *orphanScanner) run(ctx context.Context) {
 		}
 		again = nil
 		if err := s.scan(ctx); err != nil && ctx.Err() == nil {
-			s.report.logf("%v; trying again in %s", strings.ReplaceAll(err.Error(), "\n", "; "), lastRetry)
-			again = time.After(lastRetry)
+			s.report.logf("%v; trying again in %s", strings.ReplaceAll(err.Error(), "\n", "; "), queue.LastRetry)
+			again = time.After(queue.LastRetry)
 		}
 	}
 }
@@ -197,7 +198,7 @@ func (s *orphanScanner) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerRefere
 	}
 	k := expectations.Key{Kind: o.kind.CRD(), Namespace: pod.Namespace, Name: ref.Name}
 	s.expectations.Orphans.Add(k, r)
-	s.queue.wake(k, "pod", pod.Name, "cannot be labeled")
+	s.queue.Wake(k, "pod", pod.Name, "cannot be labeled")
 }
 
 // owner is the object that a reference names, nil where it is not there any more, also

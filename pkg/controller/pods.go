@@ -55,9 +55,9 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 		}
 		switch {
 		case how == listed:
-			l.queue.wakeLater(k, "pod", r.Name, how)
+			l.queue.WakeLater(k, "pod", r.Name, how)
 		case changed || l.expectations.Waiting.Has(k):
-			l.queue.wake(k, "pod", r.Name, how)
+			l.queue.Wake(k, "pod", r.Name, how)
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
@@ -89,7 +89,7 @@ func (l *loop) enqueueNamers(r *strategy.PodRecord) {
 			continue
 		}
 		for _, obj := range o.find(byUID, string(r.Label)) {
-			l.queue.wake(expectations.Key{Kind: o.kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "pod", r.Name, "changed")
+			l.queue.Wake(expectations.Key{Kind: o.kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "pod", r.Name, "changed")
 		}
 	}
 }

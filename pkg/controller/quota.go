@@ -75,6 +75,6 @@ func givesWay(before, after corev1.ResourceQuotaStatus) bool {
 // the queue, to be tried at once.
 func (l *loop) retryRefused(namespace string) {
 	for _, k := range l.expectations.Refused.Lift(namespace) {
-		l.queue.wake(k, "a quota has room again")
+		l.queue.Wake(k, "a quota has room again")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
@@ -55,18 +56,18 @@ func (r *reconciler) reconcile(ctx context.Context, k expectations.Key) (again t
 	}
 	if obj == nil {
 		r.expectations.Forget(k)
-		r.queue.drop(k)
+		r.queue.Drop(k)
 		r.syncStates.forget(k)
 		return 0, unseen
 	}
 	again, err = r.reconcileObject(ctx, k, owners, obj)
 	if refused != "" {
 		// Its pods are there all the same, and all else goes on.
-		if r.report.logObject(k, "%s; trying again in %s", refused, lastRetry) {
+		if r.report.logObject(k, "%s; trying again in %s", refused, queue.LastRetry) {
 			r.report.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", "%s", refused)
 		}
-		if again == 0 || lastRetry < again {
-			again = lastRetry
+		if again == 0 || queue.LastRetry < again {
+			again = queue.LastRetry
 		}
 	}
 	return again, errors.Join(err, unseen)
@@ -98,7 +99,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		return 0, err
 	}
 	p := planFor(owners, view)
-	r.queue.saw(k, len(view.Pods))
+	r.queue.Saw(k, len(view.Pods))
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
 		// only for an owner that is there now, as it is now.
@@ -238,7 +239,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 		return 0, err
 	}
 	if !out.Ending && (!done || len(out.Refused) > 0) {
-		r.queue.wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
+		r.queue.Wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
 	r.report.state(k, eventReference(o.kind, obj), view, told)
 	r.logFailures(k, o, obj)

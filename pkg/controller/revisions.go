@@ -81,7 +81,7 @@ func (r *revisions) keep(ctx context.Context) {
 		r.loop.report.logf("listed %s: keeping the history of pod templates", r.Resource())
 		for _, o := range r.loop.kinds.list() {
 			for _, k := range o.keys() {
-				r.loop.queue.wake(k, "revisions can be read")
+				r.loop.queue.Wake(k, "revisions can be read")
 			}
 		}
 	})
@@ -127,7 +127,7 @@ func (r *revisions) events() cache.ResourceEventHandler {
 		_, outlined := owner.GetAnnotations()[annotationOutline]
 		k := o.key(owner)
 		if r.loop.expectations.Waiting.Has(k) || outlined || changed(revision.Template() == kinds.TemplateHash(o.kind, owner)) {
-			r.loop.queue.wake(k, "revision", revision.Name, how)
+			r.loop.queue.Wake(k, "revision", revision.Name, how)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{

@@ -1,4 +1,4 @@
-package controller
+package queue
 
 import (
 	"testing"
@@ -10,20 +10,20 @@ import (
 
 // A look at many pods is not followed by the next one at once.
 func TestRest(t *testing.T) {
-	q, k, now := newQueue("", metrics.New("")), expectations.Key{Name: "foo"}, time.Unix(1_700_000_000, 0)
+	q, k, now := New("", metrics.New("")), expectations.Key{Name: "foo"}, time.Unix(1_700_000_000, 0)
 	if rest := q.requeueAfter(k, now); rest > 0 {
 		t.Errorf("an object that was never looked at has to wait for %v", rest)
 	}
-	q.begin(k, now)
-	q.saw(k, 4000)
+	q.Begin(k, now)
+	q.Saw(k, 4000)
 	if rest := q.requeueAfter(k, now.Add(40*time.Millisecond)); rest != 60*time.Millisecond {
 		t.Errorf("4,000 pods were looked at 40 ms ago: the next look is due in %v, want 60ms", rest)
 	}
-	q.begin(k, now.Add(time.Second))
+	q.Begin(k, now.Add(time.Second))
 	if rest := q.requeueAfter(k, now.Add(time.Second)); rest != 100*time.Millisecond {
 		t.Errorf("while the next look is under way, the one after it is due in %v, want 100ms", rest)
 	}
-	q.drop(k)
+	q.Drop(k)
 	if rest := q.requeueAfter(k, now.Add(time.Second)); rest > 0 {
 		t.Errorf("an object that is forgotten has to wait for %v", rest)
 	}

@@ -1,4 +1,6 @@
-package controller
+// Package queue holds the objects that a loop is to look at, in the order in which it does:
+// what has changed before what is only looked at again.
+package queue
 
 import (
 	"strings"
@@ -12,11 +14,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 )
 
+// LastRetry is the longest wait after an error that is worth an early retry.
+const LastRetry = 30 * time.Second
+
 const (
-	// firstRetry and lastRetry bound the wait after an error that is worth an
-	// early retry.
+	// firstRetry is the wait after the first such error.
 	firstRetry = 100 * time.Millisecond
-	lastRetry  = 30 * time.Second
 	// requeueIntervalPerPod is how long after a look there is none, for each pod of the object: of
 	// thousands that become ready one by one, not each is worth a look at all of them.
 	// To look at a pod and to plan for it takes a microsecond or two.
@@ -26,8 +29,8 @@ const (
 	mostReasons = 5
 )
 
-// queue holds the objects that are to be looked at, and when and why that is.
-type queue struct {
+// Queue holds the objects that are to be looked at, and when and why that is.
+type Queue struct {
 	workqueue.TypedRateLimitingInterface[expectations.Key]
 	order *order
 	// looked is how many times an object was looked at.
@@ -51,15 +54,16 @@ type lookState struct {
 	pods  int
 }
 
-func newQueue(name string, metrics workqueue.MetricsProvider) *queue {
+// New makes an empty queue. The name is that in the metrics.
+func New(name string, metrics workqueue.MetricsProvider) *Queue {
 	o := newOrder()
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[expectations.Key]{
 		Name: name, MetricsProvider: metrics,
 		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[expectations.Key]{Name: name, MetricsProvider: metrics, Queue: o}),
 	})
-	return &queue{
+	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[expectations.Key](firstRetry, lastRetry),
+			workqueue.NewTypedItemExponentialFailureRateLimiter[expectations.Key](firstRetry, LastRetry),
 			workqueue.TypedRateLimitingQueueConfig[expectations.Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}),
 		order:  o,
 		looks:  map[expectations.Key]lookState{},
@@ -67,27 +71,27 @@ func newQueue(name string, metrics workqueue.MetricsProvider) *queue {
 	}
 }
 
-// wake puts an object into the queue, with the reason in words: at once, if the
+// Wake puts an object into the queue, with the reason in words: at once, if the
 // last look was long enough ago for the number of its pods.
-func (q *queue) wake(k expectations.Key, why ...string) {
+func (q *Queue) Wake(k expectations.Key, why ...string) {
 	q.add(k, false, why)
 }
 
-// wakeLater is wake for an object that is not known to have changed: those that have
+// WakeLater is Wake for an object that is not known to have changed: those that have
 // go first.
-func (q *queue) wakeLater(k expectations.Key, why ...string) {
+func (q *Queue) WakeLater(k expectations.Key, why ...string) {
 	q.add(k, true, why)
 }
 
-func (q *queue) add(k expectations.Key, later bool, why []string) {
-	q.because(k, why...)
+func (q *Queue) add(k expectations.Key, later bool, why []string) {
+	q.Because(k, why...)
 	now := time.Now()
 	q.order.set(k, later, now)
 	q.AddAfter(k, q.requeueAfter(k, now))
 }
 
-// because notes why an object will be looked at, if somebody wants to know.
-func (q *queue) because(k expectations.Key, why ...string) {
+// Because notes why an object will be looked at, if somebody wants to know.
+func (q *Queue) Because(k expectations.Key, why ...string) {
 	if !klog.V(2).Enabled() {
 		return
 	}
@@ -100,8 +104,8 @@ func (q *queue) because(k expectations.Key, why ...string) {
 	q.looks[k] = t
 }
 
-// begin notes a look, and returns its number and the reasons for it.
-func (q *queue) begin(k expectations.Key, now time.Time) (look int64, reasons []string) {
+// Begin notes a look, and returns its number and the reasons for it.
+func (q *Queue) Begin(k expectations.Key, now time.Time) (look int64, reasons []string) {
 	look = q.looked.Add(1)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,8 +114,8 @@ func (q *queue) begin(k expectations.Key, now time.Time) (look int64, reasons []
 	return look, t.reasons
 }
 
-// saw notes how many pods of an object were looked at.
-func (q *queue) saw(k expectations.Key, pods int) {
+// Saw notes how many pods of an object were looked at.
+func (q *Queue) Saw(k expectations.Key, pods int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
@@ -120,23 +124,23 @@ func (q *queue) saw(k expectations.Key, pods int) {
 }
 
 // requeueAfter is how long an object is not to be looked at again; less than nothing: it may be.
-func (q *queue) requeueAfter(k expectations.Key, now time.Time) time.Duration {
+func (q *Queue) requeueAfter(k expectations.Key, now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
 	return t.began.Add(requeueIntervalPerPod * time.Duration(t.pods)).Sub(now)
 }
 
-// look is the number of the last look at an object, zero for none.
-func (q *queue) look(k expectations.Key) int64 {
+// Look is the number of the last look at an object, zero for none.
+func (q *Queue) Look(k expectations.Key) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.looks[k].look
 }
 
-// lookAgain puts an object into the queue after a delay, in place of an earlier
+// LookAgain puts an object into the queue after a delay, in place of an earlier
 // call that is not yet due. No delay: only that.
-func (q *queue) lookAgain(k expectations.Key, delay time.Duration) {
+func (q *Queue) LookAgain(k expectations.Key, delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if t := q.timers[k]; t != nil {
@@ -144,19 +148,26 @@ func (q *queue) lookAgain(k expectations.Key, delay time.Duration) {
 		delete(q.timers, k)
 	}
 	if delay > 0 {
-		q.timers[k] = time.AfterFunc(delay, func() { q.wake(k, "timer") })
+		q.timers[k] = time.AfterFunc(delay, func() { q.Wake(k, "timer") })
 	}
 }
 
-// drop forgets how an object came to be looked at.
-func (q *queue) drop(k expectations.Key) {
+// Drop forgets how an object came to be looked at.
+func (q *Queue) Drop(k expectations.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.looks, k)
 }
 
-// stop ends all timers.
-func (q *queue) stop() {
+// Looked is how many times an object was looked at.
+func (q *Queue) Looked() int64 { return q.looked.Load() }
+
+// SetBack lets the objects wait behind the others that are queued and last changed before
+// a time.
+func (q *Queue) SetBack(before time.Time) { q.order.setBack(before) }
+
+// Stop ends all timers.
+func (q *Queue) Stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, t := range q.timers {

@@ -1,4 +1,4 @@
-package controller
+package queue
 
 import (
 	"slices"
@@ -97,13 +97,13 @@ func TestOrderLosesNothing(t *testing.T) {
 // The queue of a loop hands out what has changed first.
 func TestQueueHandsOutChangesFirst(t *testing.T) {
 	t.Parallel()
-	q := newQueue("", metrics.New(""))
+	q := New("", metrics.New(""))
 	defer q.ShutDown()
 	for _, name := range []string{"a", "b", "c"} {
-		q.wakeLater(expectations.Key{Name: name}, "it", listed)
+		q.WakeLater(expectations.Key{Name: name}, "it", "listed")
 	}
-	q.wake(expectations.Key{Name: "b"}, "it", updated)
-	q.wake(expectations.Key{Name: "d"}, "it", added)
+	q.Wake(expectations.Key{Name: "b"}, "it", "changed")
+	q.Wake(expectations.Key{Name: "d"}, "it", "created")
 	var got []string
 	for range 4 {
 		k, _ := q.Get()

@@ -44,20 +44,20 @@ func (l *loop) keepBeside(ctx context.Context, name kinds.Strategy) {
 	lazy.Keep(ctx, func(err error) {
 		switch {
 		case err == nil && said:
-			l.report.logf("can list %s again", lazy.Resource())
+			l.report.Logf("can list %s again", lazy.Resource())
 		case err != nil && !said:
 			var names []string
 			for _, o := range l.kinds.by(name) {
 				names = append(names, o.kind.CRD())
 			}
-			l.report.logf("cannot list %s: %v; trying again; not reconciled until then: %s", lazy.Resource(), err, strings.Join(names, ", "))
+			l.report.Logf("cannot list %s: %v; trying again; not reconciled until then: %s", lazy.Resource(), err, strings.Join(names, ", "))
 			said = true
 		}
 		if err != nil {
 			for _, o := range l.kinds.by(name) {
 				o.setRefused(err) // also of a kind that was declared since
 			}
-			l.syncStates.notify()
+			l.syncStates.Notify()
 		}
 	})
 }

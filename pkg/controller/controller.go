@@ -29,7 +29,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -50,7 +52,7 @@ type Options struct {
 	// Workers is how many objects are reconciled at the same time.
 	Workers int
 	// Log takes a line for each thing that is done.
-	Log func(Line)
+	Log func(report.Line)
 	// Resync is how often every object is looked at without an event; zero: never.
 	Resync time.Duration
 	// DryRun makes the loop look and plan, and write nothing at all.
@@ -84,8 +86,8 @@ type loop struct {
 	queue     *queue.Queue
 
 	expectations *expectations.Expectations
-	syncStates   *syncStates
-	report       *reporter
+	syncStates   *syncstate.States
+	report       *report.Reporter
 	health       *informer.Health
 }
 
@@ -134,10 +136,10 @@ func New(opts Options) (*Controller, error) {
 		beside:       map[kinds.Strategy]*informer.Lazy{},
 		queue:        queue.New(queueName(opts.Namespace), opts.Metrics),
 		expectations: expectations.New(),
-		syncStates:   newSyncStates(opts.Metrics),
+		syncStates:   syncstate.New(opts.Metrics),
 	}
-	l.report = &reporter{line: opts.Log, namespace: opts.Namespace, objects: l.expectations.Objects, look: l.queue.Look}
-	l.health = informer.NewHealth(l.report.logf)
+	l.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: l.expectations.Objects, Look: l.queue.Look}
+	l.health = informer.NewHealth(l.report.Logf)
 	c := &Controller{loop: l, orphans: &orphanScanner{loop: l, requests: make(chan struct{}, 1)}}
 	c.reconciler = &reconciler{loop: l, orphans: c.orphans}
 	c.follower = &follower{loop: l, preflight: preflight{kinds: len(opts.Kinds)}}
@@ -201,7 +203,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !c.DryRun {
 		broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.Core.Events("")})
 	}
-	c.report.events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
+	c.report.Events = broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: kinds.FieldManager})
 
 	if _, err := c.pods.AddEventHandler(c.podEvents()); err != nil {
 		return fmt.Errorf("watch pods: %w", err)
@@ -310,9 +312,9 @@ func (c *Controller) handle(ctx context.Context, k expectations.Key) {
 		// A conflict is nothing to speak of, but it must be looked at again: the
 		// change that was missed may be one that wakes nobody.
 		if !errors.Is(err, strategy.ErrConflict) {
-			c.report.logObject(k, "%v; trying again", err)
+			c.report.LogObject(k, "%v; trying again", err)
 		}
-		c.syncStates.set(k, c.Clock.Now(), SyncState{Why: err.Error()})
+		c.syncStates.Set(k, c.Clock.Now(), syncstate.State{Why: err.Error()})
 		if c.queue.NumRequeues(k) == troubleAfter {
 			c.reportFailure(k, err)
 		}
@@ -331,7 +333,7 @@ func (c *Controller) reportFailure(k expectations.Key, err error) {
 		return
 	}
 	if obj := o.get(k.Namespace, k.Name); obj != nil {
-		c.report.event(eventReference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
+		c.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "ReconcileFailed", "%v", err)
 	}
 }
 

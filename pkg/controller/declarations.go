@@ -137,7 +137,7 @@ func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
 		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
 			d.miss(crdInformer.GetStore())
 			d.setRead()
-			d.syncStates.notify()
+			d.syncStates.Notify()
 		}
 	}()
 	crdInformer.RunWithContext(ctx)
@@ -150,7 +150,7 @@ func (d *declarations) miss(store cache.Store) {
 		obj, _, _ := store.GetByKey(crd)
 		if declared, ok := obj.(*declaration); !ok || (declared.err == nil && !declared.declared()) {
 			d.refuse(crd, errNotDeclared)
-			d.report.logf("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
+			d.report.Logf("%s is not reconciled: %v; waiting for it", crd, errNotDeclared)
 		}
 	}
 }
@@ -180,17 +180,17 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 	after := there && declared.declared()
 	switch {
 	case d.refuse(declared.Name, wrong):
-		d.report.logf("%s is not reconciled: %v", declared.Name, declared.err)
+		d.report.Logf("%s is not reconciled: %v", declared.Name, declared.err)
 	case before != nil && !there:
-		d.report.logf("stopped reconciling %s: its CRD was deleted", declared.Name)
+		d.report.Logf("stopped reconciling %s: its CRD was deleted", declared.Name)
 	case before != nil && !after:
-		d.report.logf("stopped reconciling %s: its CRD has no annotation %s; objects and pods stay", declared.Name, kinds.AnnotationPlan)
+		d.report.Logf("stopped reconciling %s: its CRD has no annotation %s; objects and pods stay", declared.Name, kinds.AnnotationPlan)
 	case before == nil && after:
-		d.report.logf("reconciling %s (plan: %s)", declared.Name, declared.kind.Mapping.Strategy)
+		d.report.Logf("reconciling %s (plan: %s)", declared.Name, declared.kind.Mapping.Strategy)
 	case before != nil && before.kind.Mapping.Strategy != declared.kind.Mapping.Strategy:
-		d.report.logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", declared.Name, declared.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
+		d.report.Logf("the plan of %s is now %s instead of %s: pods and Deployments of the old plan stay until the objects are deleted", declared.Name, declared.kind.Mapping.Strategy, before.kind.Mapping.Strategy)
 	case before != nil && !equality.Semantic.DeepEqual(before.kind, declared.kind):
-		d.report.logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", declared.Name, declared.kind.Mapping.Strategy)
+		d.report.Logf("the annotations or the schema of %s changed; reconciling it again (plan: %s)", declared.Name, declared.kind.Mapping.Strategy)
 	default:
 		return
 	}
@@ -214,7 +214,7 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 		d.kinds.remove(before)
 		d.forgetAll(before)
 	}
-	d.syncStates.notify()
+	d.syncStates.Notify()
 }
 
 // forgetAll has what is remembered of a kind's objects forgotten.

@@ -76,7 +76,7 @@ func (f *follower) followInstalled(ctx context.Context, o *owners) error {
 	o.setStore(objectInformer.GetIndexer(), handled.HasSynced)
 	go func() {
 		if cache.WaitForCacheSync(installed.Done(), handled.HasSynced) {
-			f.syncStates.notify()
+			f.syncStates.Notify()
 		}
 	}()
 	objectInformer.RunWithContext(installed)
@@ -96,7 +96,7 @@ func (f *follower) awaitInstalled(ctx context.Context, o *owners, first bool) er
 		crd, absent := o.kind.CRD(), apierrors.IsNotFound(err)
 		if absent || forbidden(err) {
 			o.setMissing()
-			f.syncStates.notify()
+			f.syncStates.Notify()
 		}
 		if first {
 			first = false
@@ -115,13 +115,13 @@ func (f *follower) awaitInstalled(ctx context.Context, o *owners, first bool) er
 		switch {
 		case err == nil:
 			if missing && !o.declared {
-				f.report.logf("%s is installed", crd)
+				f.report.Logf("%s is installed", crd)
 			}
 			return true, nil
 		case absent:
 			missing = true
 		case !troubled && ctx.Err() == nil:
-			f.report.logf("cannot list %s: %v; trying again", crd, err)
+			f.report.Logf("cannot list %s: %v; trying again", crd, err)
 			troubled = true
 		}
 		return false, nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -512,7 +513,7 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 		if len(wave) < 10 {
 			t.Fatalf("only %d creates were refused together", len(wave))
 		}
-		said := w.said(func(l Line) bool { return strings.Contains(l.Text, "exceeded quota") })
+		said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "exceeded quota") })
 		if len(said) != 1 {
 			t.Errorf("%d lines tell of %d creates that were refused together, want 1", len(said), len(wave))
 		}

@@ -132,7 +132,7 @@ func (s *orphanScanner) run(ctx context.Context) {
 		}
 		again = nil
 		if err := s.scan(ctx); err != nil && ctx.Err() == nil {
-			s.report.logf("%v; trying again in %s", strings.ReplaceAll(err.Error(), "\n", "; "), queue.LastRetry)
+			s.report.Logf("%v; trying again in %s", strings.ReplaceAll(err.Error(), "\n", "; "), queue.LastRetry)
 			again = time.After(queue.LastRetry)
 		}
 	}

@@ -141,7 +141,7 @@ func (l *loop) logFailures(k expectations.Key, o *owners, obj *unstructured.Unst
 	}
 	for _, r := range failing {
 		if l.expectations.Objects.LogFailure(k, string(r.FailureCode)) {
-			l.report.logObject(k, "%d of %d pods ready: %s", ready, desired, r.Failure)
+			l.report.LogObject(k, "%d of %d pods ready: %s", ready, desired, r.Failure)
 		}
 	}
 }

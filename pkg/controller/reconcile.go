@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
 
@@ -57,14 +58,14 @@ func (r *reconciler) reconcile(ctx context.Context, k expectations.Key) (again t
 	if obj == nil {
 		r.expectations.Forget(k)
 		r.queue.Drop(k)
-		r.syncStates.forget(k)
+		r.syncStates.Forget(k)
 		return 0, unseen
 	}
 	again, err = r.reconcileObject(ctx, k, owners, obj)
 	if refused != "" {
 		// Its pods are there all the same, and all else goes on.
-		if r.report.logObject(k, "%s; trying again in %s", refused, queue.LastRetry) {
-			r.report.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", "%s", refused)
+		if r.report.LogObject(k, "%s; trying again in %s", refused, queue.LastRetry) {
+			r.report.Event(report.Reference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", "%s", refused)
 		}
 		if again == 0 || queue.LastRetry < again {
 			again = queue.LastRetry
@@ -79,7 +80,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 	defer func() {
 		if p := recover(); p != nil {
 			err = strategy.Panicked(ctx, p)
-			r.report.event(eventReference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
+			r.report.Event(report.Reference(owners.kind, obj), corev1.EventTypeWarning, "InternalError", "%v", err)
 		}
 	}()
 	rec := r.expectations.Objects.Get(k, obj.GetUID())
@@ -119,7 +120,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		p = planFor(owners, view)
 	}
 	if r.DryRun {
-		r.syncStates.observe(k, r.Clock.Now(), view, p, r.DryRun)
+		r.syncStates.Observe(k, r.Clock.Now(), view, p, r.DryRun)
 		return 0, nil
 	}
 	return r.execute(ctx, k, owners, obj, rec, view, p)
@@ -194,8 +195,8 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 		Deleting: r.expectations.Orphans.Deleting, Deleted: r.expectations.Orphans.Deleted,
 		Relabel: r.orphans.relabel,
 	}
-	r.report.plan(k, view, p)
-	r.report.pause(k, eventReference(o.kind, obj), view, rec)
+	r.report.Plan(k, view, p)
+	r.report.Pause(k, report.Reference(o.kind, obj), view, rec)
 	rec.Plan = p.Memory
 	during, executed := context.WithCancel(ctx)
 	defer executed() // also after a panic
@@ -231,7 +232,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 		})
 	}
 	r.expectations.Refused.Set(k, len(rec.Plan.Refusals) > 0)
-	r.report.result(k, o.kind, obj, rec, p, out, done)
+	r.report.Result(k, o.kind, obj, rec, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
 		statusErr = nil // the other error is the one to speak of
 	}
@@ -241,9 +242,9 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	if !out.Ending && (!done || len(out.Refused) > 0) {
 		r.queue.Wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
-	r.report.state(k, eventReference(o.kind, obj), view, told)
+	r.report.State(k, report.Reference(o.kind, obj), view, told)
 	r.logFailures(k, o, obj)
-	r.syncStates.observe(k, r.Clock.Now(), view, p, r.DryRun)
+	r.syncStates.Observe(k, r.Clock.Now(), view, p, r.DryRun)
 	return p.Recheck, nil
 }
 

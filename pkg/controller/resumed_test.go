@@ -16,6 +16,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -105,7 +106,7 @@ func startAt(t *testing.T, config *rest.Config, opts Options) (loop *Controller,
 	}
 	opts.Kinds, opts.Workers, opts.Namespace = []kinds.Kind{kinds.ImoocPod()}, 1, "a"
 	if opts.Log == nil {
-		opts.Log = func(Line) {}
+		opts.Log = func(report.Line) {}
 	}
 	if loop, err = New(opts); err != nil {
 		t.Fatal(err)
@@ -134,7 +135,7 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 			var said []string
 			loop, ended := startAt(t, emptyServer(t, fail), Options{
 				Resumed: true, Declared: Declarations{All: true},
-				Log: func(line Line) {
+				Log: func(line report.Line) {
 					mu.Lock()
 					defer mu.Unlock()
 					said = append(said, line.Text)

@@ -15,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -59,7 +60,7 @@ func (r *revisions) await(ctx context.Context) {
 // giveUp has pods go on without a history, and says why.
 func (r *revisions) giveUp(err error) {
 	r.once.Do(func() {
-		r.loop.report.logf("cannot list %s: %v; trying again; the history of pod templates is not kept until then", r.Resource(), err)
+		r.loop.report.Logf("cannot list %s: %v; trying again; the history of pod templates is not kept until then", r.Resource(), err)
 		close(r.unreadable)
 	})
 }
@@ -78,7 +79,7 @@ func (r *revisions) keep(ctx context.Context) {
 		if r.WaitForSync(ctx); !r.Filled() {
 			return
 		}
-		r.loop.report.logf("listed %s: keeping the history of pod templates", r.Resource())
+		r.loop.report.Logf("listed %s: keeping the history of pod templates", r.Resource())
 		for _, o := range r.loop.kinds.list() {
 			for _, k := range o.keys() {
 				r.loop.queue.Wake(k, "revisions can be read")
@@ -179,8 +180,8 @@ func (r *reconciler) recorded(k expectations.Key, o *owners, obj *unstructured.U
 		rec.Plan.Unrecorded = plan.Unrecorded{Template: of.TemplateHash, Generation: of.Generation}
 		if !rec.Unrecorded {
 			const told = "cannot keep the history of the pod template: %s"
-			r.report.event(eventReference(o.kind, obj), corev1.EventTypeWarning, "FailedRevision", told, out.Unrecorded)
-			r.report.logObject(k, told, out.Unrecorded)
+			r.report.Event(report.Reference(o.kind, obj), corev1.EventTypeWarning, "FailedRevision", told, out.Unrecorded)
+			r.report.LogObject(k, told, out.Unrecorded)
 		}
 		rec.Unrecorded = true
 	case out.RevisionsWritten != "":

@@ -16,6 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -304,7 +305,7 @@ func TestRevisionsThatMayNotBeRead(t *testing.T) {
 		if tried := w.done(revisionWrite); len(tried) > 0 {
 			t.Errorf("it tried %v", tried)
 		}
-		if said := w.said(func(l Line) bool { return strings.Contains(l.Text, "cannot list controllerrevisions") }); len(said) != 1 {
+		if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "cannot list controllerrevisions") }); len(said) != 1 {
 			t.Errorf("it said %q, want one line", said)
 		}
 		w.mu.Lock()
@@ -346,7 +347,7 @@ func TestRefusedRevisionCostsNoPod(t *testing.T) {
 				image("b")
 				w.converges()
 				w.staysQuiet()
-				if said := w.said(func(l Line) bool { return strings.Contains(l.Text, "cannot keep the history") }); len(said) != 1 {
+				if said := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "cannot keep the history") }); len(said) != 1 {
 					t.Errorf("it said %q, want one line", said)
 				}
 				w.mu.Lock()
@@ -378,7 +379,9 @@ func TestRevisionOfSomebodyElse(t *testing.T) {
 		if now := w.get(strategy.RevisionResource(), "default", name); now.GetResourceVersion() != theirs.GetResourceVersion() {
 			t.Error("it was changed")
 		}
-		if said := w.said(func(l Line) bool { return strings.Contains(l.Text, "ControllerRevision "+name+" already exists") }); len(said) != 1 {
+		if said := w.said(func(l report.Line) bool {
+			return strings.Contains(l.Text, "ControllerRevision "+name+" already exists")
+		}); len(said) != 1 {
 			t.Errorf("it said %q, want one line", said)
 		}
 	})

@@ -27,6 +27,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -46,7 +47,7 @@ type world struct {
 	over  chan struct{} // closed when the test ends
 
 	linesMu sync.Mutex
-	lines   []Line
+	lines   []report.Line
 
 	// Below here the server's lock holds.
 
@@ -179,14 +180,14 @@ func (w *world) end() {
 	}
 }
 
-func (w *world) say(l Line) {
+func (w *world) say(l report.Line) {
 	w.linesMu.Lock()
 	defer w.linesMu.Unlock()
 	w.lines = append(w.lines, l)
 }
 
 // said lists the lines that match.
-func (w *world) said(match func(Line) bool) []string {
+func (w *world) said(match func(report.Line) bool) []string {
 	w.linesMu.Lock()
 	defer w.linesMu.Unlock()
 	var list []string
@@ -231,7 +232,7 @@ func (w *world) story() string {
 		fmt.Fprintf(&b, "%.200s\n", write)
 	}
 	fmt.Fprintf(&b, "%d writes. The loop said:\n", len(writes))
-	said := w.said(func(Line) bool { return true })
+	said := w.said(func(report.Line) bool { return true })
 	for _, line := range said[:min(len(said), 20)] {
 		fmt.Fprintf(&b, "  %.300s\n", line)
 	}

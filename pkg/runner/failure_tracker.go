@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -72,7 +73,7 @@ func (h *failureTracker) allFailed(ctx context.Context) bool {
 }
 
 // hasFailed reports whether grace with an object is over.
-func (h *failureTracker) hasFailed(ctx context.Context, s controller.SyncState) bool {
+func (h *failureTracker) hasFailed(ctx context.Context, s syncstate.State) bool {
 	name := objectName{s.Kind, s.Namespace, s.Name}
 	grace := h.grace[name]
 	if grace == nil {
@@ -89,7 +90,7 @@ func (h *failureTracker) hasFailed(ctx context.Context, s controller.SyncState) 
 }
 
 // evaluate gives the verdict on an object as it is now.
-func (o *Options) evaluate(ctx context.Context, s controller.SyncState) (status.Report, time.Time, error) {
+func (o *Options) evaluate(ctx context.Context, s syncstate.State) (status.Report, time.Time, error) {
 	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
 	snapshot, _, err := observe.Read(ctx, o.clients, t)
 	if err != nil {
@@ -100,7 +101,7 @@ func (o *Options) evaluate(ctx context.Context, s controller.SyncState) (status.
 
 // explainMissing says of an object that is not converged why, when the time is up or
 // when it was given up.
-func (o *Options) explainMissing(ctx context.Context, s controller.SyncState, cause error) error {
+func (o *Options) explainMissing(ctx context.Context, s syncstate.State, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
 	seen := escape.Line(s.Why)

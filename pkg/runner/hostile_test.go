@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
 )
 
@@ -18,8 +18,8 @@ func TestLoopLogEscapes(t *testing.T) {
 		if l.lines = &w; format != "human" {
 			l.records = slog.New(l.handler(&w, 0))
 		}
-		l.line(controller.Line{Text: escapetest.Hostile, Kind: escapetest.Hostile, Namespace: escapetest.Hostile, Name: escapetest.Hostile})
-		l.line(controller.Line{Text: escapetest.Hostile, Namespace: escapetest.Hostile})
+		l.line(report.Line{Text: escapetest.Hostile, Kind: escapetest.Hostile, Namespace: escapetest.Hostile, Name: escapetest.Hostile})
+		l.line(report.Line{Text: escapetest.Hostile, Namespace: escapetest.Hostile})
 		l.say("%s", escapetest.Hostile)
 		if n := strings.Count(w.String(), "\n"); n != 3 {
 			t.Errorf("3 lines of the format %s are %d", format, n)

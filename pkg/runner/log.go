@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
@@ -119,11 +119,11 @@ func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
 
 // say says something of the program itself.
 func (l *Log) say(format string, args ...any) {
-	l.line(controller.Line{Text: fmt.Sprintf(format, args...)})
+	l.line(report.Line{Text: fmt.Sprintf(format, args...)})
 }
 
 // line says what a loop says.
-func (l *Log) line(line controller.Line) {
+func (l *Log) line(line report.Line) {
 	if l.records != nil {
 		var about []any
 		for _, field := range []struct{ name, value string }{{"kind", line.Kind}, {"namespace", line.Namespace}, {"name", line.Name}} {
@@ -151,7 +151,7 @@ func (l *Log) line(line controller.Line) {
 
 // nameInLine is the object of a line as it can be typed: a bare name is an
 // ImoocPod's.
-func nameInLine(line controller.Line) string {
+func nameInLine(line report.Line) string {
 	if line.Kind == kinds.ImoocPod().CRD() {
 		return line.Name
 	}

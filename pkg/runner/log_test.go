@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 )
 
 // Records can be read by people and by programs: a level is one that they know,
@@ -33,7 +33,7 @@ func TestRecords(t *testing.T) {
 			}
 		}
 		l.records = slog.New(withoutTime{handler})
-		l.line(controller.Line{Kind: "imoocpods.batch", Namespace: "team", Name: "foo", Text: "0 → 3 pods: creating 3", Reconcile: 3})
+		l.line(report.Line{Kind: "imoocpods.batch", Namespace: "team", Name: "foo", Text: "0 → 3 pods: creating 3", Reconcile: 3})
 		if got := b.String(); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", format, got, want)
 		}

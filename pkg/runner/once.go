@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -98,7 +99,7 @@ func objectCount(n int) string {
 }
 
 // nameOf is an object's type and name, with the namespace where there are several.
-func (o *Options) nameOf(s controller.SyncState) string {
+func (o *Options) nameOf(s syncstate.State) string {
 	kind := s.Of.String()
 	if o.several || o.AllNamespaces {
 		return kind + "/" + s.Name + " in namespace " + s.Namespace
@@ -109,10 +110,10 @@ func (o *Options) nameOf(s controller.SyncState) string {
 // dryRuns are those of a dry run, of all namespaces.
 type dryRuns struct {
 	mu  sync.Mutex
-	all []controller.SyncState
+	all []syncstate.State
 }
 
-func (p *dryRuns) add(some []controller.SyncState) {
+func (p *dryRuns) add(some []syncstate.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, some...)
@@ -126,10 +127,10 @@ type planReport struct {
 
 type planItem struct {
 	// Kind is plural.group.
-	Kind      string                   `json:"kind"`
-	Namespace string                   `json:"namespace"`
-	Name      string                   `json:"name"`
-	Plan      *controller.DryRunResult `json:"plan,omitempty"`
+	Kind      string                  `json:"kind"`
+	Namespace string                  `json:"namespace"`
+	Name      string                  `json:"name"`
+	Plan      *syncstate.DryRunResult `json:"plan,omitempty"`
 	// Error is why there is no plan.
 	Error string `json:"error,omitempty"`
 }

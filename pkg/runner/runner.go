@@ -24,6 +24,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/leader"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -207,7 +208,7 @@ func (o *Options) scope(namespace string) leaserecord.Scope {
 // logFor takes lines about a namespace.
 func (o *Options) logFor(namespace string) func(string, ...any) {
 	return func(format string, args ...any) {
-		o.Log.line(controller.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
+		o.Log.line(report.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -106,7 +107,7 @@ func (c *Cluster) StartControllerWith(t *testing.T, opts controller.Options, int
 		t.Fatal(err)
 	}
 	opts.Dynamic, opts.Core, opts.Workers, opts.Metrics = custom, core, 2, l.Metrics
-	opts.Log = func(line controller.Line) { _, _ = fmt.Fprintf(&l.output, "%s: %s\n", line.Name, line.Text) }
+	opts.Log = func(line report.Line) { _, _ = fmt.Fprintf(&l.output, "%s: %s\n", line.Name, line.Text) }
 	l.Controller, err = controller.New(opts)
 	if err != nil {
 		t.Fatal(err)

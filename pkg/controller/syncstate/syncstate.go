@@ -1,0 +1,108 @@
+// Package syncstate is how far a loop is with each of its objects.
+package syncstate
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// State is how far the loop is with an object: what its last look came to.
+type State struct {
+	// Kind is plural.group, and Of what is known of that.
+	Kind, Namespace, Name string
+	Of                    kinds.Kind
+	// Converged says that the object has what it asks for, Why what is missing.
+	Converged bool
+	Why       string
+	// DryRun is what the loop would do, in a dry run only.
+	DryRun *DryRunResult
+
+	began time.Time // not Converged
+}
+
+// States are those of all objects.
+type States struct {
+	mu      sync.Mutex
+	of      map[expectations.Key]State
+	changed chan struct{} // holds one at the most: there is something new
+	metrics *metrics.Metrics
+}
+
+// New makes the states of a loop that has looked at nothing yet.
+func New(metrics *metrics.Metrics) *States {
+	return &States{of: map[expectations.Key]State{}, changed: make(chan struct{}, 1), metrics: metrics}
+}
+
+// Notify says that something is new.
+func (s *States) Notify() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Set notes how far the loop is with an object, as of now.
+func (s *States) Set(k expectations.Key, now time.Time, state State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state.Kind, state.Namespace, state.Name = k.Kind, k.Namespace, k.Name
+	switch before := s.of[k]; {
+	case state.Converged && !before.began.IsZero():
+		s.metrics.Converged(k.Kind, now.Sub(before.began))
+	case !state.Converged && before.began.IsZero():
+		state.began = now
+	case !state.Converged:
+		state.began = before.began
+	}
+	s.of[k] = state
+	s.Notify()
+}
+
+// Get returns how far the loop is with an object, if it has looked at it.
+func (s *States) Get(k expectations.Key) (State, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state, known := s.of[k]
+	return state, known
+}
+
+// Forget drops an object that is gone.
+func (s *States) Forget(k expectations.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, k)
+	s.Notify()
+}
+
+// Observe notes how far the loop is with an object, after a plan for it. An
+// object that is being deleted has all that it will get.
+func (s *States) Observe(k expectations.Key, now time.Time, v plan.View, p plan.Actions, dryRun bool) {
+	state := State{Converged: v.Owner.Deleting}
+	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
+	if ready != nil {
+		state.Converged = ready.Status == metav1.ConditionTrue && !p.Writes()
+		state.Why = ready.Message
+	}
+	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {
+		state.Why = failure.Reason + ": " + failure.Message
+	}
+	if v.Paused() {
+		state.Why = v.Owner.Pause.String()
+	}
+	if dryRun {
+		state.DryRun = planned(v, p)
+	}
+	s.Set(k, now, state)
+}
+
+// Changed returns a channel that holds a value when something is new.
+func (s *States) Changed() <-chan struct{} { return s.changed }

@@ -32,7 +32,7 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 // is managed as a whole, what the field is in.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
 	var managed map[string]any
-	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &managed) != nil {
+	if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &managed) != nil {
 		return false
 	}
 	var value any = obj
@@ -62,18 +62,20 @@ func under(managed map[string]any, key, value any) map[string]any {
 	element, _ := value.(map[string]any)
 	for name, below := range managed {
 		var keys map[string]any
-		text, is := strings.CutPrefix(name, "k:")
-		if !is || json.Unmarshal([]byte(text), &keys) != nil {
-			continue
-		}
-		same := true
-		for k, v := range keys {
-			same = same && fmt.Sprint(element[k]) == fmt.Sprint(v)
-		}
-		if same {
+		if json.Unmarshal([]byte(strings.TrimPrefix(name, "k:")), &keys) == nil && has(element, keys) {
 			below, _ := below.(map[string]any)
 			return below
 		}
 	}
 	return nil
+}
+
+// has reports whether an element has all of the keys with their values.
+func has(element, keys map[string]any) bool {
+	for k, v := range keys {
+		if fmt.Sprint(element[k]) != fmt.Sprint(v) {
+			return false
+		}
+	}
+	return true
 }

@@ -18,6 +18,8 @@ metadata:
   - {manager: painter, operation: Update, time: "2026-01-01T10:00:03Z", fieldsV1: {"f:metadata": {"f:labels": {"f:replicas": {}}}, "f:spec": {"f:sets": {'k:{"name":"cold"}': {"f:count": {}}}}}}
   - {manager: writer, operation: Update, time: "2026-01-01T10:00:04Z", fieldsV1: {"f:spec": {"f:pools": {}, "f:sets": {'k:{"name":"warm","zone":1}': {}}}}}
   - {manager: odd, operation: Update, fieldsV1: {"f:spec": {"f:odd": {}}}}
+  - {manager: tagger, operation: Update, fieldsV1: {"f:spec": {"f:tags": {'v:"a"': {}}}}}
+  - {manager: empty, operation: Update}
   - {manager: idle, operation: Update, time: "2026-01-01T10:00:05Z", fieldsV1: {}}
   - {manager: twins, operation: Update, time: "2026-01-01T10:00:05Z", fieldsV1: {"f:spec": {"f:twins": {'k:{"name":"twin"}': {}}}}}
 spec:
@@ -26,6 +28,7 @@ spec:
   pools: [{name: a, size: 4}]
   twins: [{name: twin, size: 1}, {name: twin, size: 2}]
   odd: 1
+  tags: [a]
   nobody: 5
 `
 
@@ -46,6 +49,7 @@ func TestManager(t *testing.T) {
 		`.spec.pools[?(@.name=="a")].size`:        {"writer", 4}, // all of the list
 		".spec.odd":                               {"odd", -1},
 		`.spec.twins[?(@.name=="twin")].size`:     {"", -1}, // of which of the two?
+		".spec.tags[0]":                           {"", -1}, // recorded by its value, which does not say where it is
 		".spec.nobody":                            {"", -1},
 		".spec.absent":                            {"", -1},
 		`.spec.sets[?(@.name=="lukewarm")].count`: {"", -1},

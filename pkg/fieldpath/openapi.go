@@ -16,7 +16,7 @@ const partsKey = "components"
 // it, the server wraps it into allOf.
 func Resolve(root, schema map[string]any) map[string]any {
 	ref, _ := schema["$ref"].(string)
-	if all, _ := schema["allOf"].([]any); ref == "" && len(all) == 1 {
+	if all, _ := schema["allOf"].([]any); len(all) == 1 {
 		only, _ := all[0].(map[string]any)
 		ref, _ = only["$ref"].(string)
 	}

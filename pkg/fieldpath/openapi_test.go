@@ -24,8 +24,8 @@ func TestSchemaOf(t *testing.T) {
 	if _, err := SchemaOf([]byte(document), schema.GroupVersionKind{Version: "v1", Kind: "Lamp"}); !errors.Is(err, errNoSchema) {
 		t.Errorf("a kind that is not there: %v", err)
 	}
-	if _, err := SchemaOf([]byte("<html>"), lamp); err == nil {
-		t.Error("what is no JSON was read")
+	if _, err := SchemaOf([]byte("<html>"), lamp); err == nil || errors.Is(err, errNoSchema) {
+		t.Errorf("what is no JSON: %v", err)
 	}
 }
 
@@ -34,13 +34,14 @@ func TestTypedThroughReferences(t *testing.T) {
 	t.Parallel()
 	const document = `{"components":{"schemas":{
   "web":{"properties":{"spec":{"allOf":[{"$ref":"#/components/schemas/spec"}],"default":{}}},"x-kubernetes-group-version-kind":[{"group":"apps","version":"v1","kind":"Web"}]},
-  "spec":{"properties":{"selector":{"$ref":"#/components/schemas/selector"},"gone":{"$ref":"#/components/schemas/none"}}},
+  "spec":{"properties":{"selector":{"$ref":"#/components/schemas/selector"},"size":{"$ref":"#/components/schemas/size"},"gone":{"$ref":"#/components/schemas/none"}}},
+  "size":{"type":"string"},
   "selector":{"properties":{"matchLabels":{"type":"object","additionalProperties":{"type":"string"}}}}}}}`
 	found, err := SchemaOf([]byte(document), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Web"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]any{".spec.selector.matchLabels.version": "1", ".spec.gone.a": int64(1)} {
+	for path, want := range map[string]any{".spec.selector.matchLabels.version": "1", ".spec.size": "1", ".spec.gone.a": int64(1)} {
 		if got, err := parse(t, path).Typed(found, "1"); err != nil || got != want {
 			t.Errorf("%s: got %#v, %v; want %#v", path, got, err, want)
 		}

@@ -33,7 +33,7 @@ func parsePath(s string) (Path, error) {
 	}
 	steps := p.Steps
 	switch {
-	case steps[0].Kind != Field || steps[0].Name != "spec":
+	case steps[0].Name != "spec": // an element has no name
 		return Path{}, fmt.Errorf("%s is outside .spec, but the replica count must be in .spec", Path{steps[:1]})
 	case len(steps) == 1:
 		return Path{}, errors.New("it is all of .spec; name the field that holds the replica count")

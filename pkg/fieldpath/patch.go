@@ -110,7 +110,7 @@ func (e Edit) Apply(obj map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if fields, is := container.(map[string]any); is && taken == last {
+	if fields, _ := container.(map[string]any); taken == last {
 		delete(fields, e.Path.Steps[last].Name)
 	}
 	return nil

@@ -90,6 +90,7 @@ func TestPatchOfEdits(t *testing.T) {
 			`{"op":"add","path":"/spec/x","value":{"y":"1"}},{"op":"add","path":"/spec/x/z","value":"2"}`},
 		{"spec: {a: {b: 1}}", []Edit{{Fields("spec", "a"), nil}, {Fields("spec", "a", "c"), "1"}},
 			`{"op":"remove","path":"/spec/a"},{"op":"add","path":"/spec/a","value":{"c":"1"}}`},
+		{"spec: {c: 1}", []Edit{{Fields("spec", "b", "c"), nil}}, ""},
 		{"spec: {a: 1}", nil, ""},
 	} {
 		obj := fieldpathtest.Object(t, row.obj)
@@ -116,8 +117,14 @@ func TestPatchOfEdits(t *testing.T) {
 			t.Errorf("%v in %s makes %v, and the patch %v", row.edits, row.obj, obj, after)
 		}
 	}
-	if patch, err := Patch(fieldpathtest.Object(t, cluster), Edit{parse(t, ".spec.sets[0].count.a"), "1"}); err == nil {
-		t.Errorf("through a number the patch is %s", patch)
+	for _, value := range []any{"1", nil} {
+		edit := Edit{parse(t, ".spec.sets[0].count.a.b"), value}
+		if patch, err := Patch(fieldpathtest.Object(t, cluster), edit); err == nil {
+			t.Errorf("through a number the patch is %s", patch)
+		}
+		if err := edit.Apply(fieldpathtest.Object(t, cluster)); err == nil {
+			t.Errorf("%v was set through a number", value)
+		}
 	}
 }
 

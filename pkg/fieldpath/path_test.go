@@ -29,6 +29,8 @@ func TestParsePath(t *testing.T) {
 		" { $.spec.size } ":                          ".spec.size",
 		"$['spec']['size']":                          ".spec.size",
 		".spec.node-pools.count_2":                   ".spec.node-pools.count_2",
+		".spec.AtoZ.A.Z":                             ".spec.AtoZ.A.Z",
+		`.spec.a[? (@.on==false)].n`:                 `.spec.a[?(@.on==false)].n`,
 		".spec['a.b'].c":                             `.spec["a.b"].c`,
 		`.spec["a.b"].c`:                             `.spec["a.b"].c`,
 		`.spec.a\.b.c`:                               `.spec["a.b"].c`,
@@ -162,6 +164,7 @@ spec:
   - {name: cold, zone: 2, count: 7, enabled: true, at: {host: h}}
   - {name: twin, count: 1}
   - {name: twin, count: 1}
+  - {name: whole, zone: 3.0, count: 8}
   - null
   - text
 `
@@ -181,6 +184,7 @@ func TestGet(t *testing.T) {
 		".spec.sets[2].count":                         {7, true, ""},
 		`.spec.sets[?(@.name=="hot")].count`:          {3, true, ""},
 		`.spec.sets[?(@.zone==2)].count`:              {7, true, ""},
+		`.spec.sets[?(@.zone==3)].count`:              {8, true, ""}, // of an object that wrote 3.0
 		`.spec.sets[?(@.enabled==true)].count`:        {7, true, ""},
 		`.spec.sets[?(@.at.host=="h")].count`:         {7, true, ""},
 		`.spec.sets[?(@.zone==1 && @.name=="hot")].n`: {0, false, ""},
@@ -201,7 +205,7 @@ func TestGet(t *testing.T) {
 		".spec.replicas.count":               {0, false, ".spec.replicas is 3, not an object"},
 		".spec.replicas[0]":                  {0, false, ".spec.replicas is 3, not a list"},
 		`.spec.a\.b[?(@.name=="hot")].count`: {0, false, "is an object, not a list"},
-		`.spec.sets[6].count`:                {0, false, `.spec.sets[6] is the string "text", not an object`},
+		`.spec.sets[7].count`:                {0, false, `.spec.sets[7] is the string "text", not an object`},
 		".spec.text":                         {0, false, `.spec.text is the string "3", not an integer`},
 		".spec.enabled":                      {0, false, ".spec.enabled is the boolean true, not an integer"},
 		".spec.half":                         {0, false, ".spec.half is 4.5, not an integer"},

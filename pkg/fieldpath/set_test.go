@@ -30,6 +30,7 @@ func TestPut(t *testing.T) {
 		{`{}`, ".spec.sets[1].count", "", "set .spec.sets[1].count: element 1 cannot be set before element 0 exists"},
 		{`{"spec":{"sets":{}}}`, ".spec.sets[0].count", "", "set .spec.sets[0].count: an object is not a list"},
 		{`{"spec":{"sets":[]}}`, ".spec.sets.count", "", "set .spec.sets.count: a list is not an object"},
+		{`{}`, `.spec.sets[?(@.a=="x" && @.a.b=="y")].count`, "", `set .spec.sets[?(@.a=="x" && @.a.b=="y")].count: the string "x" is not an object`},
 		{`{"spec":3}`, ".spec.replicas", "", "set .spec.replicas: 3 is not an object"},
 		{`{"spec":{"a":"b"}}`, ".spec.a.c", "", `set .spec.a.c: the string "b" is not an object`},
 	} {
@@ -148,6 +149,7 @@ func TestParseSetting(t *testing.T) {
 		".spec.a=[b]=c":                        {".spec.a", "[b]=c"},
 		`.spec["a=b"]=c`:                       {`.spec["a=b"]`, "c"},
 		`.spec['a]=b']=c`:                      {`.spec["a]=b"]`, "c"},
+		`.spec["a]=b"]=c`:                      {`.spec["a]=b"]`, "c"},
 		`{.spec.a}=b`:                          {".spec.a", "b"},
 		`.spec["a\"=b"]=c`:                     {`.spec["a\"=b"]`, "c"},
 		`.spec.sets[?(@.name=="x=y")].count=3`: {`.spec.sets[?(@.name=="x=y")].count`, "3"},

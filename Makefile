@@ -18,6 +18,7 @@ ACTIONLINT     := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 DEADCODE       := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 STERN          := github.com/stern/stern@v1.34.0
 GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
+GREMLINS       := go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 # It asks git for a remote, which a clone need not have.
 GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
 	GIT_CONFIG_VALUE_0=https://github.com/imoocpod/kubectl-imoocpod \
@@ -133,6 +134,18 @@ unit: check-go ## Run the unit tests
 
 # How many end-to-end tests run at the same time: they wait more than they work.
 TESTS ?= 8
+
+# The packages whose rules are functions of values: their unit tests are fast, and are all that is asked.
+PACKAGE ?= pkg/controller/plan pkg/status pkg/kinds pkg/fieldpath pkg/printer
+
+# Each change is compiled by itself, in a copy, so this takes a second or more for each. What is changed, and the
+# scores: docs/reliability.md. Neither vet nor debug information is needed to see a test fail.
+.PHONY: mutate
+mutate: check-go ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices
+	@set -e; for package in $(PACKAGE); do echo "$$package"; \
+		GOFLAGS='-vet=off -ldflags=-w' nice $(GREMLINS) unleash ./$$package --invert-logical --invert-loopctrl \
+			--output-statuses lct --workers 2 --test-cpu 1 --timeout-coefficient 20; \
+	done
 
 .PHONY: e2e
 e2e: check-go $(CLUSTER) ## Run the end-to-end tests

@@ -64,16 +64,10 @@ func (r Refusal) due() time.Time {
 	return r.At.Add(double(refusalDelay, maxRefusalDelay, r.Count))
 }
 
-// waits says that the refused create is not yet to be tried again. A change of
-// the owner is worth an attempt at once.
-func (r Refusal) waits(generation int64, now time.Time) bool {
-	return r.Generation == generation && now.Before(r.due())
-}
-
 // Refused remembers the refusal of a slot's create, or with NoSlot of all.
 func (m Memory) Refused(slot Slot, r Refusal) Memory {
 	r.Count = 1
-	if old, again := m.Refusals[slot]; again && old.Generation == r.Generation {
+	if old := m.Refusals[slot]; old.Generation == r.Generation {
 		r.Count = old.Count + 1
 	}
 	m.Refusals = maps.Clone(m.Refusals)

@@ -74,9 +74,9 @@ func (m Memory) drifted(d *Deployment, wanted Wanted) bool {
 func has(there, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
-		fields, ok := there.(map[string]any)
+		fields, _ := there.(map[string]any)
 		for name, value := range wanted {
-			if !ok || !has(fields[name], value) {
+			if !has(fields[name], value) {
 				return false
 			}
 		}
@@ -89,7 +89,7 @@ func has(there, wanted any) bool {
 			} else if len(list) != len(wanted) {
 				return false
 			}
-			if i < 0 || i >= len(list) || !has(list[i], element) {
+			if i < 0 || !has(list[i], element) {
 				return false
 			}
 		}
@@ -133,7 +133,7 @@ func Deployments(v View) Actions {
 		}
 	}
 	foreign := live != nil && live.Controller != v.Owner.UID
-	if live != nil && !foreign {
+	if live != nil {
 		wanted = wanted.fitted(live)
 	}
 	write := wanted.Fields != nil && !foreign && (live == nil || !live.Terminating && v.Memory.drifted(live, wanted))
@@ -215,7 +215,7 @@ func nested(fields map[string]any, path ...string) (object map[string]any, found
 
 // merged is a copy of some fields with others in addition or instead.
 func merged(fields, others map[string]any) map[string]any {
-	all := make(map[string]any, len(fields)+len(others))
+	all := map[string]any{}
 	maps.Copy(all, fields)
 	maps.Copy(all, others)
 	return all

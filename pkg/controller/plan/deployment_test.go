@@ -100,6 +100,10 @@ func TestDeployments(t *testing.T) {
 		})}, "apply:d7", "False", "True", "WritingDeployment", ""},
 		{"somebody else's", 3, []Deployment{foreign}, "", "False", "False", "NameTaken", "NameTaken"},
 		{"nobody's", 3, []Deployment{with(foreign, func(d *Deployment) { d.Controller = "" })}, "", "False", "False", "NameTaken", "NameTaken"},
+		{"somebody else's, unlike what is wanted", 3, []Deployment{with(foreign, func(d *Deployment) { d.Fields = liveFields(5, "busybox") })}, "", "False", "False", "NameTaken", "NameTaken"},
+		{"somebody else's of another name", 3, []Deployment{with(old, func(d *Deployment) { d.Controller = "somebody" }), deployment(3, "nginx")}, "", "True", "False", "Converged", ""},
+		{"renamed, and the new one is written again", 3, []Deployment{old, deployment(3, "busybox")}, "apply:d7", "False", "True", "WritingDeployment", ""},
+		{"renamed, and the new one is ending", 3, []Deployment{old, with(deployment(3, "nginx"), func(d *Deployment) { d.Terminating = true })}, "", "False", "True", "DeploymentEnding", ""},
 		{"ending", 3, []Deployment{with(deployment(5, "nginx"), func(d *Deployment) { d.Terminating = true })}, "", "False", "True", "DeploymentEnding", ""},
 		{"not yet seen by its controller", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.ObservedGeneration-- })}, "", "False", "True", "DeploymentWritten", ""},
 		{"rolling", 3, []Deployment{with(deployment(3, "nginx"), func(d *Deployment) { d.Updated = 1 })}, "", "False", "True", "RollingOut", ""},
@@ -223,5 +227,121 @@ func TestSelectorOfADeploymentStays(t *testing.T) {
 	v.Deployments = nil
 	if selector, labels = selected(Deployments(v).Apply.Fields); reflect.DeepEqual(selector, old) || len(labels) != 2 {
 		t.Errorf("a new one is written with the selector %v and the labels %v", selector, labels)
+	}
+}
+
+// A Deployment that lacks something is written; what others have added is left.
+func TestHas(t *testing.T) {
+	list := func(all ...any) any { return all }
+	app := map[string]any{"name": "app", "image": "nginx"}
+	for _, test := range []struct {
+		name          string
+		there, wanted any
+		want          bool
+	}{
+		{"the same arguments", list("a", "b"), list("a", "b"), true},
+		{"another argument", list("a", "c"), list("a", "b"), false},
+		{"an argument was added", list("a", "b"), list("a"), false},
+		{"an argument was removed", list("a"), list("a", "b"), false},
+		{"the only container", list(app), list(app), true},
+		{"a container was added", list(map[string]any{"name": "proxy"}, app), list(app), true},
+		{"no list is there", nil, list("a"), false},
+		{"a text is there", "text", map[string]any{"a": "b"}, false},
+	} {
+		if got := has(test.there, test.wanted); got != test.want {
+			t.Errorf("%s: %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
+// One that somebody deleted and made again is another, and is written once.
+func TestRecreatedDeploymentIsWritten(t *testing.T) {
+	v := deploymentView(3, deployment(3, "docker.io/nginx"))
+	v.Memory.Applied = &Applied{Wanted: v.Owner.Wanted, UID: "earlier", Stored: v.Deployments[0].Fields}
+	if p := Deployments(v); p.Apply == nil {
+		t.Error("it is not written")
+	}
+}
+
+// From an invalid template no Deployment is made, and the one that is there stays.
+func TestDeploymentWithAnInvalidTemplate(t *testing.T) {
+	live := deployment(5, "busybox")
+	spec, _ := nested(live.Fields, "spec")
+	spec["selector"] = map[string]any{"matchLabels": map[string]any{"owner": "foo"}}
+	for _, all := range [][]Deployment{nil, {live}} {
+		v := deploymentView(3, all...)
+		v.Owner.Wanted.Fields, v.Owner.Problem = nil, "no image"
+		p := Deployments(v)
+		if p.Writes() {
+			t.Errorf("planned %q, want nothing", deploymentDeeds(p))
+		}
+		progressing := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionProgressing)
+		failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure)
+		if progressing.Reason != "InvalidTemplate" || progressing.Status != metav1.ConditionFalse || failure.Message != "no image" {
+			t.Errorf("Progressing is %+v, ReplicaFailure is %+v", progressing, failure)
+		}
+	}
+}
+
+// The status counts the pods of the owner's own Deployment alone.
+func TestStatusOfAnInvalidOwnerCountsItsOwnDeployment(t *testing.T) {
+	for name, change := range map[string]func(*Deployment){
+		"somebody else's": func(d *Deployment) { d.Controller = "somebody" },
+		"another":         func(d *Deployment) { d.Name = "old" },
+	} {
+		v := deploymentView(3, with(deployment(3, "nginx"), change))
+		v.Owner.Invalid = "-1 pods"
+		if got := Deployments(v).Status.Current; got != 0 {
+			t.Errorf("%s: counts %d pods, want 0", name, got)
+		}
+	}
+}
+
+func TestNameTaken(t *testing.T) {
+	for ownedBy, want := range map[string]string{
+		"":                   "Deployment web already exists and is not owned by this AppService",
+		"owned by Website x": "Deployment web already exists and is owned by Website x",
+	} {
+		if got := NameTaken("AppService", "Deployment web", ownedBy); got != want {
+			t.Errorf("says %q, want %q", got, want)
+		}
+	}
+}
+
+// The conditions say how many pods are missing or too many, and the first reason why.
+func TestMessagesOfADeployment(t *testing.T) {
+	refused := func(v *View) {
+		v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: 1, At: noon})
+	}
+	stuck := func(d *Deployment) {
+		d.Failure = &metav1.Condition{Reason: "ProgressDeadlineExceeded", Message: "too slow"}
+	}
+	for _, test := range []struct {
+		name                     string
+		live                     Deployment
+		change                   func(*View)
+		ready, progress, failure string
+	}{
+		{"too many", with(deployment(3, "nginx"), func(d *Deployment) { d.Current = 5 }), nil, "PodsSurplus", "removing 2 pods", ""},
+		{"too few", with(deployment(3, "nginx"), func(d *Deployment) { d.Available, d.Ready = 1, 2 }), nil, "PodsNotReady", "waiting for 2 pods to become available", ""},
+		{"to be written, and not ready", with(deployment(3, "busybox"), func(d *Deployment) { d.Ready = 1 }), nil, "PodsNotReady", "writing Deployment web", ""},
+		{"ready, and not available yet", with(deployment(3, "nginx"), func(d *Deployment) { d.Available = 2 }), nil, "DeploymentNotReady", "waiting for 1 pod to become available", ""},
+		{"refused", deployment(5, "nginx"), refused, "PodsSurplus", "cannot write the Deployment; trying again later", "exceeded quota"},
+		{"refused, and stuck before", with(deployment(5, "nginx"), stuck), refused, "PodsSurplus", "cannot write the Deployment; trying again later", "exceeded quota"},
+	} {
+		v := deploymentView(3, test.live)
+		if test.change != nil {
+			test.change(&v)
+		}
+		conditions := Deployments(v).Status.Conditions
+		if c := meta.FindStatusCondition(conditions, apis.ConditionReady); c.Reason != test.ready {
+			t.Errorf("%s: Ready is %+v, want %s", test.name, c, test.ready)
+		}
+		if c := meta.FindStatusCondition(conditions, apis.ConditionProgressing); c.Message != test.progress {
+			t.Errorf("%s: Progressing is %+v, want %q", test.name, c, test.progress)
+		}
+		if c := meta.FindStatusCondition(conditions, apis.ConditionReplicaFailure); test.failure != "" && c.Message != test.failure {
+			t.Errorf("%s: ReplicaFailure is %+v, want %q", test.name, c, test.failure)
+		}
 	}
 }

@@ -94,6 +94,7 @@ func TestNodes(t *testing.T) {
 		{"all there", plain, "a,b", "a b", "", 2, 2},
 		{"a node came", plain, "a,b", "a", "+b", 2, 1},
 		{"a node went", plain, "a", "a gone", "-gone:surplus", 1, 1},
+		{"a node went and another came", plain, "a,b", "a gone", "+b -gone:surplus", 2, 1},
 		{"a pod that is ending keeps its node's slot", plain, "a,b", "a b:t", "", 2, 1},
 		{"and no other's, also where its node is dead", plain, "a,b,c", "gone:t b:t", "+a +c", 3, 0},
 		{"tainted from the start", plain, "a,b !gpu:NoSchedule", "", "+a", 1, 0},
@@ -137,6 +138,39 @@ func TestNodes(t *testing.T) {
 				t.Errorf("looks again in %v", p.Recheck)
 			}
 		})
+	}
+}
+
+func TestTolerated(t *testing.T) {
+	taint := corev1.Taint{Key: "gpu", Value: "a100", Effect: corev1.TaintEffectNoSchedule}
+	const exists, noSchedule, noExecute = corev1.TolerationOpExists, corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute
+	for _, test := range []struct {
+		toleration corev1.Toleration
+		want       bool
+	}{
+		{corev1.Toleration{Operator: exists}, true},
+		{corev1.Toleration{Operator: exists, Effect: noSchedule}, true},
+		{corev1.Toleration{Operator: exists, Effect: noExecute}, false},
+		{corev1.Toleration{Key: "gpu", Operator: exists}, true},
+		{corev1.Toleration{Key: "disk", Operator: exists}, false},
+		{corev1.Toleration{Key: "gpu", Operator: exists, Effect: noSchedule}, true},
+		{corev1.Toleration{Key: "gpu", Operator: exists, Effect: noExecute}, false},
+		{corev1.Toleration{Key: "gpu", Value: "a100"}, true},
+		{corev1.Toleration{Key: "gpu", Value: "a100", Operator: corev1.TolerationOpEqual}, true},
+		{corev1.Toleration{Key: "gpu", Value: "v100", Operator: corev1.TolerationOpEqual}, false},
+		{corev1.Toleration{Key: "gpu"}, false},
+		{corev1.Toleration{Key: "disk", Value: "a100"}, false},
+	} {
+		if got := tolerated(taint, []corev1.Toleration{test.toleration}); got != test.want {
+			t.Errorf("%+v tolerates %+v: %t, want %t", test.toleration, taint, got, test.want)
+		}
+	}
+}
+
+// A pod that ends on a node is not waited for: nothing is done when it is lost.
+func TestEndingPodOfANodeIsNotRechecked(t *testing.T) {
+	if p := Nodes(nodesView(corev1.PodSpec{}, "a,b", "a b:t")); p.Recheck != 0 {
+		t.Errorf("looks again after %v", p.Recheck)
 	}
 }
 

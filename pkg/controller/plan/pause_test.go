@@ -84,7 +84,7 @@ func TestConditionPaused(t *testing.T) {
 	if paused == nil || paused.Status != metav1.ConditionTrue || paused.Message != "paused until 2026-01-02T13:00:00Z by alice: INC-7" {
 		t.Errorf("Paused is %+v", paused)
 	}
-	if progressing.Status != metav1.ConditionFalse || progressing.Reason != "Paused" {
+	if progressing.Status != metav1.ConditionFalse || progressing.Reason != "Paused" || progressing.Message != "the controller makes no changes while the object is paused" {
 		t.Errorf("Progressing is %+v", progressing)
 	}
 	if p := rules(v); p.WriteStatus {
@@ -104,6 +104,19 @@ func TestConditionPaused(t *testing.T) {
 	v.Owner.Pause = apis.Pause{Invalid: "it must be a time"}
 	if paused, _ = said(); paused == nil || paused.Status != metav1.ConditionFalse || paused.Reason != InvalidPause || paused.Message != "it must be a time" {
 		t.Errorf("with an end that cannot be read, Paused is %+v", paused)
+	}
+}
+
+// A pause hides neither that the pods are ready nor why nothing would be done without it.
+func TestPauseLeavesOtherConditions(t *testing.T) {
+	v := view(2, "0 1")
+	v.Owner.Pause = until(time.Hour)
+	conditions := Pods(v).Status.Conditions
+	if !meta.IsStatusConditionTrue(conditions, apis.ConditionReady) {
+		t.Errorf("ready pods are not, while they are paused: %+v", conditions)
+	}
+	if c := meta.FindStatusCondition(conditions, apis.ConditionProgressing); c.Reason != "Converged" {
+		t.Errorf("Progressing is %+v, want Converged", c)
 	}
 }
 

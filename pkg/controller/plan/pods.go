@@ -144,11 +144,12 @@ func remember(v View, pods []Pod, missing []Creation, s slots) Memory {
 	return m
 }
 
-// wait is how long the create of a slot has to wait after a refusal.
+// wait is how long the create of a slot has to wait after a refusal. A change of
+// the owner is worth an attempt at once.
 func (m Memory) wait(slot Slot, v View) time.Duration {
 	var wait time.Duration
 	for _, of := range []Slot{slot, NoSlot} {
-		if r, refused := m.Refusals[of]; refused && r.waits(v.Owner.Generation, v.Now) {
+		if r := m.Refusals[of]; r.Generation == v.Owner.Generation {
 			wait = max(wait, r.due().Sub(v.Now))
 		}
 	}
@@ -161,26 +162,27 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 	var misplaced, filling []Pod
 	filled := fillers(pods, s)
 	moving, ready := false, true
-	held := 0 // wanted slots whose names pods have that ended
+	held := 0 // pods that have the names of wanted slots, and end or have ended
 	for _, pod := range pods {
-		if _, taken := filled[pod.Slot]; pod.Finished && !taken && s.wants(pod.Slot) {
+		if _, taken := filled[pod.Slot]; !taken && s.wants(pod.Slot) {
 			held++
 		}
 		if pod.Terminating && s.nodes == nil {
 			recheck = sooner(recheck, v.stuckTerminatingFrom(pod).Sub(v.Now))
 		}
-		switch wanted := s.wants(pod.Slot); {
+		switch {
 		case pod.Finished && pod.Terminating:
 			// On its way; its name comes free by itself.
 		case pod.Finished:
-			if due := m.Failures[pod.Slot].due(); wanted && !v.outdated(pod) && v.Now.Before(due) {
+			// Of a slot that is not wanted, no failures are remembered.
+			if due := m.Failures[pod.Slot].due(); !v.outdated(pod) && v.Now.Before(due) {
 				recheck = sooner(recheck, due.Sub(v.Now))
 				continue
 			}
 			list = append(list, Deletion{Pod: pod, Why: Finished})
 		case pod.Terminating:
 			moving = true
-		case wanted && filled[pod.Slot] == pod.UID:
+		case filled[pod.Slot] == pod.UID:
 			filling = append(filling, pod)
 			ready = ready && pod.Ready
 		case !s.keeps(pod.Slot):
@@ -214,20 +216,17 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 	return list, recheck
 }
 
-// fillers gives for each wanted slot with live pods the one that fills it. Two
-// can be there after such a replacement; then it is the one with the slot's ordinary name.
+// fillers gives for each wanted slot with active pods the one that fills it. Two
+// can be there after a lost pod was replaced; then it is the one with the slot's ordinary name.
 func fillers(pods []Pod, s slots) map[Slot]types.UID {
 	filled := map[Slot]types.UID{}
-	active := map[Slot]bool{}
 	for _, pod := range pods {
-		if !pod.live() || !s.wants(pod.Slot) {
+		if !pod.active() || !s.wants(pod.Slot) {
 			continue
 		}
-		_, taken := filled[pod.Slot]
-		if !taken || (pod.active() && (!active[pod.Slot] || pod.Replaces == "")) {
+		if _, taken := filled[pod.Slot]; !taken || pod.Replaces == "" {
 			filled[pod.Slot] = pod.UID
 		}
-		active[pod.Slot] = active[pod.Slot] || pod.active()
 	}
 	return filled
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,10 @@ func TestPods(t *testing.T) {
 		{"nor while a slot is being filled", 3, "x x", "+0"},
 		{"pods without a slot go last when there are too many", 2, "0 1 7 x", "-7:surplus --1:surplus"},
 		{"a finished pod of a slot that is not wanted goes at once", 1, "0 4f", "-4:finished"},
-		{"a finished pod that is going is left", 1, "0tf", ""},
+		{"a finished pod that is going is left", 1, "0 4tf", ""},
+		{"a pod outside the slots waits while a finished one holds the free slot", 2, "0 1f 5", ""},
+		{"but not for a finished pod outside the slots", 2, "0 4f 5", "-4:finished -5:outdated"},
+		{"nor for one whose slot another pod fills", 2, "0 0f 5", "-5:outdated"},
 		{"a lost pod is bypassed", 2, "0 1l", "+1pod-1"},
 		{"but only once", 2, "0 1l 1n", ""},
 		{"a lost pod of a slot that is not wanted is left", 1, "0 1l", ""},
@@ -235,15 +239,42 @@ func TestFailuresAreThoseOfATemplate(t *testing.T) {
 	}
 }
 
+// A pod that was ready for a minute ends the row of failures of its slot; one that
+// was ready for less, or became unready again, does not.
 func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
-	v := view(1, "0")
-	v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7}}
-	p := Pods(v)
-	v.Memory, v.Now = p.Memory, noon.Add(steadyAfter)
-	v.Pods = pods("0f")
-	v.Pods[0].UID = "failed"
-	if p = Pods(v); p.Recheck != failureDelay {
-		t.Errorf("waits %v after a pod that was ready for %v, want %v", p.Recheck, steadyAfter, failureDelay)
+	for _, test := range []struct {
+		name    string
+		looks   string // at the slot's pod, since noon: "ready at 0s, unready at 30s"
+		failsAt time.Duration
+		want    time.Duration
+	}{
+		{"ready for a minute", "0", steadyAfter, failureDelay},
+		{"ready for less", "0", steadyAfter - time.Nanosecond, 128 * time.Second},
+		{"ready, and then no more", "0 0n", 2 * steadyAfter, 128 * time.Second},
+		{"never ready", "0n", 2 * steadyAfter, 128 * time.Second},
+	} {
+		v := view(1, "")
+		v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7}}
+		for word := range strings.FieldsSeq(test.looks) {
+			v.Pods = pods(word)
+			v.Pods[0].ReadySince = noon
+			v.Memory = Pods(v).Memory
+			v.Now = v.Now.Add(time.Second)
+		}
+		v.Now, v.Pods = noon.Add(test.failsAt), pods("0f")
+		v.Pods[0].UID = "failed"
+		if p := Pods(v); p.Recheck != test.want {
+			t.Errorf("%s: waits %v, want %v", test.name, p.Recheck, test.want)
+		}
+	}
+}
+
+// However often a slot failed, its next pod is no more than five minutes away.
+func TestBackoffIsBounded(t *testing.T) {
+	v := view(1, "0f")
+	v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 1000}}
+	if p := Pods(v); p.Recheck != maxFailureDelay {
+		t.Errorf("waits %v, want %v", p.Recheck, maxFailureDelay)
 	}
 }
 
@@ -267,6 +298,75 @@ func TestRefusal(t *testing.T) {
 	v.Owner.Generation++
 	if p := Pods(v); deeds(p) != "+1 +2" {
 		t.Errorf("planned %q for an owner that has changed, want a new attempt at once", deeds(p))
+	}
+}
+
+// A row of refusals ends when the owner changes, and when a create goes through.
+func TestRowOfRefusalsEnds(t *testing.T) {
+	r := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
+	m := Memory{}.Refused(NoSlot, r).Refused(NoSlot, r).Refused(NoSlot, r)
+	if got := m.Refusals[NoSlot].Count; got != 3 {
+		t.Errorf("counts %d refusals, want 3", got)
+	}
+	if got := m.Accepted().Refused(NoSlot, r).Refusals[NoSlot].Count; got != 1 {
+		t.Errorf("after a create that went through it counts %d refusals, want 1", got)
+	}
+	r.Generation = 2
+	if got := m.Refused(NoSlot, r).Refusals[NoSlot].Count; got != 1 {
+		t.Errorf("of an owner that has changed it counts %d refusals, want 1", got)
+	}
+	if got := m.Refusals[NoSlot].Count; got != 3 {
+		t.Errorf("what was remembered before has changed: %d refusals, want 3", got)
+	}
+}
+
+// What refused creates of all slots, such as a quota, is forgotten when no pod is
+// missing; what refused that of one slot, when that slot is filled.
+func TestRefusalIsForgotten(t *testing.T) {
+	for _, test := range []struct {
+		pods    string
+		refused Slot
+		want    int
+	}{
+		{"0 1", NoSlot, 1},
+		{"0 1 2", NoSlot, 0},
+		{"0 1", 2, 1},
+		{"0 1", 1, 0},
+		{"0 1 2", 2, 0},
+	} {
+		v := view(3, test.pods)
+		v.Memory = v.Memory.Refused(test.refused, Refusal{Generation: 1, At: noon})
+		if got := len(Pods(v).Memory.Refusals); got != test.want {
+			t.Errorf("pods %q, slot %d refused: remembers %d refusals, want %d", test.pods, test.refused, got, test.want)
+		}
+	}
+}
+
+// A plan that is computed and dropped leaves no trace.
+func TestPlanLeavesItsViewAsItIs(t *testing.T) {
+	memory := func() Memory {
+		return Memory{
+			Failures: map[Slot]Failure{0: {UID: "earlier", Count: 1}, 9: {Count: 1}},
+			Refusals: map[Slot]Refusal{0: {Generation: 1, Count: 1}, 9: {Generation: 1, Count: 1}},
+			Ending:   map[types.UID]time.Time{"gone": noon},
+		}
+	}
+	v := view(2, "0f 1t")
+	v.Memory = memory()
+	before := slices.Clone(v.Pods)
+	Pods(v)
+	if want := memory(); !reflect.DeepEqual(v.Memory, want) || !reflect.DeepEqual(v.Pods, before) {
+		t.Errorf("the plan changed its view: %+v", v)
+	}
+}
+
+func TestSooner(t *testing.T) {
+	for _, test := range []struct{ a, b, want time.Duration }{
+		{0, 0, 0}, {0, 2, 2}, {2, 0, 2}, {1, 2, 1}, {2, 1, 1},
+	} {
+		if got := sooner(test.a, test.b); got != test.want {
+			t.Errorf("of %d and %d, %d is sooner, want %d", test.a, test.b, got, test.want)
+		}
 	}
 }
 

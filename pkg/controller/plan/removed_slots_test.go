@@ -20,6 +20,7 @@ func TestParseRemovedSlots(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", " ": "", "0": "0", "1,4": "1,4", " 4 , 1,4": "1,4", "007": "7", "2147483647": "2147483647",
 		many(MaxRemovedSlots): many(MaxRemovedSlots), strings.Repeat("1,", 2000) + "1": "1",
+		strings.Repeat(" ", MaxRemovedText-1) + "1": "1",
 	} {
 		if got, err := ParseRemovedSlots(text); err != nil || got.String() != want {
 			t.Errorf("%.40q is %.40q (%v), want %.40q", text, got, err, want)

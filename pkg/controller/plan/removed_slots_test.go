@@ -147,6 +147,7 @@ func TestPodsWithRemovedSlots(t *testing.T) {
 		{"a victim that has ended is not made again", 2, RemovedSlots{1}, "0 1f 2", "-1:finished"},
 		{"a lost victim is not bypassed", 2, RemovedSlots{1}, "0 1l 2", ""},
 		{"a victim goes before what is outside the slots anyway", 2, RemovedSlots{1}, "0 1 7", "-1:surplus"},
+		{"in whatever order they are listed", 2, RemovedSlots{1}, "7 1 0", "-1:surplus"},
 		{"also before pods without a slot", 1, RemovedSlots{1}, "0 1 x", "-1:surplus --1:surplus"},
 		{"a pod that ends keeps the victim", 2, RemovedSlots{1}, "0 1 2t", ""},
 		{"then the victim gives way to the pod in its place", 2, RemovedSlots{1}, "0 1", "-1:outdated"},

@@ -72,6 +72,8 @@ func TestRevisions(t *testing.T) {
 		"… and has":                 {"a1 b2", "b", withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 3, Available: 3}), "delete revision 1"},
 		"… and one of another name is there": {"a1 b2", "b",
 			withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 3, Available: 3}, Deployment{Name: "old", Controller: uid}), ""},
+		"… and somebody else's is there": {"a1 b2", "b",
+			withDeployment(Deployment{Name: "web", Controller: uid, Current: 3, Updated: 3, Available: 3}, Deployment{Name: "old", Controller: "somebody"}), "delete revision 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

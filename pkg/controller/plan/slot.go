@@ -76,11 +76,10 @@ func SlotOf(pod, owner string, uid, replaces types.UID) Slot {
 	text := pod[strings.LastIndexByte(pod, '-')+1:]
 	number, err := strconv.ParseInt(text, 10, 33) // above the highest count there may be removed ones
 	if err != nil {
-		number, err = strconv.ParseInt(text, 16, 64)
+		number, _ = strconv.ParseInt(text, 16, 64) // of what is no number, the name is another
 	}
-	slot := Slot(number)
-	if err != nil || slot < 0 || PodName(owner, uid, replaces, slot) != pod {
-		return NoSlot
+	if slot := Slot(number); PodName(owner, uid, replaces, slot) == pod {
+		return slot
 	}
-	return slot
+	return NoSlot
 }

@@ -52,7 +52,7 @@ func TestPodNamesStayAsTheyAre(t *testing.T) {
 
 func TestSlotOfForeignNames(t *testing.T) {
 	name := PodName("foo", uid, "", 7)
-	for _, foreign := range []string{"", "-", "foo", "foo-7", name + "0", name[1:], "x" + name, strings.Replace(name, "-7", "-07", 1), strings.Replace(name, "-7", "-+7", 1), name + "-"} {
+	for _, foreign := range []string{"", "-", "foo", "foo-7", name + "0", name[1:], "x" + name, strings.Replace(name, "-7", "-x", 1), strings.Replace(name, "-7", "-ffffffffffffffffff", 1), strings.Replace(name, "-7", "-07", 1), strings.Replace(name, "-7", "-+7", 1), name + "-"} {
 		if foreign == name {
 			continue
 		}

@@ -200,7 +200,7 @@ func readyCondition(s Status, scaled bool) metav1.Condition {
 	case s.Ready < s.Desired:
 	case s.Updated < s.Desired:
 		c.Reason, c.Message = "PodsOutdated", fmt.Sprintf("%d of %d pods updated", s.Updated, s.Desired)
-	case s.Current != s.Desired || s.Ready != s.Desired:
+	case s.Current != s.Desired:
 		c.Reason, c.Message = "PodsSurplus", fmt.Sprintf("%s, %d desired", PodCount(int(s.Current)), s.Desired)
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, "PodsReady"

@@ -2,11 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -107,8 +109,9 @@ func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {
 		"without conditions": {ObservedGeneration: 1, Current: 1, Ready: 1},
 	} {
 		v.Owner.Status = theirs
-		v.Memory.Written = &Written{At: noon, Status: first.Status, Stored: first.Status}
-		v.Now = noon.Add(100 * time.Millisecond)
+		// In the next second, so that the conditions would get other times.
+		v.Memory.Written = &Written{At: noon.Add(950 * time.Millisecond), Status: first.Status, Stored: first.Status}
+		v.Now = noon.Add(1050 * time.Millisecond)
 		if p := Pods(v); p.WriteStatus || p.Recheck != 900*time.Millisecond {
 			t.Errorf("%s, after 100 ms: written %v, recheck %v; want to wait 900 ms", name, p.WriteStatus, p.Recheck)
 		}
@@ -119,6 +122,153 @@ func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {
 		v.Memory.Written = nil // a loop that has just started
 		if p := Pods(v); !p.WriteStatus {
 			t.Errorf("%s: it stays for a new loop", name)
+		}
+	}
+}
+
+// The status selects the owner's pods, and each condition says of which generation it is
+// and since when it is so.
+func TestStatusSaysWhatItIsOf(t *testing.T) {
+	v := view(1, "0")
+	v.Owner.Generation = 7
+	v.Now = noon.Add(300 * time.Millisecond)
+	s := Pods(v).Status
+	if s.Selector != "imoocpod.dev/owner-uid="+string(uid) {
+		t.Errorf("the selector is %s", s.Selector)
+	}
+	for _, c := range s.Conditions {
+		if c.ObservedGeneration != 7 || !c.LastTransitionTime.Time.Equal(noon) {
+			t.Errorf("%s is of generation %d, and so since %s", c.Type, c.ObservedGeneration, c.LastTransitionTime)
+		}
+	}
+	v.Owner.Status, v.Now = s, noon.Add(time.Hour)
+	v.Pods = pods("0n")
+	for _, c := range Pods(v).Status.Conditions {
+		changed := c.Type != apis.ConditionReplicaFailure
+		if c.LastTransitionTime.Time.Equal(noon) == changed {
+			t.Errorf("%s is so since %s", c.Type, c.LastTransitionTime)
+		}
+	}
+	if c := meta.FindStatusCondition(v.Owner.Status.Conditions, apis.ConditionReady); c.Status != metav1.ConditionTrue {
+		t.Errorf("the plan has changed the status that it was given: %+v", c)
+	}
+}
+
+// The status counts and names the pods that run, and leaves out those that end, have
+// ended, are lost, or are on a node that need not have one.
+func TestCountedPods(t *testing.T) {
+	v := view(3, "2 0 1n 3t 4f 5l")
+	v.Owner.TemplateHash = "new"
+	v.Pods[0].Template = "old"
+	v.Pods[5].Terminating, v.Memory.Ending = true, map[types.UID]time.Time{"pod-5": noon.Add(-time.Hour)}
+	s := Pods(v).Status
+	names := fmt.Sprint([]string{PodName("foo", uid, "", 0), PodName("foo", uid, "", 1), PodName("foo", uid, "", 2)})
+	if s.Desired != 3 || s.Current != 3 || s.Updated != 2 || s.Ready != 2 || s.Available != 2 || fmt.Sprint(s.PodNames) != names {
+		t.Errorf("counts %+v", s)
+	}
+	nodes := Nodes(nodesView(corev1.PodSpec{}, "a,b !gpu:NoSchedule", "a b")).Status
+	if nodes.Desired != 1 || nodes.Current != 1 || nodes.Ready != 1 {
+		t.Errorf("of nodes it counts %+v", nodes)
+	}
+}
+
+// Where a person sets the number of pods, zero is what was asked for; where nodes do,
+// there is none that fits.
+func TestScaledToZero(t *testing.T) {
+	for want, p := range map[string]Actions{
+		"scaled to zero":    Pods(view(0, "")),
+		"0 of 0 pods ready": Nodes(nodesView(corev1.PodSpec{}, "a !gpu:NoSchedule", "")),
+		"1 of 1 pods ready": Pods(view(1, "0")),
+	} {
+		if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady); c.Message != want || c.Status != metav1.ConditionTrue {
+			t.Errorf("Ready is %+v, want %q", c, want)
+		}
+	}
+}
+
+// The condition says how far it is, and what it waits for.
+func TestMessagesOfProgress(t *testing.T) {
+	invalid := func(v *View) { v.Owner.Problem = "no image" }
+	for _, test := range []struct {
+		desired int32
+		pods    string
+		change  func(*View)
+		want    string
+	}{
+		{3, "0f 1f 2", nil, "waiting before replacing 2 pods that finished"},
+		{3, "0 1n 2n", nil, "waiting for 2 pods to become ready"},
+		{1, "0 1t 2t", nil, "waiting for 2 pods to terminate"},
+		{3, "0", nil, "creating 2 pods"},
+		{1, "0 1", nil, "deleting 1 pod"},
+		{3, "0", invalid, "the pod template is invalid"},
+		{1, "0", invalid, "all pods are up to date"},
+		{1, "0n", invalid, "waiting for 1 pod to become ready"},
+	} {
+		v := view(test.desired, test.pods)
+		if test.change != nil {
+			test.change(&v)
+		}
+		if c := meta.FindStatusCondition(Pods(v).Status.Conditions, apis.ConditionProgressing); c.Message != test.want {
+			t.Errorf("%d, pods %q: %q, want %q", test.desired, test.pods, c.Message, test.want)
+		}
+	}
+}
+
+// Of several refusals the condition tells that of all slots, or else that of the lowest.
+func TestRefusalThatIsTold(t *testing.T) {
+	for _, test := range []struct {
+		refused []Slot
+		want    string
+	}{
+		{[]Slot{2, 1, 4}, "slot 1"},
+		{[]Slot{4, 3, 2, 1, NoSlot}, "slot -1"},
+		{[]Slot{3}, "slot 3"},
+	} {
+		v := view(5, "0")
+		for _, slot := range test.refused {
+			v.Memory = v.Memory.Refused(slot, Refusal{Reason: "QuotaExceeded", Message: "slot " + slot.String(), Generation: 1, At: noon})
+		}
+		if c := meta.FindStatusCondition(Pods(v).Status.Conditions, apis.ConditionReplicaFailure); c.Message != test.want {
+			t.Errorf("of the slots %v it tells %q, want %q", test.refused, c.Message, test.want)
+		}
+	}
+}
+
+// A plan of a single deed writes.
+func TestWrites(t *testing.T) {
+	for name, p := range map[string]Actions{
+		"create":     {Create: make([]Creation, 1)},
+		"delete":     {Delete: make([]Deletion, 1)},
+		"replace":    {Create: make([]Creation, 1), Delete: make([]Deletion, 1)},
+		"move":       {Create: make([]Creation, 1), Remove: make([]Deployment, 1)},
+		"remove":     {Remove: make([]Deployment, 1)},
+		"apply":      {Apply: &Application{}},
+		"a revision": {History: History{Number: 1}},
+		"an old one": {History: History{Delete: make([]Revision, 1)}},
+	} {
+		if !p.Writes() {
+			t.Errorf("%s: writes nothing", name)
+		}
+	}
+	if (Actions{WriteStatus: true, Recheck: time.Second}).Writes() {
+		t.Error("a status is more than a status")
+	}
+}
+
+// A kind that has no place for a part of a status gets none of it.
+func TestMasked(t *testing.T) {
+	all := Status{
+		ObservedGeneration: 1, Selector: "a=b", Desired: 1, Current: 1, Updated: 1, Ready: 1, Available: 1,
+		PodNames: []string{"foo-0"}, Conditions: []metav1.Condition{{Type: "Ready"}},
+	}
+	for _, shown := range reflect.VisibleFields(reflect.TypeFor[StatusMask]()) {
+		var mask StatusMask
+		reflect.ValueOf(&mask).Elem().FieldByIndex(shown.Index).SetBool(true)
+		masked := reflect.ValueOf(all.Masked(mask))
+		for _, part := range reflect.VisibleFields(masked.Type()) {
+			if masked.FieldByIndex(part.Index).IsZero() == (part.Name == shown.Name) {
+				t.Errorf("with a place for %s alone, %s is %v", shown.Name, part.Name, masked.FieldByIndex(part.Index))
+			}
 		}
 	}
 }
@@ -156,11 +306,12 @@ func TestInvalidOwner(t *testing.T) {
 // same.
 func TestConditionsAreStorable(t *testing.T) {
 	for name, test := range map[string]struct{ reason, message, wantReason string }{
-		"as they are":     {"QuotaExceeded", "no", "QuotaExceeded"},
-		"a long message":  {"QuotaExceeded", strings.Repeat("né", 30_000), "QuotaExceeded"},
-		"no word":         {"", "no", "Unknown"},
-		"two words":       {"not allowed", "no", "Unknown"},
-		"a word too long": {strings.Repeat("a", 1025), "no", "Unknown"},
+		"as they are":      {"QuotaExceeded", "no", "QuotaExceeded"},
+		"a long message":   {"QuotaExceeded", strings.Repeat("né", 30_000), "QuotaExceeded"},
+		"no word":          {"", "no", "Unknown"},
+		"two words":        {"not allowed", "no", "Unknown"},
+		"the longest word": {strings.Repeat("a", 1024), strings.Repeat("n", 32768), strings.Repeat("a", 1024)},
+		"a word too long":  {strings.Repeat("a", 1025), "no", "Unknown"},
 	} {
 		v := view(1, "")
 		v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: test.reason, Message: test.message, Generation: 1, At: noon})

@@ -140,6 +140,16 @@ PACKAGE ?= pkg/controller/plan pkg/status pkg/kinds pkg/fieldpath pkg/printer
 
 # Each change is compiled by itself, in a copy, so this takes a second or more for each. What is changed, and the
 # scores: docs/reliability.md. Neither vet nor debug information is needed to see a test fail.
+# A target is PACKAGE:NAME. Plain "go test" runs the seeds of all; a value that was found to fail is kept in testdata.
+FUZZTIME ?= 10s
+fuzz_targets = $(shell grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z]+' pkg | sed -E 's|/[^/]+:func |:|' | sort)
+
+.PHONY: fuzz
+fuzz: check-go ## Run each fuzz target for FUZZTIME (default: 10s)
+	@set -e; for target in $(fuzz_targets); do echo "$$target"; \
+		go test ./$${target%:*} -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME); \
+	done
+
 .PHONY: mutate
 mutate: check-go ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices
 	@set -e; for package in $(PACKAGE); do echo "$$package"; \

@@ -53,3 +53,20 @@ func TestPausesAreCompared(t *testing.T) {
 		t.Errorf("%+v is not equal to %+v", a, b)
 	}
 }
+
+// Whatever an annotation says, a pause has an end, is forever, or is invalid, and what is
+// said of it is one line.
+func FuzzReadPause(f *testing.F) {
+	for _, until := range []string{"", PausedForever, "2026-01-02T13:00:00Z", "2026-01-02T13:00:00+14:00", "9999-12-31T23:59:59Z", "tomorrow"} {
+		f.Add(until, "alice", "INC-7")
+	}
+	f.Fuzz(func(t *testing.T, until, by, reason string) {
+		p := ReadPause(map[string]string{AnnotationPausedUntil: until, AnnotationPausedBy: by, AnnotationPausedReason: reason})
+		if p.Invalid != "" && (p.Forever || !p.Until.IsZero()) {
+			t.Errorf("%q reads as %+v", until, p)
+		}
+		if text := p.String() + p.Text(p.Until) + p.Invalid; strings.Contains(text, "\n") {
+			t.Errorf("%q, %q and %q take several lines: %q", until, by, reason, text)
+		}
+	})
+}

@@ -48,3 +48,26 @@ func TestImoocPodArguments(t *testing.T) {
 		t.Errorf("an empty name is %q (%t), which is refused as such", names, ok)
 	}
 }
+
+// Words that name ImoocPods are accepted as they are, or refused; nobody is asked.
+func FuzzTargets(f *testing.F) {
+	for _, args := range []string{"", "foo", "imoocpod/foo", "imoocpods foo bar", "imoocpod/", "/foo", "//", "imoocpod/a/b", "deployment/foo bar", "-"} {
+		f.Add(args)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		words := strings.Fields(args)
+		flags := &targetFlags{}
+		if err := flags.complete(words); err != nil {
+			return
+		}
+		names, only := flags.imoocPods(words)
+		for _, name := range names {
+			if only && nameProblem(name) != "" {
+				t.Errorf("%q names the ImoocPod %q", args, name)
+			}
+		}
+		if bare := flags.bareName(); bare != "" && !slices.Equal(names, []string{bare}) {
+			t.Errorf("%q is the bare name %q, and names %q", args, bare, names)
+		}
+	})
+}

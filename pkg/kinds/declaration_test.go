@@ -254,3 +254,20 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 		})
 	}
 }
+
+// Whatever the annotations of a CRD say, a kind or a list of problems is read from it.
+func FuzzDeclared(f *testing.F) {
+	f.Add("pods", ".spec.replicas", ".spec.template", ".status.readyReplicas")
+	f.Add("deployment", ".spec.pools[0].size", "", ".status.conditions")
+	f.Add("none", "..", "{", "$")
+	f.Fuzz(func(t *testing.T, plan, replicas, template, ready string) {
+		crd := crdWith(t, map[string]string{"plan": plan, "replicas-path": replicas, "template-path": template, "ready-path": ready}, nil)
+		kind, err := Declared(crd)
+		if problems := (*DeclarationError)(nil); err != nil && (!errors.As(err, &problems) || len(problems.Problems) == 0) {
+			t.Errorf("%q is refused without a problem: %v", plan, err)
+		}
+		if err == nil && kind.Kind == "" {
+			t.Errorf("%q declares no kind", plan)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -404,4 +406,39 @@ func TestTotal(t *testing.T) {
 			t.Errorf("%s: %d of %q (%t), want %d of %q (%t)", name, got, o.Unit, o.Several, test.total, test.unit, test.several)
 		}
 	}
+}
+
+// Whatever a server sends as an object, counts are read from it that are none below zero,
+// and a report is made of it.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{
+		`{}`, `{"spec":{"replicas":3},"status":{"readyReplicas":3,"observedGeneration":1,"conditions":[{"type":"Ready","status":"True"}]}}`,
+		`{"spec":{"replicas":"3","paused":"yes"},"status":[]}`, `{"status":{"readyReplicas":-1,"replicas":1e30,"conditions":[null,{"type":1}]}}`,
+		`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":"50%"}},"strategy":{"canary":{"steps":[{"pause":{}}]}}},"status":{"phase":"Failed"}}`,
+	} {
+		f.Add(text)
+	}
+	count := fieldpath.Fields("spec", "replicas")
+	f.Fuzz(func(t *testing.T, text string) {
+		var content map[string]any
+		if json.Unmarshal([]byte(text), &content) != nil {
+			return
+		}
+		for _, kind := range []Kind{ImoocPod(), kindNamed("widgets.example.com", "Widget"), kindNamed("statefulsets.apps", "StatefulSet")} {
+			facts, err := NewStatusFacts(kind, KindSource{}, &count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
+			o, err := kind.Read(obj, facts)
+			if err != nil {
+				continue
+			}
+			facts.Settle(&o, obj, &count)
+			if o.Ready < 0 || o.Current < 0 || o.Desired < 0 {
+				t.Errorf("%s reads as %d ready of %d, %d wanted", text, o.Ready, o.Current, o.Desired)
+			}
+			status.NewReport(status.Snapshot{Object: o}) // does not panic
+		}
+	})
 }

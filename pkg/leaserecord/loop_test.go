@@ -174,3 +174,25 @@ func equalLoops(a, b Loop) bool {
 		a.Version == b.Version && a.Scope.String() == b.Scope.String() &&
 		a.Since.Equal(b.Since) && a.Renewed.Equal(b.Renewed) && a.For == b.For
 }
+
+// Whatever somebody wrote into a lease, a loop is read from it that can be compared.
+func FuzzLoopOf(f *testing.F) {
+	f.Add("", "", "", "", "")
+	f.Add("a", "", "imoocpods.batch.tutorial.kubebuilder.io", "tier=front", "12")
+	f.Add(apis.LeaseNamespaceForAll, "", "*", "tier in (a,b", "-1")
+	f.Fuzz(func(t *testing.T, namespace, of, kinds, selector, pid string) {
+		lease := &coordinationv1.Lease{}
+		lease.Namespace = namespace
+		lease.Annotations = map[string]string{
+			apis.AnnotationNamespace: of, apis.AnnotationKinds: kinds, apis.AnnotationSelector: selector, apis.AnnotationPID: pid,
+		}
+		loop := LoopOf(lease)
+		if loop.Scope.Namespace != namespace && namespace != apis.LeaseNamespaceForAll {
+			t.Errorf("a lease in %q speaks for %q", namespace, loop.Scope.Namespace)
+		}
+		if !loop.Scope.Overlaps(loop.Scope) && len(loop.Scope.Kinds) == 0 {
+			t.Errorf("%s does not overlap with itself", loop.Scope)
+		}
+		_ = loop.Scope.Covers(namespace, "pods", map[string]string{"tier": "front"}) // does not panic
+	})
+}

@@ -151,3 +151,28 @@ func TestConditionReplaced(t *testing.T) {
 		}
 	}
 }
+
+// Whatever is written after --for is a condition or an error, and looking for it in an
+// object ends.
+func FuzzParseCondition(f *testing.F) {
+	for _, word := range []string{"", "ready", "CREATE", "delete", "condition=Ready", "condition=Ready=False", "condition==", "jsonpath={.status.readyReplicas}=3", "jsonpath=", "jsonpath={..}=a"} {
+		f.Add(word)
+	}
+	obj := map[string]any{
+		"metadata": map[string]any{"generation": int64(3)},
+		"status":   map[string]any{"readyReplicas": int64(3), "conditions": []any{map[string]any{"type": "Ready", "status": "True"}, "odd"}},
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		condition, err := ParseCondition(word)
+		if err != nil {
+			return
+		}
+		c := condition()
+		if c.What == "" || c.Done == "" {
+			t.Errorf("%q waits for an object %q, and says %q", word, c.What, c.Done)
+		}
+		var s Observation
+		s.Object = &unstructured.Unstructured{Object: obj}
+		_, _ = c.Met(t.Context(), s) // does not panic
+	})
+}

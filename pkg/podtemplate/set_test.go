@@ -90,3 +90,34 @@ func TestSet(t *testing.T) {
 		}
 	}
 }
+
+// Whatever is an image, a variable or amounts of resources is set in a pod template, and
+// nothing else is.
+func FuzzSettings(f *testing.F) {
+	for _, word := range []string{"", "nginx:1.30", "web=nginx", "*=nginx@sha256:0", "=nginx", "KEY=VALUE", "KEY=", "KEY-", "-", "cpu=200m,memory=512Mi", "cpu=", "cpu=1,cpu=2"} {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		template := func() map[string]any {
+			return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "web", "image": "old"}}}}
+		}
+		container := func(template map[string]any) map[string]any { return list(template, "containers")[0] }
+		if image, err := ParseImage(word); err == nil {
+			set := template()
+			if err := SetImages(set, []ImageSetting{image}); err == nil && container(set)["image"] != image.Image {
+				t.Errorf("%q sets the image %v", word, container(set)["image"])
+			}
+		}
+		if env, err := ParseEnv(word); err == nil {
+			set := template()
+			if err := SetEnv(set, AllContainers, []EnvSetting{env}); err != nil || (container(set)["env"] == nil) != env.Remove {
+				t.Errorf("%q sets the environment %v (%v)", word, container(set)["env"], err)
+			}
+		}
+		if amounts, err := ParseQuantities(word); err == nil {
+			if err := SetResources(template(), AllContainers, amounts, amounts); err != nil || len(amounts) == 0 {
+				t.Errorf("%q sets the resources %v (%v)", word, amounts, err)
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -35,4 +36,17 @@ func TestCustomColumns(t *testing.T) {
 			t.Errorf("%q was read", spec)
 		}
 	}
+}
+
+// Whatever is written after custom-columns= is a table or an error.
+func FuzzParseCustomColumns(f *testing.F) {
+	for _, spec := range []string{"", "NAME:.metadata.name", "A:.a,B:{.b}", "A", "A:", ":.a", "A:{.a[*]}", "A:.a[0:9:-1]"} {
+		f.Add(spec)
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"a": []any{int64(1), "b", nil}, "metadata": map[string]any{"name": "foo"}}}
+	f.Fuzz(func(_ *testing.T, spec string) {
+		if c, err := ParseCustomColumns(spec); err == nil {
+			_ = c.PrintObj(obj, io.Discard) // does not panic
+		}
+	})
 }

@@ -86,3 +86,23 @@ func TestStepsArrive(t *testing.T) {
 		}
 	})
 }
+
+// A step that is read is written back the same, and plans end at the count that is wanted.
+func FuzzParseStep(f *testing.F) {
+	for _, word := range []string{"", "10", "25%", "100%", "101%", "0", "-1", "2147483647", "2147483648", "010"} {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		step, err := ParseStep(word)
+		if err != nil {
+			return
+		}
+		if again, err := ParseStep(step.String()); err != nil || again != step {
+			t.Errorf("%q reads as %s, which reads as %s (%v)", word, step, again, err)
+		}
+		counts := Steps(3, 40, step)
+		if len(counts) == 0 || counts[len(counts)-1] != 40 {
+			t.Errorf("from 3 to 40 in steps of %q goes %d", word, counts)
+		}
+	})
+}

@@ -76,3 +76,19 @@ func TestReadParked(t *testing.T) {
 		t.Errorf("an object that is not parked tells %+v (%v)", p, err)
 	}
 }
+
+// A count to go back to is positive and has a field, whatever the annotation says.
+func FuzzReadParked(f *testing.F) {
+	for _, text := range []string{"", "{}", `{"replicas":5,"path":".spec.replicas","by":"alice","at":"2026-01-02T12:00:00Z"}`, `{"replicas":-1,"path":".spec"}`, `{"replicas":2147483648}`, "null", "[]"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := ReadParked(map[string]string{apis.AnnotationParked: text})
+		if err != nil {
+			return
+		}
+		if p == nil || p.Replicas < 1 || p.Path == "" || p.Story(time.Time{}) == "" {
+			t.Errorf("%q reads as %+v", text, p)
+		}
+	})
+}

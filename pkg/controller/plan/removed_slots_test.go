@@ -189,3 +189,20 @@ func TestSlotsAboveTheHighestCount(t *testing.T) {
 		t.Errorf("the name of slot %s stands for %s", last, got)
 	}
 }
+
+// What is read of an annotation is written back the same, and is sorted.
+func FuzzParseRemovedSlots(f *testing.F) {
+	for _, text := range []string{"", "1,4", " 4 , 1,4", "2147483647", "-1", "1,,2", "0x1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		slots, err := ParseRemovedSlots(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseRemovedSlots(slots.String())
+		if err != nil || !slices.Equal(again, slots) || !slices.IsSorted(slots) {
+			t.Errorf("%q reads as %q, which reads as %q (%v)", text, slots, again, err)
+		}
+	})
+}

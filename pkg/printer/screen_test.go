@@ -234,3 +234,25 @@ func BenchmarkScreen(b *testing.B) {
 		s.Frame(120, 40, Style{Color: true}, screenTime())
 	}
 }
+
+// Beside the bar stands how many pods are there and how many are up to date, where that
+// is another number, and below it what could not be read.
+func TestScreenSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	shown := func(change func(*status.Report)) string {
+		r := status.NewReport(seen(3, 4, 3))
+		r.Verdict = status.Progressing
+		change(&r)
+		return strings.Join(Screen{Reports: []status.Report{r}}.Frame(120, 40, Style{}, screenTime()), "\n")
+	}
+	const updated, unread = "3/3 ready, 4 there, 1 updated", "note: no permission to read events, nodes; the reason may be incomplete"
+	if text := shown(func(r *status.Report) { r.Replicas.Updated, r.Unread = new(int32(1)), []string{"events", "nodes"} }); !strings.Contains(text, updated) || !strings.Contains(text, unread) {
+		t.Errorf("want %q and %q:\n%s", updated, unread, text)
+	}
+	if text := shown(func(r *status.Report) { r.Replicas.Updated = new(int32(3)) }); strings.Contains(text, "updated") || strings.Contains(text, "permission") {
+		t.Errorf("want nothing of what is as it should be:\n%s", text)
+	}
+	if text := shown(func(r *status.Report) { r.Verdict, r.Unread = status.Ready, []string{"events"} }); strings.Contains(text, "permission") {
+		t.Errorf("of a ready object nothing more need be read:\n%s", text)
+	}
+}

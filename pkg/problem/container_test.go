@@ -28,6 +28,7 @@ func TestProblemsOfContainers(t *testing.T) {
 			InvolvedObject: corev1.ObjectReference{UID: "p", FieldPath: "spec.containers{" + container + "}"}}
 	}
 	never := corev1.ContainerState{}
+	backOff := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 	const killing = "Container b failed liveness probe, will be restarted"
 	for name, test := range map[string]struct {
 		init, main []corev1.ContainerStatus
@@ -43,6 +44,12 @@ func TestProblemsOfContainers(t *testing.T) {
 			code: CodeCrashLoop, message: "container a crashes: 1 restart, last exit code 1"},
 		"a sidecar that ends, though without an error": {init: []corev1.ContainerStatus{status("side", false, 2, ended(0), never)}, main: []corev1.ContainerStatus{status("a", true, 0, running, never)},
 			code: CodeCrashLoop, message: "container side crashes: 2 restarts, last exit code 0"},
+		"it backs off, and nobody knows how it ended": {main: []corev1.ContainerStatus{status("a", false, 3, backOff, never)},
+			code: CodeCrashLoop, message: "container a crashes: 3 restarts"},
+		"it has to start, and an init container runs": {init: []corev1.ContainerStatus{status("init", false, 0, running, never)}, main: []corev1.ContainerStatus{status("a", false, 0, never, never)},
+			code: CodeInitNotDone, message: "init container init is running, 0 of 1 done"},
+		"an init container waits beside a sidecar": {init: []corev1.ContainerStatus{status("side", true, 0, running, never), status("init", false, 0, never, never)}, main: []corev1.ContainerStatus{status("a", false, 0, never, never)},
+			code: CodeContainersNotReady, message: "1 of 2 containers ready, waiting for a"},
 		"an init container that has ended": {init: []corev1.ContainerStatus{status("init", false, 0, ended(0), never)}, main: []corev1.ContainerStatus{status("a", false, 0, running, never)},
 			code: CodeContainersNotReady, message: "container a is not ready"},
 		"the pod is ready, and has a container that ended": {main: []corev1.ContainerStatus{status("a", true, 0, running, never), status("b", false, 0, ended(1), never)}, ready: true},
@@ -88,5 +95,83 @@ func TestProblemsOfContainers(t *testing.T) {
 		if found != (test.code != "") || f.Code != test.code || f.Message != test.message {
 			t.Errorf("%s: %t, %s: %q; want %s: %q", name, found, f.Code, f.Message, test.code, test.message)
 		}
+	}
+}
+
+// What the registry said is told, wherever the kubelet left it, and without the words of
+// the program that passed it on.
+func TestPullWords(t *testing.T) {
+	t.Parallel()
+	const old, backOff = `Failed to pull image "web:v2": `, `Back-off pulling image "web:v2"`
+	event := func(reason, message string) corev1.Event { return corev1.Event{Reason: reason, Message: message} }
+	for _, test := range []struct {
+		message string
+		events  []corev1.Event
+		want    string
+	}{
+		{"not found", nil, "not found"},
+		{"rpc error: code = NotFound desc = not found", nil, "not found"},
+		{backOff + ": ErrImagePull: not found", nil, "not found"},
+		{backOff, nil, ""},
+		{backOff, []corev1.Event{event("Failed", old+"denied"), event("Failed", old+"not found")}, "not found"},
+		{backOff, []corev1.Event{event("Failed", old+"not found"), event("Failed", `Error: "web": ErrImagePull`), event("BackOff", old+"wait")}, "not found"},
+		{"not found", []corev1.Event{event("Failed", old+"denied")}, "not found"},
+	} {
+		f := finding{events: test.events}
+		if got := f.pullWords(test.message); got != test.want {
+			t.Errorf("%q, and %d events: %q, want %q", test.message, len(test.events), got, test.want)
+		}
+	}
+}
+
+// A pod that goes, has ended or is ready has not failed, whatever its containers did.
+func TestPodFailure(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   Code
+	}{
+		"it crashes":       {func(*corev1.Pod) {}, CodeCrashLoop},
+		"it is going":      {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(lookedAt())) }, ""},
+		"it has failed":    {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, ""},
+		"it has succeeded": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, ""},
+		"it is ready": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}, ""},
+		"it starts": {func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }, ""},
+		"it crashed once so far": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].State, p.Status.ContainerStatuses[0].RestartCount = ended(1), 0
+		}, ""},
+		"it cannot be scheduled": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = nil
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no nodes"}}
+		}, CodeUnschedulable},
+	} {
+		pod := ownedPod("foo-0", "u")
+		pod.Spec.Containers = []corev1.Container{{Name: "a"}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", RestartCount: 3, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}}
+		test.change(&pod)
+		if code, message := PodFailure(&pod); code != test.want || (message == "") != (test.want == "") {
+			t.Errorf("%s: %q, %q, want %q", name, code, message, test.want)
+		}
+	}
+}
+
+func ended(code int32) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}
+}
+
+func TestProbeWords(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"Container a failed liveness probe, will be restarted": "failed its liveness probe",
+		"Stopping container a":                                 "Stopping container a",
+	} {
+		if got := probeWords(message); got != want {
+			t.Errorf("%q is %q, want %q", message, got, want)
+		}
+	}
+	if probeKills(corev1.Event{Reason: "Killing", Message: "Stopping container a"}) || probeKills(corev1.Event{Reason: "Unhealthy", Message: "a probe, b"}) {
+		t.Error("a container that is stopped for another reason is ended by a probe")
 	}
 }

@@ -55,3 +55,27 @@ func TestPodThatInitializes(t *testing.T) {
 		}
 	}
 }
+
+// A pod that waits for its gates says so, as kubectl does; one that waits for a node does not.
+func TestPodThatIsNotScheduled(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{"SchedulingGated": "SchedulingGated", "Unschedulable": "Pending"} {
+		pod := ownedPod("foo-0", "u")
+		pod.Status.Phase = corev1.PodPending
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: "why"}}
+		if p := newPod(&pod); p.Status != want || p.Reason != "why" {
+			t.Errorf("%s: its status is %s, %q, want %s", reason, p.Status, p.Reason, want)
+		}
+	}
+}
+
+func TestSidecar(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[corev1.ContainerRestartPolicy]bool{
+		corev1.ContainerRestartPolicyAlways: true, corev1.ContainerRestartPolicyOnFailure: false, corev1.ContainerRestartPolicyNever: false,
+	} {
+		if got := sidecar(&corev1.Container{RestartPolicy: &policy}); got != want {
+			t.Errorf("an init container that is restarted %s is a sidecar: %t", policy, got)
+		}
+	}
+}

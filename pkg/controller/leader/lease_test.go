@@ -312,6 +312,12 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseStore{}
 		l := leaseIn(t, s)
+		s.refuse = func(written *coordinationv1.Lease) error {
+			if *written.Spec.HolderIdentity == "" && l.held() {
+				t.Error("the lease is given up, and writes are still let through")
+			}
+			return nil
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		if err := l.Hold(ctx, func(working context.Context, _ bool) error {
 			stop()

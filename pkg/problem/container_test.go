@@ -117,7 +117,7 @@ func TestPullWords(t *testing.T) {
 		{backOff, []corev1.Event{event("Failed", old+"not found"), event("Failed", `Error: "web": ErrImagePull`), event("BackOff", old+"wait")}, "not found"},
 		{"not found", []corev1.Event{event("Failed", old+"denied")}, "not found"},
 	} {
-		f := finding{events: test.events}
+		f := Finding{Events: test.events}
 		if got := f.pullWords(test.message); got != test.want {
 			t.Errorf("%q, and %d events: %q, want %q", test.message, len(test.events), got, test.want)
 		}
@@ -125,7 +125,7 @@ func TestPullWords(t *testing.T) {
 }
 
 // A pod that goes, has ended or is ready has not failed, whatever its containers did.
-func TestPodFailure(t *testing.T) {
+func TestLasting(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)
@@ -147,11 +147,11 @@ func TestPodFailure(t *testing.T) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no nodes"}}
 		}, CodeUnschedulable},
 	} {
-		pod := ownedPod("foo-0", "u")
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "foo-0"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		pod.Spec.Containers = []corev1.Container{{Name: "a"}}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", RestartCount: 3, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}}
 		test.change(&pod)
-		if code, message := PodFailure(&pod); code != test.want || (message == "") != (test.want == "") {
+		if code, message := Lasting(&pod); code != test.want || (message == "") != (test.want == "") {
 			t.Errorf("%s: %q, %q, want %q", name, code, message, test.want)
 		}
 	}
@@ -173,5 +173,16 @@ func TestProbeWords(t *testing.T) {
 	}
 	if probeKills(corev1.Event{Reason: "Killing", Message: "Stopping container a"}) || probeKills(corev1.Event{Reason: "Unhealthy", Message: "a probe, b"}) {
 		t.Error("a container that is stopped for another reason is ended by a probe")
+	}
+}
+
+func TestSidecar(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[corev1.ContainerRestartPolicy]bool{
+		corev1.ContainerRestartPolicyAlways: true, corev1.ContainerRestartPolicyOnFailure: false, corev1.ContainerRestartPolicyNever: false,
+	} {
+		if got := Sidecar(&corev1.Container{RestartPolicy: &policy}); got != want {
+			t.Errorf("an init container that is restarted %s is a sidecar: %t", policy, got)
+		}
 	}
 }

@@ -68,14 +68,3 @@ func TestPodThatIsNotScheduled(t *testing.T) {
 		}
 	}
 }
-
-func TestSidecar(t *testing.T) {
-	t.Parallel()
-	for policy, want := range map[corev1.ContainerRestartPolicy]bool{
-		corev1.ContainerRestartPolicyAlways: true, corev1.ContainerRestartPolicyOnFailure: false, corev1.ContainerRestartPolicyNever: false,
-	} {
-		if got := sidecar(&corev1.Container{RestartPolicy: &policy}); got != want {
-			t.Errorf("an init container that is restarted %s is a sidecar: %t", policy, got)
-		}
-	}
-}

@@ -1,0 +1,39 @@
+package problem
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Why the server refuses pods is told in its words, with what to do about it.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, message string
+		code            Code
+		want, hint      string
+	}{
+		{"FailedCreate", `Error creating: pods "a" is forbidden: exceeded quota: few`, CodeQuotaExceeded, "cannot create more pods: exceeded quota: few", "kubectl describe quota -n ns"},
+		{"QuotaExceeded", `pods "a" is forbidden: failed quota: few: must specify cpu`, CodeQuotaExceeded, "cannot create more pods: failed quota: few: must specify cpu", "kubectl describe quota -n ns"},
+		{"NameTaken", "pod a already exists", CodeNameTaken, "pod a already exists", "delete or rename the object that has this name"},
+		{"R", `admission webhook "w" said no`, CodeAdmissionRefused, `pods are rejected: admission webhook "w" said no`, "fix the pod template, or ask the owner of the policy"},
+		{"R", `pods "a" is forbidden: no`, CodeAdmissionRefused, "pods are rejected: no", "fix the pod template, or ask the owner of the policy"},
+		{"R", "request denied", CodeAdmissionRefused, "pods are rejected: request denied", "fix the pod template, or ask the owner of the policy"},
+		{"R", "the server fails", CodeCreateFailed, "cannot create pods: the server fails", ""},
+	} {
+		var f Finding
+		if f.refusal(test.reason, test.message, "ns"); f.Code != test.code || f.Message != test.want || f.Hint != test.hint {
+			t.Errorf("%s is %s: %q (%q), want %s: %q (%q)", test.message, f.Code, f.Message, f.Hint, test.code, test.want, test.hint)
+		}
+	}
+}
+
+// That an object is degraded is told, and is no failure: it may end by itself.
+func TestDegradedIsNoFailure(t *testing.T) {
+	t.Parallel()
+	found := Reported([]metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "R", Message: "m"}}, "", "ns", nil)
+	if len(found) != 1 || found[0].Fatal || found[0].Code != CodeReportedFailure || found[0].Message != "its condition Degraded is True: R: m" {
+		t.Errorf("found %+v", found)
+	}
+}

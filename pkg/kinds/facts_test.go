@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 func TestDesired(t *testing.T) {
@@ -62,8 +64,9 @@ func TestCountThatIsNone(t *testing.T) {
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "generation": int64(4), "deletionTimestamp": "2026-01-02T03:04:05Z"},
-		"spec":     map[string]any{"replicas": int64(3)},
+		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "generation": int64(4), "deletionTimestamp": "2026-01-02T03:04:05Z",
+			"annotations": map[string]any{apis.AnnotationPausedUntil: apis.PausedForever}},
+		"spec": map[string]any{"replicas": int64(3)},
 		"status": map[string]any{
 			"observedGeneration": int64(3), "replicas": int64(2), "readyReplicas": int64(1),
 			"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
@@ -74,7 +77,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if facts.Type != "imoocpod.batch.tutorial.kubebuilder.io" || facts.Kind != "ImoocPod" || facts.Namespace != "ns" || facts.Name != "foo" || facts.UID != "u" || facts.Deleted.IsZero() ||
-		facts.Generation != 4 || facts.ObservedGeneration != 3 || facts.Desired != 3 || facts.Current != 2 || facts.Ready != 1 || len(facts.Conditions) != 1 {
+		facts.Generation != 4 || facts.ObservedGeneration != 3 || facts.Desired != 3 || facts.Current != 2 || facts.Ready != 1 || len(facts.Conditions) != 1 || !facts.UserPause.Forever {
 		t.Errorf("got %+v", facts)
 	}
 	obj.Object["status"] = "what"
@@ -196,13 +199,13 @@ func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
 		"status": map[string]any{
 			"observedGeneration": int64(1), "replicas": int64(4294967296), "readyReplicas": int64(-1),
 			"conditions": []any{
-				map[string]any{"type": "Theirs", "status": "True", "lastTransitionTime": ""}, "none",
+				map[string]any{"type": "Theirs", "status": "True", "message": "why", "lastTransitionTime": ""}, "none",
 				map[string]any{"type": "Ready", "status": "False", "reason": "PodsNotReady"},
 			},
 		},
 	}}
 	o, err := ImoocPod().Facts(obj)
-	if err != nil || len(o.Conditions) != 2 || o.Conditions[1].Reason != "PodsNotReady" || o.Current != 2147483647 || o.Ready != 0 {
+	if err != nil || len(o.Conditions) != 2 || o.Conditions[0].Message != "why" || o.Conditions[1].Reason != "PodsNotReady" || o.Current != 2147483647 || o.Ready != 0 {
 		t.Errorf("read %+v (%v)", o, err)
 	}
 }

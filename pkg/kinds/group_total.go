@@ -17,7 +17,7 @@ func ofShards(o status.Object) *int32 {
 			break
 		}
 	}
-	if each < 0 || each*int64(o.Desired) > 1<<30 {
+	if each < 0 || each > 1<<30 || each*int64(o.Desired) > 1<<30 {
 		return nil
 	}
 	return new(Pods(each * int64(o.Desired)))

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
@@ -48,7 +47,6 @@ func TestHealthWhileWaitingForTheLease(t *testing.T) {
 	now := metav1.NowMicro()
 	lease := coordinationv1.Lease{TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}}
 	lease.Name, lease.Namespace = "imoocpod-run-controller", "team-a"
-	lease.Labels = map[string]string{apis.LabelController: apis.RunController}
 	lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: new("another"), LeaseDurationSeconds: new(int32(15)), AcquireTime: &now, RenewTime: &now}
 	namespace := corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 	namespace.Name = "team-a"

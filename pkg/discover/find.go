@@ -164,6 +164,9 @@ func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstru
 }
 
 func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
+	if kind.BuiltIn() {
+		return nil, nil //nolint:nilnil // no CRD defines it, so the server is not asked
+	}
 	crds := f.Dynamic.Resource(kinds.CRDResource())
 	crd, err := crds.Get(ctx, kind.CRD(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {

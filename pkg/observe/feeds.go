@@ -4,7 +4,9 @@ import (
 	"context"
 	"sync"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,17 +31,18 @@ type feeds struct {
 	// follow runs what follows objects until the context of the feeds ends.
 	follow func(func(context.Context))
 
-	mu     sync.Mutex
-	pods   map[podsKey]*feed[*corev1.Pod]
-	events map[string]*feed[*corev1.Event]
-	kinds  map[kindKey]*feed[*unstructured.Unstructured]
+	mu      sync.Mutex
+	pods    map[podsKey]*feed[*corev1.Pod]
+	events  map[string]*feed[*corev1.Event]
+	nodes   map[string]*feed[*corev1.Node]
+	objects map[objectsKey]*feed[*unstructured.Unstructured]
 }
 
 type podsKey struct{ namespace, selector string }
 
-type kindKey struct {
+type objectsKey struct {
 	schema.GroupVersionKind
-	namespace string
+	namespace, selector string
 }
 
 // newFeeds makes feeds that end with the context, and are counted among what runs.
@@ -55,7 +58,8 @@ func newFeeds(ctx context.Context, c *clients.Factory, connection *Connection, r
 	return &feeds{
 		clients: c, dynamic: client, core: core, connection: connection, shared: shared,
 		follow: func(run func(context.Context)) { running.Go(func() { run(ctx) }) },
-		pods:   map[podsKey]*feed[*corev1.Pod]{}, events: map[string]*feed[*corev1.Event]{}, kinds: map[kindKey]*feed[*unstructured.Unstructured]{},
+		pods:   map[podsKey]*feed[*corev1.Pod]{}, events: map[string]*feed[*corev1.Event]{},
+		nodes: map[string]*feed[*corev1.Node]{}, objects: map[objectsKey]*feed[*unstructured.Unstructured]{},
 	}, nil
 }
 
@@ -99,23 +103,91 @@ func (s *feeds) eventsOf(namespace string, by subscriber) *feed[*corev1.Event] {
 	return f
 }
 
-// ofKind follows the objects of a kind in a namespace, and subscribes to them.
-func (s *feeds) ofKind(gvk schema.GroupVersionKind, namespace string, by subscriber) *feed[*unstructured.Unstructured] {
+// node follows a node, and subscribes to it.
+func (s *feeds) node(name string, by subscriber) *feed[*corev1.Node] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := kindKey{gvk, namespace}
-	f := s.kinds[key]
+	f := s.nodes[name]
 	if f == nil {
-		f = newFeed(trimChild)
-		s.kinds[key] = f
-		if objects, err := objectsOf(s.clients, s.dynamic, gvk, namespace); err != nil {
-			f.refuse(err)
-		} else {
-			s.follow(func(ctx context.Context) { f.run(ctx, dynamicSource(objects), metav1.ListOptions{}, s.connection) })
-		}
+		f = newFeed(func(node *corev1.Node) { node.ManagedFields, node.Status.Images = nil, nil })
+		s.nodes[name] = f
+		s.follow(func(ctx context.Context) { f.run(ctx, nodeSource(s.core.Nodes(), name), ByName(name), s.connection) })
 	}
 	f.subscribe(by)
 	return f
+}
+
+// loopsOf follows the leases of the run-controllers of a namespace. Nobody is told of
+// their changes, because what a renewal changes is the time of the last one.
+func (s *feeds) loopsOf(namespace string) *feed[*unstructured.Unstructured] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	leases := coordinationv1.SchemeGroupVersion
+	key := objectsKey{leases.WithKind("Lease"), namespace, apis.LabelController + "=" + apis.RunController}
+	return s.objectFeed(key, func(*unstructured.Unstructured) {}, func() (dynamic.ResourceInterface, error) {
+		return s.dynamic.Resource(leases.WithResource("leases")).Namespace(namespace), nil
+	})
+}
+
+// ofKind follows the objects of a kind in a namespace that a selector selects, and
+// subscribes to them.
+func (s *feeds) ofKind(gvk schema.GroupVersionKind, namespace, selector string, by subscriber) *feed[*unstructured.Unstructured] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.objectFeed(objectsKey{gvk, namespace, selector}, trimChild, func() (dynamic.ResourceInterface, error) {
+		return objectsOf(s.clients, s.dynamic, gvk, namespace)
+	})
+	f.subscribe(by)
+	return f
+}
+
+// objectFeed follows objects whose client is given.
+func (s *feeds) objectFeed(key objectsKey, trim func(*unstructured.Unstructured), client func() (dynamic.ResourceInterface, error)) *feed[*unstructured.Unstructured] {
+	f := s.objects[key]
+	if f != nil {
+		return f
+	}
+	f = newFeed(trim)
+	s.objects[key] = f
+	if objects, err := client(); err != nil {
+		f.refuse(err)
+	} else {
+		s.follow(func(ctx context.Context) {
+			f.run(ctx, dynamicSource(objects), metav1.ListOptions{LabelSelector: key.selector}, s.connection)
+		})
+	}
+	return f
+}
+
+// nodeSource lists and watches one node. Who may get nodes and not list them, gets it:
+// the version of what was got may be too old for a watch to begin with.
+func nodeSource(nodes corev1client.NodeInterface, name string) source {
+	var refused error
+	return source{
+		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			if refused == nil {
+				list, err := nodes.List(ctx, opts)
+				if !apierrors.IsForbidden(err) {
+					return list, err
+				}
+				refused = err
+			}
+			node, err := nodes.Get(ctx, name, metav1.GetOptions{})
+			switch {
+			case err == nil:
+				return &corev1.NodeList{ListMeta: metav1.ListMeta{ResourceVersion: node.ResourceVersion}, Items: []corev1.Node{*node}}, nil
+			case apierrors.IsNotFound(err):
+				return &corev1.NodeList{}, nil
+			}
+			return nil, err
+		},
+		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			if refused != nil {
+				return nil, refused
+			}
+			return nodes.Watch(ctx, opts)
+		},
+	}
 }
 
 func podSource(pods corev1client.PodInterface) source {

@@ -8,15 +8,18 @@ import (
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -34,6 +37,7 @@ type model struct {
 	pods     *feed[*corev1.Pod]
 	events   *feed[*corev1.Event]
 	children map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]
+	nodes    map[string]*feed[*corev1.Node]
 
 	mu sync.Mutex
 	// about are the UIDs of the object and of what stands below it.
@@ -42,21 +46,42 @@ type model struct {
 	// confirmed says that a fresh read has confirmed that the target is ready.
 	confirmed bool
 
-	nodes       map[string]*corev1.Node
-	loops       []leaserecord.Loop
-	unread      []string
-	reasonsRead time.Time
 	competitors status.Snapshot
-}
 
-// reasonsFor is how long what cannot be watched cheaply, nodes and leases, is taken
-// for true.
-const reasonsFor = 5 * time.Second
+	// waited is how long this look has waited for what is read once.
+	waited time.Duration
+}
 
 // newModel makes the model of a target, which tells notify of every change.
 func newModel(from *feeds, t Target, notify func()) *model {
 	t.Object = nil // it is followed
-	return &model{feeds: from, target: t, notify: notify, children: map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]{}}
+	return &model{feeds: from, target: t, notify: notify, children: map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]{}, nodes: map[string]*feed[*corev1.Node]{}}
+}
+
+// since is how long a look has taken, without that for which it waited. A look at what
+// is not there has no model.
+func (m *model) since(begun time.Time) time.Duration {
+	took := time.Since(begun)
+	if m != nil {
+		took -= m.waited
+		m.waited = 0
+	}
+	return took
+}
+
+// eachOf shows the objects of a feed as each does, and notes how long the model had to
+// wait until they were known.
+func eachOf[T interface {
+	runtime.Object
+	metav1.Object
+}](ctx context.Context, m *model, f *feed[T], do func(T)) (polled bool, err error) {
+	begun := time.Now()
+	select {
+	case <-f.known:
+	case <-ctx.Done():
+	}
+	m.waited += time.Since(begun)
+	return f.each(ctx, do)
 }
 
 // subscriber is how the model hears of changes. Among the objects of others, a change
@@ -86,9 +111,13 @@ func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, cl
 	t := m.target
 	t.Object = obj
 	if m.object == nil || m.object.GetResourceVersion() != obj.GetResourceVersion() || m.object.GetUID() != obj.GetUID() {
+		begun := time.Now()
 		facts, err := ReadObject(ctx, m.clients, m.dynamic, t)
 		if err != nil {
 			return status.Snapshot{}, err
+		}
+		if m.object == nil {
+			m.waited += time.Since(begun) // what there is to know of the kind is read once
 		}
 		changed := m.object == nil || m.object.GetUID() != obj.GetUID() || m.object.GetGeneration() != obj.GetGeneration()
 		m.object, m.facts = obj, facts
@@ -120,7 +149,7 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	}
 	e.Pods = []corev1.Pod{}
 	own := ownPods(m.target.Kind)
-	polled, err := m.pods.each(ctx, func(pod *corev1.Pod) {
+	polled, err := eachOf(ctx, m, m.pods, func(pod *corev1.Pod) {
 		if !own || metav1.IsControlledBy(pod, m.object) {
 			e.Pods = append(e.Pods, *pod)
 		}
@@ -191,7 +220,7 @@ func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
 	var all []status.Child
 	var owners []*metav1.OwnerReference
 	for gvk, f := range m.children {
-		_, err := f.each(ctx, func(obj *unstructured.Unstructured) {
+		_, err := eachOf(ctx, m, f, func(obj *unstructured.Unstructured) {
 			if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
 				owners = append(owners, owner)
 				all = append(all, kinds.Child(obj))
@@ -218,12 +247,17 @@ func (m *model) followOwner(owner *metav1.OwnerReference) {
 	}
 }
 
-// followKind follows the objects of a kind in the namespace.
+// followKind follows the objects of a kind in the namespace: all of them, because one
+// that has no pods yet, or cannot make any, is found by nothing but its own reference.
 func (m *model) followKind(gvk schema.GroupVersionKind) {
 	if m.children[gvk] != nil || gvk == m.target.Kind.GroupVersionKind() {
 		return
 	}
-	m.children[gvk] = m.ofKind(gvk, m.target.Namespace, m.subscriber())
+	selector := ""
+	if !m.shared {
+		selector = childSelector(m.target.Kind, m.object, gvk)
+	}
+	m.children[gvk] = m.ofKind(gvk, m.target.Namespace, selector, m.subscriber())
 }
 
 // addReasons adds what may tell why an object is not ready: events, the nodes of its
@@ -237,19 +271,47 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
 	if err := m.addEvents(ctx, e); err != nil || ready {
 		return err
 	}
-	if time.Since(m.reasonsRead) > reasonsFor {
-		read := status.Snapshot{Object: e.Object, Pods: e.Pods, Children: e.Children, Events: e.Events, Now: e.Now}
-		if err := readNodes(ctx, m.core.Nodes(), &read); err != nil {
-			return err
-		}
-		if !e.Object.Foreign {
-			if err := ReadLoops(ctx, m.dynamic, &read); err != nil {
-				return err
-			}
-		}
-		m.nodes, m.loops, m.unread, m.reasonsRead = read.Nodes, read.Loops, read.Unread, time.Now()
+	if err := m.addNodes(ctx, e); err != nil || e.Object.Foreign {
+		return err
 	}
-	e.Nodes, e.Loops, e.Unread = m.nodes, m.loops, slices.Concat(e.Unread, m.unread)
+	return m.addLoops(ctx, e)
+}
+
+// addNodes adds the nodes of pods that do not say why they are not ready. Each is
+// followed by its name: all nodes of a large cluster are more than a few pods.
+func (m *model) addNodes(ctx context.Context, e *status.Snapshot) error {
+	names := unexplainedNodes(*e)
+	e.Nodes = make(map[string]*corev1.Node, len(names))
+	always := subscriber{matters: func(...types.UID) bool { return true }, notify: m.notify}
+	for _, name := range names {
+		if m.nodes[name] == nil {
+			m.nodes[name] = m.node(name, always)
+		}
+		e.Nodes[name] = nil // there is no such node
+		if _, err := eachOf(ctx, m, m.nodes[name], func(node *corev1.Node) { e.Nodes[name] = node }); err != nil {
+			delete(e.Nodes, name)
+			return unlessForbidden("nodes", e, err)
+		}
+	}
+	return nil
+}
+
+// addLoops adds the run-controllers that may cover the target.
+func (m *model) addLoops(ctx context.Context, e *status.Snapshot) error {
+	loops := []leaserecord.Loop{}
+	for _, namespace := range loopNamespaces(e.Object.Namespace) {
+		var bad error
+		_, err := eachOf(ctx, m, m.loopsOf(namespace), func(obj *unstructured.Unstructured) {
+			var lease coordinationv1.Lease
+			bad = firstError(bad, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease))
+			loops = append(loops, process.LoopOf(&lease))
+		})
+		if err := firstError(err, bad); err != nil {
+			return unlessForbidden("leases in "+namespace, e, err)
+		}
+	}
+	slices.SortFunc(loops, func(a, b leaserecord.Loop) int { return strings.Compare(a.Holder, b.Holder) })
+	e.Loops = loops
 	return nil
 }
 
@@ -259,7 +321,7 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
 	if m.events == nil {
 		m.events = m.eventsOf(m.target.Namespace, m.subscriber())
 	}
-	_, err := m.events.each(ctx, func(event *corev1.Event) {
+	_, err := eachOf(ctx, m, m.events, func(event *corev1.Event) {
 		if m.about[event.InvolvedObject.UID] {
 			e.Events = append(e.Events, *event)
 		}

@@ -110,6 +110,16 @@ func podSelector(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	return parsed.String()
 }
 
+// childSelector selects the objects of a kind among which those of an object are. The
+// ReplicaSets of a Deployment match its selector: it releases those that do not. Of
+// others, nothing is known.
+func childSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
+	if kind.BuiltIn() && kind.Resource.Resource == "deployments" && child.Kind == "ReplicaSet" {
+		return podSelector(kind, obj)
+	}
+	return ""
+}
+
 // readIntermediate follows the controller references of pods upwards, up to the target.
 // Where it has no pods, those who should make them are looked for.
 func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *status.Snapshot) error {
@@ -117,7 +127,7 @@ func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *stat
 	if err != nil {
 		return err
 	}
-	k := &ownerKinds{clients: c, client: client, namespace: t.Namespace, seen: map[schema.GroupVersionKind]bool{t.Kind.GroupVersionKind(): true}}
+	k := &ownerKinds{clients: c, client: client, target: t, seen: map[schema.GroupVersionKind]bool{t.Kind.GroupVersionKind(): true}}
 	for i := range e.Pods {
 		k.addOwner(metav1.GetControllerOfNoCopy(&e.Pods[i]))
 	}
@@ -135,9 +145,9 @@ func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *stat
 
 // ownerKinds are the kinds of the objects between targets and their pods.
 type ownerKinds struct {
-	clients   *clients.Factory
-	client    dynamic.Interface
-	namespace string
+	clients *clients.Factory
+	client  dynamic.Interface
+	target  Target
 	// seen are the kinds that were met, next those of them that are still to be read.
 	seen map[schema.GroupVersionKind]bool
 	next []schema.GroupVersionKind
@@ -163,7 +173,7 @@ func (k *ownerKinds) walk(ctx context.Context) []status.Child {
 		level := k.next
 		k.next = nil
 		for _, gvk := range level {
-			err := eachOfKind(ctx, k.clients, k.client, gvk, k.namespace, func(obj *unstructured.Unstructured) {
+			err := k.each(ctx, gvk, func(obj *unstructured.Unstructured) {
 				if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 					k.addOwner(ref)
 					found = append(found, kinds.Child(obj))
@@ -185,13 +195,13 @@ func podMakers() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{apps.WithKind("ReplicaSet"), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
-// eachOfKind lists the objects of a kind.
-func eachOfKind(ctx context.Context, c *clients.Factory, client dynamic.Interface, gvk schema.GroupVersionKind, namespace string, do func(*unstructured.Unstructured)) error {
-	objects, err := objectsOf(c, client, gvk, namespace)
+// each lists the objects of a kind.
+func (k *ownerKinds) each(ctx context.Context, gvk schema.GroupVersionKind, do func(*unstructured.Unstructured)) error {
+	objects, err := objectsOf(k.clients, k.client, gvk, k.target.Namespace)
 	if err != nil {
 		return err
 	}
-	selected := metav1.ListOptions{Limit: page}
+	selected := metav1.ListOptions{Limit: page, LabelSelector: childSelector(k.target.Kind, k.target.Object, gvk)}
 	for {
 		list, err := objects.List(ctx, selected)
 		if err != nil {

@@ -159,7 +159,7 @@ func ReadCompetitors(ctx context.Context, c *clients.Factory, e *status.Snapshot
 // namespace, and those of all.
 func ReadLoops(ctx context.Context, client dynamic.Interface, e *status.Snapshot) error {
 	loops := []leaserecord.Loop{}
-	for _, namespace := range slices.Compact([]string{e.Object.Namespace, apis.LeaseNamespaceForAll}) {
+	for _, namespace := range loopNamespaces(e.Object.Namespace) {
 		leases, err := listAs[coordinationv1.Lease](ctx, client, coordinationv1.SchemeGroupVersion.WithResource("leases"), namespace, apis.LabelController+"="+apis.RunController)
 		if err != nil {
 			return unlessForbidden("leases in "+namespace, e, err)
@@ -170,6 +170,11 @@ func ReadLoops(ctx context.Context, client dynamic.Interface, e *status.Snapshot
 	}
 	e.Loops = loops
 	return nil
+}
+
+// loopNamespaces have the leases of the run-controllers that may cover a namespace.
+func loopNamespaces(namespace string) []string {
+	return slices.Compact([]string{namespace, apis.LeaseNamespaceForAll})
 }
 
 // listAs lists objects of a namespace as values of their type.
@@ -230,24 +235,30 @@ func readEvents(ctx context.Context, client corev1client.EventInterface, uids []
 	return all, nil
 }
 
-// readNodes reads the nodes of pods that are not ready and do not tell why,
-// or do not go.
-func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Snapshot) error {
+// unexplainedNodes are the nodes of pods that are not ready and do not tell why, or do
+// not go.
+func unexplainedNodes(e status.Snapshot) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
-	e.Nodes = map[string]*corev1.Node{}
-	for _, pod := range status.NewReport(*e).Pods {
-		if _, known := e.Nodes[pod.Node]; known || pod.Ready || pod.Node == "" || !slices.Contains(unexplained, pod.Code) {
-			continue
+	var names []string
+	for _, pod := range status.NewReport(e).Pods {
+		if !pod.Ready && pod.Node != "" && slices.Contains(unexplained, pod.Code) && !slices.Contains(names, pod.Node) && len(names) < nodesLookedAt {
+			names = append(names, pod.Node)
 		}
-		if len(e.Nodes) == nodesLookedAt {
-			return nil
-		}
-		node, err := nodes.Get(ctx, pod.Node, metav1.GetOptions{})
+	}
+	return names
+}
+
+// readNodes reads the nodes of pods that do not say why they are not ready.
+func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Snapshot) error {
+	names := unexplainedNodes(*e)
+	e.Nodes = make(map[string]*corev1.Node, len(names))
+	for _, name := range names {
+		node, err := nodes.Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case err == nil:
-			e.Nodes[pod.Node] = node
+			e.Nodes[name] = node
 		case apierrors.IsNotFound(err):
-			e.Nodes[pod.Node] = nil
+			e.Nodes[name] = nil
 		default:
 			return unlessForbidden("nodes", e, err)
 		}

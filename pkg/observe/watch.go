@@ -19,6 +19,8 @@ import (
 // leastRest is how long the looks at one target are apart at least: what
 // changes all the time is looked at only so often. A look that took long is
 // followed by a longer rest, so that this program does not do nothing else.
+// Waiting for what is read once and then followed does not count: it does not come
+// again, and the end of a wait would be late because of it.
 const leastRest = 20 * time.Millisecond
 
 // longestRest is how late a wait may end because of that.
@@ -27,6 +29,9 @@ const longestRest = time.Second
 // backstop is when a target is looked at again though nothing is known to have
 // changed: a pod that does not end, or a node that is silent, is no event.
 const backstop = 15 * time.Second
+
+// restAfter is how long a target is left alone after a look that took so long.
+func restAfter(took time.Duration) time.Duration { return min(max(leastRest, 4*took), longestRest) }
 
 // watch tells see of a target, now, after every change of it or below it, and
 // after the time that see asks for, until see is done, the context ends, or the
@@ -80,7 +85,7 @@ func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, change
 		}
 		again = time.After(cmp.Or(next, backstop))
 		select {
-		case <-time.After(min(max(leastRest, 4*time.Since(begun)), longestRest)):
+		case <-time.After(restAfter(m.since(begun))):
 		case <-ctx.Done():
 		}
 	}

@@ -1,0 +1,313 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// apiServer is an API server in memory: it serves a few types, and its watches fail as
+// those of a real one do.
+type apiServer struct {
+	// latency is how long a request takes.
+	latency time.Duration
+
+	mu       sync.Mutex
+	revision int
+	// objects are those of a resource, by namespace and name.
+	objects map[string]map[string]*unstructured.Unstructured
+	log     []change // one for each revision
+	// compacted is the first revision from which one can watch.
+	compacted int
+	// stalled are the resources whose watches say nothing.
+	stalled map[string]bool
+	// forbidden are requests that nobody may send, such as "watch nodes".
+	forbidden map[string]bool
+	changed   chan struct{}
+	watches   map[*watchStream]bool
+	requests  map[string]int
+}
+
+type change struct {
+	kind, resource string
+	object         *unstructured.Unstructured
+}
+
+// watchStream is a watch, which ends with the words that it is told, or in silence.
+type watchStream struct {
+	resource string
+	end      chan string
+}
+
+// resources are the types that the server serves.
+func resources() map[string]map[string]string {
+	return map[string]map[string]string{
+		"v1":                     {"pods": "Pod", "events": "Event", "nodes": "Node"},
+		"apps/v1":                {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet"},
+		"coordination.k8s.io/v1": {"leases": "Lease"},
+	}
+}
+
+func newAPIServer() *apiServer {
+	return &apiServer{
+		revision: 1, log: []change{{}}, objects: map[string]map[string]*unstructured.Unstructured{}, stalled: map[string]bool{}, forbidden: map[string]bool{},
+		changed: make(chan struct{}), watches: map[*watchStream]bool{}, requests: map[string]int{},
+	}
+}
+
+// factory makes the clients of a command that talks to the server.
+func (s *apiServer) factory(t *testing.T) *clients.Factory {
+	t.Helper()
+	c := clients.New("test", genericiooptions.NewTestIOStreamsDiscard())
+	*c.Flags.APIServer, *c.Flags.CacheDir = "http://server", t.TempDir()
+	wrap := c.Flags.WrapConfigFn
+	c.Flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
+		config = wrap(config)
+		config.Transport = s
+		return config
+	}
+	return c
+}
+
+// deployments is the kind of Deployments.
+func deployments() kinds.Kind {
+	return kinds.KindOf(&meta.RESTMapping{
+		Resource:         schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"},
+		GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Scope: meta.RESTScopeNamespace,
+	})
+}
+
+// do changes something, and wakes the watches.
+func (s *apiServer) do(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// put adds a revision in which an object is as given.
+func (s *apiServer) put(resource string, obj *unstructured.Unstructured) {
+	key := obj.GetNamespace() + "/" + obj.GetName()
+	if s.objects[resource] == nil {
+		s.objects[resource] = map[string]*unstructured.Unstructured{}
+	}
+	kind := "MODIFIED"
+	if s.objects[resource][key] == nil {
+		kind = "ADDED"
+	}
+	s.revise(kind, resource, obj)
+	s.objects[resource][key] = s.log[len(s.log)-1].object
+}
+
+// remove adds a revision in which an object is gone.
+func (s *apiServer) remove(resource string, obj *unstructured.Unstructured) {
+	delete(s.objects[resource], obj.GetNamespace()+"/"+obj.GetName())
+	s.revise("DELETED", resource, obj)
+}
+
+func (s *apiServer) revise(kind, resource string, obj *unstructured.Unstructured) {
+	s.revision++
+	obj = obj.DeepCopy()
+	obj.SetResourceVersion(strconv.Itoa(s.revision))
+	s.log = append(s.log, change{kind, resource, obj})
+}
+
+// all are the objects of a resource, in the order of their names.
+func (s *apiServer) all(resource string) []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, key := range slices.Sorted(maps.Keys(s.objects[resource])) {
+		all = append(all, s.objects[resource][key])
+	}
+	return all
+}
+
+// endWatches ends the watches of a resource, or all of them, with an event.
+func (s *apiServer) endWatches(resource, event string) {
+	for w := range s.watches {
+		if resource == "" || w.resource == resource {
+			w.end <- event
+			delete(s.watches, w)
+		}
+	}
+}
+
+// expire forgets all revisions, and returns the event that says so to a watch.
+func (s *apiServer) expire() string {
+	s.compacted = s.revision
+	return `{"type":"ERROR","object":` + statusOf(http.StatusGone, "Expired", "too old resource version") + "}\n"
+}
+
+func statusOf(code int, reason, message string) string {
+	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
+}
+
+// RoundTrip answers a request.
+func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := sleep(r.Context(), s.latency); err != nil {
+		return nil, err
+	}
+	version, path, found := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/"), "/api/"), "/")
+	if found && !strings.HasPrefix(r.URL.Path, "/api/") {
+		var rest string
+		rest, path, found = strings.Cut(path, "/")
+		version += "/" + rest
+	}
+	if !found {
+		return respond(r, http.StatusOK, discovery(r.URL.Path, version)), nil
+	}
+	namespace := ""
+	if rest, is := strings.CutPrefix(path, "namespaces/"); is {
+		namespace, path, _ = strings.Cut(rest, "/")
+	}
+	resource, name, one := strings.Cut(path, "/")
+	query := r.URL.Query()
+	verb := "list"
+	switch {
+	case query.Get("watch") != "":
+		verb = "watch"
+	case one:
+		verb = "get"
+	}
+	matches := selecting(namespace, query.Get("labelSelector"), query.Get("fieldSelector"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[verb+" "+resource]++
+	switch {
+	case s.forbidden[verb+" "+resource]:
+		return respond(r, http.StatusForbidden, statusOf(http.StatusForbidden, "Forbidden", "no right to "+verb+" "+resource)), nil
+	case verb == "watch":
+		since, err := strconv.Atoi(query.Get("resourceVersion"))
+		if err != nil || since < s.compacted {
+			return respond(r, http.StatusGone, statusOf(http.StatusGone, "Expired", "too old resource version")), nil
+		}
+		return s.watch(r, resource, since, matches), nil
+	case one:
+		obj := s.objects[resource][namespace+"/"+name]
+		if obj == nil {
+			return respond(r, http.StatusNotFound, statusOf(http.StatusNotFound, "NotFound", name+" not found")), nil
+		}
+		return respond(r, http.StatusOK, asJSON(obj.Object)), nil
+	}
+	items := []any{}
+	for _, obj := range s.all(resource) {
+		if matches(obj) {
+			items = append(items, obj.Object)
+		}
+	}
+	return respond(r, http.StatusOK, asJSON(map[string]any{
+		"apiVersion": version, "kind": resources()[version][resource] + "List", "items": items,
+		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.revision)},
+	})), nil
+}
+
+// discovery tells which types there are.
+func discovery(path, version string) string {
+	switch {
+	case path == "/api":
+		return `{"kind":"APIVersions","versions":["v1"]}`
+	case path == "/apis":
+		var groups []any
+		for _, of := range slices.Sorted(maps.Keys(resources())) {
+			if group, version, grouped := strings.Cut(of, "/"); grouped {
+				one := map[string]any{"groupVersion": of, "version": version}
+				groups = append(groups, map[string]any{"name": group, "versions": []any{one}, "preferredVersion": one})
+			}
+		}
+		return asJSON(map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+	}
+	var all []any
+	for name, kind := range resources()[version] {
+		if version == "apps/v1" {
+			all = append(all, map[string]any{"name": name + "/scale", "group": "autoscaling", "version": "v1", "kind": "Scale", "namespaced": true, "verbs": []any{"get"}})
+		}
+		all = append(all, map[string]any{"name": name, "singularName": strings.ToLower(kind), "kind": kind, "namespaced": kind != "Node", "verbs": []any{"get", "list", "watch"}})
+	}
+	return asJSON(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": all})
+}
+
+// selecting makes the condition that a request selects objects by.
+func selecting(namespace, byLabel, byField string) func(*unstructured.Unstructured) bool {
+	label, labelErr := labels.Parse(byLabel)
+	field, fieldErr := fields.ParseSelector(byField)
+	return func(obj *unstructured.Unstructured) bool {
+		about, _, _ := unstructured.NestedString(obj.Object, "involvedObject", "uid")
+		return labelErr == nil && fieldErr == nil && obj.GetNamespace() == namespace && label.Matches(labels.Set(obj.GetLabels())) &&
+			field.Matches(fields.Set{"metadata.name": obj.GetName(), "involvedObject.uid": about})
+	}
+}
+
+func respond(r *http.Request, code int, body string) *http.Response {
+	return &http.Response{
+		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+func asJSON(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // it is made of maps
+	}
+	return string(data)
+}
+
+// watch answers with all that comes after a revision.
+func (s *apiServer) watch(r *http.Request, resource string, since int, matches func(*unstructured.Unstructured) bool) *http.Response {
+	w := &watchStream{resource: resource, end: make(chan string, 1)}
+	s.watches[w] = true
+	from, to := io.Pipe()
+	go s.tell(r.Context(), w, since, matches, to)
+	resp := respond(r, http.StatusOK, "")
+	resp.Body, resp.ContentLength = from, -1
+	return resp
+}
+
+func (s *apiServer) tell(ctx context.Context, w *watchStream, since int, matches func(*unstructured.Unstructured) bool, to *io.PipeWriter) {
+	defer func() { _ = to.Close() }()
+	gone := context.AfterFunc(ctx, func() { _ = to.CloseWithError(ctx.Err()) })
+	defer gone()
+	for {
+		s.mu.Lock()
+		var said strings.Builder
+		for !s.stalled[w.resource] && since < s.revision {
+			if c := s.log[since]; c.resource == w.resource && matches(c.object) {
+				fmt.Fprintf(&said, "{\"type\":%q,\"object\":%s}\n", c.kind, asJSON(c.object.Object))
+			}
+			since++
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		if _, err := io.WriteString(to, said.String()); err != nil {
+			return // nobody listens
+		}
+		select {
+		case <-changed:
+		case event := <-w.end:
+			_, _ = io.WriteString(to, event) // nobody may listen any more
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -68,6 +68,16 @@ func resources() map[string]map[string]string {
 	}
 }
 
+// typeOf is the type of a resource.
+func typeOf(resource string) (version, kind string) {
+	for version, all := range resources() {
+		if kind, served := all[resource]; served {
+			return version, kind
+		}
+	}
+	return "", ""
+}
+
 func newAPIServer() *apiServer {
 	return &apiServer{
 		revision: 1, log: []change{{}}, objects: map[string]map[string]*unstructured.Unstructured{}, stalled: map[string]bool{}, forbidden: map[string]bool{},
@@ -295,6 +305,10 @@ func (s *apiServer) tell(ctx context.Context, w *watchStream, since int, matches
 				fmt.Fprintf(&said, "{\"type\":%q,\"object\":%s}\n", c.kind, asJSON(c.object.Object))
 			}
 			since++
+		}
+		if said.Len() == 0 {
+			version, kind := typeOf(w.resource)
+			fmt.Fprintf(&said, "{\"type\":\"BOOKMARK\",\"object\":{\"apiVersion\":%q,\"kind\":%q,\"metadata\":{\"resourceVersion\":\"%d\"}}}\n", version, kind, since)
 		}
 		changed := s.changed
 		s.mu.Unlock()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -18,6 +19,11 @@ type agenda struct {
 	followed []followedSize
 	// endings is how often each way to wait is used.
 	endings int
+	// rested are so many objects that are followed while nothing changes, for a while.
+	rested     int
+	restWindow time.Duration
+	// many are the pods of the object whose follower's memory is looked at.
+	many int
 	// commands is how often each command line is run.
 	commands int
 	// changes is how often one object is scaled to find the cost of a reconcile.
@@ -51,8 +57,10 @@ func fullAgenda() agenda {
 		},
 		concurrencies: []int{32, 64, 128},
 		idleObjects:   1000, idlePods: 5, idleWindow: time.Minute,
-		followed:  []followedSize{{pods: 3000, rounds: 2}, {pods: 1000, others: 5000, rounds: 2}},
-		endings:   30,
+		followed: []followedSize{{pods: 3000, rounds: 1}, {pods: 1000, others: 5000, rounds: 1}},
+		endings:  50,
+		rested:   100, restWindow: 15 * time.Second,
+		many:      10_000,
 		commands:  15,
 		changes:   30,
 		benchtime: "0.2s",
@@ -65,6 +73,7 @@ func quickAgenda() agenda {
 		concurrencies: []int{4, 8},
 		idleObjects:   5, idlePods: 2, idleWindow: 2 * time.Second,
 		followed: []followedSize{{pods: 10, rounds: 1}, {pods: 10, others: 10, rounds: 1}}, endings: 1,
+		rested: 3, restWindow: 2 * time.Second, many: 20,
 		commands: 1, changes: 2, benchtime: "1x",
 	}
 }
@@ -99,10 +108,25 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 	if r.machine, err = b.describe(ctx); err != nil {
 		return nil, err
 	}
+	if err := b.installCloneSets(ctx); err != nil {
+		return nil, fmt.Errorf("install a kind: %w", err)
+	}
 	if r.followings, err = b.compareFollowing(ctx, todo); err != nil {
 		return nil, err
 	}
+	if r.commands, err = b.compareLooks(ctx, todo.commands); err != nil {
+		return nil, err
+	}
+	if err := b.removeOthers(ctx); err != nil {
+		return nil, err
+	}
 	if r.endings, err = b.compareEndings(ctx, todo.endings); err != nil {
+		return nil, err
+	}
+	if r.rested, err = b.measureRest(ctx, todo.rested, todo.restWindow); err != nil {
+		return nil, err
+	}
+	if r.many, err = b.measureMany(ctx, todo.many); err != nil {
 		return nil, err
 	}
 	r.took = time.Since(r.began)

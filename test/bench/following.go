@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // following is what it took to follow an object while its pods came up.
@@ -58,6 +60,70 @@ func (b *bench) deployment() subject {
 	return s
 }
 
+// cloneSet is a kind of somebody else's, whose pods are made from here.
+func cloneSet() subject {
+	return subject{
+		name: "CloneSet", agent: "bench", concurrency: 64,
+		resource:   schema.GroupVersionResource{Group: "bench.example.com", Version: "v1", Resource: "clonesets"},
+		apiVersion: "bench.example.com/v1", kind: "CloneSet",
+	}
+}
+
+// installCloneSets makes the CRD of that kind, and waits until it is served.
+func (b *bench) installCloneSets(ctx context.Context) error {
+	s := cloneSet()
+	anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	number := map[string]any{"type": "integer"}
+	counts := map[string]any{"type": "object", "properties": map[string]any{"observedGeneration": number, "replicas": number, "readyReplicas": number}}
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": s.resource.GroupResource().String()},
+		"spec": map[string]any{
+			"group": s.resource.Group, "scope": "Namespaced",
+			"names": map[string]any{"kind": s.kind, "plural": s.resource.Resource, "singular": strings.ToLower(s.kind)},
+			"versions": []any{map[string]any{
+				"name": s.resource.Version, "served": true, "storage": true,
+				"subresources": map[string]any{"status": map[string]any{}, "scale": map[string]any{"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{
+					"spec": map[string]any{"type": "object", "properties": map[string]any{"replicas": number, "selector": anything, "template": anything}}, "status": counts,
+				}}},
+			}},
+		},
+	}}
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	if _, err := b.witness.dynamic.Resource(crds).Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		return err == nil, nil
+	})
+}
+
+// make scales an object up from nothing. Who makes the pods of a CloneSet is this
+// program, which says so when all are ready.
+func (b *bench) make(ctx context.Context, s subject, run string, pods int, w *witness) error {
+	if err := b.setReplicas(ctx, s, run, pods); err != nil {
+		return err
+	}
+	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
+	if s.program == nil {
+		owner, err := objects.Get(ctx, run, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if err := b.createPods(ctx, s, owner, pods); err != nil {
+			return err
+		}
+	}
+	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == pods }); err != nil || s.program != nil {
+		return err
+	}
+	_, err := objects.Patch(ctx, run, types.MergePatchType,
+		fmt.Appendf(nil, `{"status":{"observedGeneration":2,"replicas":%[1]d,"readyReplicas":%[1]d}}`, pods), metav1.PatchOptions{}, "status")
+	return err
+}
+
 // compareFollowing follows objects whose pods come up, in turns.
 func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following, error) {
 	var all []following
@@ -67,7 +133,7 @@ func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following,
 			return nil, fmt.Errorf("make pods of others: %w", err)
 		}
 		for round := range size.rounds {
-			for _, s := range []subject{b.ours(), b.deployment()} {
+			for _, s := range []subject{b.ours(), b.deployment(), cloneSet()} {
 				for i := range followers(s, "") {
 					number++
 					if round%2 == 1 {
@@ -75,7 +141,7 @@ func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following,
 					}
 					f := followers(s, fmt.Sprintf("followed-%d", number))[i]
 					f.kind, f.pods, f.others = s.kind, size.pods, size.others
-					if err := b.follow(ctx, s, fmt.Sprintf("followed-%d", number), &f); err != nil {
+					if err := b.follow(ctx, s, fmt.Sprintf("followed-%d", number), &f, true); err != nil {
 						return nil, fmt.Errorf("follow by %s: %w", f.line, err)
 					}
 					say("%5d pods of a %s: %s received %d kB", f.pods, f.kind, f.line, f.received/1000)
@@ -84,7 +150,12 @@ func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following,
 			}
 		}
 	}
-	return all, b.account.core.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: runLabel + "=others"})
+	return all, nil
+}
+
+// removeOthers removes what makeOthers has made.
+func (b *bench) removeOthers(ctx context.Context) error {
+	return b.account.core.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{LabelSelector: runLabel + "=others"})
 }
 
 // makeOthers makes pods that nobody asks for.
@@ -101,8 +172,9 @@ func (b *bench) makeOthers(ctx context.Context, n int) error {
 	})
 }
 
-// follow follows one object from no pods until all are ready.
-func (b *bench) follow(ctx context.Context, s subject, run string, f *following) error {
+// follow follows one object from no pods until all are ready, and removes it if that is
+// wanted.
+func (b *bench) follow(ctx context.Context, s subject, run string, f *following, remove bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
@@ -136,10 +208,7 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following)
 	if err := m.still(ctx, p); err != nil {
 		return err
 	}
-	if err := b.setReplicas(ctx, s, run, f.pods); err != nil {
-		return err
-	}
-	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == f.pods }); err != nil {
+	if err := b.make(ctx, s, run, f.pods, w); err != nil {
 		return fmt.Errorf("%w; the loop said: %s", err, l.words())
 	}
 	if err := m.still(ctx, p); err != nil {
@@ -149,7 +218,7 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following)
 	if f.used, err = p.usage(); err != nil {
 		return err
 	}
-	if s.kind == "Deployment" {
+	if s.agent != "kubectl-imoocpod/" {
 		requests, err := b.audit.since(place, "kubectl")
 		if err != nil {
 			return err
@@ -157,6 +226,9 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following)
 		f.requests = count(requests, func(r request) bool { return r.Object.Resource != "deployments/scale" && !r.writes() })
 	}
 	p.stop()
+	if !remove {
+		return nil
+	}
 	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
 		return err
 	}

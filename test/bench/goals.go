@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -186,7 +187,7 @@ func (r *results) light() []goal {
 func (r *results) following() []goal {
 	var all []goal
 	for _, size := range r.agenda.followed {
-		for _, kind := range []string{"ImoocPod", "Deployment"} {
+		for _, kind := range followedKinds() {
 			name := fmt.Sprintf("`status -w` while %d pods of a %s come up", size.pods, kind)
 			if size.others > 0 {
 				name += fmt.Sprintf(" beside %d others", size.others)
@@ -206,5 +207,33 @@ func (r *results) following() []goal {
 				measured: s.text("%.0f") + " ms", held: s.median <= 30 && s.most <= 250, speed: true})
 		}
 	}
-	return all
+	return append(all, r.looking()...)
 }
+
+// looking holds what looks once, what follows objects at rest, and the memory.
+func (r *results) looking() []goal {
+	var all []goal
+	for _, task := range []string{lookOurs, lookDeployment} {
+		wall, _, _, requests := r.command(task, direct)
+		theirs, _, _, _ := r.command(task, kubectl)
+		ratio := wall.median / theirs.median
+		all = append(all,
+			goal{what: "requests of `status` once, of " + task, wanted: "≤ 3", measured: fmt.Sprint(requests), held: requests <= 3},
+			goal{what: "time of that beside `kubectl get`", wanted: "≤ 0.50 ×", measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= 0.5, speed: true})
+	}
+	for _, rest := range r.rested {
+		most := 0
+		for _, n := range rest.watches {
+			most = max(most, n)
+		}
+		name := fmt.Sprintf("`status -w` of %d ImoocPods that are %s", rest.objects, rest.state)
+		all = append(all,
+			goal{what: name + ": requests at rest", wanted: "0", measured: fmt.Sprintf("%s in %.0f s", cmp.Or(rest.requests.String(), "0"), rest.window.Seconds()), held: len(rest.requests) == 0},
+			goal{what: name + ": watches of a type", wanted: "≤ 1", measured: fmt.Sprint(most), held: most <= 1})
+	}
+	peak := r.many.used.peak >> 20
+	return append(all, goal{what: fmt.Sprintf("memory of `status -w` at %d pods", r.many.pods), wanted: "≤ 120 MiB", measured: fmt.Sprintf("%d MiB", peak), held: peak <= 120})
+}
+
+// followedKinds are those whose objects are followed.
+func followedKinds() []string { return []string{"ImoocPod", "Deployment", "CloneSet"} }

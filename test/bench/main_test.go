@@ -49,7 +49,8 @@ func TestQuickFollowing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range []string{"| 10 | 0 | ImoocPod | `kubectl-imoocpod status", "| 10 | 10 | Deployment | `kubectl get pods", "rollout status deployment/ended`"} {
+	for _, row := range []string{"| 10 | 0 | ImoocPod | `kubectl-imoocpod status", "| 10 | 10 | Deployment | `kubectl get pods", "rollout status deployment/ended`",
+		"| 10 | 0 | CloneSet | `kubectl-imoocpod status", "| requests of `status` once, of an ImoocPod with 3 pods | ≤ 3 |", "| 3 | not reconciled |", "| memory of `status -w` at 20 pods | ≤ 120 MiB |"} {
 		if !strings.Contains(string(content), row) {
 			t.Errorf("the tables lack %q:\n%s", row, content)
 		}

@@ -117,6 +117,7 @@ func (r *results) writeFollowing(document string) error {
 	fields := r.aboutMachine()
 	maps.Copy(fields, map[string]any{
 		"Goals": goalTable(r.following()), "Followings": r.followingTable(), "Endings": r.endingTable(), "Rounds": r.agenda.endings,
+		"Looks": r.commandTable(), "LookRounds": r.agenda.commands, "Others": r.agenda.followed[len(r.agenda.followed)-1].others, "Rests": r.restTable(),
 	})
 	var b bytes.Buffer
 	if err := text.Execute(&b, fields); err != nil {
@@ -328,7 +329,7 @@ func (r *results) commandTable() string {
 func (r *results) followingTable() string {
 	var rows [][]string
 	for _, size := range r.agenda.followed {
-		for _, kind := range []string{"ImoocPod", "Deployment"} {
+		for _, kind := range followedKinds() {
 			for _, ours := range []bool{true, false} {
 				runs := r.followed(kind, size, ours)
 				cell := func(format string, value func(following) float64) string {
@@ -336,7 +337,7 @@ func (r *results) followingTable() string {
 				}
 				words := strings.Fields(runs[0].line)
 				requests := ""
-				if kind == "Deployment" {
+				if kind != "ImoocPod" {
 					requests = runs[0].requests.String()
 				}
 				rows = append(rows, []string{fmt.Sprint(size.pods), fmt.Sprint(size.others), kind, "`" + strings.Join(words[:3], " ") + " …`",
@@ -357,6 +358,18 @@ func (r *results) endingTable() string {
 		rows = append(rows, []string{"`" + strings.ReplaceAll(e.line, "%d", "N") + "`", e.spread().text("%.0f")})
 	}
 	return table(1, []string{"", "ms"}, rows)
+}
+
+func (r *results) restTable() string {
+	var rows [][]string
+	for _, rest := range r.rested {
+		watches := 0
+		for _, n := range rest.watches {
+			watches += n
+		}
+		rows = append(rows, []string{fmt.Sprint(rest.objects), rest.state, rest.requests.String(), fmt.Sprint(watches), rest.watches.String()})
+	}
+	return table(3, []string{"ImoocPods", "", "requests at rest", "watches", ""}, rows)
 }
 
 func (r *results) ruleTable() string {

@@ -50,6 +50,8 @@ type results struct {
 
 	followings []following
 	endings    []ending
+	rested     []resting
+	many       following
 }
 
 // followed are the runs of this project or of kubectl with an object of a kind.

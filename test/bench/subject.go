@@ -84,8 +84,8 @@ func (s subject) owner(run string, replicas int) map[string]any {
 		"metadata": map[string]any{"name": run},
 	}
 	switch {
-	case s.program == nil:
-	case s.resource.Group == "apps":
+	case s.resource.Resource == "configmaps":
+	case s.resource.Group != imoocPods().Group:
 		object["spec"] = map[string]any{"replicas": int64(replicas), "template": podTemplate(run),
 			"selector": map[string]any{"matchLabels": map[string]any{runLabel: run}}}
 	default:

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The tasks of looking once, as their rows are called.
+const (
+	lookOurs       = "an ImoocPod with 3 pods"
+	lookDeployment = "a Deployment with 3 pods"
+	lookSelected   = "a CloneSet with 3 pods and a selector"
+	lookUnselected = "a CloneSet with 3 pods and no selector"
+)
+
+// compareLooks looks once at objects that are ready, by status and by kubectl get.
+func (b *bench) compareLooks(ctx context.Context, rounds int) ([]compared, error) {
+	if err := b.makeFoo(ctx); err != nil {
+		return nil, fmt.Errorf("make an ImoocPod: %w", err)
+	}
+	selected := cloneSet().kindWord()
+	for run, s := range map[string]subject{"three": b.deployment(), "selected": cloneSet(), "unselected": cloneSet()} {
+		if err := b.makeThree(ctx, s, run); err != nil {
+			return nil, fmt.Errorf("make the %s %s: %w", s.kind, run, err)
+		}
+	}
+	itself := func(round int) int { return round }
+	var all []compared
+	for _, c := range []command{
+		{lookOurs, "status foo", "get imoocpod foo", "", itself},
+		{lookDeployment, "status deployment/three", "get deployment three", "", itself},
+		{lookSelected, "status " + selected + "/selected", "get " + selected + " selected", "", itself},
+		{lookUnselected, "status " + selected + "/unselected", "get " + selected + " unselected", "", itself},
+	} {
+		timed, err := b.compareCommand(ctx, c, rounds, b.logOf("manifest"))
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", c.task, err)
+		}
+		all = append(all, timed...)
+	}
+	return all, nil
+}
+
+// makeThree makes an object with three pods that are ready. It stays, and so do they.
+func (b *bench) makeThree(ctx context.Context, s subject, run string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	owner := &unstructured.Unstructured{Object: s.owner(run, 0)}
+	if run == "unselected" {
+		unstructured.RemoveNestedField(owner.Object, "spec", "selector")
+	}
+	if _, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Create(ctx, owner, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	w, err := b.watchRun(ctx, run, nil)
+	if err != nil {
+		return err
+	}
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer l.stop()
+	if err := b.make(ctx, s, run, 3, w); err != nil || s.program == nil {
+		return err
+	}
+	return b.run(ctx, b.plugin, "wait", s.kindWord()+"/"+run, "--timeout", "2m")
+}
+
+// resting is what "status -w" asks the server for while nothing changes.
+type resting struct {
+	objects int
+	// state is how all objects are.
+	state string
+	// watches are those that it has begun with, requests those of the window after that.
+	watches, requests counts
+	window            time.Duration
+}
+
+// measureRest follows objects at rest, one and all of them, that are ready and that wait
+// for a loop. No loop runs meanwhile.
+func (b *bench) measureRest(ctx context.Context, objects int, window time.Duration) ([]resting, error) {
+	s := b.ours()
+	if err := b.run(ctx, b.plugin, "delete", "imoocpods", "--all"); err != nil {
+		return nil, err
+	}
+	if err := b.makeObjects(ctx, s, "rest", objects, 1); err != nil {
+		return nil, err
+	}
+	if err := b.run(ctx, b.plugin, "run-controller", "--once", "--timeout", "10m"); err != nil {
+		return nil, err
+	}
+	var all []resting
+	for _, state := range []string{"ready", "not reconciled"} {
+		if state != "ready" {
+			for i := range objects {
+				_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Patch(ctx, fmt.Sprintf("rest-%d", i), types.MergePatchType, []byte(`{"spec":{"replicas":2}}`), metav1.PatchOptions{})
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		for _, one := range []resting{{objects: 1, state: state, window: window}, {objects: objects, state: state, window: window}} {
+			line := "kubectl-imoocpod status -w"
+			if one.objects == 1 {
+				line = "kubectl-imoocpod status rest-0 -w"
+			}
+			if err := b.rest(ctx, line, &one); err != nil {
+				return nil, fmt.Errorf("follow by %s: %w", line, err)
+			}
+			say("status -w of %d objects that are %s: %s at first, %s in %s", one.objects, state, one.watches, one.requests, window)
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+// rest follows objects by a command line, and counts its requests.
+func (b *bench) rest(ctx context.Context, line string, r *resting) error {
+	place, err := b.audit.end()
+	if err != nil {
+		return err
+	}
+	p, err := startProcess(b.command(ctx, "sh", "-c", "exec "+line), b.logOf("resting"))
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	if err := pause(ctx, max(2*r.window/3, time.Second)); err != nil {
+		return err
+	}
+	settled, err := b.audit.end()
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, r.window); err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+		return fmt.Errorf("it has ended: %s", p.words())
+	default:
+	}
+	begun, err := b.audit.since(place, "kubectl-imoocpod")
+	if err != nil {
+		return err
+	}
+	later, err := b.audit.since(settled, "kubectl-imoocpod")
+	if err != nil {
+		return err
+	}
+	r.watches = count(begun, func(r request) bool { return r.Verb == "watch" })
+	r.requests = count(later, func(request) bool { return true })
+	return nil
+}
+
+// measureMany follows one object of very many pods, to see how much memory that takes.
+// The object stays.
+func (b *bench) measureMany(ctx context.Context, pods int) (following, error) {
+	s := b.ours()
+	f := followers(s, "many")[0]
+	f.kind, f.pods = s.kind, pods
+	err := b.follow(ctx, s, "many", &f, false)
+	say("%d pods: %s had %d MiB at the most", pods, f.line, f.used.peak>>20)
+	return f, err
+}

@@ -65,6 +65,8 @@ func resources() map[string]map[string]string {
 		"v1":                     {"pods": "Pod", "events": "Event", "nodes": "Node"},
 		"apps/v1":                {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet"},
 		"coordination.k8s.io/v1": {"leases": "Lease"},
+		"autoscaling/v2":         {"horizontalpodautoscalers": "HorizontalPodAutoscaler"},
+		"policy/v1":              {"poddisruptionbudgets": "PodDisruptionBudget"},
 	}
 }
 
@@ -86,7 +88,7 @@ func newAPIServer() *apiServer {
 }
 
 // factory makes the clients of a command that talks to the server.
-func (s *apiServer) factory(t *testing.T) *clients.Factory {
+func (s *apiServer) factory(t testing.TB) *clients.Factory {
 	t.Helper()
 	c := clients.New("test", genericiooptions.NewTestIOStreamsDiscard())
 	*c.Flags.APIServer, *c.Flags.CacheDir = "http://server", t.TempDir()

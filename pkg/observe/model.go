@@ -147,11 +147,11 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	if m.pods == nil {
 		m.pods = m.podsOf(m.target, m.object, m.subscriber())
 	}
-	e.Pods = []corev1.Pod{}
 	own := ownPods(m.target.Kind)
+	var found []*corev1.Pod // which are faster to put in order than the pods themselves
 	polled, err := eachOf(ctx, m, m.pods, func(pod *corev1.Pod) {
 		if !own || metav1.IsControlledBy(pod, m.object) {
-			e.Pods = append(e.Pods, *pod)
+			found = append(found, pod)
 		}
 	})
 	if err != nil {
@@ -160,7 +160,11 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	if polled {
 		e.Unread = append(e.Unread, "changes of pods")
 	}
-	slices.SortFunc(e.Pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(found, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	e.Pods = make([]corev1.Pod, len(found))
+	for i, pod := range found {
+		e.Pods[i] = *pod
+	}
 	if !own {
 		err = m.addIntermediate(ctx, e)
 	}
@@ -174,7 +178,7 @@ func (m *model) setAbout(e *status.Snapshot) {
 	defer m.mu.Unlock()
 	before := m.about
 	m.about = map[types.UID]bool{e.Object.UID: true}
-	for _, pod := range status.NewReport(*e).Pods {
+	for _, pod := range e.OwnPods() {
 		m.about[pod.UID] = true
 	}
 	for _, c := range e.Own() {
@@ -201,7 +205,7 @@ func (m *model) addIntermediate(ctx context.Context, e *status.Snapshot) error {
 		if e.Children, err = m.knownChildren(ctx); err != nil {
 			return err
 		}
-		if others || len(status.NewReport(*e).Pods) == 0 {
+		if others || len(e.OwnPods()) == 0 {
 			// A child without pods is seen by nothing but itself.
 			for _, gvk := range podMakers() {
 				m.followKind(gvk)

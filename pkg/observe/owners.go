@@ -133,7 +133,7 @@ func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *stat
 	}
 	e.Children = k.walk(ctx)
 	others := !t.Kind.Reconciled() && !t.Kind.BuiltIn()
-	if others || len(status.NewReport(*e).Pods) == 0 {
+	if others || len(e.OwnPods()) == 0 {
 		// A child without pods is seen by nothing but itself.
 		for _, gvk := range podMakers() {
 			k.add(gvk)

@@ -1,16 +1,23 @@
 package observe
 
 import (
+	"context"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // podOf is a pod of a ReplicaSet.
-func podOf(t *testing.T, set string, number int, ready bool) *unstructured.Unstructured {
+func podOf(t testing.TB, set string, number int, ready bool) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %[1]s-%[2]d, namespace: ns, uid: %[1]s-%[2]d, labels: {app: web},
 		creationTimestamp: "1999-12-31T23:00:00Z", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: %[1]s, uid: %[1]s, controller: true}]},
@@ -19,7 +26,7 @@ func podOf(t *testing.T, set string, number int, ready bool) *unstructured.Unstr
 }
 
 // replicaSet is one of the Deployment web.
-func replicaSet(t *testing.T, name string, desired, ready int) *unstructured.Unstructured {
+func replicaSet(t testing.TB, name string, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: %[1]s, namespace: ns, uid: %[1]s, generation: 1, labels: {app: web},
 		ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: web, controller: true}]},
@@ -27,7 +34,7 @@ func replicaSet(t *testing.T, name string, desired, ready int) *unstructured.Uns
 }
 
 // deployment is the Deployment web.
-func deployment(t *testing.T, desired, ready int) *unstructured.Unstructured {
+func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns, uid: web, generation: 1},
 		spec: {replicas: %[1]d, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}},
@@ -119,4 +126,46 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 			t.Error("it does not end")
 		}
 	})
+}
+
+// BenchmarkChangeOfOnePod is what a change of one pod of a Deployment costs, from the
+// event to the verdict.
+func BenchmarkChangeOfOnePod(b *testing.B) {
+	for _, pods := range []int{100, 10_000} {
+		b.Run(strconv.Itoa(pods), func(b *testing.B) {
+			var running sync.WaitGroup
+			defer running.Wait()
+			ctx, stop := context.WithCancel(b.Context())
+			defer stop()
+			s := newAPIServer()
+			s.put("deployments", deployment(b, pods, pods))
+			s.put("replicasets", replicaSet(b, "web-1", pods, pods))
+			for i := range pods {
+				s.put("pods", podOf(b, "web-1", i, true))
+			}
+			from, err := newFeeds(ctx, s.factory(b), nil, &running, false)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m := newModel(from, web(), func() {})
+			look := func() {
+				e, err := m.snapshot(ctx, s.objects["deployments"]["ns/web"], true, false)
+				if r := status.NewReport(e); err != nil || r.Verdict != status.Ready || len(r.Pods) != pods {
+					b.Fatal(r.Verdict, r.Reason, err)
+				}
+			}
+			look()
+			var changed corev1.Pod
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(podOf(b, "web-1", 1, true).Object, &changed); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := m.pods.change(changed.DeepCopy(), false); err != nil {
+					b.Fatal(err)
+				}
+				look()
+			}
+		})
+	}
 }

@@ -166,7 +166,7 @@ func NewReport(e Snapshot) Report {
 // believed to be what its kubelet says, or will not become ready without help: then
 // whoever counted it may not have seen that yet.
 func judgePods(e Snapshot, owned []*corev1.Pod, events happened) (pods []Pod, findings []problem.Finding, doubted bool) {
-	pods = []Pod{}
+	pods = make([]Pod, 0, len(owned))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object)}
 	for _, pod := range owned {
 		model := newPod(pod)

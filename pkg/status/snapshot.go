@@ -85,6 +85,9 @@ type Child struct {
 // Own are those of the children that belong to the object.
 func (e Snapshot) Own() []Child { return newFamily(e).own(e.Children) }
 
+// OwnPods are those of the pods that belong to the object.
+func (e Snapshot) OwnPods() []*corev1.Pod { return newFamily(e).pods(e.Pods) }
+
 // workloads are the children that have a count of pods.
 func workloads(children []Child) []Child {
 	return slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Desired == nil })

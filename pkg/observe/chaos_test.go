@@ -43,7 +43,7 @@ func (f *followers) seen(s Observation) {
 	if err != nil || version < f.newest {
 		f.faults = append(f.faults, fmt.Sprintf("version %d is shown after %d: %v", version, f.newest, err))
 	}
-	f.newest, f.shown["wait"] = version, inFull(s.Report)
+	f.newest, f.shown["wait"], f.shown["what is not read"] = version, inFull(s.Report), fmt.Sprint(s.Report.Unread)
 }
 
 // follow begins to follow, until the context ends.
@@ -115,7 +115,7 @@ func inFull(r status.Report) string {
 }
 
 // Whatever changes, and whatever watches suffer, all that follow an object show it as a
-// fresh read does.
+// fresh read does, also where a right to watch is missing.
 func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -129,8 +129,11 @@ func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 func followThroughChaos(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := serveWeb(t, 1)
-	if random.IntN(4) == 0 {
-		s.forbidden["watch "+pick(random, "pods", "replicasets", "nodes", "events")] = true
+	// Who may not do this sees all the same, a little later.
+	s.forbidden[pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes", "list nodes")] = true
+	unread := fmt.Sprint([]string{})
+	if s.forbidden["watch pods"] {
+		unread = fmt.Sprint([]string{"changes of pods"})
 	}
 	c := s.factory(t)
 	f := &followers{shown: map[string]string{}}
@@ -146,7 +149,7 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 			t.Fatal(err)
 		}
 		f.mu.Lock()
-		want := map[string]string{"wait": inFull(status.NewReport(e)), "fleet": inShort(status.NewReport(e)), "pods": podsOf(status.NewReport(e))}
+		want := map[string]string{"wait": inFull(status.NewReport(e)), "fleet": inShort(status.NewReport(e)), "pods": podsOf(status.NewReport(e)), "what is not read": unread}
 		for who, what := range want {
 			if f.shown[who] != what {
 				t.Errorf("step %d: %s shows\n%s\nand a read says\n%s", step, who, f.shown[who], what)

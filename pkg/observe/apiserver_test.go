@@ -235,10 +235,10 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // discovery tells which types there are.
 func discovery(path, version string) string {
-	switch {
-	case path == "/api":
+	switch path {
+	case "/api":
 		return `{"kind":"APIVersions","versions":["v1"]}`
-	case path == "/apis":
+	case "/apis":
 		var groups []any
 		for _, of := range slices.Sorted(maps.Keys(resources())) {
 			if group, version, grouped := strings.Cut(of, "/"); grouped {

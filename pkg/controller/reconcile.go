@@ -258,6 +258,9 @@ func (r *reconciler) keepStatus(ctx context.Context, k expectations.Key, o *owne
 	for {
 		if found.WriteStatus && !o.withdrawn.Load() {
 			now, err := w.write(ctx, obj, found.Status)
+			if errors.Is(err, strategy.ErrConflict) {
+				rec.Plan.Written = rec.Plan.Written.Refused(view.Now)
+			}
 			if err != nil {
 				return told, err
 			}
@@ -266,7 +269,7 @@ func (r *reconciler) keepStatus(ctx context.Context, k expectations.Key, o *owne
 				obj, rec.OwnerWritten = now, informer.Later(now.GetResourceVersion(), rec.OwnerWritten)
 				stored = strategy.DecodeStatus(o.kind.Mapping.Status, now)
 			}
-			rec.Plan.Written = &plan.Written{At: view.Now, Status: found.Status, Stored: stored}
+			rec.Plan.Written = rec.Plan.Written.Next(view.Now, found.Status, stored)
 			told = found
 		}
 		select {

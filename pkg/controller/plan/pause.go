@@ -28,7 +28,7 @@ func UnlessPaused(rules func(View) Actions) func(View) Actions {
 			return p
 		}
 		return Actions{
-			NameTaken: p.NameTaken, Status: p.Status, WriteStatus: p.WriteStatus, Memory: p.Memory,
+			NameTaken: p.NameTaken, Status: p.Status, WriteStatus: p.WriteStatus, StatusLater: p.StatusLater, Memory: p.Memory,
 			Recheck: sooner(p.Recheck, v.Owner.Pause.Left(v.Now)),
 		}
 	}

@@ -66,6 +66,11 @@ func (s Status) Masked(f StatusMask) Status {
 // generation nor the last of a convergence is written at the most.
 const StatusInterval = time.Second
 
+// maxEarly is how many of those others are written earlier, until there was none for a
+// while: a few changes one after the other are told at once, and one that changes without
+// a break is told once a StatusInterval.
+const maxEarly = 4
+
 // lastWrittenStatus is what the owner's status says. Of what its CRD has no field for, it is
 // what was written last: the same is not written again because it is dropped.
 func (v View) lastWrittenStatus() Status {
@@ -98,12 +103,13 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 		wait = StatusInterval - v.Now.Sub(w.At)
 		// What was written already, and somebody changed, is put right in its time:
 		// two who disagree would write without a break.
-		urgent = urgent && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
+		urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	}
 	if urgent || wait <= 0 {
 		p.WriteStatus = true
 		return
 	}
+	p.StatusLater = true
 	p.Recheck = sooner(p.Recheck, wait)
 }
 

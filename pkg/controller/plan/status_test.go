@@ -97,6 +97,72 @@ func TestStatusIsWrittenWhenItChanged(t *testing.T) {
 	}
 }
 
+// A count that changes without a break has its status written once a second, after a few
+// writes at once; the status is right a second after the last change.
+func TestStatusOfAFlappingCount(t *testing.T) {
+	v := view(1, "0")
+	writes, now := 0, noon
+	step := func() (p Actions) {
+		v.Now = now
+		if p = Pods(v); p.WriteStatus {
+			writes++
+			v.Owner.Status, v.Memory = p.Status, p.Memory
+			v.Memory.Written = v.Memory.Written.Next(now, p.Status, p.Status)
+		}
+		return p
+	}
+	flap := func(seconds int) {
+		for range seconds * 20 {
+			v.Owner.Generation++
+			v.Pods = pods("0n")
+			step()
+			v.Pods = pods("0")
+			step()
+			now = now.Add(50 * time.Millisecond)
+		}
+	}
+	flap(60)
+	if most := 60 + maxEarly; writes > most {
+		t.Errorf("%d writes in a minute, want at most %d", writes, most)
+	}
+	p := step()
+	if !p.WriteStatus && (p.Recheck <= 0 || p.Recheck > StatusInterval || !p.StatusLater) {
+		t.Errorf("the status is not right, and looked at again in %s (later: %t)", p.Recheck, p.StatusLater)
+	}
+	now = now.Add(p.Recheck)
+	if p = step(); v.Owner.Status.ObservedGeneration != v.Owner.Generation || p.StatusLater {
+		t.Errorf("the status is that of generation %d, want %d", v.Owner.Status.ObservedGeneration, v.Owner.Generation)
+	}
+	// After a while, a change is told at once again, and when it is done.
+	now = now.Add(2 * StatusInterval)
+	for _, words := range []string{"0n", "0"} {
+		v.Owner.Generation++
+		v.Pods = pods(words)
+		if p := step(); !p.WriteStatus {
+			t.Errorf("pods %q: a single change is not told at once", words)
+		}
+	}
+}
+
+// A write that the server refused because the object had changed counts as one.
+func TestRefusedStatusCounts(t *testing.T) {
+	v := view(1, "0")
+	first := Pods(v)
+	v.Owner.Status, v.Memory = first.Status, first.Memory
+	v.Memory.Written = v.Memory.Written.Next(noon, first.Status, first.Status)
+	for i := range maxEarly + 1 {
+		v.Owner.Generation++
+		v.Now = v.Now.Add(50 * time.Millisecond)
+		if p := Pods(v); p.WriteStatus != (i < maxEarly) {
+			t.Errorf("after %d refusals: written %t", i, p.WriteStatus)
+		}
+		v.Memory.Written = v.Memory.Written.Refused(v.Now)
+	}
+	if (*Written)(nil).Refused(noon) != nil {
+		t.Error("a refused write is taken for one that was stored")
+	}
+}
+
 // What somebody else makes of a status is put right, and not in a fight without
 // end: two who disagree write once a second each.
 func TestStatusOfSomebodyElseIsPutRight(t *testing.T) {

@@ -145,6 +145,33 @@ type Written struct {
 	// Status is what was sent, Stored what came of it: a server drops what the
 	// CRD's schema does not know.
 	Status, Stored Status
+	// Early is how many of the last writes came less than StatusInterval after the one
+	// before them, since there was none for a while.
+	Early int
+}
+
+// Next is the record of a write that follows w, nil for the first one.
+func (w *Written) Next(at time.Time, sent, stored Status) *Written {
+	next := &Written{At: at, Status: sent, Stored: stored}
+	if w == nil {
+		return next
+	}
+	switch since := at.Sub(w.At); {
+	case since < StatusInterval:
+		next.Early = w.Early + 1
+	case since < 2*StatusInterval: // there was no pause
+		next.Early = w.Early
+	}
+	return next
+}
+
+// Refused is the record after a write that was refused because the object had changed.
+// It took place, for how often there is one.
+func (w *Written) Refused(at time.Time) *Written {
+	if w == nil {
+		return nil
+	}
+	return w.Next(at, w.Status, w.Stored)
 }
 
 // Refusal is the server's answer to a create that will not go through by being
@@ -179,6 +206,8 @@ type Actions struct {
 	Status Status
 	// WriteStatus says that Status is to be written now.
 	WriteStatus bool
+	// StatusLater says that Status differs from what is stored, and is to be written later.
+	StatusLater bool
 	// Recheck is when to plan again without an event; zero: only on an event.
 	Recheck time.Duration
 	// Memory is what to remember for the next plan.

@@ -67,7 +67,7 @@ func (w *world) writeStatus(p Actions) {
 		stored.ObservedGeneration, stored.Conditions, stored.Updated = 0, nil, 0
 	}
 	w.owner.Status = stored
-	w.mem.Written = &Written{At: w.now, Status: p.Status, Stored: stored}
+	w.mem.Written = w.mem.Written.Next(w.now, p.Status, stored)
 }
 
 // live counts the pods that take a slot.

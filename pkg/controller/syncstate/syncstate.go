@@ -89,7 +89,7 @@ func (s *States) Observe(k expectations.Key, now time.Time, v plan.View, p plan.
 	state := State{Converged: v.Owner.Deleting}
 	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
 	if ready != nil {
-		state.Converged = ready.Status == metav1.ConditionTrue && !p.Writes()
+		state.Converged = ready.Status == metav1.ConditionTrue && !p.Writes() && !p.StatusLater
 		state.Why = ready.Message
 	}
 	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {

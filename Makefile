@@ -286,6 +286,15 @@ bench-following: build $(CLUSTER) ## Measure commands that follow an object, and
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -following -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
+# What else a loop can be bad at: failover, starts, many kinds and nodes. A quarter of an
+# hour, on a machine that does nothing else.
+.PHONY: bench-loop
+bench-loop: build $(CLUSTER) ## Measure the controller under load, and write docs/benchmarks-loop.md
+	@go build -C test/bench -o $(abspath $(BIN)/bench) .
+	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller,-statefulset-controller,-daemonset-controller' \
+		--arg kube-apiserver:--feature-gates=MaxUnavailableStatefulSet=true -- \
+		$(BIN)/bench -loop -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
+
 .PHONY: bench-logs
 bench-logs: build $(CLUSTER) ## Measure how fast logs are followed, beside kubectl and stern
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .

@@ -30,6 +30,30 @@ type agenda struct {
 	changes int
 	// benchtime is that of "go test -bench".
 	benchtime string
+	loop      loopAgenda
+}
+
+// loopAgenda says how large the clusters are that the loop is tried in.
+type loopAgenda struct {
+	// wide is a cluster of so many objects of one pod, of so many declared kinds, in so
+	// many namespaces.
+	wideObjects, wideKinds, wideNamespaces int
+	// A loop with so many objects of so many pods is killed, or frozen, so many times,
+	// beside a standby that is warm and beside one that is not.
+	heldObjects, heldPods int
+	killed, frozen        int
+	// backlog has so many objects when a loop starts, of which so many change then.
+	backlog, backlogChanges int
+	// bigPods are those of one object, beside so many objects that change by one.
+	bigPods, others int
+	// flapping is how long the count of an object flaps.
+	flapping time.Duration
+	// rolled are the pods that are replaced, in so many rounds.
+	rolled, rolledRounds int
+	// nodes are those that an object has a pod on, in so many rounds; then nodes come and
+	// go for a while.
+	nodes, nodeRounds int
+	churn             time.Duration
 }
 
 // size is a number of pods to scale to, from nothing and back.
@@ -64,6 +88,15 @@ func fullAgenda() agenda {
 		commands:  15,
 		changes:   30,
 		benchtime: "0.2s",
+		loop: loopAgenda{
+			wideObjects: 10_000, wideKinds: 100, wideNamespaces: 200,
+			heldObjects: 1000, heldPods: 5, killed: 5, frozen: 2,
+			backlog: 5000, backlogChanges: 20,
+			bigPods: 10_000, others: 100,
+			flapping: time.Minute,
+			rolled:   500, rolledRounds: 3,
+			nodes: 1000, nodeRounds: 3, churn: 20 * time.Second,
+		},
 	}
 }
 
@@ -75,6 +108,15 @@ func quickAgenda() agenda {
 		followed: []followedSize{{pods: 10, rounds: 1}, {pods: 10, others: 10, rounds: 1}}, endings: 1,
 		rested: 3, restWindow: 2 * time.Second, many: 20,
 		commands: 1, changes: 2, benchtime: "1x",
+		loop: loopAgenda{
+			wideObjects: 12, wideKinds: 3, wideNamespaces: 4,
+			heldObjects: 5, heldPods: 2, killed: 1, frozen: 1,
+			backlog: 20, backlogChanges: 2,
+			bigPods: 60, others: 4,
+			flapping: 5 * time.Second,
+			rolled:   12, rolledRounds: 1,
+			nodes: 10, nodeRounds: 1, churn: 2 * time.Second,
+		},
 	}
 }
 
@@ -128,6 +170,36 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 	}
 	if r.many, err = b.measureMany(ctx, todo.many); err != nil {
 		return nil, err
+	}
+	r.took = time.Since(r.began)
+	return r, nil
+}
+
+// measureLoop does what is on the agenda about what else a loop can be bad at. The
+// widest comes first: its loop sees the objects of all namespaces.
+func (b *bench) measureLoop(ctx context.Context, todo agenda) (*results, error) {
+	r := &results{agenda: todo, began: time.Now(), parts: map[string]part{}}
+	var err error
+	if r.machine, err = b.describe(ctx); err != nil {
+		return nil, err
+	}
+	for _, one := range []struct {
+		name    string
+		measure func(context.Context, loopAgenda) (part, error)
+	}{
+		{"Wide", b.measureWide},
+		{"Failover", b.measureFailover},
+		{"Backlog", b.measureBacklog},
+		{"Neighbors", b.measureNeighbors},
+		{"Flapping", b.measureFlapping},
+		{"Rolling", b.measureRolling},
+		{"Nodes", b.measureNodes},
+	} {
+		began := time.Now()
+		if r.parts[one.name], err = one.measure(ctx, todo.loop); err != nil {
+			return nil, fmt.Errorf("%s: %w", one.name, err)
+		}
+		say("%s took %.0f s", one.name, time.Since(began).Seconds())
 	}
 	r.took = time.Since(r.began)
 	return r, nil

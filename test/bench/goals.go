@@ -17,9 +17,9 @@ type goal struct {
 }
 
 // missed names the goals that were missed and that no machine is too slow for.
-func (r *results) missed() error {
+func missed(goals []goal) error {
 	var all []string
-	for _, g := range r.goals() {
+	for _, g := range goals {
 		if !g.held && !g.speed {
 			all = append(all, fmt.Sprintf("%s: %s, not %s", g.what, g.measured, g.wanted))
 		}

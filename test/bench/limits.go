@@ -239,8 +239,13 @@ func (b *bench) makeNamespaces(ctx context.Context, names []string) error {
 
 // makeMany makes objects in the limit's namespace.
 func (b *bench) makeMany(ctx context.Context, l limit, n, pods int) error {
+	return b.makeObjectsIn(ctx, l.namespaces[0], l.name, n, pods)
+}
+
+// makeObjectsIn makes objects of a run.
+func (b *bench) makeObjectsIn(ctx context.Context, namespace, run string, n, pods int) error {
 	return parallel(16, n, func(i int) error {
-		return b.makeOne(ctx, imoocPods(), l.namespaces[0], fmt.Sprintf("%s-%d", l.name, i), b.ours().owner(l.name, pods))
+		return b.makeOne(ctx, imoocPods(), namespace, fmt.Sprintf("%s-%d", run, i), b.ours().owner(run, pods))
 	})
 }
 
@@ -257,25 +262,31 @@ func (b *bench) makeOne(ctx context.Context, resource schema.GroupVersionResourc
 	return err
 }
 
-// makeKinds declares kinds, all at once, and makes an object of each when the
-// server serves it.
+// makeKinds declares kinds, and makes an object of each.
 func (b *bench) makeKinds(ctx context.Context, l limit, n int) error {
+	if err := b.declareKinds(ctx, n); err != nil {
+		return err
+	}
+	return parallel(16, n, func(i int) error { return b.makeOfKind(ctx, i, l.namespaces[0], l.name) })
+}
+
+// declareKinds declares kinds, all at once.
+func (b *bench) declareKinds(ctx context.Context, n int) error {
 	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	err := parallel(16, n, func(i int) error {
+	return parallel(16, n, func(i int) error {
 		_, err := b.account.dynamic.Resource(crds).Create(ctx, &unstructured.Unstructured{Object: declaredKind(i)}, metav1.CreateOptions{})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return parallel(16, n, func(i int) error {
-		resource := schema.GroupVersionResource{Group: limitGroup, Version: "v1", Resource: fmt.Sprintf("limit%ds", i)}
-		return wait.PollUntilContextTimeout(ctx, time.Second, patience, true, func(ctx context.Context) (bool, error) {
-			err := b.makeOne(ctx, resource, l.namespaces[0], l.name, map[string]any{
-				"apiVersion": limitGroup + "/v1", "kind": fmt.Sprintf("Limit%d", i), "spec": map[string]any{"replicas": int64(1)},
-			})
-			return err == nil, nil // until then it is not found
+}
+
+// makeOfKind makes an object of a declared kind with one pod, when the server serves it.
+func (b *bench) makeOfKind(ctx context.Context, kind int, namespace, name string) error {
+	resource := schema.GroupVersionResource{Group: limitGroup, Version: "v1", Resource: fmt.Sprintf("limit%ds", kind)}
+	return wait.PollUntilContextTimeout(ctx, time.Second, patience, true, func(ctx context.Context) (bool, error) {
+		err := b.makeOne(ctx, resource, namespace, name, map[string]any{
+			"apiVersion": limitGroup + "/v1", "kind": fmt.Sprintf("Limit%d", kind), "spec": map[string]any{"replicas": int64(1)},
 		})
+		return err == nil, nil // until then it is not found
 	})
 }
 

@@ -35,6 +35,11 @@ func (b *bench) startLoop(ctx context.Context, s subject, w *witness) (*loop, er
 
 // launch starts a subject's program.
 func (b *bench) launch(ctx context.Context, s subject) (*loop, error) {
+	return b.launchBeside(ctx, s, "loop")
+}
+
+// launchBeside is launch for a program beside others, with a log of its own.
+func (b *bench) launchBeside(ctx context.Context, s subject, log string) (*loop, error) {
 	if s.program == nil {
 		return &loop{}, nil
 	}
@@ -42,7 +47,7 @@ func (b *bench) launch(ctx context.Context, s subject) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := startProcess(s.program(ctx, address), b.logOf("loop"))
+	p, err := startProcess(s.program(ctx, address), b.logOf(log))
 	return &loop{process: p, address: address}, err
 }
 
@@ -52,6 +57,13 @@ func (l *loop) stop() {
 		l.stopped = true
 		l.process.stop()
 	}
+}
+
+// kill ends the process without a chance to do anything more.
+func (l *loop) kill() {
+	l.stopped = true
+	_ = l.cmd.Process.Kill() // an error: it has ended
+	<-l.done
 }
 
 func (l *loop) words() string {

@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string) error {
 	quick := flags.Bool("quick", false, "small numbers, which say nothing of speed: to see that it works")
 	limits := flags.Bool("limits", false, "go to the limits instead, and write what that takes into operating.md")
 	following := flags.Bool("following", false, "measure commands that follow objects instead")
+	loop := flags.Bool("loop", false, "measure what else a loop can be bad at instead")
 	stern := flags.String("logs-beside", "", "compare how logs are followed instead, beside this `program`, which is stern")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -68,6 +69,17 @@ func run(ctx context.Context, args []string) error {
 		}
 		return results.writeFollowing(filepath.Join(*out, "benchmarks-following.md"))
 	}
+	if *loop {
+		results, err := b.measureLoop(ctx, todo)
+		if err != nil {
+			return err
+		}
+		say("it all took %.0f s", results.took.Seconds())
+		if err := results.writeLoop(filepath.Join(*out, "benchmarks-loop.md")); err != nil {
+			return err
+		}
+		return missed(results.loopGoals())
+	}
 	results, err := b.measure(ctx, todo)
 	if err != nil {
 		return err
@@ -75,7 +87,7 @@ func run(ctx context.Context, args []string) error {
 	if err := results.write(*out); err != nil {
 		return err
 	}
-	return results.missed()
+	return missed(results.goals())
 }
 
 // say tells how far it is.

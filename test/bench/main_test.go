@@ -57,6 +57,35 @@ func TestQuickFollowing(t *testing.T) {
 	}
 }
 
+// TestQuickLoop tries the loop in small clusters, and looks at the tables that are
+// written. The program says how often the loop wrote too much, if it did.
+func TestQuickLoop(t *testing.T) {
+	bin, out := t.TempDir(), t.TempDir()
+	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
+	build(t, "../cluster", ".", filepath.Join(bin, "cluster"))
+	build(t, ".", ".", filepath.Join(bin, "bench"))
+	cmd := exec.Command(filepath.Join(bin, "cluster"), "run",
+		"--arg", "kube-controller-manager:--controllers=*,-replicaset-controller,-statefulset-controller,-daemonset-controller",
+		"--arg", "kube-apiserver:--feature-gates=MaxUnavailableStatefulSet=true", "--",
+		filepath.Join(bin, "bench"), "-loop", "-quick", "-plugin", filepath.Join(bin, "kubectl-imoocpod"), "-source", "../..", "-out", out)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	content, err := os.ReadFile(filepath.Join(out, "benchmarks-loop.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{
+		"killed with SIGKILL, warm standby: to the first pod of a change", "| pods of the 20 objects of the backlog", "while another object gets 60 pods",
+		"| many kinds and namespaces: memory", "12 pods of an ImoocPod, beside a StatefulSet", "MyDaemonSet on 13 nodes, beside a DaemonSet",
+		"| flapping count: writes of the status | ≤ 1 per second after the first 5 |",
+	} {
+		if !strings.Contains(string(content), row) {
+			t.Errorf("the tables lack %q:\n%s", row, content)
+		}
+	}
+}
+
 // TestQuickLimits goes to small limits, and looks at the table that is written.
 func TestQuickLimits(t *testing.T) {
 	bin, out := t.TempDir(), t.TempDir()

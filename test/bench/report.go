@@ -21,6 +21,8 @@ var (
 	reportText string
 	//go:embed following.md.tmpl
 	followingText string
+	//go:embed loop.md.tmpl
+	loopText string
 	//go:embed findings.md
 	findings string
 )
@@ -36,15 +38,7 @@ func (r *results) write(dir string) error {
 	if err := r.drawCurve(filepath.Join(dir, "benchmarks-curve.svg")); err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
-	text, err := template.New("report").Parse(reportText)
-	if err != nil {
-		return fmt.Errorf("read the text of the report: %w", err)
-	}
-	var b bytes.Buffer
-	if err := text.Execute(&b, r.fields()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), append(bytes.TrimSpace(b.Bytes()), '\n'), 0o644)
+	return writeReport(filepath.Join(dir, "benchmarks.md"), reportText, r.fields())
 }
 
 // fields are what the text of the report has places for.
@@ -110,17 +104,22 @@ func table(numbers int, header []string, rows [][]string) string {
 
 // writeFollowing writes the report about commands that follow objects.
 func (r *results) writeFollowing(document string) error {
-	text, err := template.New("following").Parse(followingText)
-	if err != nil {
-		return fmt.Errorf("read the text of the report: %w", err)
-	}
 	fields := r.aboutMachine()
 	maps.Copy(fields, map[string]any{
 		"Goals": goalTable(r.following()), "Followings": r.followingTable(), "Endings": r.endingTable(), "Rounds": r.agenda.endings,
 		"Looks": r.commandTable(), "LookRounds": r.agenda.commands, "Others": r.agenda.followed[len(r.agenda.followed)-1].others, "Rests": r.restTable(),
 	})
+	return writeReport(document, followingText, fields)
+}
+
+// writeReport fills the places of a text.
+func writeReport(document, text string, fields map[string]any) error {
+	parsed, err := template.New("report").Parse(text)
+	if err != nil {
+		return fmt.Errorf("read the text of the report: %w", err)
+	}
 	var b bytes.Buffer
-	if err := text.Execute(&b, fields); err != nil {
+	if err := parsed.Execute(&b, fields); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return os.WriteFile(document, append(bytes.TrimSpace(b.Bytes()), '\n'), 0o644)

@@ -276,6 +276,11 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // setReplicas asks for a number of pods.
 func (b *bench) setReplicas(ctx context.Context, s subject, run string, n int) error {
+	return b.setReplicasIn(ctx, s, namespace, run, n)
+}
+
+// setReplicasIn is setReplicas for another namespace.
+func (b *bench) setReplicasIn(ctx context.Context, s subject, namespace, run string, n int) error {
 	_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).Patch(ctx, run, types.MergePatchType,
 		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n), metav1.PatchOptions{})
 	return err

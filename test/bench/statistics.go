@@ -52,6 +52,9 @@ type results struct {
 	endings    []ending
 	rested     []resting
 	many       following
+
+	// parts are those of the report about the loop, by their places in it.
+	parts map[string]part
 }
 
 // followed are the runs of this project or of kubectl with an object of a kind.

@@ -42,13 +42,20 @@ func raw(concurrency int) subject {
 
 // replicaSet is the controller of Kubernetes, with more arguments.
 func (b *bench) replicaSet(name string, args ...string) subject {
+	s := b.controllerManager(name, "replicaset-controller", args...)
+	s.resource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
+	s.kind = "ReplicaSet"
+	return s
+}
+
+// controllerManager is one controller of Kubernetes for the group apps, with more
+// arguments. Its type is yet to be given.
+func (b *bench) controllerManager(name, controller string, args ...string) subject {
 	return subject{
-		name: name, agent: "kube-controller-manager/",
-		resource:   schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"},
-		apiVersion: "apps/v1", kind: "ReplicaSet",
+		name: name, agent: "kube-controller-manager/", apiVersion: "apps/v1",
 		program: func(ctx context.Context, _ string) *exec.Cmd {
 			return b.command(ctx, "kube-controller-manager", append([]string{
-				"--kubeconfig=" + b.kubeconfig, "--controllers=replicaset-controller",
+				"--kubeconfig=" + b.kubeconfig, "--controllers=" + controller,
 				"--leader-elect=false", "--secure-port=0", "--profiling=false",
 			}, args...)...)
 		},

@@ -28,10 +28,16 @@ type witness struct {
 	// created are the times of the creations, in their order.
 	created []time.Time
 	ready   int
-	lost    error
+	// most is how many pods there were at once at the most.
+	most int
+	lost error
 }
 
-type seen struct{ ready bool }
+// seen is a pod that is there: since when, and whether it is ready.
+type seen struct {
+	since time.Time
+	ready bool
+}
 
 // watchRun begins to watch the pods with a run's label, and an owner if there is one.
 func (b *bench) watchRun(ctx context.Context, run string, owner *ownerRef) (*witness, error) {
@@ -40,15 +46,19 @@ func (b *bench) watchRun(ctx context.Context, run string, owner *ownerRef) (*wit
 
 // watchRunIn is watchRun for another namespace, or for all of them.
 func (b *bench) watchRunIn(ctx context.Context, namespace, run string, owner *ownerRef) (*witness, error) {
+	return b.watchLabeled(ctx, namespace, labels.Set{runLabel: run}.String(), owner)
+}
+
+// watchLabeled is watchRunIn for pods that a selector selects.
+func (b *bench) watchLabeled(ctx context.Context, namespace, selector string, owner *ownerRef) (*witness, error) {
 	w := &witness{changed: make(chan struct{}), pods: map[types.UID]*seen{}}
 	pods := b.witness.core.Pods(namespace)
-	selector := labels.Set{runLabel: run}.String()
 	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, err
 	}
 	if len(list.Items) > 0 {
-		return nil, fmt.Errorf("run %s begins with %d pods", run, len(list.Items))
+		return nil, fmt.Errorf("the run %s begins with %d pods", selector, len(list.Items))
 	}
 	// The server ends a watch that it has to wait for, on a machine that is busy.
 	events, err := retry.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
@@ -125,8 +135,9 @@ func (w *witness) take(event watch.Event, now time.Time) {
 	}
 	s := w.pods[pod.UID]
 	if s == nil {
-		s = &seen{}
+		s = &seen{since: now}
 		w.pods[pod.UID] = s
+		w.most = max(w.most, len(w.pods))
 		w.created = append(w.created, now)
 	}
 	ready := isReady(pod)
@@ -164,6 +175,17 @@ func (w *witness) says(n int) bool {
 	}
 	return number("status", "observedGeneration") == w.owner.GetGeneration() &&
 		number("status", "replicas") == int64(n) && number("status", "readyReplicas") == int64(n)
+}
+
+// renewed is how many of the pods that are there came after a time and are ready.
+func (w *witness) renewed(since time.Time) int {
+	n := 0
+	for _, s := range w.pods {
+		if s.ready && s.since.After(since) {
+			n++
+		}
+	}
+	return n
 }
 
 // patience is how long a run may take; a ReplicaSet as shipped takes its time, and

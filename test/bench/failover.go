@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// takeover is a way in which a loop that works is lost, and who takes over.
+type takeover struct {
+	what string
+	// frozen leaves the process there, as on a machine that nobody hears of any more.
+	frozen bool
+	warm   bool
+	rounds int
+	// most is the goal in seconds.
+	most float64
+}
+
+// lease is how long a loop that is not heard of keeps others waiting (pkg/controller/leader).
+const lease = 15.0
+
+func takeovers(todo loopAgenda) []takeover {
+	return []takeover{
+		{"killed with SIGKILL, warm standby", false, true, todo.killed, 1},
+		{"killed with SIGKILL, standby without caches", false, false, todo.killed, 1},
+		{"frozen, warm standby", true, true, todo.frozen, lease + 0.2},
+		{"frozen, standby without caches", true, false, todo.frozen, lease + 0.2},
+	}
+}
+
+// probe is the object that changes, and the run of its pods.
+const probe = "probe"
+
+// measureFailover takes away the loop that works, again and again.
+func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	const ns = "bench-failover"
+	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
+		return p, err
+	}
+	w, err := b.watchRunIn(ctx, ns, "held", nil)
+	if err != nil {
+		return p, err
+	}
+	probed, err := b.watchRunIn(ctx, ns, probe, nil)
+	if err != nil {
+		return p, err
+	}
+	leader, _, err := b.launchStandby(ctx, ns, true)
+	if err != nil {
+		return p, err
+	}
+	defer func() { leader.stop() }()
+	if err := b.makeObjectsIn(ctx, ns, "held", todo.heldObjects, todo.heldPods); err != nil {
+		return p, err
+	}
+	if err := b.makeObjectsIn(ctx, ns, probe, 1, 0); err != nil {
+		return p, err
+	}
+	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == todo.heldObjects*todo.heldPods }); err != nil {
+		return p, fmt.Errorf("%w; the loop said: %s", err, leader.words())
+	}
+	if err := untilStill(ctx, leader); err != nil {
+		return p, err
+	}
+	changes := 0
+	for _, t := range takeovers(todo) {
+		var seconds []float64
+		for round := range t.rounds {
+			changes++
+			next, took, err := b.failOver(ctx, t, ns, leader, round, changes, probed)
+			if next != nil {
+				leader = next
+			}
+			if err != nil {
+				return p, err
+			}
+			seconds = append(seconds, took.Seconds())
+		}
+		p.hold(p.add("loop "+t.what+": to the first pod of a change", "%.2f", " s", seconds...), t.most)
+	}
+	return p, nil
+}
+
+// failOver starts a standby, and takes the loop that works away. It returns the standby,
+// which works then.
+func (b *bench) failOver(ctx context.Context, t takeover, ns string, leader *loop, round, change int, probed *witness) (*loop, time.Duration, error) {
+	defer leader.kill()
+	next, ready, err := b.launchStandby(ctx, ns, t.warm)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := awaitStandby(ctx, next, ready, t.warm); err != nil {
+		return next, 0, err
+	}
+	// The lease is renewed every two seconds: each round comes at another moment.
+	if err := pause(ctx, time.Second+time.Duration(round)*370*time.Millisecond); err != nil {
+		return next, 0, err
+	}
+	took, err := b.takeAway(ctx, leader, t.frozen, ns, change, probed)
+	if err != nil {
+		err = fmt.Errorf("%w; the standby said: %s", err, next.words())
+	}
+	return next, took, err
+}
+
+// takeAway kills or freezes a loop, changes an object, and says how long after that its
+// pod was there.
+func (b *bench) takeAway(ctx context.Context, lost *loop, freeze bool, ns string, n int, probed *witness) (time.Duration, error) {
+	start := time.Now()
+	if freeze {
+		if err := lost.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			return 0, err
+		}
+	} else {
+		lost.kill()
+	}
+	if err := b.setReplicasIn(ctx, b.ours(), ns, probe+"-0", n); err != nil {
+		return 0, err
+	}
+	there, err := probed.until(ctx, "the pod is there", func() bool { return len(probed.created) == n })
+	return there.Sub(start), err
+}
+
+// launchStandby starts a loop, and says where it tells whether it is ready.
+func (b *bench) launchStandby(ctx context.Context, ns string, warm bool) (_ *loop, ready string, err error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, "", err
+	}
+	l, err := b.launchBeside(ctx, b.ours("-n", ns, "--health-probe-bind-address="+address, fmt.Sprintf("--warm-standby=%t", warm)), "loop-"+strings.ReplaceAll(address, ":", "-"))
+	return l, "http://" + address + "/readyz", err
+}
+
+// awaitStandby waits until a loop waits for the lease, with its caches filled if it is warm.
+func awaitStandby(ctx context.Context, l *loop, ready string, warm bool) error {
+	const waiting = "waiting until it stops" // what it prints when it knows the holder
+	words := "waiting for the lease"
+	if warm {
+		words = "standing by for the lease; caches filled"
+	}
+	start := time.Now()
+	for !strings.Contains(page(ctx, ready), words) || !strings.Contains(l.words(), waiting) {
+		if time.Since(start) > patience {
+			return fmt.Errorf("the loop does not stand by; it said: %s", l.words())
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page reads a page, "" where that fails.
+func page(ctx context.Context, url string) string {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return ""
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return ""
+	}
+	return string(body)
+}

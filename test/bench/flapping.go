@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+)
+
+// How an object flaps: between two counts, so often.
+const (
+	flapFew, flapMany = 5, 15
+	flapPeriod        = 50 * time.Millisecond
+)
+
+// flapBurst is how many writes of a status may come at once before they are spread.
+const flapBurst = 5
+
+// measureFlapping changes a count without a break, and looks at what the loop writes.
+func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	const ns, run = "bench-flapping", "flapping"
+	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
+		return p, err
+	}
+	if err := b.makeObjectsIn(ctx, ns, run, 1, flapFew); err != nil {
+		return p, err
+	}
+	s := b.ours("-n", ns)
+	w, err := b.watchRunIn(ctx, ns, run, &ownerRef{s.resource, run + "-0"})
+	if err != nil {
+		return p, err
+	}
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return p, err
+	}
+	defer l.stop()
+	if _, err := w.until(ctx, "the status says so", func() bool { return w.says(flapFew) }); err != nil {
+		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+	}
+	before, err := b.stateOf(s, l)
+	if err != nil {
+		return p, err
+	}
+	start := time.Now()
+	counts, last, err := b.flap(ctx, s, ns, run+"-0", todo.flapping)
+	if err != nil {
+		return p, err
+	}
+	end := time.Now()
+	converged, err := w.until(ctx, "the status says so", func() bool { return w.says(last) })
+	if err != nil {
+		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+	}
+	after, err := b.settle(ctx, s, l, before, quiet)
+	if err != nil {
+		return p, err
+	}
+	requests, err := b.audit.since(before.place, s.agent)
+	if err != nil {
+		return p, err
+	}
+	conflicts := count(requests, func(r request) bool { return r.Status.Code == http.StatusConflict }).statusWrites()
+	took, writes := converged.Sub(start).Seconds(), after.counts.statusWrites()
+	p.add("changes of the count", "%.0f", "", float64(counts))
+	p.add("writes of the status", "%.0f", "", float64(writes))
+	p.add("of these refused, because the count had changed again", "%.0f", "", float64(conflicts))
+	p.add("pods created", "%.0f", "", float64(after.counts["create pods"]))
+	p.add("CPU time of the loop, of each second", "%.0f", " ms", 1000*(after.usage.cpu-before.usage.cpu)/took)
+	p.add("pods at once, at the most", "%.0f", "", float64(w.most))
+	p.hold(p.add("flapping count: from the last change until the status is right", "%.2f", " s", converged.Sub(end).Seconds()), 2)
+	p.goals = append(p.goals,
+		goal{what: "flapping count: writes of the status", wanted: fmt.Sprintf("≤ 1 per second after the first %d", flapBurst),
+			measured: fmt.Sprintf("%d in %.1f s", writes, took), held: writes <= flapBurst+int(math.Ceil(took))},
+		goal{what: "flapping count: pods at once", wanted: fmt.Sprintf("≤ %d", flapMany), measured: fmt.Sprint(w.most), held: w.most <= flapMany})
+	return p, nil
+}
+
+// flap changes the count of an object for a while, and says how often and to what at last.
+func (b *bench) flap(ctx context.Context, s subject, ns, name string, d time.Duration) (changes, last int, err error) {
+	ticker := time.NewTicker(flapPeriod)
+	defer ticker.Stop()
+	for end := time.Now().Add(d); time.Now().Before(end); changes++ {
+		last = flapFew
+		if changes%2 == 0 {
+			last = flapMany
+		}
+		if err := b.setReplicasIn(ctx, s, ns, name, last); err != nil {
+			return changes, last, err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return changes, last, context.Cause(ctx)
+		}
+	}
+	return changes, last, nil
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// churnPeriod is how often a node comes or goes.
+const churnPeriod = 100 * time.Millisecond
+
+// onNodes is what an object with a pod on every node came to.
+type onNodes struct {
+	kind string
+	// ready and gone are how many seconds it took until all pods were ready, and gone.
+	ready, gone []float64
+	// churn is how much of a core was used while nodes came and went, in percent, idle
+	// how much before.
+	churn, idle float64
+}
+
+// measureNodes has a pod run on each of many nodes, for a MyDaemonSet and a DaemonSet in
+// turns, and then lets nodes come and go.
+func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err error) {
+	const ns = "bench-nodes"
+	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
+		return p, err
+	}
+	nodes, err := b.makeNodes(ctx, todo.nodes)
+	if err != nil {
+		return p, fmt.Errorf("make nodes: %w", err)
+	}
+	ours := b.ours("-n", ns)
+	ours.resource, ours.kind = schema.GroupVersionResource{Group: "apps.zhongmingmao.io", Version: "v1beta1", Resource: "mydaemonsets"}, "MyDaemonSet"
+	ours.apiVersion = ours.resource.GroupVersion().String()
+	subjects := []subject{ours, b.managed("DaemonSet", "daemonsets", "daemonset-controller")}
+	all := map[string]*onNodes{}
+	for _, s := range subjects {
+		all[s.kind] = &onNodes{kind: s.kind}
+	}
+	for round := range todo.nodeRounds {
+		for i := range subjects {
+			s := subjects[(i+round)%len(subjects)] // what drifts falls on both
+			churn := time.Duration(0)
+			if round == todo.nodeRounds-1 {
+				churn = todo.churn
+			}
+			if err := b.spreadOut(ctx, s, ns, fmt.Sprintf("nodes-%d-%d", round, i), nodes, churn, all[s.kind]); err != nil {
+				return p, fmt.Errorf("%s: %w", s.kind, err)
+			}
+		}
+	}
+	mine, theirs := all["MyDaemonSet"], all["DaemonSet"]
+	p.add(fmt.Sprintf("MyDaemonSet on %d nodes: until all pods are ready", nodes), "%.2f", " s", mine.ready...)
+	p.add("the same of a DaemonSet", "%.2f", " s", theirs.ready...)
+	p.add("MyDaemonSet deleted: until all pods are gone", "%.2f", " s", mine.gone...)
+	p.add("the same of a DaemonSet", "%.2f", " s", theirs.gone...)
+	p.add("idle, of a core: the loop", "%.1f", " %", mine.idle)
+	p.add("idle, of a core: the DaemonSet controller", "%.1f", " %", theirs.idle)
+	p.beside(fmt.Sprintf("MyDaemonSet on %d nodes, beside a DaemonSet", nodes), mine.ready, theirs.ready, 1.05)
+	p.hold(p.add(fmt.Sprintf("%.0f nodes come or go every second, of a core: the loop", float64(time.Second/churnPeriod)), "%.1f", " %", mine.churn), 5)
+	p.add("the same, of a core: the DaemonSet controller", "%.1f", " %", theirs.churn)
+	return p, b.removeNodes(ctx, todo.nodes)
+}
+
+// spreadOut makes an object, waits for its pods, lets nodes come and go for a while if
+// there is one, and removes it.
+func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes int, churn time.Duration, got *onNodes) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	objects := b.account.dynamic.Resource(s.resource).Namespace(ns)
+	w, err := b.watchLabeled(ctx, ns, "app="+run, nil)
+	if err != nil {
+		return err
+	}
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer l.stop()
+	// It reads the nodes.
+	if err := pause(ctx, veryQuiet); err != nil {
+		return err
+	}
+	start := time.Now()
+	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: objectOnNodes(s, run)}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	ready, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == nodes })
+	if err != nil {
+		return fmt.Errorf("%w; the loop said: %s", err, l.words())
+	}
+	got.ready = append(got.ready, ready.Sub(start).Seconds())
+	if churn > 0 {
+		if err := b.measureChurn(ctx, l, run, churn, got); err != nil {
+			return err
+		}
+	}
+	start = time.Now()
+	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	if churn > 0 {
+		// Nobody ends the pods of nodes that are gone for a while.
+		return b.witness.core.Pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
+	}
+	gone, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
+	got.gone = append(got.gone, gone.Sub(start).Seconds())
+	return err
+}
+
+// objectOnNodes is an object with a pod on every node.
+func objectOnNodes(s subject, name string) map[string]any {
+	object := map[string]any{"apiVersion": s.apiVersion, "kind": s.kind, "metadata": map[string]any{"name": name}}
+	if s.kind == "MyDaemonSet" {
+		object["spec"] = map[string]any{"image": "nginx"}
+		return object
+	}
+	labels := map[string]any{"app": name}
+	object["spec"] = map[string]any{"selector": map[string]any{"matchLabels": labels}, "template": map[string]any{
+		"metadata": map[string]any{"labels": labels},
+		"spec":     map[string]any{"containers": []any{map[string]any{"name": "nginx", "image": "nginx"}}},
+	}}
+	return object
+}
+
+// measureChurn lets a node come, then go, and so on, and looks at what that costs.
+func (b *bench) measureChurn(ctx context.Context, l *loop, run string, d time.Duration, got *onNodes) error {
+	percent := func(do func() error) (float64, error) {
+		before, err := l.usage()
+		if err != nil {
+			return 0, err
+		}
+		start := time.Now()
+		if err := do(); err != nil {
+			return 0, err
+		}
+		after, err := l.usage()
+		return 100 * (after.cpu - before.cpu) / time.Since(start).Seconds(), err
+	}
+	if err := pause(ctx, veryQuiet); err != nil {
+		return err
+	}
+	var err error
+	if got.idle, err = percent(func() error { return pause(ctx, d/4) }); err != nil {
+		return err
+	}
+	got.churn, err = percent(func() error { return b.churnNodes(ctx, run, d) })
+	return err
+}
+
+// churnNodes lets nodes come and go for a while.
+func (b *bench) churnNodes(ctx context.Context, run string, d time.Duration) error {
+	ticker := time.NewTicker(churnPeriod)
+	defer ticker.Stop()
+	nodes := b.witness.core.Nodes()
+	name := func(i int) string { return fmt.Sprintf("%s-churn-%d", run, i) }
+	// One that goes has been there for a second, and has its pod.
+	const stay = 5
+	i := 0
+	for end := time.Now().Add(d); time.Now().Before(end); i++ {
+		if _, err := nodes.Create(ctx, simulatedNode(name(i)), metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		<-ticker.C
+		if i >= stay {
+			if err := nodes.Delete(ctx, name(i-stay), metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+			<-ticker.C
+		}
+	}
+	for j := max(0, i-stay); j < i; j++ {
+		if err := nodes.Delete(ctx, name(j), metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeNodes makes nodes, waits until pods can be scheduled to all, and says how many
+// there are then.
+func (b *bench) makeNodes(ctx context.Context, n int) (int, error) {
+	nodes := b.witness.core.Nodes()
+	err := parallel(16, n, func(i int) error {
+		_, err := nodes.Create(ctx, simulatedNode(fmt.Sprintf("bench-%d", i)), metav1.CreateOptions{})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	all := 0
+	return all, wait.PollUntilContextTimeout(ctx, time.Second, patience, true, func(ctx context.Context) (bool, error) {
+		list, err := nodes.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		all = len(list.Items)
+		for i := range list.Items {
+			if len(list.Items[i].Spec.Taints) > 0 {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// removeNodes removes them.
+func (b *bench) removeNodes(ctx context.Context, n int) error {
+	return parallel(16, n, func(i int) error {
+		err := b.witness.core.Nodes().Delete(ctx, fmt.Sprintf("bench-%d", i), metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+// simulatedNode is a node that kwok plays.
+func simulatedNode(name string) *corev1.Node {
+	room := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("4Ti"), corev1.ResourcePods: resource.MustParse("5000"),
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux"},
+			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+		},
+		Status: corev1.NodeStatus{Allocatable: room, Capacity: room},
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// What a loop may need beside what it needs anyway, in bytes.
+const (
+	perPod    = 1200
+	perObject = 1000
+	perKind   = 300_000
+)
+
+// measureWide makes objects of many kinds in many namespaces, and starts a loop that has
+// all of them.
+func (b *bench) measureWide(ctx context.Context, todo loopAgenda) (p part, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := b.ours("-A", "--declared-kinds")
+	bare, err := b.bareMemory(ctx, s)
+	if err != nil {
+		return p, err
+	}
+	names := make([]string, todo.wideNamespaces)
+	for i := range names {
+		names[i] = fmt.Sprintf("wide-%d", i)
+	}
+	if err := b.makeNamespaces(ctx, names); err != nil {
+		return p, err
+	}
+	if err := b.declareKinds(ctx, todo.wideKinds); err != nil {
+		return p, err
+	}
+	// Their pods bear the run label with the name of their object.
+	w, err := b.watchRunIn(ctx, "", "wide", nil)
+	if err != nil {
+		return p, err
+	}
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return p, err
+	}
+	defer l.stop()
+	start := time.Now()
+	if err := b.makeWide(ctx, todo, names); err != nil {
+		return p, err
+	}
+	ready, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == todo.wideObjects })
+	if err != nil {
+		return p, fmt.Errorf("%w; the loop said: %s", err, l.words())
+	}
+	p.add("from the first create of an object until all pods are ready", "%.1f", " s", ready.Sub(start).Seconds())
+	if err := untilStill(ctx, l); err != nil {
+		return p, err
+	}
+	made, err := l.usage()
+	if err != nil {
+		return p, err
+	}
+	l.stop()
+	took, again, err := b.startWide(ctx, s, todo.wideObjects)
+	if err != nil {
+		return p, err
+	}
+	const mb = 1e6
+	p.add("memory of a loop without objects and declared kinds", "%.1f", " MB", float64(bare)/mb)
+	p.add("memory of the loop that created the pods", "%.1f", " MB", float64(made.resident)/mb)
+	p.add("memory of a loop that started with them", "%.1f", " MB", float64(again.resident)/mb)
+	p.add("memory of a loop that started with them, at the most", "%.1f", " MB", float64(again.peak)/mb)
+	allowed := float64(todo.wideObjects*(perPod+perObject) + todo.wideKinds*perKind)
+	more := figure{"many kinds and namespaces: memory beyond that of a loop without objects", "%.1f", " MB", []float64{(float64(again.resident) - float64(bare)) / mb}}
+	p.hold(more, allowed/mb)
+	p.hold(p.add("many kinds and namespaces: from the start until every object was looked at", "%.2f", " s", took.Seconds()), 5)
+	return p, nil
+}
+
+// bareMemory is the memory of a loop that has nothing to do.
+func (b *bench) bareMemory(ctx context.Context, s subject) (uint64, error) {
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	defer l.stop()
+	if err := pause(ctx, veryQuiet); err != nil {
+		return 0, err
+	}
+	used, err := l.usage()
+	return used.resident, err
+}
+
+// makeWide spreads objects over kinds and namespaces. No two of a kind are in one
+// namespace.
+func (b *bench) makeWide(ctx context.Context, todo loopAgenda, namespaces []string) error {
+	return parallel(16, todo.wideObjects, func(i int) error {
+		kind, round := i%todo.wideKinds, i/todo.wideKinds
+		return b.makeOfKind(ctx, kind, namespaces[(kind+round)%len(namespaces)], "wide")
+	})
+}
+
+// startWide starts a loop where all is as wanted, and says how long it took until it had
+// looked at every object, and what it needed when it was still.
+func (b *bench) startWide(ctx context.Context, s subject, objects int) (took time.Duration, used usage, err error) {
+	start := time.Now()
+	l, err := b.launch(ctx, s)
+	if err != nil {
+		return 0, used, err
+	}
+	defer l.stop()
+	for {
+		// Until it serves its metrics there is nothing to read.
+		if looks, err := l.metric("imoocpod_reconciles_total"); err == nil && looks >= float64(objects) {
+			break
+		}
+		if time.Since(start) > patience {
+			return 0, used, fmt.Errorf("the loop has not looked at all objects; it said: %s", l.words())
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return 0, used, err
+		}
+	}
+	took = time.Since(start)
+	if err := untilStill(ctx, l); err != nil {
+		return took, used, err
+	}
+	used, err = l.usage()
+	return took, used, err
+}

@@ -38,8 +38,8 @@ type loopAgenda struct {
 	// wide is a cluster of so many objects of one pod, of so many declared kinds, in so
 	// many namespaces.
 	wideObjects, wideKinds, wideNamespaces int
-	// A loop with so many objects of so many pods is killed, or frozen, so many times,
-	// beside a standby that is warm and beside one that is not.
+	// A loop with so many objects of so many pods is killed so many times, beside a standby
+	// that is warm and beside one that is not; and frozen, half as often beside the latter.
 	heldObjects, heldPods int
 	killed, frozen        int
 	// backlog has so many objects when a loop starts, of which so many change then.
@@ -90,7 +90,7 @@ func fullAgenda() agenda {
 		benchtime: "0.2s",
 		loop: loopAgenda{
 			wideObjects: 10_000, wideKinds: 100, wideNamespaces: 200,
-			heldObjects: 1000, heldPods: 5, killed: 5, frozen: 2,
+			heldObjects: 1000, heldPods: 5, killed: 5, frozen: 4,
 			backlog: 5000, backlogChanges: 20,
 			bigPods: 10_000, others: 100,
 			flapping: time.Minute,

@@ -29,7 +29,7 @@ func takeovers(todo loopAgenda) []takeover {
 		{"killed with SIGKILL, warm standby", false, true, todo.killed, 1},
 		{"killed with SIGKILL, standby without caches", false, false, todo.killed, 1},
 		{"frozen, warm standby", true, true, todo.frozen, lease + 0.2},
-		{"frozen, standby without caches", true, false, todo.frozen, lease + 0.2},
+		{"frozen, standby without caches", true, false, todo.frozen / 2, lease + 0.2},
 	}
 }
 
@@ -83,7 +83,10 @@ func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, e
 			}
 			seconds = append(seconds, took.Seconds())
 		}
-		p.hold(p.add("loop "+t.what+": to the first pod of a change", "%.2f", " s", seconds...), t.most)
+		if t.rounds == 0 {
+			continue // it takes its time
+		}
+		p.hold(p.add("controller "+t.what+": from then to the first pod of a change", "%.2f", " s", seconds...), t.most)
 	}
 	return p, nil
 }

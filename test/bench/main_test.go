@@ -76,9 +76,9 @@ func TestQuickLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []string{
-		"killed with SIGKILL, warm standby: to the first pod of a change", "| pods of the 20 objects of the backlog", "while another object gets 60 pods",
+		"killed with SIGKILL, warm standby: from then to the first pod of a change", "| pods of the 20 new objects", "while another object gets 60 pods",
 		"| many kinds and namespaces: memory", "12 pods of an ImoocPod, beside a StatefulSet", "MyDaemonSet on 13 nodes, beside a DaemonSet",
-		"| flapping count: writes of the status | ≤ 1 per second after the first 5 |",
+		"| flapping count: status writes | ≤ 1 per second after the first 5 |",
 	} {
 		if !strings.Contains(string(content), row) {
 			t.Errorf("the tables lack %q:\n%s", row, content)

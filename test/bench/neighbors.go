@@ -58,11 +58,11 @@ func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, 
 	}
 	done := 0
 	big.note(func(time.Time) { done = len(big.created) })
-	p.add("change by one, alone: to its pod", "%.0f", " ms", alone...)
-	slow := p.add(fmt.Sprintf("change by one, while another object gets %d pods: to its pod", todo.bigPods), "%.0f", " ms", beside...)
+	p.add("change by one, alone: to the new pod", "%.0f", " ms", alone...)
+	slow := p.add(fmt.Sprintf("change by one, while another object gets %d pods: to the new pod", todo.bigPods), "%.0f", " ms", beside...)
 	p.add("raw create of a pod, alone", "%.0f", " ms", aloneRaw...)
 	p.add("raw create of a pod, while the other object gets its pods", "%.0f", " ms", besideRaw...)
-	p.add("pods of the other object when the last change was done", "%.0f", "", float64(done))
+	p.add("pods of the other object that exist when the last change is done", "%.0f", "", float64(done))
 	p.beside(slow.what+", beside alone", beside, alone, 2)
 	if _, err := big.until(ctx, "all pods are there", func() bool { return len(big.created) >= todo.bigPods }); err != nil {
 		return p, err

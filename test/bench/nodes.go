@@ -63,11 +63,11 @@ func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err 
 	p.add("the same of a DaemonSet", "%.2f", " s", theirs.ready...)
 	p.add("MyDaemonSet deleted: until all pods are gone", "%.2f", " s", mine.gone...)
 	p.add("the same of a DaemonSet", "%.2f", " s", theirs.gone...)
-	p.add("idle, of a core: the loop", "%.1f", " %", mine.idle)
-	p.add("idle, of a core: the DaemonSet controller", "%.1f", " %", theirs.idle)
+	p.add("idle: CPU time of the controller", "%.1f", " % of a core", mine.idle)
+	p.add("idle: CPU time of the DaemonSet controller", "%.1f", " % of a core", theirs.idle)
 	p.beside(fmt.Sprintf("MyDaemonSet on %d nodes, beside a DaemonSet", nodes), mine.ready, theirs.ready, 1.05)
-	p.hold(p.add(fmt.Sprintf("%.0f nodes come or go every second, of a core: the loop", float64(time.Second/churnPeriod)), "%.1f", " %", mine.churn), 5)
-	p.add("the same, of a core: the DaemonSet controller", "%.1f", " %", theirs.churn)
+	p.hold(p.add(fmt.Sprintf("%.0f nodes come or go per second: CPU time of the controller", float64(time.Second/churnPeriod)), "%.1f", " % of a core", mine.churn), 5)
+	p.add("the same of the DaemonSet controller", "%.1f", " % of a core", theirs.churn)
 	return p, b.removeNodes(ctx, todo.nodes)
 }
 

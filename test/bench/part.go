@@ -35,7 +35,7 @@ func (p *part) add(what, format, unit string, values ...float64) figure {
 // hold adds what was measured, and the most that its median may be. It depends on how
 // fast the machine is.
 func (p *part) hold(f figure, most float64) {
-	p.goals = append(p.goals, goal{what: f.what, wanted: "≤ " + fmt.Sprintf(f.format, most)+f.unit, measured: f.text(),
+	p.goals = append(p.goals, goal{what: f.what, wanted: "≤ " + fmt.Sprintf(f.format, most) + f.unit, measured: f.text(),
 		held: round(spreadOf(f.values).median) <= most, speed: true})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -69,8 +70,12 @@ func (b *bench) roll(ctx context.Context, s subject, ns, run string, pods int) (
 		return 0, err
 	}
 	defer l.stop()
-	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: rolledObject(s, run, pods)}, metav1.CreateOptions{}); err != nil {
+	made, err := objects.Create(ctx, &unstructured.Unstructured{Object: rolledObject(s, run, pods)}, metav1.CreateOptions{})
+	if err != nil {
 		return 0, err
+	}
+	if bound, _, _ := unstructured.NestedString(made.Object, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable"); s.kind == "StatefulSet" && bound == "" {
+		return 0, errors.New("the server knows no maxUnavailable of a StatefulSet: run it by \"make bench-loop\"")
 	}
 	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == pods }); err != nil {
 		return 0, fmt.Errorf("%w; the loop said: %s", err, l.words())

@@ -29,7 +29,7 @@ const (
 	leaseDuration = 15 * time.Second
 	// renewDeadline is how long a loop tries to renew its lease until it stops.
 	renewDeadline = 10 * time.Second
-	// renewPeriod is how often a lease is renewed, or looked at by who waits for it.
+	// renewPeriod is how often a lease is renewed.
 	renewPeriod = 2 * time.Second
 	// writesFor is how long after a renewal writes are begun: until shortly before
 	// another may have the lease.
@@ -56,6 +56,8 @@ type Lease struct {
 
 	mu      sync.Mutex
 	renewed time.Time // the last time, zero while the lease is not held
+
+	seen sighting // of the lease while another loop holds it
 }
 
 // HeldError says that another loop has the lease.
@@ -77,18 +79,26 @@ var (
 // work is told whether it resumes: all but what has the lease right at the start.
 func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed bool) error) error {
 	l.tell(false)
-	for first := true; ; first = false {
-		err := l.term(ctx, first, work)
-		if ctx.Err() != nil || !errors.Is(err, errLeaseLost) {
+	for first, waited := true, false; ctx.Err() == nil; {
+		err := l.term(ctx, first, waited, work)
+		switch {
+		case errors.Is(err, errHeld):
+			l.awaitVacancy(ctx)
+			waited = true
+		case ctx.Err() != nil || !errors.Is(err, errLeaseLost):
 			return err
+		default:
+			l.Log("%v; stopped reconciling, waiting for the lease", err)
+			first, waited = false, false
 		}
-		l.Log("%v; stopped reconciling, waiting for the lease", err)
 	}
+	return nil // it was stopped while it waited
 }
 
-// term waits for the lease once, and works until it is lost or the work is done.
-func (l *Lease) term(ctx context.Context, first bool, work func(ctx context.Context, resumed bool) error) error {
-	lock := &lock{lease: l, insist: first}
+// term takes the lease, and works until it is lost or the work is done. If another loop
+// holds it, term returns errHeld; waited says that it has already done so.
+func (l *Lease) term(ctx context.Context, first, waited bool, work func(ctx context.Context, resumed bool) error) error {
+	lock := &lock{lease: l, insist: first && !waited}
 	// The lease is renewed until the work is done, which finishes its writes when
 	// ctx ends.
 	electing, stop := context.WithCancelCause(context.WithoutCancel(ctx))

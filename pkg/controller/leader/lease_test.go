@@ -194,7 +194,7 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
 		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
 	} {
-		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self"}}}
+		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self"}}, stop: func(error) {}}
 		record, raw, err := l.Get(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -55,8 +55,8 @@ func (l *lock) name() string {
 	return name
 }
 
-// Get reads the lease, as far as it is believed. One whose holder is known to be
-// dead reads as given up.
+// Get reads the lease, as far as it is believed. One that ran out, or whose holder is
+// known to be dead, reads as given up.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	namespace, name := l.lease.Self.Scope.Lease()
 	object, err := l.lease.Client.Leases(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -67,10 +67,13 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	record := resourcelock.LeaseSpecToLeaderElectionRecord(&object.Spec)
 	bound(record)
 	if holder := leaserecord.LoopOf(object); holder.Holder != "" && holder.Holder != l.Identity() {
-		if l.lease.dead(holder) {
+		switch {
+		case l.lease.dead(holder):
 			l.say("taking over from %s: its process has ended", holder)
 			record.HolderIdentity = ""
-		} else {
+		case !l.led && l.lease.ranOut(object):
+			record.HolderIdentity = ""
+		default:
 			l.heldBy(holder)
 		}
 	}
@@ -107,6 +110,7 @@ func (l *lock) heldBy(holder leaserecord.Loop) {
 	default:
 		l.insist = false
 		l.say("%s; waiting until it stops", held)
+		l.stop(errHeld)
 	}
 }
 

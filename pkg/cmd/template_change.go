@@ -199,9 +199,9 @@ func (o *templateChange) printObject(obj *unstructured.Unstructured) error {
 	return o.printer.PrintObj(obj, o.streams.Out)
 }
 
-// condition is what is waited for after a change. The built-in controllers and this
-// program say which generation they have seen, and how many pods are of its template. Of
-// a change that is in no generation, and of other controllers, the pods are the proof:
+// condition is what is waited for after a change. The built-in controllers say which
+// generation they have seen, and how many pods are of its template; of kinds that this
+// program reconciles, the status or the label of each pod says the latter. Of a change that is in no generation, and of other controllers, the pods are the proof:
 // those that are not made from what was written must go.
 func (o *templateChange) condition(ctx context.Context, t observe.Target, before status.Snapshot, done rollout.Result) observe.Condition {
 	if !o.wait || done.Change == "" || kinds.InPlace(t.Object) {

@@ -104,6 +104,9 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 	if updated, found := count(at.Updated); found {
 		o.Updated = &updated
 	}
+	if len(at.Updated) == 0 && k.Mapping.Strategy != StrategyDeployment {
+		o.Template = TemplateHash(k, obj)
+	}
 	if len(at.ObservedGeneration) == 0 {
 		o.Untracked = true
 	}

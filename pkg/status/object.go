@@ -82,6 +82,9 @@ type Object struct {
 	// UserPause is what the annotations say of a pause of an object that this
 	// program reconciles. It may be over.
 	UserPause apis.Pause
+	// Template is what the label of pods says that are made from the newest template;
+	// empty where Updated comes from the status.
+	Template string
 	// Parked is the count to go back to while the count is zero for a time; nil where
 	// it is not.
 	Parked *ParkedCount
@@ -164,6 +167,21 @@ func (o Object) counted(pods []Pod, children []Child) Object {
 		// Where nothing says how many are wanted, it is those that are there.
 		o.Desired = o.Current
 	}
+	return o
+}
+
+// updatedOf counts the pods of the newest template where the status does not: a pod that
+// does not say what it was made from counts, as it does for the controller.
+func (o Object) updatedOf(pods []*corev1.Pod) Object {
+	n := int32(0)
+	for _, pod := range pods {
+		made := pod.Labels[apis.LabelTemplateHash]
+		finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if pod.DeletionTimestamp == nil && !finished && (made == "" || made == o.Template) {
+			n++
+		}
+	}
+	o.Updated = &n
 	return o
 }
 

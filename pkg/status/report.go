@@ -116,6 +116,9 @@ func NewReport(e Snapshot) Report {
 	events := byObject(e.Events)
 	pods, ofPods, doubted := judgePods(e, owned, events)
 	e.Object = e.Object.counted(pods, between)
+	if e.Object.Template != "" && e.Pods != nil {
+		e.Object = e.Object.updatedOf(owned)
+	}
 	if doubted {
 		e.Object = e.Object.doubted(pods)
 	}

@@ -56,6 +56,10 @@ const AnnotationRemovedSlots = Prefix + "removed-slots"
 // time, and who did that (status.ParkedCount).
 const AnnotationParked = Prefix + "parked"
 
+// AnnotationLastScale holds, as JSON, the last change of the count of an object by "scale".
+// "scale --undo" reads it.
+const AnnotationLastScale = Prefix + "last-scale"
+
 // AnnotationDefaultContainer names the container of a pod whose log kubectl shows.
 const AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 

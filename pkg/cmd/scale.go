@@ -40,7 +40,7 @@ type scaleOptions struct {
 func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &scaleOptions{changeOptions: newChangeOptions(c, streams, "scaled"), change: scale.Request{Current: scale.AnyCount}}
 	cmd := &cobra.Command{
-		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--step=step] [--wait] [--timeout=duration]",
+		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD | --undo) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--step=step] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
 		Long: `Set the number of replicas of an ImoocPod (NAME) or of any resource that has a
 replica count (TYPE/NAME, or other arguments of kubectl).
@@ -60,6 +60,10 @@ filled again. Scaling up fills higher slots, or with --reuse the removed ones fi
 The command removes pods of a CloneSet in the same way. Of a Deployment or ReplicaSet,
 it sets the deletion cost of the pods before the count; the ReplicaSet controller
 deletes pods that are not ready first. It refuses other kinds.
+
+--undo returns to the count before the last change by this command. It works for kinds
+that "run-controller" reconciles. If someone else has set the count since, the command
+leaves it as it is and exits with code 5.
 
 With --current-replicas or --resource-version, the command changes the object only
 if it has that count or version. It refuses to scale an object that is being deleted.
@@ -99,6 +103,9 @@ someone else changes the replica count.`,
   # Scale up, and fill slots that were removed
   kubectl imoocpod scale foo --by +1 --reuse
 
+  # Go back to the count before the last scale
+  kubectl imoocpod scale foo --undo
+
   # Scale to forty in steps of ten; go back one step if its pods do not become ready
   kubectl imoocpod scale deployment/web --replicas 40 --step 10 --settle 5s --on-failure=revert
 
@@ -112,9 +119,10 @@ someone else changes the replica count.`,
   kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
 	}
 	o.addFlags(cmd)
-	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This, --by, or --remove is required.")
+	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This, --by, --remove, or --undo is required.")
 	cmd.Flags().Var(changeFlag{&o.change.By}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
 	cmd.Flags().StringSliceVar(&o.change.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
+	cmd.Flags().BoolVar(&o.change.Undo, "undo", false, "Return to the number of replicas before the last change by this command.")
 	cmd.Flags().BoolVar(&o.change.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
 	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
 	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")
@@ -139,12 +147,15 @@ func (o *scaleOptions) validate() error {
 	if err := o.validateSlots(); err != nil {
 		return err
 	}
+	if err := o.validateUndo(); err != nil {
+		return err
+	}
 	removes := len(o.change.Remove) > 0
 	switch {
 	case o.counted && o.change.By != nil:
 		return usageErrorf("--replicas and --by cannot be used together")
-	case !o.counted && o.change.By == nil && !removes:
-		return usageErrorf("--replicas, --by or --remove is required")
+	case !o.counted && o.change.By == nil && !removes && !o.change.Undo:
+		return usageErrorf("--replicas, --by, --remove or --undo is required")
 	case o.steps.given() && (removes || o.change.Reuse):
 		return usageErrorf("--step cannot be used together with --remove or --reuse")
 	case o.group != "" && o.path.path != nil:
@@ -211,15 +222,19 @@ func (o *scaleOptions) confirmed(found []located) (bool, error) {
 	var changes []printer.CountChange
 	for _, c := range found {
 		change := printer.CountChange{Namespace: c.target.Namespace, Name: c.target.String(), Before: scale.Before(c.target.Object, c.field.Path)}
+		request, err := o.request(c)
+		if err != nil {
+			continue // the change itself will say so
+		}
 		switch {
 		case change.Before != nil:
-			after, err := o.change.From(c.target, int64(*change.Before))
+			after, err := request.From(c.target, int64(*change.Before))
 			if err != nil {
-				continue // the change itself will say so
+				continue // likewise
 			}
 			change.After = &after
 		case o.change.By == nil:
-			change.After = &o.change.Replicas
+			change.After = &request.Replicas
 		}
 		changes = append(changes, change)
 	}
@@ -233,11 +248,15 @@ func (o *scaleOptions) waits() bool { return o.wait && o.dryRun == "none" }
 func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget, error) {
 	t, field := c.target, c.field
 	objects := t.Resource(o.finder.Dynamic)
+	change, err := o.request(c)
+	if err != nil {
+		return observe.WaitTarget{}, err
+	}
 	warnPaused(o.streams.ErrOut, t, t.Object)
 	if o.wait || !t.Kind.Shipped() {
-		o.warn(ctx, t)
+		o.warn(ctx, t, change)
 	}
-	done, err := o.set(ctx, c, o.change)
+	done, err := o.set(ctx, c, change)
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}
@@ -276,7 +295,7 @@ func (o *scaleOptions) set(ctx context.Context, c located, change scale.Request)
 			return scale.Result{}, err
 		}
 		return scale.Remove(ctx, o.finder.Dynamic, pods, c.target, c.field, change)
-	case o.dryRun.client() && !change.Reuse:
+	case o.dryRun.client() && !change.Reuse && !change.Undo:
 		return scale.Result{}, nil
 	}
 	done, err := scale.Set(ctx, c.target.Resource(o.finder.Dynamic), c.target, c.field, change)
@@ -290,9 +309,9 @@ func (o *scaleOptions) set(ctx context.Context, c located, change scale.Request)
 // look reads an object before its count is set, for the count that it has and to
 // refuse one that is being deleted. Users who may only set the count can do so.
 func (o *scaleOptions) look(ctx context.Context, t *observe.Target, field discover.Field) error {
-	if t.Object == nil && (field.Scale || o.dryRun.client()) {
+	if t.Object == nil && (field.Scale || o.dryRun.client() || o.change.Undo) {
 		obj, err := t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
-		if apierrors.IsForbidden(err) {
+		if apierrors.IsForbidden(err) && !o.change.Undo {
 			return nil
 		}
 		if err != nil {
@@ -304,8 +323,8 @@ func (o *scaleOptions) look(ctx context.Context, t *observe.Target, field discov
 }
 
 // warn says what stands against the change before it is made.
-func (o *scaleOptions) warn(ctx context.Context, t observe.Target) {
-	warnOfCompetitors(ctx, o.clients, o.streams.ErrOut, t, func(now int64) (int32, error) { return o.change.From(t, now) })
+func (o *scaleOptions) warn(ctx context.Context, t observe.Target, change scale.Request) {
+	warnOfCompetitors(ctx, o.clients, o.streams.ErrOut, t, func(now int64) (int32, error) { return change.From(t, now) })
 }
 
 // isResourceVersion reports whether a word can be one: a whole number.

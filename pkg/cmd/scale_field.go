@@ -19,6 +19,8 @@ import (
 type located struct {
 	target observe.Target
 	field  discover.Field
+	// began is the count before the first of several steps, once that has begun.
+	began *int32
 }
 
 // locate finds out where the count of an object is, and reads the object if need be.
@@ -42,7 +44,7 @@ func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, e
 		o.loops.begin(ctx, t)
 	}
 	err = o.look(ctx, &t, field)
-	return located{t, field}, err
+	return located{target: t, field: field}, err
 }
 
 // field finds where the count of a target lives. For an ImoocPod nothing is asked.
@@ -118,8 +120,11 @@ func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field disco
 
 // count is the flag that says the count, as it was given.
 func (o *scaleOptions) count() string {
-	if o.change.By != nil {
+	switch {
+	case o.change.By != nil:
 		return "--by " + o.change.By.String()
+	case o.change.Undo:
+		return "--undo"
 	}
 	return fmt.Sprintf("--replicas %d", o.change.Replicas)
 }

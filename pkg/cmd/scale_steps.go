@@ -62,11 +62,12 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 		return err
 	}
 	at := int32(now) //nolint:gosec // what From takes is within bounds
+	c.began = new(at)
 	if err := o.sayPlan(c.target, at, to); err != nil {
 		return err
 	}
 	warnPaused(o.streams.ErrOut, c.target, c.target.Object)
-	o.warn(ctx, c.target)
+	o.warn(ctx, c.target, o.change)
 	var done scale.Result
 	for _, next := range scale.Steps(at, to, *o.steps.step) {
 		if err := o.mayStep(ctx, c, at, next); err != nil {
@@ -75,7 +76,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 		}
 		begun := time.Now()
 		// A write that is under way is not given up, so that it is known where the count stands.
-		if done, err = o.set(context.WithoutCancel(ctx), c, scale.Request{Replicas: next, Current: at}); err != nil {
+		if done, err = o.set(context.WithoutCancel(ctx), c, scale.Request{Replicas: next, Current: at, Began: c.began}); err != nil {
 			return o.notSet(c, at, to, err)
 		}
 		if err := o.awaitStep(ctx, c, done, next < at); err != nil {
@@ -174,7 +175,7 @@ func (o *scaleOptions) notReady(ctx context.Context, c located, before, at, to i
 		o.sayStopped(c, at, to, before)
 		return err
 	}
-	if _, back := o.set(context.WithoutCancel(ctx), c, scale.Request{Replicas: before, Current: at}); back != nil {
+	if _, back := o.set(context.WithoutCancel(ctx), c, scale.Request{Replicas: before, Current: at, Began: c.began}); back != nil {
 		if errors.Is(back, outcome.ErrPrecondition) {
 			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrReverted, before, back, err) //nolint:errorlint // likewise
 		}

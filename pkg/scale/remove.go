@@ -73,6 +73,9 @@ func (c Request) Check(t observe.Target) error {
 	if c.Reuse && t.Kind.Mapping.Strategy != kinds.StrategyPods {
 		return fmt.Errorf("%s has no removed slots: only kinds whose pods run-controller creates have slots", t)
 	}
+	if c.Undo && !t.Kind.Reconciled() {
+		return neverRemembers(t)
+	}
 	if len(c.Remove) == 0 {
 		return nil
 	}
@@ -96,7 +99,7 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 		path, with = *t.Kind.Path(), chooseBySlot
 	}
 	return untilUncontested(c, func() (Result, error) {
-		return patchField(ctx, t.Resource(client), t, path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
+		return patchField(ctx, t.Resource(client), t, nil, path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
 			victims, err := readVictims(ctx, pods, t, obj, c.Remove)
 			if err == nil && how == bySlot {
 				err = notReplaced(ctx, pods, t, obj, victims)

@@ -184,6 +184,24 @@ func (s *shelf) remove(target observe.Target, c Request) (Result, error) {
 	return Remove(s.t.Context(), objects, pods, target, discover.Field{Path: &path}, c)
 }
 
+// remembered is the part of a patch that records the count before a change such as "3 → 2",
+// in an object that has annotations or has none. A count that stays is not recorded.
+func remembered(t *testing.T, change string, annotated bool) string {
+	t.Helper()
+	var from, to int
+	if _, err := fmt.Sscanf(change, "%d → %d", &from, &to); err != nil {
+		t.Fatal(err)
+	}
+	value := fmt.Sprintf(`"{\"from\":%d,\"to\":%d,\"path\":\".spec.replicas\"}"`, from, to)
+	switch {
+	case from == to:
+		return ""
+	case annotated:
+		return `,{"op":"add","path":"/metadata/annotations/imoocpod.dev~1last-scale","value":` + value + `}`
+	}
+	return `,{"op":"add","path":"/metadata/annotations","value":{"imoocpod.dev/last-scale":` + value + `}}`
+}
+
 // The count and the slots change in one patch of the version that was read.
 func TestRemoveGivesUpSlots(t *testing.T) {
 	t.Parallel()
@@ -209,7 +227,7 @@ func TestRemoveGivesUpSlots(t *testing.T) {
 		if err != nil || done.String() != test.says || done.UID != "uid-of-foo" || done.ResourceVersion != "10" {
 			t.Errorf("%s: %+v, %v, want %q", name, done, err, test.says)
 		}
-		if want := "foo [" + fooVersion + "," + test.patch + "]"; len(s.patches) != 1 || s.patches[0] != want {
+		if want := "foo [" + fooVersion + "," + test.patch + remembered(t, test.says, true) + "]"; len(s.patches) != 1 || s.patches[0] != want {
 			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patches, want)
 		}
 	}
@@ -385,7 +403,7 @@ func TestReuse(t *testing.T) {
 			}
 			continue
 		}
-		want := fmt.Sprintf(`foo [%s,{"op":"replace","path":"/spec/replicas","value":%d}%s]`, fooVersion, test.after, test.patch)
+		want := fmt.Sprintf(`foo [%s,{"op":"replace","path":"/spec/replicas","value":%d}%s%s]`, fooVersion, test.after, test.patch, remembered(t, test.says, test.removed != ""))
 		if len(s.patches) != 1 || s.patches[0] != want {
 			t.Errorf("%s: the patches are\n%q, want\n%q", name, s.patches, want)
 		}

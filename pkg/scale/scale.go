@@ -37,7 +37,13 @@ type Request struct {
 	// Remove names the pods that go, in the place of a new count: as many fewer.
 	Remove []string
 	// Reuse lets new pods have the slots that were removed.
-	Reuse           bool
+	Reuse bool
+	// Undo returns to the count before the last change by this program, in the place of
+	// a new count.
+	Undo bool
+	// Began is the count before the first of several changes that belong together: the
+	// one to return to. Nil: that is the present one.
+	Began           *int32
 	Current         int32
 	ResourceVersion string
 	DryRun          []string
@@ -95,9 +101,23 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 
 // Set sets the count of one object in the field that was found.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
+	seen := t.Object
 	return untilUncontested(c, func() (Result, error) {
-		if c.Reuse {
-			return patchField(ctx, objects, t, *t.Kind.Path(), c, reuseSlots(t))
+		read := seen
+		if seen = nil; c.ReadsCount() {
+			read = nil
+		}
+		switch {
+		case c.Reuse:
+			return patchField(ctx, objects, t, nil, *t.Kind.Path(), c, reuseSlots(t))
+		case c.Undo && field.Path == nil:
+			return Result{}, nothingToUndo(t, "the field of its count is not known")
+		case c.Undo || remembers(t, field):
+			done, err := patchField(ctx, objects, t, read, *field.Path, c, nil)
+			if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
+				return done, err
+			}
+			// Who may only scale can do so. The object remembers nothing of it.
 		}
 		if field.Scale {
 			done, err := setScale(ctx, objects, t, field, c)
@@ -106,7 +126,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 			}
 			// The CRD is not the one that this program installs, and has no /scale.
 		}
-		return patchField(ctx, objects, t, *field.Path, c, nil)
+		return patchField(ctx, objects, t, nil, *field.Path, c, nil)
 	})
 }
 
@@ -195,23 +215,20 @@ func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
 // patchField sets the count in the object itself: a look, and a JSON patch that
-// goes through only if the object is still as it was then. with may be nil.
-func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, path fieldpath.Path, c Request, with beside) (Result, error) {
-	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+// goes through only if the object is still as it was then. obj is the object as it was
+// read before, nil to read it now. with may be nil.
+func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
+	if obj == nil {
+		var err error
+		if obj, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
+			return Result{}, err
+		}
+	}
+	err := c.admits(t, obj)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := c.admits(t, obj); err != nil {
-		return Result{}, err
-	}
-	now, found, err := path.Get(obj.Object)
-	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", t, err)
-	}
-	if c.ReadsCount() && !found {
-		return Result{}, c.NotSet(t, discover.Field{Path: &path})
-	}
-	if c.Replicas, err = c.From(t, now); err != nil {
+	if c.Replicas, err = c.wanted(t, obj, path); err != nil {
 		return Result{}, err
 	}
 	done := Result{Before: Before(obj, &path), Replicas: c.Replicas}
@@ -221,6 +238,11 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observ
 			return Result{}, err
 		}
 	}
+	memory, err := remember(t, obj, path, c)
+	if err != nil {
+		return Result{}, err
+	}
+	edits = append(edits, memory...)
 	if c.LookOnly {
 		done.Object, done.UID = obj, obj.GetUID()
 		for _, e := range append(edits, fieldpath.Edit{Path: path, Value: int64(c.Replicas)}) {
@@ -241,10 +263,27 @@ func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observ
 		return Result{}, err
 	}
 	done.UID, done.ResourceVersion = changed.GetUID(), changed.GetResourceVersion()
-	if with != nil {
+	if len(edits) > 0 {
 		done.Object = changed
 	}
 	return done, nil
+}
+
+// wanted is the count to set in a field of an object.
+func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
+	now, found, err := path.Get(obj.Object)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", t, err)
+	}
+	if c.ReadsCount() && !found {
+		return 0, c.NotSet(t, discover.Field{Path: &path})
+	}
+	if c.Undo {
+		if c.Replicas, err = Undone(t, obj, path); err != nil {
+			return 0, err
+		}
+	}
+	return c.From(t, now)
 }
 
 // admits reports that an object is not one that the request is for: it is being

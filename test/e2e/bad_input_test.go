@@ -161,7 +161,7 @@ func TestBadInput(t *testing.T) {
 			{args: "create foo --dry-run=server", code: exitPrecondition, says: []string{"already exists"}},
 
 			// how many
-			usage("scale foo", "--replicas, --by or --remove is required"),
+			usage("scale foo", "--replicas, --by, --remove or --undo is required"),
 			usage("scale foo --by half", `"half" is not a change such as +2, -1, 50% or -50%`),
 			usage("scale foo --by=-101%", `"-101%" is less than -100%`),
 			usage("scale foo --by +1 --replicas 3", "--replicas and --by cannot be used together"),
@@ -181,9 +181,9 @@ func TestBadInput(t *testing.T) {
 			// on which conditions
 			{args: "scale foo --replicas 3 --current-replicas 7", code: exitPrecondition, says: []string{"error: precondition not met: expected the replicas of " + object + " to be 7, was 2"}},
 			{args: "scale foo --replicas 3 --current-replicas 7 --dry-run=client", code: exitPrecondition, says: []string{"precondition not met"}},
-			{args: "scale foo --replicas 3 --resource-version 1", code: exitPrecondition, says: []string{"Error from server (Conflict): ", `"foo"`, "modified"}},
+			{args: "scale foo --replicas 3 --resource-version 1", code: exitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
 			{args: "scale foo --replicas 3 --resource-version 1 --dry-run=client", code: exitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
-			{args: "scale foo --replicas 3 --current-replicas 2 --resource-version 1", code: exitPrecondition, says: []string{"Error from server (Conflict): "}},
+			{args: "scale foo --replicas 3 --current-replicas 2 --resource-version 1", code: exitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
 			usage("scale foo --replicas 3 --current-replicas -2", "must be a whole number from -1 to 2147483647"),
 			usage("scale foo --replicas 3 --resource-version abc", "--resource-version must be the metadata.resourceVersion of the object"),
 

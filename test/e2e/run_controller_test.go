@@ -36,8 +36,8 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	scaling := cluster.Requests(t, ns, func(r harness.Request) bool {
 		return r.ImpersonatedUser != nil && r.ImpersonatedUser.Username == "scaler" && r.Writes()
 	})
-	if len(scaling) != 1 || scaling[0].Verb != "patch" || scaling[0].Resource() != "imoocpods/scale" {
-		t.Errorf("the scale took the requests %+v, want one PATCH of imoocpods/scale", scaling)
+	if len(scaling) != 1 || scaling[0].Verb != "patch" || scaling[0].Resource() != "imoocpods" {
+		t.Errorf("the scale took the requests %+v, want one PATCH of imoocpods", scaling)
 	}
 	creates := cluster.Requests(t, ns, func(r harness.Request) bool { return r.Verb == "create" && r.Resource() == "pods" })
 	if len(creates) != 3 {

@@ -1,0 +1,175 @@
+package scale
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// replicasOf is an entry of managedFields that has the count.
+func replicasOf(manager, subresource string) map[string]any {
+	return map[string]any{"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}}}
+}
+
+func ofFoo() observe.Target {
+	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "shop", Name: "foo"}
+}
+
+// The count to return to is told only while the present one is what this program wrote
+// together with it.
+func TestUndone(t *testing.T) {
+	t.Parallel()
+	const last = `{"from":3,"to":5,"path":".spec.replicas"}`
+	ours, byScale, person := replicasOf(kinds.FieldManager, ""), replicasOf(kinds.FieldManager, "scale"), replicasOf("kubectl", "")
+	for _, test := range []struct {
+		what    string
+		text    string
+		count   any
+		manager map[string]any
+		want    error
+		says    string
+	}{
+		{"the last change", last, int64(5), ours, nil, ""},
+		{"nothing remembered", "-", int64(5), ours, outcome.ErrPrecondition, "it remembers no earlier one"},
+		{"another count", last, int64(7), person, outcome.ErrReverted, `imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now` + "\nhint: to set it back all the same: kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n shop --replicas 3 --current-replicas 7"},
+		{"the same count, set by another", last, int64(5), person, outcome.ErrReverted, `the field manager "kubectl" has set it since; it is 5 now`},
+		{"nobody recorded", last, int64(5), map[string]any{"manager": "x"}, outcome.ErrReverted, "someone else has set it since"},
+		{"through /scale", last, int64(5), byScale, outcome.ErrReverted, "this program, without recording the count before, has set it since"},
+		{"another field", `{"from":3,"to":5,"path":".spec.size"}`, int64(5), ours, outcome.ErrPrecondition, "the last change was of .spec.size, and not of .spec.replicas"},
+		{"back to zero", `{"from":0,"to":5,"path":".spec.replicas"}`, int64(5), ours, nil, ""},
+		{"no JSON", "three", int64(5), ours, outcome.ErrPrecondition, "the annotation imoocpod.dev/last-scale is invalid"},
+		{"no counts", "{}", int64(5), ours, outcome.ErrPrecondition, "it needs two counts"},
+		{"a count below zero", `{"from":-3,"to":5,"path":".spec.replicas"}`, int64(5), ours, outcome.ErrPrecondition, "it needs two counts"},
+		{"a count that is too large", `{"from":3000000000,"to":5,"path":".spec.replicas"}`, int64(5), ours, outcome.ErrPrecondition, "is invalid"},
+		{"no count now", last, nil, ours, outcome.ErrPrecondition, "but .spec.replicas is not set"},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "foo", "managedFields": []any{test.manager}}, "spec": map[string]any{},
+		}}
+		if test.count != nil {
+			_ = unstructured.SetNestedField(obj.Object, test.count, "spec", "replicas")
+		}
+		if test.text != "-" {
+			obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: test.text})
+		}
+		n, err := Undone(ofFoo(), obj, replicas(t))
+		switch {
+		case test.want == nil && (err != nil || n != 3 && !strings.Contains(test.text, `"from":0`)):
+			t.Errorf("%s: %d, %v", test.what, n, err)
+		case test.want != nil && (!errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says)):
+			t.Errorf("%s: %v, want %v: %s", test.what, err, test.want, test.says)
+		}
+	}
+}
+
+// What an object remembers is written by others, and is told safely.
+func TestUndoneEscapes(t *testing.T) {
+	t.Parallel()
+	hostile, err := json.Marshal(map[string]any{"from": 3, "to": 5, "path": escapetest.Hostile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{
+		"escapetest": string(hostile), "no JSON": escapetest.Hostile, "a megabyte": strings.Repeat("x", 1<<20),
+		"a long path": `{"from":3,"to":5,"path":"` + strings.Repeat(`\u001b[2J`, 1<<16) + `"}`,
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(5)}}}
+		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: text})
+		_, err := Undone(ofFoo(), obj, replicas(t))
+		if err == nil || len(err.Error()) > 8192 {
+			t.Fatalf("%s: the error has %d bytes", what, len(err.Error()))
+		}
+		if said := err.Error(); said != escape.Text(said) || strings.Count(said, "\n") != 1 {
+			t.Errorf("%s: %q", what, said)
+		}
+		if what == "escapetest" {
+			escapetest.MustBeHarmless(t, "an error", err.Error())
+		}
+	}
+}
+
+// A count and what the object remembers of it change in one write. Undone, it is as before,
+// and undone again, it is as after. A second writer in between is left alone.
+func TestScaleRemembers(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	field := discover.Field{Scale: true, Path: &path}
+	s := newServer(3)
+	writes := 0
+	s.wrote = func(_, after *unstructured.Unstructured) {
+		writes++
+		_ = unstructured.SetNestedSlice(after.Object, []any{replicasOf(kinds.FieldManager, "")}, "metadata", "managedFields")
+	}
+	set := func(c Request) (Result, error) {
+		c.Current = AnyCount
+		to := ofFoo()
+		to.Object = s.obj.DeepCopy() // as it was read before
+		return Set(t.Context(), s, to, field, c)
+	}
+	if done, err := set(Request{Replicas: 5}); err != nil || done.String() != "3 → 5" || writes != 1 {
+		t.Fatalf("%s, %v, %d writes", done, err, writes)
+	}
+	// To the same count is no change, and forgets nothing.
+	if _, err := set(Request{Replicas: 5}); err != nil {
+		t.Fatal(err)
+	}
+	s.others = []func(){s.noted} // a change of something else is no reason to give up
+	for _, want := range []string{"5 → 3", "3 → 5", "5 → 3"} {
+		if done, err := set(Request{Undo: true}); err != nil || done.String() != want {
+			t.Fatalf("%s, %v, want %s", done, err, want)
+		}
+	}
+	began := int32(1)
+	if _, err := set(Request{Replicas: 7, Began: &began}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Undone(ofFoo(), s.obj, path); n != 1 || err != nil {
+		t.Errorf("of a change in steps %d is remembered, %v", n, err)
+	}
+	before := writes
+	s.others = []func(){s.scaled(9)} // between the look and the write
+	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrReverted) || s.count() != 9 || writes != before {
+		t.Errorf("%v, and the count is %d", err, s.count())
+	}
+}
+
+// scaleOnly is a server that lets its user change nothing but the scale.
+type scaleOnly struct{ *server }
+
+func (s scaleOnly) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	if len(subresources) == 0 {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "imoocpods"}, name, errors.New("no"))
+	}
+	return s.server.Patch(ctx, name, kind, data, opts, subresources...)
+}
+
+// Who may set the count and nothing else of an object can do so, and it remembers nothing.
+func TestScaleWithoutTheRightToRemember(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	for _, c := range []Request{{Replicas: 5, Current: AnyCount}, {Replicas: 5, Current: 3}} {
+		s := scaleOnly{newServer(3)}
+		to := ofFoo()
+		to.Object = s.obj.DeepCopy()
+		done, err := Set(t.Context(), s, to, discover.Field{Scale: true, Path: &path}, c)
+		if err != nil || done.String() != "3 → 5" || s.count() != 5 || len(s.obj.GetAnnotations()) > 0 {
+			t.Errorf("%s, %v, and the object is %v", done, err, s.obj)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -35,13 +36,13 @@ func TestPodsTellThatTheyAreOutdated(t *testing.T) {
 		what    string
 		hashes  []string
 		verdict status.Verdict
-		code    status.Code
+		code    problem.Code
 	}{
-		{"none is replaced yet", []string{a, a}, status.Progressing, status.CodePodsOutdated},
-		{"one is replaced", []string{a, b}, status.Progressing, status.CodePodsOutdated},
-		{"all are", []string{b, b}, status.Ready, status.CodeReady},
-		{"those of an old version of the loop do not tell", []string{"", b}, status.Ready, status.CodeReady},
-		{"the pods were not read", nil, status.Ready, status.CodeReady},
+		{"none is replaced yet", []string{a, a}, status.Progressing, problem.CodePodsOutdated},
+		{"one is replaced", []string{a, b}, status.Progressing, problem.CodePodsOutdated},
+		{"all are", []string{b, b}, status.Ready, problem.CodeReady},
+		{"those of an old version of the loop do not tell", []string{"", b}, status.Ready, problem.CodeReady},
+		{"the pods were not read", nil, status.Ready, problem.CodeReady},
 	} {
 		o, err := kind.Read(of("web:b"), StatusFacts{})
 		if err != nil {

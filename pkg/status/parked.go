@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -58,8 +57,7 @@ func (p ParkedCount) Story(now time.Time) string {
 func parked(e Snapshot, r Report, v ruling) ruling {
 	o := e.Object
 	none := o.Parked != nil && o.Current == 0 && r.livePods() == 0
-	doubt := slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods}, v.code)
-	if !none || v.verdict != Ready && !doubt {
+	if !none || v.verdict != Ready && !v.doubtsZero() {
 		return v
 	}
 	where := ""

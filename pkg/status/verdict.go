@@ -76,7 +76,7 @@ func judge(e Snapshot, r Report, children []Child) ruling {
 	if verdict.verdict == Paused || verdict.code == problem.CodeGenerationNotSeen {
 		return verdict // it says the same, or is of before the change
 	}
-	return parked(e, r, o.Word.added(verdict))
+	return parked(e, r, scaledToZero(e, r, o.Word.added(verdict)))
 }
 
 // held makes a verdict "paused" where the pause is why an object is not ready, or

@@ -427,14 +427,15 @@ func (o *statusOptions) inFull() bool {
 // below an object that says of itself that it is ready is not read.
 func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Report, error) {
 	inFull := o.inFull()
-	// Of a kind of another program, what it says of itself is not enough.
+	// Of a kind of another program, what it says of itself is not enough, nor is it where
+	// only the pods tell what they are made from.
 	if t.Object != nil && !inFull && (t.Kind.Reconciled() || t.Kind.BuiltIn()) {
 		object, err := observe.ReadObject(ctx, o.clients, o.client, t)
 		if err != nil {
 			return status.Report{}, err
 		}
 		r := status.NewReport(status.Snapshot{Object: object, Now: time.Now()})
-		if r.Verdict.Settled() {
+		if r.Verdict.Settled() && object.Template == "" {
 			return r, nil
 		}
 	}

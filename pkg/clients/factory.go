@@ -53,7 +53,7 @@ func New(version string, streams genericiooptions.IOStreams) *Factory {
 		timeout := c.requestTimeout()
 		config.Wrap(func(base http.RoundTripper) http.RoundTripper {
 			pingOften(base)
-			return &boundedTransport{connection: &c.connection, timeout: timeout, base: base}
+			return &boundedTransport{connection: &c.connection, timeout: timeout, maxBytes: maxResponseBytes, base: base}
 		})
 		if timeout > 0 {
 			// Discovery has a timeout of its own, which must not be the shorter one.

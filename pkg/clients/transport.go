@@ -212,11 +212,12 @@ func (c *connection) responded(group string, resp *http.Response, timeout time.D
 }
 
 // boundedTransport sends requests through another transport, each for no longer
-// than the timeout; zero is no timeout.
+// than the timeout; zero is no timeout. It holds at most maxBytes of all responses.
 type boundedTransport struct {
 	*connection
-	timeout time.Duration
-	base    http.RoundTripper
+	timeout  time.Duration
+	maxBytes int64
+	base     http.RoundTripper
 }
 
 // RoundTrip sends a request. The response to anything but a watch or the log of a
@@ -243,7 +244,7 @@ func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	timer := time.AfterFunc(left, func() { cancel(&noResponseError{timeout: t.timeout}) })
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
 	if err == nil {
-		body := &boundedBody{ReadCloser: resp.Body, server: req.URL.Host, held: &t.held, cancel: func() { timer.Stop(); cancel(nil) }}
+		body := &boundedBody{ReadCloser: resp.Body, server: req.URL.Host, held: &t.held, maxBytes: t.maxBytes, cancel: func() { timer.Stop(); cancel(nil) }}
 		resp.Body = body
 		if err = checkFormat(resp); err == nil && (watch || log) && resp.StatusCode == http.StatusOK {
 			timer.Stop()
@@ -299,10 +300,11 @@ func (t *boundedTransport) readBody(resp *http.Response, body *boundedBody, time
 // it is closed or, of a watch, until the line ends, which is one event.
 type boundedBody struct {
 	io.ReadCloser
-	server string
-	held   *atomic.Int64
-	mine   atomic.Int64 // a watch is closed while it is read
-	lines  bool
+	server   string
+	held     *atomic.Int64
+	maxBytes int64
+	mine     atomic.Int64 // a watch is closed while it is read
+	lines    bool
 	// passedOn says that nothing of it is held: a log is passed on as it is read.
 	passedOn bool
 	// partRead, if there is one, is called for each part of the body.
@@ -327,8 +329,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.partRead != nil && (mine-int64(n))/partBytes < mine/partBytes {
 		b.partRead()
 	}
-	if b.held.Add(int64(n)) > maxResponseBytes {
-		return 0, &BadResponseError{Server: b.server, Problem: fmt.Sprintf("sent more than %d MiB", maxResponseBytes>>20), tooLong: true}
+	if b.held.Add(int64(n)) > b.maxBytes {
+		return 0, &BadResponseError{Server: b.server, Problem: fmt.Sprintf("sent more than %d MiB", b.maxBytes>>20), tooLong: true}
 	}
 	return n, err
 }

@@ -14,6 +14,10 @@ import (
 	"time"
 )
 
+// maxBytes is how much of all responses is held in these tests: less than maxResponseBytes,
+// which the race detector takes long for, and several times partBytes.
+const maxBytes = 16 * partBytes
+
 // server answers in place of one; nil is silence.
 type server func(path string) *http.Response
 
@@ -76,7 +80,7 @@ func TestTimeOfSilence(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				sent := 0
-				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, base: server(func(path string) *http.Response {
+				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
 					sent++
 					if strings.HasSuffix(path, silent) {
 						return nil
@@ -163,7 +167,7 @@ func TestRetryAfter(t *testing.T) {
 					resp.Header.Set("Retry-After", test.seconds)
 					return resp
 				}
-				transport := &boundedTransport{connection: &connection{}, timeout: test.timeout, base: server(busy)}
+				transport := &boundedTransport{connection: &connection{}, timeout: test.timeout, maxBytes: maxBytes, base: server(busy)}
 				if test.since > 0 {
 					if _, err := ask(t, transport, "/api"); err != nil {
 						t.Fatal(err)
@@ -199,15 +203,15 @@ func TestResponseWithoutEnd(t *testing.T) {
 		patient bool
 		says    string
 	}{
-		"fast":                      {endless{piece, 0}, false, "sent more than 256 MiB"},
+		"fast":                      {endless{piece, 0}, false, "sent more than 16 MiB"},
 		"slow":                      {endless{piece, time.Second}, false, "no response within 1m0s"},
 		"slow, and somebody waits":  {endless{piece, time.Second}, true, "no response within 1m0s"},
-		"a part within the timeout": {endless{piece, 20 * time.Millisecond}, true, "sent more than 256 MiB"},
+		"a part within the timeout": {endless{piece, 20 * time.Millisecond}, true, "sent more than 16 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, base: nil}
+				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, maxBytes: maxBytes, base: nil}
 				transport.base = interrupted{server(func(string) *http.Response { return response(http.StatusOK, test.body) })}
 				if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("got %v", err)
@@ -255,7 +259,7 @@ func TestLongLog(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute}
+				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes}
 				transport.base = interrupted{server(func(string) *http.Response {
 					resp := response(http.StatusOK, endless{strings.Repeat("no line ends ", 2500), time.Millisecond})
 					resp.Header.Set("Content-Type", "text/plain")
@@ -263,7 +267,7 @@ func TestLongLog(t *testing.T) {
 				})}
 				resp, err := send(t, transport, path)
 				if err == nil {
-					_, err = io.CopyN(io.Discard, resp.Body, maxResponseBytes+partBytes)
+					_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
 					_ = resp.Body.Close()
 				}
 				if (err != nil) != ends {
@@ -286,7 +290,7 @@ func TestLongWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, base: server(func(string) *http.Response {
+			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(string) *http.Response {
 				return response(http.StatusOK, endless{test.event, 0})
 			})}
 			resp, err := send(t, transport, "/api?watch=true")
@@ -294,7 +298,7 @@ func TestLongWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = resp.Body.Close() }()
-			_, err = io.CopyN(io.Discard, resp.Body, maxResponseBytes+partBytes)
+			_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
 			if (err != nil) != test.ends {
 				t.Errorf("got %v", err)
 			}
@@ -319,7 +323,7 @@ func TestRedirects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, base: server(func(path string) *http.Response {
+			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
 				if path == "/a" {
 					resp := response(test.code, strings.NewReader(""))
 					resp.Header.Set("Location", test.to)
@@ -364,7 +368,7 @@ func TestFormats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			transport := &boundedTransport{connection: &connection{}, base: server(func(string) *http.Response {
+			transport := &boundedTransport{connection: &connection{}, maxBytes: maxBytes, base: server(func(string) *http.Response {
 				resp := response(test.code, strings.NewReader(test.body))
 				resp.Status = http.StatusText(test.code)
 				resp.Header.Set("Content-Type", test.format)

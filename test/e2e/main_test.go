@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -13,6 +14,9 @@ import (
 
 // cluster is the control plane of this test run, set once before the tests.
 var cluster *harness.Cluster
+
+// raceEverywhere is what "make nightly" asks for.
+var raceEverywhere = flag.Bool("race-everywhere", false, "with -race, detect races in every process of the plugin, not only in those that go on until they are stopped")
 
 func TestMain(m *testing.M) {
 	code, err := runWithCluster(m)
@@ -24,7 +28,8 @@ func TestMain(m *testing.M) {
 }
 
 func runWithCluster(m *testing.M) (code int, err error) {
-	c, stop, err := harness.Start("../..",
+	flag.Parse()
+	c, stop, err := harness.Start("../..", *raceEverywhere,
 		"--kwok-config=testdata/kwok/as-annotated.yaml")
 	if err != nil {
 		return 1, err

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,6 +32,9 @@ import (
 // Timeout is how long a test waits for what should take a moment. It is there
 // for machines that are busy; no test says how fast anything is.
 const Timeout = 2 * time.Minute
+
+// program is the name of the plugin, by which kubectl finds it.
+const program = "kubectl-imoocpod"
 
 // Cluster is the control plane of a test run, and the plugin under test. The
 // fields with a name in JSON are what "cluster serve" says.
@@ -47,6 +51,9 @@ type Cluster struct {
 	PluginDir string `json:"-"`
 	// Launcher is the program that runs a control plane that Start started.
 	Launcher string `json:"-"`
+	// withRaceDetector returns the plugin that is run where it goes on until it is
+	// stopped, and builds it when it is asked for the first time.
+	withRaceDetector func() (program string, err error)
 
 	// Config, Dynamic and Core are for the test itself, with all rights.
 	Config  *rest.Config               `json:"-"`
@@ -64,14 +71,18 @@ type Cluster struct {
 // Start builds the plugin and the launcher from root, the directory of the
 // repository, and starts a control plane with some more arguments of "cluster
 // serve". What it starts and builds is gone after stop.
-func Start(root string, args ...string) (c *Cluster, stop func() error, err error) {
+//
+// Where the race detector is on in the tests, it is on in a plugin that goes on until it
+// is stopped, as the controller does. A process with it takes four times the processor
+// time, so it is on in all the others only if everywhere says so.
+func Start(root string, everywhere bool, args ...string) (c *Cluster, stop func() error, err error) {
 	scratch, err := os.MkdirTemp("", "imoocpod-test-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a directory for the test run: %w", err)
 	}
 	remove := func() error { return os.RemoveAll(scratch) }
-	c = &Cluster{}
-	end, err := c.start(root, scratch, args)
+	c = &Cluster{PluginDir: filepath.Join(scratch, "plugin"), Launcher: filepath.Join(scratch, "cluster")}
+	end, err := c.start(root, everywhere, args)
 	if err != nil {
 		return nil, nil, errors.Join(err, remove())
 	}
@@ -82,30 +93,41 @@ func Start(root string, args ...string) (c *Cluster, stop func() error, err erro
 	return c, stop, nil
 }
 
-// start builds into a directory and starts what was built.
-func (c *Cluster) start(root, dir string, args []string) (stop func() error, err error) {
-	plugin, launcher := filepath.Join(dir, "plugin"), filepath.Join(dir, "cluster")
-	var flags []string
-	if raceDetector {
-		flags = append(flags, "-race")
+// start builds the plugin while the control plane starts.
+func (c *Cluster) start(root string, everywhere bool, args []string) (stop func() error, err error) {
+	plugin := filepath.Join(c.PluginDir, program)
+	c.withRaceDetector = func() (string, error) { return plugin, nil }
+	if raceDetector && !everywhere {
+		c.withRaceDetector = sync.OnceValues(func() (string, error) {
+			detecting := filepath.Join(filepath.Dir(c.Launcher), "race", program)
+			return detecting, buildPlugin(root, detecting, true)
+		})
 	}
-	if err := goBuild(root, filepath.Join(plugin, "kubectl-imoocpod"), "./cmd/kubectl-imoocpod", flags...); err != nil {
-		return nil, err
+	built := make(chan error, 1)
+	go func() { built <- buildPlugin(root, plugin, raceDetector && everywhere) }()
+	if err = goBuild(filepath.Join(root, "test/cluster"), c.Launcher, "."); err == nil {
+		stop, err = c.serve(c.Launcher, args)
 	}
-	if err := goBuild(filepath.Join(root, "test/cluster"), launcher, "."); err != nil {
-		return nil, err
+	if err = errors.Join(err, <-built); err != nil && stop != nil {
+		err = errors.Join(err, stop())
 	}
-	if stop, err = c.serve(launcher, args); err != nil {
-		return nil, err
+	return stop, err
+}
+
+// buildPlugin builds it with the race detector, or as it is shipped.
+func buildPlugin(root, output string, race bool) error {
+	if race {
+		return goBuild(root, output, "./cmd/kubectl-imoocpod", "-race", "-ldflags=-s -w")
 	}
-	c.PluginDir, c.Launcher = plugin, launcher
-	return stop, nil
+	return goBuild(root, output, "./cmd/kubectl-imoocpod", "-trimpath", "-ldflags=-s -w")
 }
 
 func goBuild(dir, output, pkg string, flags ...string) error {
-	args := append([]string{"build", "-C", dir, "-o", output}, flags...)
-	out, err := exec.Command("go", append(args, pkg)...).CombinedOutput()
-	if err != nil {
+	cmd := exec.Command("go", append(append([]string{"build", "-C", dir, "-o", output}, flags...), pkg)...)
+	if !slices.Contains(flags, "-race") {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}
 	return nil

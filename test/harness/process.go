@@ -37,7 +37,11 @@ func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...str
 // StartPlugin is StartRunController for any verb that goes on until it is stopped.
 func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 	t.Helper()
-	l := &Process{t: t, cmd: exec.Command(c.PluginDir+"/kubectl-imoocpod", args...), Done: make(chan struct{})}
+	plugin, err := c.withRaceDetector()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Process{t: t, cmd: exec.Command(plugin, args...), Done: make(chan struct{})}
 	l.cmd.Env = c.Environment()
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -2,6 +2,6 @@
 
 package harness
 
-// raceDetector is on in the plugin when it is in the tests: the loop has many
-// goroutines. It takes a C compiler, which not every machine has.
+// raceDetector says that it is on in the tests, so that it is in the plugin, too: the
+// loop has many goroutines. It takes a C compiler, which not every machine has.
 const raceDetector = true

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (code int, err error) {
 	var stop func() error
-	if plane, stop, err = harness.Start("../..", "--kwok-config=testdata/slow-pods.yaml"); err != nil {
+	if plane, stop, err = harness.Start("../..", false, "--kwok-config=testdata/slow-pods.yaml"); err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()

@@ -128,8 +128,9 @@ screenshots: build $(CLUSTER) ## Take new screenshots for the README
 
 .PHONY: unit
 unit: check-go ## Run the unit tests
-	go test $(RACE) ./cmd/... ./deploy/... ./docs/... ./hack/... ./pkg/...
-	go -C test/cluster test $(RACE) ./...
+	@# Without vet, which is a part of "make lint".
+	go test $(RACE) -vet=off ./cmd/... ./deploy/... ./docs/... ./hack/... ./pkg/...
+	go -C test/cluster test $(RACE) -vet=off ./...
 	go -C hack/image test ./...
 
 # How many end-to-end tests run at the same time: they wait more than they work.
@@ -162,8 +163,7 @@ e2e: check-go $(CLUSTER) ## Run the end-to-end tests
 	@# go test shows nothing until a package is done, so what takes minutes for
 	@# the first time is built here, where it can be seen.
 	@$(CLUSTER) build >/dev/null
-	go test $(RACE) -count=1 -timeout 30m -parallel $(TESTS) ./test/e2e/...
-	go -C test/bench test -count=1 ./...
+	go test $(RACE) -vet=off -count=1 -timeout 30m -parallel $(TESTS) ./test/e2e/...
 
 # Containers run here, so it needs Linux and root; it says what is missing.
 .PHONY: test-node
@@ -177,8 +177,19 @@ record-node: check-go $(CLUSTER) ## Record what kubelets write, for the tests of
 	go -C test/node test -count=1 -timeout 30m -run 'TestTruths|TestNodeStopsAndComesBack' ./... -record $(abspath pkg/status/testdata/real)
 
 .PHONY: krew-test
-krew-test: reproducible $(CLUSTER) ## Install a snapshot of a release with krew
+krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with krew
 	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
+
+# What finds something new when it is repeated, or takes too long for every change:
+# many more random runs, every end-to-end test with the race detector in every process,
+# a release built twice, and the measurements in small. "make test-operators" is run every
+# night, too, by a job of its own.
+.PHONY: nightly
+nightly: check-go $(CLUSTER) reproducible ## Run what takes too long for every change (about an hour)
+	@$(CLUSTER) build >/dev/null
+	go test $(RACE) -vet=off -count=1 -timeout 60m -parallel $(TESTS) ./test/e2e -race-everywhere
+	go -C test/bench test -count=1 ./...
+	$(MAKE) chaos DURATION=30m
 
 .PHONY: verify
 verify: lint dead-code files drift documents configuration ## Run all checks except the tests

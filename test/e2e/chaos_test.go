@@ -35,8 +35,9 @@ var (
 )
 
 const (
-	// chaosRuns is how many random runs there are where no time is given for them.
-	chaosRuns = 60
+	// chaosRuns is how many random runs there are where no time is given for them. There
+	// are many more every night.
+	chaosRuns = 16
 	// chaosLanes is how many go on at the same time.
 	chaosLanes = 4
 )

@@ -28,6 +28,8 @@ func TestEndlessResponse(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			program := exec.CommandContext(ctx, os.Args[0], append(strings.Fields(verb), flagsFor(server, t.TempDir())...)...)
+			// On a busy machine so much takes longer than a request may by default.
+			program.Args = append(program.Args, "--request-timeout", deadline.String())
 			program.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=10")
 			var stderr bytes.Buffer
 			program.Stderr = &stderr

@@ -19,6 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // completionProgram is the name under which kubectl calls the program for what
@@ -260,7 +261,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 
 // doing says in a few words how an object is doing, "" where it does not tell.
 func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
-	o, err := kind.Facts(obj)
+	o, err := statusfacts.Of(kind, obj)
 	switch {
 	case err != nil || o.Uncounted:
 		return ""

@@ -163,7 +163,7 @@ func (o *restartOptions) sayWhy(obj *unstructured.Unstructured, path []string, p
 // the schema is read.
 func (o *restartOptions) field(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) ([]string, error) {
 	if kind.Reconciled() || kind.BuiltIn() {
-		return kinds.RestartField(kind, obj, nil, kinds.StatusFacts{})
+		return kinds.RestartField(kind, obj, nil, "")
 	}
 	facts, err := o.finder.StatusFacts(ctx, kind, nil)
 	if err != nil {
@@ -173,7 +173,7 @@ func (o *restartOptions) field(ctx context.Context, kind kinds.Kind, obj *unstru
 	if err != nil {
 		return nil, err
 	}
-	return kinds.RestartField(kind, obj, schema, facts)
+	return kinds.RestartField(kind, obj, schema, facts.Restart)
 }
 
 // below names what an object of another program owns that can be restarted

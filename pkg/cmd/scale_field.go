@@ -13,6 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // located is an object, and where its count is.
@@ -104,7 +105,7 @@ func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field disco
 	if err != nil {
 		return ""
 	}
-	read, err := t.Kind.Read(t.Object, facts)
+	read, err := statusfacts.Read(t.Kind, t.Object, facts)
 	if err != nil || len(read.Beside) == 0 {
 		return ""
 	}

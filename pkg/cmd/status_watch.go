@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // watched is what is followed by one watch: an object, or with no name those of
@@ -199,7 +200,7 @@ func (w *statusWatch) show(kind kinds.Kind, obj *unstructured.Unstructured, gone
 		return nil
 	}
 	w.fleet.Remove(obj.GetUID())
-	facts, err := kind.Facts(obj)
+	facts, err := statusfacts.Of(kind, obj)
 	if err != nil {
 		return err
 	}

@@ -193,7 +193,7 @@ func TestRestartIsARevision(t *testing.T) {
 		foo := w.create(kind, "default", "foo", ofAnyKind(kind, "a"))
 		w.start()
 		w.converges()
-		path, err := kinds.RestartField(kind, foo, nil, kinds.StatusFacts{})
+		path, err := kinds.RestartField(kind, foo, nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // Field is where the replica count of a kind lives.
@@ -66,7 +67,7 @@ func (e *UnknownFieldError) Total() *int32 {
 	if !found || sum > math.MaxInt32 {
 		return nil
 	}
-	return new(kinds.Pods(sum))
+	return new(statusfacts.Pods(sum))
 }
 
 // NoCountError says that the objects of a kind have as many pods as there are
@@ -198,9 +199,9 @@ func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path 
 
 // StatusFacts works out what the status of a kind's objects can tell, where the
 // count lives at a path; nil where that is not known.
-func (f *Finder) StatusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path) (kinds.StatusFacts, error) {
+func (f *Finder) StatusFacts(ctx context.Context, kind kinds.Kind, count *fieldpath.Path) (statusfacts.Facts, error) {
 	if kind.BuiltIn() {
-		return kinds.NewStatusFacts(kind, kinds.KindSource{}, count)
+		return statusfacts.New(kind, statusfacts.Source{}, count)
 	}
 	at := ""
 	if count != nil {
@@ -211,36 +212,36 @@ func (f *Finder) StatusFacts(ctx context.Context, kind kinds.Kind, count *fieldp
 		if err != nil {
 			return nil, err
 		}
-		facts, err := kinds.NewStatusFacts(kind, source, count)
+		facts, err := statusfacts.New(kind, source, count)
 		if err != nil {
 			return nil, fmt.Errorf("the CRD %s: %w", kind.CRD(), err)
 		}
 		return facts, nil
 	})
-	facts, _ := answer.(kinds.StatusFacts)
+	facts, _ := answer.(statusfacts.Facts)
 	return facts, err
 }
 
 // source reads what the server tells of a custom kind. Who may not read its CRD
 // learns the schema from the OpenAPI document.
-func (f *Finder) source(ctx context.Context, kind kinds.Kind) (kinds.KindSource, error) {
+func (f *Finder) source(ctx context.Context, kind kinds.Kind) (statusfacts.Source, error) {
 	crd, err := f.crd(ctx, kind)
 	if err != nil {
-		return kinds.KindSource{}, err
+		return statusfacts.Source{}, err
 	}
 	if crd == nil {
 		served, err := f.serves(kind, "status")
 		if err != nil {
-			return kinds.KindSource{}, err
+			return statusfacts.Source{}, err
 		}
 		schema, err := f.Schema(kind)
 		if err != nil {
 			klog.FromContext(ctx).V(1).Info("Ignoring the schema of a kind", "kind", kind, "err", err)
 		}
-		return kinds.KindSource{Schema: schema, StatusServed: served}, nil
+		return statusfacts.Source{Schema: schema, StatusServed: served}, nil
 	}
 	version := crdVersion(crd, kind.Resource.Version)
-	source := kinds.KindSource{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
+	source := statusfacts.Source{Schema: fieldpath.Object(version, "schema", "openAPIV3Schema"), Annotations: crd.GetAnnotations()}
 	source.StatusServed = fieldpath.Object(version, "subresources", "status") != nil
 	scale := fieldpath.Object(version, "subresources", "scale")
 	source.SpecPath, _ = scale["specReplicasPath"].(string)

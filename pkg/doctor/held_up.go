@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // heldUp looks which pods of the kinds that the program ships a quota, admission or a
@@ -28,7 +29,7 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 			return nil, err
 		}
 		for i := range list {
-			facts, err := kind.Facts(&list[i])
+			facts, err := statusfacts.Of(kind, &list[i])
 			if err != nil {
 				return nil, err
 			}

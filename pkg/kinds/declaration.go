@@ -45,11 +45,11 @@ const (
 	annotationHistoryLimit = declares + "revision-history-limit"
 	// The others name fields of the status.
 	annotationSelectorPath  = declares + "selector-path"
-	annotationDesiredPath   = declares + "desired-path"
-	annotationCurrentPath   = declares + "current-path"
-	annotationUpdatedPath   = declares + "updated-path"
-	annotationReadyPath     = declares + "ready-path"
-	annotationAvailablePath = declares + "available-path"
+	AnnotationDesiredPath   = declares + "desired-path"
+	AnnotationCurrentPath   = declares + "current-path"
+	AnnotationUpdatedPath   = declares + "updated-path"
+	AnnotationReadyPath     = declares + "ready-path"
+	AnnotationAvailablePath = declares + "available-path"
 	annotationPodNamesPath  = declares + "pod-names-path"
 )
 
@@ -198,16 +198,16 @@ func (d *declaration) readPods(r *Mapping) {
 func (d *declaration) readStatus(usual statusCounts, selector, count string) StatusPaths {
 	var at StatusPaths
 	for _, word := range d.said {
-		if names, err := fieldNames(word); err == nil && names[0] == "status" {
+		if names, err := fieldpath.FieldNames(word); err == nil && names[0] == "status" {
 			d.taken = append(d.taken, names)
 		}
 	}
 	at.Selector = d.tells(annotationSelectorPath, "string", selector)
-	at.Desired = d.tells(annotationDesiredPath, "integer", usual.desired.path())
-	at.Current = d.tells(annotationCurrentPath, "integer", count, usual.current.path())
-	at.Updated = d.tells(annotationUpdatedPath, "integer", usual.updated.path())
-	at.Ready = d.tells(annotationReadyPath, "integer", usual.ready.path())
-	at.Available = d.tells(annotationAvailablePath, "integer", usual.available.path())
+	at.Desired = d.tells(AnnotationDesiredPath, "integer", usual.desired.path())
+	at.Current = d.tells(AnnotationCurrentPath, "integer", count, usual.current.path())
+	at.Updated = d.tells(AnnotationUpdatedPath, "integer", usual.updated.path())
+	at.Ready = d.tells(AnnotationReadyPath, "integer", usual.ready.path())
+	at.Available = d.tells(AnnotationAvailablePath, "integer", usual.available.path())
 	at.PodNames = d.tells(annotationPodNamesPath, "array")
 	if path := []string{"status", "observedGeneration"}; d.typeAt(path) == "integer" && !d.isTaken(path) {
 		at.ObservedGeneration = path
@@ -323,7 +323,7 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	word, declared := d.said[key]
 	if !declared {
 		for _, word := range usual {
-			if names, err := fieldNames(word); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
+			if names, err := fieldpath.FieldNames(word); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
 				d.taken = append(d.taken, names)
 				return names
 			}
@@ -331,7 +331,7 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 		return nil
 	}
 	delete(d.said, key)
-	names, err := fieldNames(word)
+	names, err := fieldpath.FieldNames(word)
 	if err != nil {
 		d.problem("%s: %v", key, err)
 		return nil
@@ -342,27 +342,11 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 		d.problem("%s: %s is not a field of .%s", key, word, root)
 	case missing != "":
 		d.problem("%s: %s is not in the schema of version %s", key, missing, d.version["name"])
-	case open(at) && at["type"] == nil:
+	case fieldpath.Open(at) && at["type"] == nil:
 	case at["type"] != kind:
 		d.problem("%s: %s is of type %s, not %s", key, word, at["type"], kind)
 	}
 	return names
-}
-
-// fieldNames are the names on a path that goes through fields alone.
-func fieldNames(word string) ([]string, error) {
-	path, err := fieldpath.ParseSteps(word)
-	if err != nil {
-		return nil, fmt.Errorf("path %q: %w", word, err)
-	}
-	names := make([]string, len(path.Steps))
-	for i, s := range path.Steps {
-		if s.Kind != fieldpath.Field {
-			return nil, fmt.Errorf("%s goes through a list: only fields can be declared", word)
-		}
-		names[i] = s.Name
-	}
-	return names, nil
 }
 
 // typeAt is the type of a field, "" where the schema has no such field.
@@ -377,7 +361,7 @@ func (d *declaration) at(names []string) (at map[string]any, missing string) {
 	at = d.schema
 	for i, name := range names {
 		next := fieldpath.Object(at, "properties", name)
-		if next == nil && open(at) {
+		if next == nil && fieldpath.Open(at) {
 			return map[string]any{"x-kubernetes-preserve-unknown-fields": true}, ""
 		}
 		if next == nil {
@@ -386,11 +370,6 @@ func (d *declaration) at(names []string) (at map[string]any, missing string) {
 		at = next
 	}
 	return at, ""
-}
-
-// open reports whether an object may hold what its schema does not describe.
-func open(schema map[string]any) bool {
-	return schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
 // label reads an annotation that names a label.

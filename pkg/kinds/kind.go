@@ -1,6 +1,5 @@
 // Package kinds knows replica resources: the kinds that the program ships, what a
-// CRD declares of a kind, how its objects are read, and the rights and the CRDs
-// that a kind needs. All of it is values: package discover asks the server.
+// CRD declares of a kind, and the rights and the CRDs that a kind needs. All of it is values: package discover asks the server.
 package kinds
 
 import (

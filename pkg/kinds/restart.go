@@ -23,11 +23,11 @@ var (
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
 )
 
-// RestartField finds the field of an object that takes the time of a restart: the
-// kind's own, or an annotation of the pod template.
-func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]any, facts StatusFacts) ([]string, error) {
-	if facts.Restart != "" {
-		return fieldNames(facts.Restart)
+// RestartField finds the field of an object that takes the time of a restart: the path of
+// the kind's own, if it has one, or an annotation of the pod template.
+func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]any, own string) ([]string, error) {
+	if own != "" {
+		return fieldpath.FieldNames(own)
 	}
 	if InPlace(obj) {
 		return nil, errInPlace
@@ -42,8 +42,10 @@ func RestartField(kind Kind, obj *unstructured.Unstructured, schema map[string]a
 // InPlace reports whether an object changes the pods that it has where it can, as
 // those of OpenKruise do.
 func InPlace(obj *unstructured.Unstructured) bool {
-	for _, path := range []string{".spec.updateStrategy.type", ".spec.updateStrategy.rollingUpdate.podUpdatePolicy", ".spec.updateStrategy.rollingUpdate.rollingUpdateType"} {
-		if policy, _ := textAt(obj.Object, path); strings.HasPrefix(policy, "InPlace") {
+	strategy := fieldpath.Object(obj.Object, "spec", "updateStrategy")
+	rolling := fieldpath.Object(strategy, "rollingUpdate")
+	for _, value := range []any{strategy["type"], rolling["podUpdatePolicy"], rolling["rollingUpdateType"]} {
+		if policy, _ := value.(string); strings.HasPrefix(policy, "InPlace") {
 			return true
 		}
 	}

@@ -11,6 +11,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+func kindNamed(resource, kind string) Kind {
+	name, group, _ := strings.Cut(resource, ".")
+	return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, Kind: kind, Singular: strings.ToLower(kind)}
+}
+
 func parsed(t *testing.T, text string) map[string]any {
 	t.Helper()
 	fields := map[string]any{}
@@ -105,26 +110,21 @@ func TestRestartField(t *testing.T) {
 		inside = "spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt"
 	)
 	for name, test := range map[string]struct {
-		crd, obj    string
-		annotations map[string]string
-		want        string
-		no          error
+		crd, obj string
+		own      string
+		want     string
+		no       error
 	}{
-		"a Rollout has a field":           {"rollouts.argoproj.io", "{spec: {" + pod + "}}", nil, "spec.restartAt", nil},
-		"without a template, too":         {"rollouts.argoproj.io", "{spec: {replicas: 1}}", nil, "spec.restartAt", nil},
-		"another field, by annotation":    {"lamps.example.com", "{spec: {replicas: 1}}", map[string]string{annotationRestartPath: ".spec.restart.at"}, "spec.restart.at", nil},
-		"a template":                      {"lamps.example.com", "{spec: {" + pod + "}}", nil, inside, nil},
-		"in place":                        {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: InPlaceIfPossible}, " + pod + "}}", nil, "", errInPlace},
-		"in place, an advanced one":       {"statefulsets.apps.kruise.io", "{spec: {updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}, " + pod + "}}", nil, "", errInPlace},
-		"a clone set that makes anew":     {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: ReCreate}, " + pod + "}}", nil, inside, nil},
-		"nothing that could be restarted": {"lamps.example.com", "{spec: {replicas: 1}}", nil, "", errNoTemplate},
+		"its own field":                   {"rollouts.argoproj.io", "{spec: {" + pod + "}}", ".spec.restartAt", "spec.restartAt", nil},
+		"without a template, too":         {"rollouts.argoproj.io", "{spec: {replicas: 1}}", ".spec.restartAt", "spec.restartAt", nil},
+		"a template":                      {"lamps.example.com", "{spec: {" + pod + "}}", "", inside, nil},
+		"in place":                        {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: InPlaceIfPossible}, " + pod + "}}", "", "", errInPlace},
+		"in place, an advanced one":       {"statefulsets.apps.kruise.io", "{spec: {updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}, " + pod + "}}", "", "", errInPlace},
+		"a clone set that makes anew":     {"clonesets.apps.kruise.io", "{spec: {updateStrategy: {type: ReCreate}, " + pod + "}}", "", inside, nil},
+		"nothing that could be restarted": {"lamps.example.com", "{spec: {replicas: 1}}", "", "", errNoTemplate},
 	} {
 		kind := kindNamed(test.crd, "It")
-		facts, err := NewStatusFacts(kind, KindSource{Annotations: test.annotations}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path, err := RestartField(kind, &unstructured.Unstructured{Object: parsed(t, test.obj)}, parsed(t, open), facts)
+		path, err := RestartField(kind, &unstructured.Unstructured{Object: parsed(t, test.obj)}, parsed(t, open), test.own)
 		if got := strings.Join(path, "."); got != test.want || err != test.no { //nolint:errorlint // it is this very one
 			t.Errorf("%s: %q (%v), want %q (%v)", name, got, err, test.want, test.no)
 		}

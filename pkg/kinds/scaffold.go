@@ -130,7 +130,7 @@ func (s Scaffold) countFields() ([]string, error) {
 	case s.ReplicasPath == nil:
 		return []string{"spec", "replicas"}, nil
 	}
-	names, err := fieldNames(s.ReplicasPath.String())
+	names, err := fieldpath.FieldNames(s.ReplicasPath.String())
 	if err != nil {
 		return nil, err
 	}

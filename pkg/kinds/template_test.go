@@ -151,3 +151,21 @@ func TestCommandAndEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// An object that was stored before its CRD had a template has the default one.
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(1)}}}
+	template, err := Template(ImoocPod(), obj)
+	if err != nil || template.Spec.Containers[0].Image != "busybox" {
+		t.Errorf("got %+v, %v", template, err)
+	}
+	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web"}}}}}
+	if template, err = Template(ImoocPod(), obj); err != nil || template.Spec.Containers[0].Image != "web" {
+		t.Errorf("got %+v, %v", template, err)
+	}
+	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": "what"}}
+	if _, err := Template(ImoocPod(), obj); err == nil {
+		t.Error("a template that is none was read")
+	}
+}

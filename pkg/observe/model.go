@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // model is what is known of a target and of all that stands below it. It reads
@@ -227,7 +227,7 @@ func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
 		_, err := eachOf(ctx, m, f, func(obj *unstructured.Unstructured) {
 			if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
 				owners = append(owners, owner)
-				all = append(all, kinds.Child(obj))
+				all = append(all, statusfacts.Child(obj))
 			}
 		})
 		if err != nil && ctx.Err() == nil {

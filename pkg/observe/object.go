@@ -9,8 +9,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // ReadObject reads from a target, whose object has been read, what a verdict is made
@@ -19,14 +19,14 @@ import (
 // it lives.
 func ReadObject(ctx context.Context, c *clients.Factory, client dynamic.Interface, t Target) (status.Object, error) {
 	if t.Kind.Reconciled() {
-		return t.Kind.Facts(t.Object)
+		return statusfacts.Of(t.Kind, t.Object)
 	}
 	finder, err := c.Finder()
 	if err != nil {
 		return status.Object{}, err
 	}
 	if known, err := finder.StatusFacts(ctx, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
-		o, err := t.Kind.Read(t.Object, known)
+		o, err := statusfacts.Read(t.Kind, t.Object, known)
 		known.Settle(&o, t.Object, nil)
 		return o, err
 	}
@@ -35,14 +35,14 @@ func ReadObject(ctx context.Context, c *clients.Factory, client dynamic.Interfac
 	if err != nil && !errors.As(err, &unknown) {
 		return status.Object{}, err
 	}
-	if path := kinds.ParkedPath(t.Object); unknown != nil && path != nil {
+	if path := statusfacts.ParkedPath(t.Object); unknown != nil && path != nil {
 		field, unknown = discover.Field{Path: path}, nil
 	}
 	known, err := finder.StatusFacts(ctx, t.Kind, field.Path)
 	if err != nil {
 		return status.Object{}, err
 	}
-	o, err := t.Kind.Read(t.Object, known)
+	o, err := statusfacts.Read(t.Kind, t.Object, known)
 	if err != nil {
 		return o, err
 	}
@@ -63,7 +63,7 @@ func ReadObject(ctx context.Context, c *clients.Factory, client dynamic.Interfac
 func readDesired(ctx context.Context, client dynamic.Interface, t Target, field discover.Field, o *status.Object) error {
 	if field.Path != nil {
 		n, found, err := field.Path.Get(t.Object.Object)
-		o.Desired, o.NoCount = kinds.Pods(n), !found
+		o.Desired, o.NoCount = statusfacts.Pods(n), !found
 		return err
 	}
 	scale, err := discover.GetScale(ctx, t.Resource(client), t.Name)

@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // levels is how many kinds of objects are looked for between an object and its
@@ -176,7 +177,7 @@ func (k *ownerKinds) walk(ctx context.Context) []status.Child {
 			err := k.each(ctx, gvk, func(obj *unstructured.Unstructured) {
 				if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 					k.addOwner(ref)
-					found = append(found, kinds.Child(obj))
+					found = append(found, statusfacts.Child(obj))
 				}
 			})
 			if err != nil {

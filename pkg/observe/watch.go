@@ -14,6 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
 // leastRest is how long the looks at one target are apart at least: what
@@ -139,7 +140,7 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 		fallthrough // its status tells as much without the pods, if less of why
 	default:
 		var o status.Object
-		if o, err = t.Kind.Facts(obj); err == nil {
+		if o, err = statusfacts.Of(t.Kind, obj); err == nil {
 			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At})
 		}
 	}

@@ -87,7 +87,7 @@ func TestReconcileCounts(t *testing.T) {
 			foo.Scale(1)
 			foo.AwaitReady("one pod")
 			count("3 to 1", 16)
-			path, err := kinds.RestartField(kind, foo.Get(), nil, kinds.StatusFacts{})
+			path, err := kinds.RestartField(kind, foo.Get(), nil, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package kinds
+package statusfacts
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -21,8 +22,8 @@ import (
 // template has just been changed is not ready with the pods of the old one.
 func TestPodsTellThatTheyAreOutdated(t *testing.T) {
 	t.Parallel()
-	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", Singular: "gadget", ReplicasPath: []string{"spec", "size"}}
-	kind.Mapping = Mapping{Strategy: StrategyPods, TemplatePath: []string{"spec", "pod"}}
+	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}, Kind: "Gadget", Singular: "gadget", ReplicasPath: []string{"spec", "size"}}
+	kind.Mapping = kinds.Mapping{Strategy: kinds.StrategyPods, TemplatePath: []string{"spec", "pod"}}
 	kind.Mapping.Status.Current, kind.Mapping.Status.Ready = []string{"status", "live"}, []string{"status", "ready"}
 	of := func(image string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
@@ -31,7 +32,7 @@ func TestPodsTellThatTheyAreOutdated(t *testing.T) {
 			"status":   map[string]any{"live": int64(2), "ready": int64(2)},
 		}}
 	}
-	a, b := TemplateHash(kind, of("web:a")), TemplateHash(kind, of("web:b"))
+	a, b := kinds.TemplateHash(kind, of("web:a")), kinds.TemplateHash(kind, of("web:b"))
 	for _, test := range []struct {
 		what    string
 		hashes  []string
@@ -44,7 +45,7 @@ func TestPodsTellThatTheyAreOutdated(t *testing.T) {
 		{"those of an old version of the loop do not tell", []string{"", b}, status.Ready, problem.CodeReady},
 		{"the pods were not read", nil, status.Ready, problem.CodeReady},
 	} {
-		o, err := kind.Read(of("web:b"), StatusFacts{})
+		o, err := Read(kind, of("web:b"), Facts{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,15 @@
-package kinds
+// Package statusfacts says what the status of a kind can tell, and reads it from an object:
+// from its schema, what is built in, profiles, and annotations of its CRD.
+package statusfacts
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -15,27 +19,27 @@ import (
 // change. Several expressions are given one to a line.
 const (
 	// annotationUnit is what there are so many of where that is not pods.
-	annotationUnit = declares + "unit"
+	annotationUnit = apis.Prefix + "unit"
 	// annotationReadyWhen holds expressions that must all hold of an object that is
 	// ready, annotationFailedWhen and annotationPausedWhen those of which one is
 	// enough.
-	annotationReadyWhen  = declares + "ready-when"
-	annotationFailedWhen = declares + "failed-when"
-	annotationPausedWhen = declares + "paused-when"
+	annotationReadyWhen  = apis.Prefix + "ready-when"
+	annotationFailedWhen = apis.Prefix + "failed-when"
+	annotationPausedWhen = apis.Prefix + "paused-when"
 	// annotationPausedHint says who must act on an object that is paused.
-	annotationPausedHint = declares + "paused-hint"
+	annotationPausedHint = apis.Prefix + "paused-hint"
 	// annotationPartitionPath names the number, or the percentage, of pods that keep
 	// the older template.
-	annotationPartitionPath = declares + "partition-path"
+	annotationPartitionPath = apis.Prefix + "partition-path"
 	// annotationRestartPath names the field that takes the time of a restart.
-	annotationRestartPath = declares + "restart-path"
+	annotationRestartPath = apis.Prefix + "restart-path"
 )
 
-// statusAnnotations are those that StatusFacts are made from.
+// statusAnnotations are those that Facts are made from.
 func statusAnnotations() []string {
 	return []string{
 		annotationUnit, annotationReadyWhen, annotationFailedWhen, annotationPausedWhen, annotationPausedHint, annotationPartitionPath,
-		annotationRestartPath, annotationDesiredPath, annotationCurrentPath, annotationReadyPath, annotationUpdatedPath, annotationAvailablePath,
+		annotationRestartPath, kinds.AnnotationDesiredPath, kinds.AnnotationCurrentPath, kinds.AnnotationReadyPath, kinds.AnnotationUpdatedPath, kinds.AnnotationAvailablePath,
 	}
 }
 
@@ -54,10 +58,10 @@ const (
 	GenerationNone GenerationFrom = "none"
 )
 
-// StatusFacts are what is known of how the objects of a kind tell what became of
+// Facts are what is known of how the objects of a kind tell what became of
 // a change: worked out of the schema, of what is built in, of a profile and of
 // annotations, once for all objects. All paths begin at the root of an object.
-type StatusFacts struct {
+type Facts struct {
 	// Generation is where the generation is that the controller saw.
 	Generation GenerationFrom `json:"generation"`
 	// Conditions says that the kind has conditions.
@@ -109,8 +113,8 @@ type StatusFacts struct {
 	pausedIf []fieldpath.Expression
 }
 
-// KindSource is what a server tells of a kind beside its objects.
-type KindSource struct {
+// Source is what a server tells of a kind beside its objects.
+type Source struct {
 	// Schema is its OpenAPI schema; nil is not known. StatusServed says that /status
 	// is, and so that nobody but a controller writes the status.
 	Schema       map[string]any
@@ -124,10 +128,10 @@ type KindSource struct {
 func phaseFields() []string   { return []string{"phase", "state", "updateStatus"} }
 func messageFields() []string { return []string{"message", "reason"} }
 
-// NewStatusFacts works out what the status of a kind can tell. The count is where
+// New works out what the status of a kind can tell. The count is where
 // the desired count lives; nil where nothing says it.
-func NewStatusFacts(kind Kind, source KindSource, count *fieldpath.Path) (StatusFacts, error) {
-	f := StatusFacts{Generation: GenerationNone, Unit: "pod"}
+func New(kind kinds.Kind, source Source, count *fieldpath.Path) (Facts, error) {
+	f := Facts{Generation: GenerationNone, Unit: "pod"}
 	if kind.BuiltIn() {
 		return builtInFacts(kind), nil
 	}
@@ -151,8 +155,8 @@ func NewStatusFacts(kind Kind, source KindSource, count *fieldpath.Path) (Status
 
 // builtInFacts are those of the kinds that Kubernetes reconciles itself, as
 // "kubectl rollout status" reads them.
-func builtInFacts(kind Kind) StatusFacts {
-	f := StatusFacts{
+func builtInFacts(kind kinds.Kind) Facts {
+	f := Facts{
 		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,
 		Current: []string{".status.replicas"}, Ready: []string{".status.readyReplicas"},
 	}
@@ -174,7 +178,7 @@ func builtInFacts(kind Kind) StatusFacts {
 	case "replicasets.apps", "replicationcontrollers":
 		f.Available = []string{".status.availableReplicas"}
 	default:
-		return StatusFacts{Generation: GenerationNone, Unit: "pod", From: []string{"built in"}, builtIn: true,
+		return Facts{Generation: GenerationNone, Unit: "pod", From: []string{"built in"}, builtIn: true,
 			Current: statusPaths("", currentFields()), Ready: statusPaths("", readyFields())}
 	}
 	f.Zero = slices.Concat(f.Desired, f.Current, f.Ready, f.Updated, f.Available)
@@ -191,11 +195,11 @@ func statusPaths(base string, names []string) []string {
 }
 
 // fromSchema works out what schema and /scale say.
-func (f *StatusFacts) fromSchema(source KindSource, count *fieldpath.Path) {
+func (f *Facts) fromSchema(source Source, count *fieldpath.Path) {
 	root := source.Schema
 	declared := fieldpath.Resolve(root, fieldpath.Object(root, "properties", "status"))
 	told := fieldpath.Object(declared, "properties")
-	unnamed := len(told) == 0 || open(declared)
+	unnamed := len(told) == 0 || fieldpath.Open(declared)
 	if root != nil {
 		f.From = append(f.From, "schema")
 	}
@@ -259,7 +263,7 @@ func texted(told map[string]any, unnamed bool, names []string) []string {
 }
 
 // generation finds where the generation is told.
-func (f *StatusFacts) generation(root, told map[string]any) {
+func (f *Facts) generation(root, told map[string]any) {
 	f.Conditions = told["conditions"] != nil
 	item := fieldpath.Resolve(root, fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(told, "conditions")), "items"))
 	switch declared := fieldpath.Object(told, "observedGeneration"); {
@@ -286,7 +290,7 @@ func statusAt(root, told map[string]any, base string) map[string]any {
 // within is the part of the status that a field is in: "" for .status.replicas,
 // ".gateway" for .status.gateway.replicas.
 func within(path string) string {
-	names, err := fieldNames(path)
+	names, err := fieldpath.FieldNames(path)
 	if err != nil || len(names) < 3 || names[0] != "status" {
 		return ""
 	}
@@ -313,7 +317,7 @@ func unitOf(count *fieldpath.Path) string {
 
 // beside finds the other counts of the spec, and whether they are of other groups
 // of pods.
-func (f *StatusFacts) beside(root map[string]any, count *fieldpath.Path) {
+func (f *Facts) beside(root map[string]any, count *fieldpath.Path) {
 	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
 	for _, c := range replicafield.Candidates(root, nil) {
@@ -331,16 +335,16 @@ func (f *StatusFacts) beside(root map[string]any, count *fieldpath.Path) {
 }
 
 // fromAnnotations takes what annotations say for what the schema let guess.
-func (f *StatusFacts) fromAnnotations(said map[string]string) error {
+func (f *Facts) fromAnnotations(said map[string]string) error {
 	for key, at := range map[string]*[]string{
-		annotationDesiredPath: &f.Desired, annotationCurrentPath: &f.Current, annotationReadyPath: &f.Ready,
-		annotationUpdatedPath: &f.Updated, annotationAvailablePath: &f.Available,
+		kinds.AnnotationDesiredPath: &f.Desired, kinds.AnnotationCurrentPath: &f.Current, kinds.AnnotationReadyPath: &f.Ready,
+		kinds.AnnotationUpdatedPath: &f.Updated, kinds.AnnotationAvailablePath: &f.Available,
 	} {
 		word, is := said[key]
 		if !is {
 			continue
 		}
-		if _, err := fieldNames(word); err != nil {
+		if _, err := fieldpath.FieldNames(word); err != nil {
 			return fmt.Errorf("annotation %s: %w", key, err)
 		}
 		// What is named is written by the controller, and left out where it is zero.
@@ -353,7 +357,7 @@ func (f *StatusFacts) fromAnnotations(said map[string]string) error {
 		if !is {
 			continue
 		}
-		if _, err := fieldNames(word); err != nil {
+		if _, err := fieldpath.FieldNames(word); err != nil {
 			return fmt.Errorf("annotation %s: %w", key, err)
 		}
 		*at = word
@@ -406,7 +410,7 @@ func expressions(words []string) ([]fieldpath.Expression, error) {
 }
 
 // unit is what a report calls it: empty for pods.
-func (f StatusFacts) unit() string {
+func (f Facts) unit() string {
 	if f.Unit == "pod" {
 		return ""
 	}
@@ -414,12 +418,12 @@ func (f StatusFacts) unit() string {
 }
 
 // zero reports whether a count is zero where it is absent.
-func (f StatusFacts) zero(paths []string) bool {
+func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
 }
 
 // pausedBy is the default hint for an expression that holds.
-func pausedBy(f StatusFacts, o status.Object, held fieldpath.Expression) string {
+func pausedBy(f Facts, o status.Object, held fieldpath.Expression) string {
 	object := o.Type + "/" + o.Name
 	switch {
 	case f.PausedHint != "":

@@ -1,65 +1,14 @@
-package kinds
+package statusfacts
 
 import (
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
-
-func TestDesired(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		spec map[string]any
-		want int32 // -1 is an error
-	}{
-		"a count":             {map[string]any{"replicas": int64(3)}, 3},
-		"none":                {map[string]any{"replicas": int64(0)}, 0},
-		"no count":            {map[string]any{}, 1},
-		"no spec":             {nil, 1},
-		"null":                {map[string]any{"replicas": nil}, 1},
-		"the most there is":   {map[string]any{"replicas": int64(2147483647)}, 2147483647},
-		"a whole number":      {map[string]any{"replicas": 3.0}, 3},
-		"no number (old CRD)": {map[string]any{"replicas": "3"}, -1},
-		"half a pod":          {map[string]any{"replicas": 2.5}, -1},
-		"less than none":      {map[string]any{"replicas": int64(-1)}, -1},
-		"one too many":        {map[string]any{"replicas": int64(2147483648)}, -1},
-		"none in 32 bits":     {map[string]any{"replicas": int64(4294967296)}, -1},
-		"beyond 64 bits":      {map[string]any{"replicas": 1e30}, -1},
-		"a list":              {map[string]any{"replicas": []any{int64(1)}}, -1},
-	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{}}
-		if test.spec != nil {
-			obj.Object["spec"] = test.spec
-		}
-		got, err := ImoocPod().Desired(obj)
-		if (err != nil) != (test.want < 0) || (err == nil && got != test.want) {
-			t.Errorf("%s: %d replicas are wanted (%v), want %d", name, got, err, test.want)
-		}
-	}
-}
-
-// The error says what is there, and not at any length.
-func TestCountThatIsNone(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		object map[string]any
-		want   string
-	}{
-		"a text":        {map[string]any{"spec": map[string]any{"replicas": "5"}}, `.spec.replicas is "5": it must be a whole number from 0 to 2147483647`},
-		"a long text":   {map[string]any{"spec": map[string]any{"replicas": strings.Repeat("x", 1000)}}, `xxx…: it must be`},
-		"no spec there": {map[string]any{"spec": "none"}, "read the count of foo"},
-	} {
-		obj := &unstructured.Unstructured{Object: test.object}
-		obj.SetName("foo")
-		if _, err := ImoocPod().Desired(obj); err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 200 {
-			t.Errorf("%s: the error is %v, want one with %q", name, err, test.want)
-		}
-	}
-}
 
 func TestFacts(t *testing.T) {
 	t.Parallel()
@@ -72,7 +21,7 @@ func TestFacts(t *testing.T) {
 			"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
 		},
 	}}
-	facts, err := ImoocPod().Facts(obj)
+	facts, err := Of(kinds.ImoocPod(), obj)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,33 +30,15 @@ func TestFacts(t *testing.T) {
 		t.Errorf("got %+v", facts)
 	}
 	obj.Object["status"] = "what"
-	if _, err := ImoocPod().Facts(obj); err == nil {
+	if _, err := Of(kinds.ImoocPod(), obj); err == nil {
 		t.Error("a status that is none was read")
-	}
-}
-
-// An object that was stored before its CRD had a template has the default one.
-func TestTemplate(t *testing.T) {
-	t.Parallel()
-	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(1)}}}
-	template, err := Template(ImoocPod(), obj)
-	if err != nil || template.Spec.Containers[0].Image != "busybox" {
-		t.Errorf("got %+v, %v", template, err)
-	}
-	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "web"}}}}}
-	if template, err = Template(ImoocPod(), obj); err != nil || template.Spec.Containers[0].Image != "web" {
-		t.Errorf("got %+v, %v", template, err)
-	}
-	obj.Object["spec"] = map[string]any{"template": map[string]any{"spec": "what"}}
-	if _, err := Template(ImoocPod(), obj); err == nil {
-		t.Error("a template that is none was read")
 	}
 }
 
 // Kinds that this program does not ship tell what they have in their own ways.
 func TestFactsOfOtherKinds(t *testing.T) {
 	t.Parallel()
-	kind := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
+	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
 	type told struct {
 		current, ready       int32
 		untracked, uncounted bool
@@ -130,7 +61,7 @@ func TestFactsOfOtherKinds(t *testing.T) {
 		if test.status != nil {
 			obj.Object["status"] = test.status
 		}
-		o, err := kind.Facts(obj)
+		o, err := Of(kind, obj)
 		if got := (told{o.Current, o.Ready, o.Untracked, o.Uncounted}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
 			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
 		}
@@ -142,25 +73,25 @@ func TestFactsOfShippedKinds(t *testing.T) {
 	t.Parallel()
 	type told struct{ desired, current, ready, updated int32 }
 	for name, test := range map[string]struct {
-		kind   Kind
+		kind   kinds.Kind
 		status map[string]any
 		want   told
 		pruned bool
 	}{
-		"ImoocPod":              {ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2), "updatedReplicas": int64(1)}, told{4, 3, 2, 1}, false},
-		"an older ImoocPod":     {ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2)}, told{4, 3, 2, -1}, false},
-		"AppService":            {AppService(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2)}, told{4, 3, 2, -1}, false},
-		"HelloWorld":            {HelloWorld(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2), "nodes": []any{"a"}}, told{5, 3, 2, -1}, false},
-		"the tutorial's":        {HelloWorld(), map[string]any{"nodes": []any{"a"}}, told{5, 0, 0, -1}, true},
-		"HelloWorld, unseen":    {HelloWorld(), nil, told{5, 0, 0, -1}, false},
-		"MyDaemonSet":           {MyDaemonSet(), map[string]any{"desiredNumberScheduled": int64(7), "currentNumberScheduled": int64(6), "availableReplicas": int64(5), "updatedNumberScheduled": int64(4)}, told{7, 6, 5, 4}, false},
-		"a MyDaemonSet, unseen": {MyDaemonSet(), nil, told{4, 0, 0, -1}, false},
+		"ImoocPod":              {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2), "updatedReplicas": int64(1)}, told{4, 3, 2, 1}, false},
+		"an older ImoocPod":     {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2)}, told{4, 3, 2, -1}, false},
+		"AppService":            {kinds.AppService(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2)}, told{4, 3, 2, -1}, false},
+		"HelloWorld":            {kinds.HelloWorld(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2), "nodes": []any{"a"}}, told{5, 3, 2, -1}, false},
+		"the tutorial's":        {kinds.HelloWorld(), map[string]any{"nodes": []any{"a"}}, told{5, 0, 0, -1}, true},
+		"HelloWorld, unseen":    {kinds.HelloWorld(), nil, told{5, 0, 0, -1}, false},
+		"MyDaemonSet":           {kinds.MyDaemonSet(), map[string]any{"desiredNumberScheduled": int64(7), "currentNumberScheduled": int64(6), "availableReplicas": int64(5), "updatedNumberScheduled": int64(4)}, told{7, 6, 5, 4}, false},
+		"a MyDaemonSet, unseen": {kinds.MyDaemonSet(), nil, told{4, 0, 0, -1}, false},
 	} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(4), "size": int64(5)}}}
 		if test.status != nil {
 			obj.Object["status"] = test.status
 		}
-		o, err := test.kind.Facts(obj)
+		o, err := Of(test.kind, obj)
 		got := told{o.Desired, o.Current, o.Ready, -1}
 		if o.Updated != nil {
 			got.updated = *o.Updated
@@ -204,7 +135,7 @@ func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
 			},
 		},
 	}}
-	o, err := ImoocPod().Facts(obj)
+	o, err := Of(kinds.ImoocPod(), obj)
 	if err != nil || len(o.Conditions) != 2 || o.Conditions[0].Message != "why" || o.Conditions[1].Reason != "PodsNotReady" || o.Current != 2147483647 || o.Ready != 0 {
 		t.Errorf("read %+v (%v)", o, err)
 	}

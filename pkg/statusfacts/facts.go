@@ -1,4 +1,4 @@
-package kinds
+package statusfacts
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -26,17 +27,17 @@ func updatedFields() []string { return []string{"updatedReplicas", "updatedNumbe
 
 // Facts reads from an object what a verdict is made of, with what can be known of
 // its kind without asking a server.
-func (k Kind) Facts(obj *unstructured.Unstructured) (status.Object, error) {
-	facts, err := NewStatusFacts(k, KindSource{}, nil)
+func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
+	facts, err := New(k, Source{}, nil)
 	if err != nil {
 		return status.Object{}, err
 	}
-	return k.Read(obj, facts)
+	return Read(k, obj, facts)
 }
 
 // Read reads from an object what a verdict is made of. The desired count is taken
 // from where the convention has it; who knows better sets it before Judge.
-func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Object, error) {
+func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
 	o := status.Object{
 		Type:       k.String(),
 		Resource:   k.CRD(),
@@ -52,7 +53,7 @@ func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Ob
 		Finalizers: obj.GetFinalizers(),
 		Generation: obj.GetGeneration(),
 		Foreign:    !k.Reconciled(),
-		SetsImage:  k.setsImage(),
+		SetsImage:  setsImage(k),
 	}
 	if desired, err := k.Desired(obj); err == nil {
 		o.Desired = desired
@@ -80,12 +81,12 @@ func (k Kind) Read(obj *unstructured.Unstructured, facts StatusFacts) (status.Ob
 	o.Source = gitOpsWriter(obj, o.Count)
 	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
 	o.UserPause = apis.ReadPause(obj.GetAnnotations())
-	k.read(&o, obj)
+	readMapped(k, &o, obj)
 	return o, nil
 }
 
 // read reads counts from where the kind's mapping has them written.
-func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
+func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) {
 	at := k.Mapping.Status
 	count := func(paths ...[]string) (int32, bool) {
 		for _, path := range paths {
@@ -104,8 +105,8 @@ func (k Kind) read(o *status.Object, obj *unstructured.Unstructured) {
 	if updated, found := count(at.Updated); found {
 		o.Updated = &updated
 	}
-	if len(at.Updated) == 0 && k.Mapping.Strategy != StrategyDeployment {
-		o.Template = TemplateHash(k, obj)
+	if len(at.Updated) == 0 && k.Mapping.Strategy != kinds.StrategyDeployment {
+		o.Template = kinds.TemplateHash(k, obj)
 	}
 	if len(at.ObservedGeneration) == 0 {
 		o.Untracked = true
@@ -142,7 +143,7 @@ func firstInteger(fields map[string]any, names ...string) (int64, bool) {
 
 // setsImage reports whether objects of the kind have the image of their pods in a field
 // that is known without a schema.
-func (k Kind) setsImage() bool {
+func setsImage(k kinds.Kind) bool {
 	if k.Reconciled() {
 		return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0
 	}

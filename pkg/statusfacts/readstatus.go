@@ -1,4 +1,4 @@
-package kinds
+package statusfacts
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 
 // read reads what the facts of a kind say of an object that another program's
 // controller reconciles.
-func (f StatusFacts) read(o *status.Object, obj map[string]any) {
+func (f Facts) read(o *status.Object, obj map[string]any) {
 	o.Count, o.Unit, o.Several = f.Count, f.unit(), f.Several
 	f.readGeneration(o, obj)
 	if desired, found := f.number(obj, f.Desired); found {
@@ -43,7 +43,7 @@ func (f StatusFacts) read(o *status.Object, obj map[string]any) {
 }
 
 // readGeneration reads which generation the controller saw.
-func (f StatusFacts) readGeneration(o *status.Object, obj map[string]any) {
+func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	switch seen := valueAt(obj, ".status.observedGeneration").(type) {
 	case int64:
 		o.ObservedGeneration = seen
@@ -67,7 +67,7 @@ func (f StatusFacts) readGeneration(o *status.Object, obj map[string]any) {
 }
 
 // readCounts reads the counts of pods.
-func (f StatusFacts) readCounts(o *status.Object, obj map[string]any) {
+func (f Facts) readCounts(o *status.Object, obj map[string]any) {
 	ready, counted := f.number(obj, f.Ready)
 	o.Ready, o.Uncounted = ready, !counted && !f.zero(f.Ready)
 	current, found := f.number(obj, f.Current)
@@ -99,7 +99,7 @@ func hasContainers(obj map[string]any) bool {
 }
 
 // readWord reads what the controller says in its own words.
-func (f StatusFacts) readWord(o *status.Object, obj map[string]any) {
+func (f Facts) readWord(o *status.Object, obj map[string]any) {
 	for at, paths := range map[*string][]string{&o.Word.Phase: f.Phase, &o.Word.Message: f.Message} {
 		for _, path := range paths {
 			if word, is := textAt(obj, path); is && word != "" {
@@ -116,7 +116,7 @@ func (f StatusFacts) readWord(o *status.Object, obj map[string]any) {
 
 // judge evaluates what the kind declares as ready, failed and paused. An
 // expression that does not fit an object does not hold of it.
-func (f StatusFacts) judge(o *status.Object, obj map[string]any) {
+func (f Facts) judge(o *status.Object, obj map[string]any) {
 	if len(f.readyIf) > 0 {
 		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
 		if o.Word.Ready = new(unmet < 0); unmet >= 0 {
@@ -138,7 +138,7 @@ func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
 
 // Settle works out what depends on the desired count: what a partition leaves,
 // what is paused, and how many pods all groups have together.
-func (f StatusFacts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
+func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
 	switch {
 	case f.Unit == "shard":
 		o.Total = ofShards(*o)
@@ -193,7 +193,7 @@ func leaves(owned map[string]any) int {
 }
 
 // number is the first of some fields that holds a whole number.
-func (f StatusFacts) number(obj map[string]any, paths []string) (int32, bool) {
+func (f Facts) number(obj map[string]any, paths []string) (int32, bool) {
 	for _, path := range paths {
 		if n, found := wholeAt(obj, path); found {
 			return Pods(n), true

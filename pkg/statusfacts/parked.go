@@ -1,4 +1,4 @@
-package kinds
+package statusfacts
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

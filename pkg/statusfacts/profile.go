@@ -1,4 +1,4 @@
-package kinds
+package statusfacts
 
 import (
 	"embed"
@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // profiles hold what annotations would say on CRDs that others install. One file
@@ -16,7 +19,7 @@ import (
 var profiles embed.FS
 
 // profileOf is what the profile of a kind says, by annotation; nil without one.
-func profileOf(kind Kind) map[string]string {
+func profileOf(kind kinds.Kind) map[string]string {
 	profile, err := readProfile(kind.CRD())
 	if err != nil {
 		return nil // which a test rules out for those that there are
@@ -36,7 +39,7 @@ func readProfile(crd string) (map[string]string, error) {
 	}
 	said := map[string]string{}
 	for key, word := range words {
-		said[declares+key] = strings.TrimSpace(word)
+		said[apis.Prefix+key] = strings.TrimSpace(word)
 	}
 	return said, nil
 }

@@ -1,4 +1,4 @@
-package kinds
+package statusfacts
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 )
 
 // pause finds what keeps the controller from going on.
-func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
+func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.pausedIf {
 		if holdsOf(e, obj) && !timedPause(obj) {
 			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + e.String(), Hint: pausedBy(f, *o, e)}
@@ -56,7 +56,7 @@ func (f StatusFacts) pause(o *status.Object, obj map[string]any) {
 }
 
 // pauseTold reports whether the kind declares where its status tells of a pause.
-func (f StatusFacts) pauseTold() bool {
+func (f Facts) pauseTold() bool {
 	return slices.ContainsFunc(f.pausedIf, ofStatus)
 }
 
@@ -66,7 +66,7 @@ func ofStatus(e fieldpath.Expression) bool {
 }
 
 // partition finds how many pods are to keep the older template.
-func (f StatusFacts) partition(o *status.Object, obj map[string]any) {
+func (f Facts) partition(o *status.Object, obj map[string]any) {
 	paths := []string{f.Partition}
 	if !f.Ordinal {
 		paths = append(paths, ".spec.updateStrategy.rollingUpdate.partition", ".spec.updateStrategy.partition")

@@ -1,4 +1,4 @@
-package kinds
+package statusfacts
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,9 +20,18 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-func kindNamed(resource, kind string) Kind {
+func kindNamed(resource, kind string) kinds.Kind {
 	name, group, _ := strings.Cut(resource, ".")
-	return Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, Kind: kind, Singular: strings.ToLower(kind)}
+	return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, Kind: kind, Singular: strings.ToLower(kind)}
+}
+
+func parsed(t *testing.T, text string) map[string]any {
+	t.Helper()
+	fields := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
 }
 
 func readObject(t *testing.T, text string) *unstructured.Unstructured {
@@ -38,7 +49,7 @@ func readObject(t *testing.T, text string) *unstructured.Unstructured {
 
 // reported is the report of an object alone, of a kind that another program
 // reconciles.
-func reported(t *testing.T, kind Kind, source KindSource, path string, obj *unstructured.Unstructured) status.Report {
+func reported(t *testing.T, kind kinds.Kind, source Source, path string, obj *unstructured.Unstructured) status.Report {
 	t.Helper()
 	var count *fieldpath.Path
 	if path != "" {
@@ -48,11 +59,11 @@ func reported(t *testing.T, kind Kind, source KindSource, path string, obj *unst
 		}
 		count = &p
 	}
-	facts, err := NewStatusFacts(kind, source, count)
+	facts, err := New(kind, source, count)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := kind.Read(obj, facts)
+	o, err := Read(kind, obj, facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +149,7 @@ func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 			if test.kind == "DaemonSet" {
 				path = noCount
 			}
-			r := reported(t, kindNamed(strings.ToLower(test.kind)+"s.apps", test.kind), KindSource{}, path, obj)
+			r := reported(t, kindNamed(strings.ToLower(test.kind)+"s.apps", test.kind), Source{}, path, obj)
 			if r.Verdict != test.want {
 				t.Errorf("it is %s (%s): %s; want %s", r.Verdict, r.ReasonCode, r.Reason, test.want)
 			}
@@ -161,43 +172,43 @@ func TestStatusesOfOperators(t *testing.T) {
 	const shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}, paused: {type: boolean}}}, status: {type: object, properties: {" +
 		"shards: {type: integer}, replicas: {type: integer}, updatedReplicas: {type: integer}, availableReplicas: {type: integer}, selector: {type: string}, " +
 		"conditions: {type: array, items: {type: object, properties: {observedGeneration: {type: integer}}}}}}}}"
-	sharded := KindSource{Schema: parsed(t, shards), StatusServed: true,
+	sharded := Source{Schema: parsed(t, shards), StatusServed: true,
 		SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"}
 	for name, test := range map[string]struct {
-		kind         Kind
-		source       KindSource
+		kind         kinds.Kind
+		source       Source
 		path         string
 		spec, status string
 		want         status.Verdict
 		code         problem.Code
 		reason       string
 	}{
-		"rollout, healthy": {rollout, KindSource{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+		"rollout, healthy": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
 			"{observedGeneration: '2', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.Ready, problem.CodeReady, "3 of 3 pods ready"},
-		"rollout, a change not seen": {rollout, KindSource{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+		"rollout, a change not seen": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
 			"{observedGeneration: '1', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
-		"rollout, aborted": {rollout, KindSource{}, ".spec.replicas", "{replicas: 8, " + template + "}",
+		"rollout, aborted": {rollout, Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
 			"{observedGeneration: '2', phase: Degraded, abort: true, message: 'RolloutAborted: Rollout aborted update to revision 2', replicas: 8, readyReplicas: 8, availableReplicas: 8}",
 			status.Failed, problem.CodeReportedFailure, "its controller reports: Degraded: RolloutAborted"},
-		"rollout, invalid": {rollout, KindSource{}, ".spec.replicas", "{replicas: 8, " + template + "}",
+		"rollout, invalid": {rollout, Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
 			"{observedGeneration: '2', phase: Degraded, message: 'InvalidSpec: no selector', conditions: [{type: InvalidSpec, status: 'True', reason: InvalidSpec, message: no selector}]}",
 			status.Failed, problem.CodeReportedFailure, "InvalidSpec: no selector"},
-		"rollout, at a step that waits for a person": {rollout, KindSource{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}, " + template + "}",
+		"rollout, at a step that waits for a person": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}, " + template + "}",
 			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
 			status.Paused, problem.CodeWaitingForPromotion, "it is waiting for a promotion: CanaryPauseStep"},
-		"rollout, at a step that ends by itself": {rollout, KindSource{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}]}}, " + template + "}",
+		"rollout, at a step that ends by itself": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}]}}, " + template + "}",
 			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
 			status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
-		"rollout, blue-green": {rollout, KindSource{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+		"rollout, blue-green": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
 			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
 			status.Paused, problem.CodeWaitingForPromotion, "it is waiting for a promotion: BlueGreenPause"},
-		"rollout, blue-green that goes on by itself": {rollout, KindSource{}, ".spec.replicas", "{replicas: 3, strategy: {blueGreen: {autoPromotionSeconds: 60}}, " + template + "}",
+		"rollout, blue-green that goes on by itself": {rollout, Source{}, ".spec.replicas", "{replicas: 3, strategy: {blueGreen: {autoPromotionSeconds: 60}}, " + template + "}",
 			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
 			status.Progressing, problem.CodePodsSurplus, "3 too many"},
-		"rollout, whose condition is of the last step": {rollout, KindSource{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1s}}]}}, " + template + "}",
+		"rollout, whose condition is of the last step": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1s}}]}}, " + template + "}",
 			"{observedGeneration: '2', phase: Progressing, message: more replicas need to be updated, currentStepIndex: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5, conditions: [{type: Paused, status: 'True', reason: RolloutPaused}]}",
 			status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
-		"rollout, scaled while it is paused": {rollout, KindSource{}, ".spec.replicas", "{replicas: 5, " + template + "}",
+		"rollout, scaled while it is paused": {rollout, Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
 			"{observedGeneration: '1', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
 			status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
 		"prometheus, its operator stopped": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}",
@@ -212,39 +223,39 @@ func TestStatusesOfOperators(t *testing.T) {
 		"prometheus, never seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}", "{}", status.NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet"},
 		"prometheus, paused and not seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 2, paused: true}",
 			"{shards: 1, conditions: [{type: Available, status: 'True', observedGeneration: 1}]}", status.Paused, problem.CodePaused, "it is paused: {.spec.paused}=true"},
-		"clone set, all is done": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, " + template + "}",
+		"clone set, all is done": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 5, availableReplicas: 5}", status.Ready, problem.CodeReady, "5 of 5 pods ready"},
-		"clone set, 60% kept": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+		"clone set, 60% kept": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.partition keeps 3 pods"},
-		"clone set, 60% kept, and one of the rest is not ready": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+		"clone set, 60% kept, and one of the rest is not ready": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 4, updatedReplicas: 2, availableReplicas: 4}", status.Progressing, problem.CodePodsOutdated, "4 of 5 pods ready"},
-		"united deployment, one kept in each subset": {united, KindSource{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
+		"united deployment, one kept in each subset": {united, Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
 			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 2}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.manualUpdate.partitions keeps 2 pods"},
-		"united deployment, one of them not yet": {united, KindSource{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
+		"united deployment, one of them not yet": {united, Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
 			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 1}", status.Progressing, problem.CodePodsOutdated, "3 not yet replaced"},
-		"clone set, 60% kept, in its newer version": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
+		"clone set, 60% kept, in its newer version": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.rollingUpdate.partition keeps 3 pods"},
-		"clone set, 60% not reached": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+		"clone set, 60% not reached": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}", status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
-		"clone set, paused": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
+		"clone set, paused": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
 			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 0, availableReplicas: 5}", status.Paused, problem.CodePaused, ".spec.updateStrategy.paused is true"},
-		"clone set, paused and scaled": {cloneSet, KindSource{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
+		"clone set, paused and scaled": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
 			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 4, availableReplicas: 4}", status.Progressing, problem.CodePodsMissing, "1 not yet created"},
-		"a word of failure": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 1}", "{observedGeneration: 2, phase: Failed, message: no oil, replicas: 1}",
+		"a word of failure": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}", "{observedGeneration: 2, phase: Failed, message: no oil, replicas: 1}",
 			status.Failed, problem.CodeReportedFailure, "its controller reports: Failed: no oil"},
-		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
+		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
 			status.Progressing, problem.CodePodsMissing, "its controller reports: expanding"},
-		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: 'off', replicas: 1, readyReplicas: 1}", status.Progressing, problem.CodeConditionFalse, "but its ready condition {.status.light}=on is not met (imoocpod.dev/ready-when)"},
-		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: 'on', replicas: 1, readyReplicas: 1}", status.Ready, problem.CodeReady, "1 of 1 pods ready"},
-		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), KindSource{Annotations: map[string]string{annotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
+		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, light: burnt, replicas: 1, readyReplicas: 1}", status.Failed, problem.CodeReportedFailure, "its controller reports: {.status.light}=burnt"},
-		"suspended": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
+		"suspended": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
 			status.Paused, problem.CodePaused, "it is paused: {.spec.suspend}=true"},
-		"stalled": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 1}",
+		"stalled": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Stalled, status: 'True', reason: R, message: m}]}", status.Failed, problem.CodeReportedFailure, "R: m"},
-		"reconciling": {kindNamed("lamps.example.com", "Lamp"), KindSource{}, ".spec.replicas", "{replicas: 1}",
+		"reconciling": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}",
 			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Reconciling, status: 'True', reason: R, message: m}]}", status.Progressing, problem.CodeConditionFalse, "its condition Reconciling is True: R: m"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -305,12 +316,12 @@ func TestProfiles(t *testing.T) {
 				t.Errorf("%s says %s, which is no annotation of the status", file, key)
 			}
 		}
-		if _, err := NewStatusFacts(kindNamed(crd, "It"), KindSource{}, nil); err != nil {
+		if _, err := New(kindNamed(crd, "It"), Source{}, nil); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	bad := KindSource{Annotations: map[string]string{annotationReadyWhen: "{.status"}}
-	if _, err := NewStatusFacts(kindNamed("lamps.example.com", "Lamp"), bad, nil); err == nil {
+	bad := Source{Annotations: map[string]string{annotationReadyWhen: "{.status"}}
+	if _, err := New(kindNamed("lamps.example.com", "Lamp"), bad, nil); err == nil {
 		t.Error("an expression that is none was read")
 	}
 }
@@ -321,7 +332,7 @@ func TestPausedByAnnotation(t *testing.T) {
 	for annotation, want := range map[string]bool{
 		"autoscaling.keda.sh/paused=true": true, "autoscaling.keda.sh/paused=false": false, "autoscaling.keda.sh/paused-replicas=0": true, "other=true": false,
 	} {
-		facts, err := NewStatusFacts(kindNamed("scaledobjects.keda.sh", "ScaledObject"), KindSource{}, nil)
+		facts, err := New(kindNamed("scaledobjects.keda.sh", "ScaledObject"), Source{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,12 +397,12 @@ func TestTotal(t *testing.T) {
 			t.Fatal(err)
 		}
 		kind := kindNamed("lamps.example.com", "Lamp")
-		facts, err := NewStatusFacts(kind, KindSource{Schema: parsed(t, test.schema), StatusServed: true}, &path)
+		facts, err := New(kind, Source{Schema: parsed(t, test.schema), StatusServed: true}, &path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it}, spec: "+test.spec+"}")
-		o, err := kind.Read(obj, facts)
+		o, err := Read(kind, obj, facts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,13 +435,13 @@ func FuzzRead(f *testing.F) {
 		if json.Unmarshal([]byte(text), &content) != nil {
 			return
 		}
-		for _, kind := range []Kind{ImoocPod(), kindNamed("widgets.example.com", "Widget"), kindNamed("statefulsets.apps", "StatefulSet")} {
-			facts, err := NewStatusFacts(kind, KindSource{}, &count)
+		for _, kind := range []kinds.Kind{kinds.ImoocPod(), kindNamed("widgets.example.com", "Widget"), kindNamed("statefulsets.apps", "StatefulSet")} {
+			facts, err := New(kind, Source{}, &count)
 			if err != nil {
 				t.Fatal(err)
 			}
 			obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
-			o, err := kind.Read(obj, facts)
+			o, err := Read(kind, obj, facts)
 			if err != nil {
 				continue
 			}
@@ -441,4 +452,23 @@ func FuzzRead(f *testing.F) {
 			status.NewReport(status.Snapshot{Object: o}) // does not panic
 		}
 	})
+}
+
+// A restart has a field of its own where a profile or an annotation names it.
+func TestRestartFacts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		crd         string
+		annotations map[string]string
+		want        string
+	}{
+		"by a profile":     {"rollouts.argoproj.io", nil, ".spec.restartAt"},
+		"by an annotation": {"lamps.example.com", map[string]string{annotationRestartPath: ".spec.restart.at"}, ".spec.restart.at"},
+		"none":             {"lamps.example.com", nil, ""},
+	} {
+		facts, err := New(kindNamed(test.crd, "It"), Source{Annotations: test.annotations}, nil)
+		if err != nil || facts.Restart != test.want {
+			t.Errorf("%s: %q (%v), want %q", name, facts.Restart, err, test.want)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package kinds
+package statusfacts
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -23,7 +24,7 @@ func Child(obj *unstructured.Unstructured) status.Child {
 		child.Conditions = someConditions(told)
 	}
 	kind := childKind(obj)
-	facts, err := NewStatusFacts(kind, KindSource{}, nil)
+	facts, err := New(kind, Source{}, nil)
 	if err != nil {
 		return child
 	}
@@ -51,9 +52,9 @@ func Child(obj *unstructured.Unstructured) status.Child {
 	return child
 }
 
-func childKind(obj *unstructured.Unstructured) Kind {
+func childKind(obj *unstructured.Unstructured) kinds.Kind {
 	gvk := obj.GroupVersionKind()
-	kind := Kind{Kind: gvk.Kind, Singular: strings.ToLower(gvk.Kind)}
+	kind := kinds.Kind{Kind: gvk.Kind, Singular: strings.ToLower(gvk.Kind)}
 	kind.Resource = gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
 	return kind
 }

@@ -1,0 +1,59 @@
+package kinds
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestDesired(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spec map[string]any
+		want int32 // -1 is an error
+	}{
+		"a count":             {map[string]any{"replicas": int64(3)}, 3},
+		"none":                {map[string]any{"replicas": int64(0)}, 0},
+		"no count":            {map[string]any{}, 1},
+		"no spec":             {nil, 1},
+		"null":                {map[string]any{"replicas": nil}, 1},
+		"the most there is":   {map[string]any{"replicas": int64(2147483647)}, 2147483647},
+		"a whole number":      {map[string]any{"replicas": 3.0}, 3},
+		"no number (old CRD)": {map[string]any{"replicas": "3"}, -1},
+		"half a pod":          {map[string]any{"replicas": 2.5}, -1},
+		"less than none":      {map[string]any{"replicas": int64(-1)}, -1},
+		"one too many":        {map[string]any{"replicas": int64(2147483648)}, -1},
+		"none in 32 bits":     {map[string]any{"replicas": int64(4294967296)}, -1},
+		"beyond 64 bits":      {map[string]any{"replicas": 1e30}, -1},
+		"a list":              {map[string]any{"replicas": []any{int64(1)}}, -1},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		if test.spec != nil {
+			obj.Object["spec"] = test.spec
+		}
+		got, err := ImoocPod().Desired(obj)
+		if (err != nil) != (test.want < 0) || (err == nil && got != test.want) {
+			t.Errorf("%s: %d replicas are wanted (%v), want %d", name, got, err, test.want)
+		}
+	}
+}
+
+// The error says what is there, and not at any length.
+func TestCountThatIsNone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		object map[string]any
+		want   string
+	}{
+		"a text":        {map[string]any{"spec": map[string]any{"replicas": "5"}}, `.spec.replicas is "5": it must be a whole number from 0 to 2147483647`},
+		"a long text":   {map[string]any{"spec": map[string]any{"replicas": strings.Repeat("x", 1000)}}, `xxx…: it must be`},
+		"no spec there": {map[string]any{"spec": "none"}, "read the count of foo"},
+	} {
+		obj := &unstructured.Unstructured{Object: test.object}
+		obj.SetName("foo")
+		if _, err := ImoocPod().Desired(obj); err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 200 {
+			t.Errorf("%s: the error is %v, want one with %q", name, err, test.want)
+		}
+	}
+}

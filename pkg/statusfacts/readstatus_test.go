@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -309,7 +310,7 @@ func TestProfiles(t *testing.T) {
 		}
 		known := map[string]bool{}
 		for _, key := range statusAnnotations() {
-			known[strings.TrimPrefix(key, declares)] = true
+			known[strings.TrimPrefix(key, apis.Prefix)] = true
 		}
 		for key := range words {
 			if !known[key] {

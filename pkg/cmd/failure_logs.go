@@ -13,6 +13,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
@@ -82,7 +83,7 @@ func failingContainer(ctx context.Context, c *clients.Factory, r status.Report, 
 		return container, false, err
 	}
 	// Who may see an object may list its pods, and need not be allowed to get one.
-	pods, err := core.Pods(r.Metadata.Namespace).List(ctx, observe.ByName(p.Pods[0]))
+	pods, err := core.Pods(r.Metadata.Namespace).List(ctx, follow.ByName(p.Pods[0]))
 	if err != nil {
 		return container, false, err
 	}

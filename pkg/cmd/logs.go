@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -200,7 +201,7 @@ func names(containers []logs.Container) []string {
 func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, reader logs.Reader) []error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	connection := &observe.Connection{Changed: func(lost time.Time) {
+	connection := &follow.Connection{Changed: func(lost time.Time) {
 		if lost.IsZero() {
 			reader.Out.Say("connected to the server again")
 		} else {

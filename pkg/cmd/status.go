@@ -22,6 +22,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -250,7 +251,7 @@ func (o *statusOptions) Run(ctx context.Context) error {
 	case o.watch && isLive:
 		return o.runLive(ctx, screen)
 	case o.watch:
-		return o.runWatch(ctx, &observe.Connection{Changed: o.printConnection}, func(w io.Writer, reports []status.Report) error {
+		return o.runWatch(ctx, &follow.Connection{Changed: o.printConnection}, func(w io.Writer, reports []status.Report) error {
 			if reports = o.wanted(reports); len(reports) == 0 {
 				return nil
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
@@ -41,7 +42,7 @@ func (o *statusOptions) runLive(ctx context.Context, screen *os.File) error {
 	if !o.named() || len(o.args) > 0 && o.given() {
 		l := o.newLive(ctx, screen)
 		defer l.End()
-		return o.runWatch(ctx, &observe.Connection{Changed: l.SetLost}, func(_ io.Writer, reports []status.Report) error {
+		return o.runWatch(ctx, &follow.Connection{Changed: l.SetLost}, func(_ io.Writer, reports []status.Report) error {
 			for _, r := range reports {
 				if r.Verdict == status.Deleted || o.paused && !isPaused(r) {
 					l.Forget(r)
@@ -94,7 +95,7 @@ func (o *statusOptions) await(ctx context.Context, screen *os.File, wanted func(
 	}
 	l := o.newLive(ctx, screen)
 	defer l.End()
-	a := &observe.Waiter{Clients: o.clients, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.Show(s.Report) }, Connection: &observe.Connection{Changed: l.SetLost}}
+	a := &observe.Waiter{Clients: o.clients, Limits: o.limits.Limits, Closely: true, Show: func(s observe.Observation) { l.Show(s.Report) }, Connection: &follow.Connection{Changed: l.SetLost}}
 	failed := a.Wait(ctx, all)
 	if o.limits.logs {
 		addLogs(ctx, o.clients, failed)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -33,7 +34,7 @@ type watched struct {
 
 // runWatch shows the objects and then every change, until all that were named
 // are gone or the context ends.
-func (o *statusOptions) runWatch(ctx context.Context, connection *observe.Connection, write func(io.Writer, []status.Report) error) error {
+func (o *statusOptions) runWatch(ctx context.Context, connection *follow.Connection, write func(io.Writer, []status.Report) error) error {
 	sources, errs := o.sources(ctx)
 	if len(errs) > 0 {
 		if !o.named() {
@@ -120,7 +121,7 @@ type statusWatch struct {
 	write   func(io.Writer, []status.Report) error
 	fleet   *observe.Fleet
 	// connection notes whether the server is to be found.
-	connection *observe.Connection
+	connection *follow.Connection
 	// absent says that kinds which are not installed are left out.
 	absent bool
 
@@ -153,7 +154,7 @@ func (w *statusWatch) listed(found, served bool) error {
 func (w *statusWatch) follow(ctx context.Context, source watched) error {
 	selected := metav1.ListOptions{LabelSelector: w.options.selector}
 	if source.Name != "" {
-		selected = observe.ByName(source.Name)
+		selected = follow.ByName(source.Name)
 	}
 	shown := shownObjects{}
 	show := func(obj *unstructured.Unstructured, gone bool) error {
@@ -167,7 +168,7 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 		return nil
 	}
 	first := true
-	err := observe.Follow(ctx, source.objects, selected, "", observe.Handler{
+	err := follow.Dynamic(ctx, source.objects, selected, "", follow.Handler{
 		Listed: func(found []unstructured.Unstructured) (bool, error) {
 			if first {
 				if len(found) == 0 && source.Name != "" {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
 )
@@ -44,7 +45,7 @@ func awaitShown(ctx context.Context, c *clients.Factory, streams genericiooption
 	colored := color("auto")
 	progress := terminal.NewProgress(streams.ErrOut, colored.style(streams.ErrOut), all[0].Conditions[len(all[0].Conditions)-1].Done)
 	defer progress.End()
-	a.Show, a.Connection = progress.Show, &observe.Connection{Changed: progress.SetLost}
+	a.Show, a.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
 	for i, reached := range all {
 		if reached.Reached != nil {
 			all[i].Reached = func(s observe.Observation) error {

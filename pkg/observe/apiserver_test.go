@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -176,7 +178,7 @@ func statusOf(code int, reason, message string) string {
 
 // RoundTrip answers a request.
 func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := sleep(r.Context(), s.latency); err != nil {
+	if err := follow.Sleep(r.Context(), s.latency); err != nil {
 		return nil, err
 	}
 	version, path, found := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/"), "/api/"), "/")
@@ -326,4 +328,10 @@ func (s *apiServer) tell(ctx context.Context, w *watchStream, since int, matches
 			return
 		}
 	}
+}
+
+// pass lets so much of the test's own time pass, and all happen that is due.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -57,7 +58,7 @@ func (f *followers) follow(ctx context.Context, c *clients.Factory, running *syn
 	}
 	never := Condition{What: "to be never", Tree: true, Met: func(context.Context, Observation) (bool, error) { return false, nil }}
 	running.Go(func() {
-		a := &Waiter{Clients: c, Closely: true, Show: f.seen, Connection: &Connection{Changed: func(time.Time) {}}}
+		a := &Waiter{Clients: c, Closely: true, Show: f.seen, Connection: &follow.Connection{Changed: func(time.Time) {}}}
 		for _, err := range a.Wait(ctx, []WaitTarget{{Target: web(), Conditions: []Condition{never}}}) {
 			ended(err)
 		}
@@ -79,7 +80,7 @@ func (f *followers) follow(ctx context.Context, c *clients.Factory, running *syn
 		fleet.Put(t)
 	}
 	running.Go(func() {
-		ended(Follow(ctx, web().Resource(client), metav1.ListOptions{}, "", Handler{
+		ended(follow.Dynamic(ctx, web().Resource(client), metav1.ListOptions{}, "", follow.Handler{
 			Listed: func(found []unstructured.Unstructured) (bool, error) {
 				for i := range found {
 					put(&found[i])

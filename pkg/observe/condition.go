@@ -28,7 +28,7 @@ type Condition struct {
 	Tree bool
 	// FailsFast says that an object which has failed will not come to it.
 	FailsFast bool
-	// CountOnly says that the number of pods is all that matters: an object may come to
+	// CountOnly says that the number of pods is all that Matters: an object may come to
 	// it while a new template waits for somebody.
 	CountOnly bool
 	// For is how long it must be met without a break.

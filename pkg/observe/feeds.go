@@ -17,6 +17,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 )
 
 // feeds are what the models of several targets share: for each type in a namespace
@@ -25,17 +26,17 @@ type feeds struct {
 	clients    *clients.Factory
 	dynamic    dynamic.Interface
 	core       corev1client.CoreV1Interface
-	connection *Connection
+	connection *follow.Connection
 	// shared says that there may be several targets in a namespace.
 	shared bool
 	// follow runs what follows objects until the context of the feeds ends.
 	follow func(func(context.Context))
 
 	mu      sync.Mutex
-	pods    map[podsKey]*feed[*corev1.Pod]
-	events  map[string]*feed[*corev1.Event]
-	nodes   map[string]*feed[*corev1.Node]
-	objects map[objectsKey]*feed[*unstructured.Unstructured]
+	pods    map[podsKey]*follow.Feed[*corev1.Pod]
+	events  map[string]*follow.Feed[*corev1.Event]
+	nodes   map[string]*follow.Feed[*corev1.Node]
+	objects map[objectsKey]*follow.Feed[*unstructured.Unstructured]
 }
 
 type podsKey struct{ namespace, selector string }
@@ -46,7 +47,7 @@ type objectsKey struct {
 }
 
 // newFeeds makes feeds that end with the context, and are counted among what runs.
-func newFeeds(ctx context.Context, c *clients.Factory, connection *Connection, running *sync.WaitGroup, shared bool) (*feeds, error) {
+func newFeeds(ctx context.Context, c *clients.Factory, connection *follow.Connection, running *sync.WaitGroup, shared bool) (*feeds, error) {
 	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err
@@ -58,13 +59,13 @@ func newFeeds(ctx context.Context, c *clients.Factory, connection *Connection, r
 	return &feeds{
 		clients: c, dynamic: client, core: core, connection: connection, shared: shared,
 		follow: func(run func(context.Context)) { running.Go(func() { run(ctx) }) },
-		pods:   map[podsKey]*feed[*corev1.Pod]{}, events: map[string]*feed[*corev1.Event]{},
-		nodes: map[string]*feed[*corev1.Node]{}, objects: map[objectsKey]*feed[*unstructured.Unstructured]{},
+		pods:   map[podsKey]*follow.Feed[*corev1.Pod]{}, events: map[string]*follow.Feed[*corev1.Event]{},
+		nodes: map[string]*follow.Feed[*corev1.Node]{}, objects: map[objectsKey]*follow.Feed[*unstructured.Unstructured]{},
 	}, nil
 }
 
 // podsOf follows the pods among which those of an object are, and subscribes to them.
-func (s *feeds) podsOf(t Target, obj *unstructured.Unstructured, by subscriber) *feed[*corev1.Pod] {
+func (s *feeds) podsOf(t Target, obj *unstructured.Unstructured, by follow.Subscriber) *follow.Feed[*corev1.Pod] {
 	selector := podSelector(t.Kind, obj)
 	switch {
 	case s.shared && ownPods(t.Kind):
@@ -77,49 +78,51 @@ func (s *feeds) podsOf(t Target, obj *unstructured.Unstructured, by subscriber) 
 	key := podsKey{t.Namespace, selector}
 	f := s.pods[key]
 	if f == nil {
-		f = newFeed(trimPod)
+		f = follow.New(trimPod)
 		s.pods[key] = f
 		s.follow(func(ctx context.Context) {
-			f.run(ctx, podSource(s.core.Pods(t.Namespace)), metav1.ListOptions{LabelSelector: selector}, s.connection)
+			f.Run(ctx, podSource(s.core.Pods(t.Namespace)), metav1.ListOptions{LabelSelector: selector}, s.connection)
 		})
 	}
-	f.subscribe(by)
+	f.Subscribe(by)
 	return f
 }
 
 // eventsOf follows the events of a namespace, and subscribes to them.
-func (s *feeds) eventsOf(namespace string, by subscriber) *feed[*corev1.Event] {
+func (s *feeds) eventsOf(namespace string, by follow.Subscriber) *follow.Feed[*corev1.Event] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.events[namespace]
 	if f == nil {
-		f = newFeed(func(event *corev1.Event) { event.ManagedFields = nil })
+		f = follow.New(func(event *corev1.Event) { event.ManagedFields = nil })
 		s.events[namespace] = f
 		s.follow(func(ctx context.Context) {
-			f.run(ctx, eventSource(s.core.Events(namespace)), metav1.ListOptions{}, s.connection)
+			f.Run(ctx, eventSource(s.core.Events(namespace)), metav1.ListOptions{}, s.connection)
 		})
 	}
-	f.subscribe(by)
+	f.Subscribe(by)
 	return f
 }
 
 // node follows a node, and subscribes to it.
-func (s *feeds) node(name string, by subscriber) *feed[*corev1.Node] {
+func (s *feeds) node(name string, by follow.Subscriber) *follow.Feed[*corev1.Node] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.nodes[name]
 	if f == nil {
-		f = newFeed(func(node *corev1.Node) { node.ManagedFields, node.Status.Images = nil, nil })
+		f = follow.New(func(node *corev1.Node) { node.ManagedFields, node.Status.Images = nil, nil })
 		s.nodes[name] = f
-		s.follow(func(ctx context.Context) { f.run(ctx, nodeSource(s.core.Nodes(), name), ByName(name), s.connection) })
+		s.follow(func(ctx context.Context) {
+			f.Run(ctx, nodeSource(s.core.Nodes(), name), follow.ByName(name), s.connection)
+		})
 	}
-	f.subscribe(by)
+	f.Subscribe(by)
 	return f
 }
 
 // loopsOf follows the leases of the run-controllers of a namespace. Nobody is told of
 // their changes, because what a renewal changes is the time of the last one.
-func (s *feeds) loopsOf(namespace string) *feed[*unstructured.Unstructured] {
+func (s *feeds) loopsOf(namespace string) *follow.Feed[*unstructured.Unstructured] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	leases := coordinationv1.SchemeGroupVersion
@@ -131,29 +134,29 @@ func (s *feeds) loopsOf(namespace string) *feed[*unstructured.Unstructured] {
 
 // ofKind follows the objects of a kind in a namespace that a selector selects, and
 // subscribes to them.
-func (s *feeds) ofKind(gvk schema.GroupVersionKind, namespace, selector string, by subscriber) *feed[*unstructured.Unstructured] {
+func (s *feeds) ofKind(gvk schema.GroupVersionKind, namespace, selector string, by follow.Subscriber) *follow.Feed[*unstructured.Unstructured] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.objectFeed(objectsKey{gvk, namespace, selector}, trimChild, func() (dynamic.ResourceInterface, error) {
 		return objectsOf(s.clients, s.dynamic, gvk, namespace)
 	})
-	f.subscribe(by)
+	f.Subscribe(by)
 	return f
 }
 
 // objectFeed follows objects whose client is given.
-func (s *feeds) objectFeed(key objectsKey, trim func(*unstructured.Unstructured), client func() (dynamic.ResourceInterface, error)) *feed[*unstructured.Unstructured] {
+func (s *feeds) objectFeed(key objectsKey, trim func(*unstructured.Unstructured), client func() (dynamic.ResourceInterface, error)) *follow.Feed[*unstructured.Unstructured] {
 	f := s.objects[key]
 	if f != nil {
 		return f
 	}
-	f = newFeed(trim)
+	f = follow.New(trim)
 	s.objects[key] = f
 	if objects, err := client(); err != nil {
-		f.refuse(err)
+		f.Refuse(err)
 	} else {
 		s.follow(func(ctx context.Context) {
-			f.run(ctx, dynamicSource(objects), metav1.ListOptions{LabelSelector: key.selector}, s.connection)
+			f.Run(ctx, follow.DynamicSource(objects), metav1.ListOptions{LabelSelector: key.selector}, s.connection)
 		})
 	}
 	return f
@@ -161,10 +164,10 @@ func (s *feeds) objectFeed(key objectsKey, trim func(*unstructured.Unstructured)
 
 // nodeSource lists and watches one node. Who may get nodes and not list them, gets it:
 // the version of what was got may be too old for a watch to begin with.
-func nodeSource(nodes corev1client.NodeInterface, name string) source {
+func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
 	var refused error
-	return source{
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	return follow.Source{
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			if refused == nil {
 				list, err := nodes.List(ctx, opts)
 				if !apierrors.IsForbidden(err) {
@@ -181,7 +184,7 @@ func nodeSource(nodes corev1client.NodeInterface, name string) source {
 			}
 			return nil, err
 		},
-		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			if refused != nil {
 				return nil, refused
 			}
@@ -190,23 +193,23 @@ func nodeSource(nodes corev1client.NodeInterface, name string) source {
 	}
 }
 
-func podSource(pods corev1client.PodInterface) source {
-	return source{
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+func podSource(pods corev1client.PodInterface) follow.Source {
+	return follow.Source{
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return pods.List(ctx, opts)
 		},
-		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			return pods.Watch(ctx, opts)
 		},
 	}
 }
 
-func eventSource(events corev1client.EventInterface) source {
-	return source{
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+func eventSource(events corev1client.EventInterface) follow.Source {
+	return follow.Source{
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return events.List(ctx, opts)
 		},
-		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			return events.Watch(ctx, opts)
 		},
 	}

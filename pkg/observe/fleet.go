@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -25,7 +26,7 @@ type Fleet struct {
 // counted among what runs until then. show is told of one report at a time; fail is
 // told of what ends the following of an object before that. Closely says that reports
 // tell all there is also of objects that say of themselves that they are ready.
-func NewFleet(ctx context.Context, running *sync.WaitGroup, c *clients.Factory, connection *Connection, closely bool, show func(status.Report) error, fail func(error)) (*Fleet, error) {
+func NewFleet(ctx context.Context, running *sync.WaitGroup, c *clients.Factory, connection *follow.Connection, closely bool, show func(status.Report) error, fail func(error)) (*Fleet, error) {
 	feeds, err := newFeeds(ctx, c, connection, running, true)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (f *Fleet) see(uid types.UID) func(Observation) (bool, time.Duration, error
 		}
 		again := s.Report.Recheck
 		if doubtful(s.Report.ReasonCode) {
-			again = pause
+			again = follow.Pause
 		}
 		if last != nil && last.Object.GetResourceVersion() == s.Object.GetResourceVersion() && !s.turned(*last) {
 			return false, again, nil

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -34,10 +35,10 @@ type model struct {
 	object *unstructured.Unstructured
 	facts  status.Object
 
-	pods     *feed[*corev1.Pod]
-	events   *feed[*corev1.Event]
-	children map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]
-	nodes    map[string]*feed[*corev1.Node]
+	pods     *follow.Feed[*corev1.Pod]
+	events   *follow.Feed[*corev1.Event]
+	children map[schema.GroupVersionKind]*follow.Feed[*unstructured.Unstructured]
+	nodes    map[string]*follow.Feed[*corev1.Node]
 
 	mu sync.Mutex
 	// about are the UIDs of the object and of what stands below it.
@@ -55,7 +56,7 @@ type model struct {
 // newModel makes the model of a target, which tells notify of every change.
 func newModel(from *feeds, t Target, notify func()) *model {
 	t.Object = nil // it is followed
-	return &model{feeds: from, target: t, notify: notify, children: map[schema.GroupVersionKind]*feed[*unstructured.Unstructured]{}, nodes: map[string]*feed[*corev1.Node]{}}
+	return &model{feeds: from, target: t, notify: notify, children: map[schema.GroupVersionKind]*follow.Feed[*unstructured.Unstructured]{}, nodes: map[string]*follow.Feed[*corev1.Node]{}}
 }
 
 // since is how long a look has taken, without that for which it waited. A look at what
@@ -74,19 +75,19 @@ func (m *model) since(begun time.Time) time.Duration {
 func eachOf[T interface {
 	runtime.Object
 	metav1.Object
-}](ctx context.Context, m *model, f *feed[T], do func(T)) (polled bool, err error) {
+}](ctx context.Context, m *model, f *follow.Feed[T], do func(T)) (polled bool, err error) {
 	begun := time.Now()
 	select {
-	case <-f.known:
+	case <-f.Known():
 	case <-ctx.Done():
 	}
 	m.waited += time.Since(begun)
-	return f.each(ctx, do)
+	return f.Each(ctx, do)
 }
 
 // subscriber is how the model hears of changes. Among the objects of others, a change
 // matters if it is about something that the model knows.
-func (m *model) subscriber() subscriber {
+func (m *model) subscriber() follow.Subscriber {
 	matters := func(...types.UID) bool { return true }
 	if m.shared {
 		matters = func(all ...types.UID) bool {
@@ -95,7 +96,7 @@ func (m *model) subscriber() subscriber {
 			return slices.ContainsFunc(all, func(uid types.UID) bool { return m.about[uid] })
 		}
 	}
-	return subscriber{matters: matters, notify: m.notify}
+	return follow.Subscriber{Matters: matters, Notify: m.notify}
 }
 
 // isOf reports whether the model is of this very object, and not of another one of
@@ -286,7 +287,7 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
 func (m *model) addNodes(ctx context.Context, e *status.Snapshot) error {
 	names := unexplainedNodes(*e)
 	e.Nodes = make(map[string]*corev1.Node, len(names))
-	always := subscriber{matters: func(...types.UID) bool { return true }, notify: m.notify}
+	always := follow.Subscriber{Matters: func(...types.UID) bool { return true }, Notify: m.notify}
 	for _, name := range names {
 		if m.nodes[name] == nil {
 			m.nodes[name] = m.node(name, always)

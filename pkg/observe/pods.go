@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -18,7 +19,7 @@ import (
 // every change, until the target is gone (ErrGone), the context ends, or the server
 // refuses. The report names those that are its own; why they are not ready is in it
 // as far as the pods tell.
-func FollowPods(ctx context.Context, c *clients.Factory, t Target, connection *Connection, see func(status.Snapshot, status.Report)) error {
+func FollowPods(ctx context.Context, c *clients.Factory, t Target, connection *follow.Connection, see func(status.Snapshot, status.Report)) error {
 	return withChanges(ctx, c, connection, WaitTarget{Target: t}, func(ctx context.Context, changes *watcher) error {
 		var running sync.WaitGroup
 		defer running.Wait()
@@ -55,12 +56,12 @@ func followTree(ctx context.Context, from *feeds, t Target, changes *watcher, se
 		switch {
 		case err == nil:
 			see(e, status.NewReport(e))
-		case transient(err):
-			again = time.After(pause)
+		case follow.Transient(err):
+			again = time.After(follow.Pause)
 		default:
 			return causeOf(ctx, err)
 		}
-		if err := sleep(ctx, min(max(leastRest, 4*time.Since(begun)), longestRest)); err != nil {
+		if err := follow.Sleep(ctx, min(max(leastRest, 4*time.Since(begun)), longestRest)); err != nil {
 			return err
 		}
 	}

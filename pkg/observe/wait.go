@@ -14,6 +14,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
@@ -88,7 +89,7 @@ type Waiter struct {
 	// Show is told of every change, one at a time. It knows how to show it.
 	Show func(Observation)
 	// Connection, if there is one, is told whether the server is to be found.
-	Connection *Connection
+	Connection *follow.Connection
 	// Closely says that it is told of every look, and that looks see what stands
 	// against the object, too.
 	Closely bool
@@ -175,7 +176,7 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 			again = left
 		case again != 0 || !g.Tree:
 		case doubtful(s.Report.ReasonCode):
-			again = pause
+			again = follow.Pause
 		default:
 			again = s.Report.Recheck
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
@@ -45,7 +46,7 @@ func (a *Waiter) watch(ctx context.Context, w WaitTarget, g Condition, see func(
 
 // withChanges calls do with a watcher of the object of a target, which ends with it. Why
 // the object cannot be watched ends the context of do.
-func withChanges(ctx context.Context, c *clients.Factory, connection *Connection, w WaitTarget, do func(context.Context, *watcher) error) error {
+func withChanges(ctx context.Context, c *clients.Factory, connection *follow.Connection, w WaitTarget, do func(context.Context, *watcher) error) error {
 	client, err := c.Dynamic()
 	if err != nil {
 		return err
@@ -76,12 +77,12 @@ func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, change
 		begun := time.Now()
 		s, err := a.look(ctx, t, g, obj, m, &since)
 		var done bool
-		next := pause
+		next := follow.Pause
 		if err == nil {
 			looked = true
 			done, next, err = see(s)
 		}
-		if done || err != nil && (!looked || !transient(err)) {
+		if done || err != nil && (!looked || !follow.Transient(err)) {
 			return causeOf(ctx, err)
 		}
 		again = time.After(cmp.Or(next, backstop))
@@ -172,7 +173,7 @@ type watcher struct {
 	// changed is told that there is something to look at.
 	changed chan struct{}
 	// connection notes whether the server is to be found.
-	connection *Connection
+	connection *follow.Connection
 
 	mu sync.Mutex
 	// obj is the object as it was last seen; nil, there is none.
@@ -222,7 +223,7 @@ func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInter
 			c.set(obj)
 		}
 	}
-	return Follow(ctx, objects, ByName(w.Target.Name), w.Since, Handler{
+	return follow.Dynamic(ctx, objects, follow.ByName(w.Target.Name), w.Since, follow.Handler{
 		Listed: func(found []unstructured.Unstructured) (bool, error) {
 			if len(found) == 0 {
 				saw(nil)

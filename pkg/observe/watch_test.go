@@ -161,7 +161,7 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := m.pods.change(changed.DeepCopy(), false); err != nil {
+				if _, err := m.pods.Change(changed.DeepCopy(), false); err != nil {
 					b.Fatal(err)
 				}
 				look()

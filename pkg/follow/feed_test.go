@@ -1,4 +1,4 @@
-package observe
+package follow
 
 import (
 	"context"
@@ -78,9 +78,9 @@ func (s *podServer) fails() error {
 	return apierrors.NewServiceUnavailable("the server is away")
 }
 
-func (s *podServer) source() source {
-	return source{
-		list: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+func (s *podServer) source() Source {
+	return Source{
+		List: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if err := s.fails(); err != nil {
@@ -93,7 +93,7 @@ func (s *podServer) source() source {
 			}
 			return list, nil
 		},
-		watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if err := s.fails(); err != nil {
@@ -172,10 +172,10 @@ func pass(d time.Duration) {
 }
 
 // versions are the pods as a feed knows them.
-func versions(ctx context.Context, t *testing.T, f *feed[*corev1.Pod]) map[string]string {
+func versions(ctx context.Context, t *testing.T, f *Feed[*corev1.Pod]) map[string]string {
 	t.Helper()
 	known := map[string]string{}
-	if _, err := f.each(ctx, func(pod *corev1.Pod) { known[pod.Name] = pod.ResourceVersion }); err != nil {
+	if _, err := f.Each(ctx, func(pod *corev1.Pod) { known[pod.Name] = pod.ResourceVersion }); err != nil {
 		t.Fatal(err)
 	}
 	return known
@@ -197,10 +197,10 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := newPodServer()
 	notified := false
-	f := newFeed(trimPod)
-	f.subscribe(subscriber{matters: func(...types.UID) bool { return true }, notify: func() { notified = true }})
+	f := New(func(*corev1.Pod) {})
+	f.Subscribe(Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() { notified = true }})
 	var running sync.WaitGroup
-	running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
+	running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
 	synctest.Wait()
 	expired := 0
 	for step := range 40 {
@@ -269,16 +269,16 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := newPodServer()
 		s.forbidden = true
-		f := newFeed(trimPod)
+		f := New(func(*corev1.Pod) {})
 		var running sync.WaitGroup
-		running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
+		running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
 		synctest.Wait()
 		s.do(func() { s.store(watch.Added, aPod("late", 0)); s.failing = 1 })
 		pass(3 * pollInterval)
 		if got := versions(ctx, t, f); len(got) != 1 {
 			t.Errorf("it knows %v", got)
 		}
-		if polled, err := f.each(ctx, func(*corev1.Pod) {}); !polled || err != nil {
+		if polled, err := f.Each(ctx, func(*corev1.Pod) {}); !polled || err != nil {
 			t.Errorf("it says polled: %t, error: %v", polled, err)
 		}
 		stop()
@@ -294,15 +294,15 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := newPodServer()
 		s.failing = 2
-		f := newFeed(trimPod)
+		f := New(func(*corev1.Pod) {})
 		var running sync.WaitGroup
-		running.Go(func() { f.run(ctx, s.source(), metav1.ListOptions{}, nil) })
+		running.Go(func() { f.Run(ctx, s.source(), metav1.ListOptions{}, nil) })
 		synctest.Wait()
-		if _, err := f.each(ctx, func(*corev1.Pod) {}); !apierrors.IsServiceUnavailable(err) {
+		if _, err := f.Each(ctx, func(*corev1.Pod) {}); !apierrors.IsServiceUnavailable(err) {
 			t.Errorf("the error is %v", err)
 		}
 		pass(time.Minute)
-		if _, err := f.each(ctx, func(*corev1.Pod) {}); err != nil {
+		if _, err := f.Each(ctx, func(*corev1.Pod) {}); err != nil {
 			t.Errorf("the error is still %v", err)
 		}
 		stop()

@@ -1,4 +1,4 @@
-package observe
+package follow
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 // pollInterval is how often objects are listed that one may list and not watch.
 const pollInterval = 5 * time.Second
 
-// feed keeps the objects that are selected in memory, by one list and one watch:
+// Feed keeps the objects that are selected in memory, by one list and one watch:
 // nothing is listed twice but after a watch that expired.
-type feed[T interface {
+type Feed[T interface {
 	runtime.Object
 	metav1.Object
 }] struct {
@@ -27,39 +27,39 @@ type feed[T interface {
 	known chan struct{}
 
 	mu          sync.Mutex
-	subscribers []subscriber
+	subscribers []Subscriber
 	all         map[types.UID]T
 	err         error
 	// polled says that the objects may be listed and not watched.
 	polled bool
 }
 
-// subscriber is told of changes: of those of what matters to it, by the UIDs that
+// Subscriber is told of changes: of those of what matters to it, by the UIDs that
 // an object has to do with.
-type subscriber struct {
-	matters func(...types.UID) bool
-	notify  func()
+type Subscriber struct {
+	Matters func(...types.UID) bool
+	Notify  func()
 }
 
-// newFeed makes a feed that is empty until it runs.
-func newFeed[T interface {
+// New makes a feed that is empty until it runs.
+func New[T interface {
 	runtime.Object
 	metav1.Object
-}](trim func(T)) *feed[T] {
-	return &feed[T]{trim: trim, known: make(chan struct{}), all: map[types.UID]T{}}
+}](trim func(T)) *Feed[T] {
+	return &Feed[T]{trim: trim, known: make(chan struct{}), all: map[types.UID]T{}}
 }
 
-// subscribe adds who is told of changes.
-func (f *feed[T]) subscribe(s subscriber) {
+// Subscribe adds who is told of changes.
+func (f *Feed[T]) Subscribe(s Subscriber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.subscribers = append(f.subscribers, s)
 }
 
 // notifyAll tells everybody that something changed.
-func (f *feed[T]) notifyAll() {
+func (f *Feed[T]) notifyAll() {
 	for _, s := range f.subscribers {
-		s.notify()
+		s.Notify()
 	}
 }
 
@@ -76,57 +76,57 @@ func uids(obj metav1.Object) []types.UID {
 	return all
 }
 
-// run follows what is selected of a source until the context ends, or the server
+// Run follows what is selected of a Source until the context ends, or the server
 // refuses.
-func (f *feed[T]) run(ctx context.Context, from source, selected metav1.ListOptions, connection *Connection) {
+func (f *Feed[T]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
 	known := sync.OnceFunc(func() { close(f.known) })
 	listed := false
 	for {
-		err := follow(ctx, from, selected, "", connection, handler[T]{
-			listed: func(found []T, _ string) (bool, error) {
+		err := Objects(ctx, from, selected, "", connection, TypedHandler[T]{
+			Listed: func(found []T, _ string) (bool, error) {
 				listed = true
 				f.replace(found)
 				known()
 				return false, nil
 			},
-			changed: f.change,
+			Changed: f.Change,
 		})
 		if apierrors.IsForbidden(err) && listed {
 			err = f.poll(ctx, from, selected)
 		}
 		f.fail(err)
 		known()
-		if !transient(err) || sleep(ctx, pause) != nil {
+		if !Transient(err) || Sleep(ctx, Pause) != nil {
 			return
 		}
 	}
 }
 
 // fail notes why the objects are not known any more.
-func (f *feed[T]) fail(err error) {
+func (f *Feed[T]) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
 	f.notifyAll()
 }
 
-// refuse says that nothing can be followed, and why.
-func (f *feed[T]) refuse(err error) {
+// Refuse says that nothing can be followed, and why.
+func (f *Feed[T]) Refuse(err error) {
 	f.err = err
 	close(f.known)
 }
 
 // poll lists what may not be watched, again and again.
-func (f *feed[T]) poll(ctx context.Context, from source, selected metav1.ListOptions) error {
+func (f *Feed[T]) poll(ctx context.Context, from Source, selected metav1.ListOptions) error {
 	f.mu.Lock()
 	f.polled = true
 	f.mu.Unlock()
 	for {
-		if err := sleep(ctx, pollInterval); err != nil {
+		if err := Sleep(ctx, pollInterval); err != nil {
 			return err
 		}
 		list, err := listAll(ctx, from, selected)
-		if transient(err) {
+		if Transient(err) {
 			continue
 		}
 		if err != nil {
@@ -140,7 +140,7 @@ func (f *feed[T]) poll(ctx context.Context, from source, selected metav1.ListOpt
 	}
 }
 
-func (f *feed[T]) replace(found []T) {
+func (f *Feed[T]) replace(found []T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err, f.all = nil, make(map[types.UID]T, len(found))
@@ -151,7 +151,8 @@ func (f *feed[T]) replace(found []T) {
 	f.notifyAll()
 }
 
-func (f *feed[T]) change(obj T, gone bool) (bool, error) {
+// Change takes in one change, and tells those to whom it matters.
+func (f *Feed[T]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if gone {
@@ -162,16 +163,19 @@ func (f *feed[T]) change(obj T, gone bool) (bool, error) {
 	}
 	about := uids(obj)
 	for _, s := range f.subscribers {
-		if s.matters(about...) {
-			s.notify()
+		if s.Matters(about...) {
+			s.Notify()
 		}
 	}
 	return false, nil
 }
 
-// each shows the objects as they are now, once they are known. The error is why
+// Known is closed when the objects are known, or why they cannot be.
+func (f *Feed[T]) Known() <-chan struct{} { return f.known }
+
+// Each shows the objects as they are now, once they are known. The error is why
 // they cannot be.
-func (f *feed[T]) each(ctx context.Context, do func(T)) (polled bool, err error) {
+func (f *Feed[T]) Each(ctx context.Context, do func(T)) (polled bool, err error) {
 	select {
 	case <-f.known:
 	case <-ctx.Done():

@@ -1,4 +1,6 @@
-package observe
+// Package follow lists objects once and then follows their changes by a watch, which it takes
+// up again where it breaks.
+package follow
 
 import (
 	"context"
@@ -7,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,60 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/pager"
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/klog/v2"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
-
-// WaitForObject asks done of an object, nil when it is not there, now and after
-// every change, until it says yes or the timeout has passed (ErrTimeout).
-func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
-	defer cancel()
-	err := Follow(ctx, objects, ByName(name), "", Handler{
-		Listed: func(found []unstructured.Unstructured) (bool, error) {
-			if len(found) == 0 {
-				return done(nil)
-			}
-			return done(&found[0])
-		},
-		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
-			if gone {
-				return done(nil)
-			}
-			return done(obj)
-		},
-	})
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
-}
-
-// WaitUntilGone waits until this very object, not one of its name, is gone.
-func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
-	seen := "it still exists"
-	err := WaitForObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
-		if obj == nil || obj.GetUID() != gone.GetUID() {
-			return true, nil
-		}
-		if held := obj.GetFinalizers(); len(held) > 0 {
-			seen = "it still has the finalizers " + strings.Join(held, ", ")
-		}
-		return false, nil
-	})
-	if err != nil {
-		kind := gone.GroupVersionKind()
-		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), withReason(err, seen))
-	}
-	return nil
-}
 
 // Handler is told what there is, and says when it has seen enough.
 type Handler struct {
@@ -82,51 +36,53 @@ type Handler struct {
 	Connection *Connection
 }
 
-// Follow tells a handler of the objects that are selected until it has seen
+// Dynamic tells a handler of the objects that are selected until it has seen
 // enough, the context ends, or the server refuses. Lost connections are taken
 // up again. What it begins with is at least as new as a resourceVersion, if one
 // is given.
-func Follow(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, h Handler) error {
-	return follow(ctx, dynamicSource(objects), selected, since, h.Connection, handler[*unstructured.Unstructured]{
-		listed: func(found []*unstructured.Unstructured, _ string) (bool, error) {
+func Dynamic(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, h Handler) error {
+	return Objects(ctx, DynamicSource(objects), selected, since, h.Connection, TypedHandler[*unstructured.Unstructured]{
+		Listed: func(found []*unstructured.Unstructured, _ string) (bool, error) {
 			items := make([]unstructured.Unstructured, len(found))
 			for i, obj := range found {
 				items[i] = *obj
 			}
 			return h.Listed(items)
 		},
-		changed: h.Changed,
+		Changed: h.Changed,
 	})
 }
 
-// source lists and watches objects of a type.
-type source struct {
-	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+// Source lists and watches objects of a type.
+type Source struct {
+	List  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	Watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-func dynamicSource(objects dynamic.ResourceInterface) source {
-	return source{
-		list: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+// DynamicSource is the source of the objects of a client.
+func DynamicSource(objects dynamic.ResourceInterface) Source {
+	return Source{
+		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return objects.List(ctx, opts)
 		},
-		watch: objects.Watch,
+		Watch: objects.Watch,
 	}
 }
 
-// handler is a Handler for objects of a type.
-type handler[T runtime.Object] struct {
-	listed  func(found []T, resourceVersion string) (done bool, err error)
-	changed func(obj T, gone bool) (done bool, err error)
+// TypedHandler is a Handler for objects of a type. Listed is told the resourceVersion of
+// the list, too.
+type TypedHandler[T runtime.Object] struct {
+	Listed  func(found []T, resourceVersion string) (done bool, err error)
+	Changed func(obj T, gone bool) (done bool, err error)
 }
 
-// follow is Follow for any type.
-func follow[T runtime.Object](ctx context.Context, from source, selected metav1.ListOptions, since string, connection *Connection, h handler[T]) error {
+// Objects is Dynamic for any type.
+func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, since string, connection *Connection, h TypedHandler[T]) error {
 	for first := true; ; first = false {
 		list, err := listSince(ctx, from, selected, since)
-		for !first && transient(err) {
+		for !first && Transient(err) {
 			connection.note(err)
-			if err := sleep(ctx, pause); err != nil {
+			if err := Sleep(ctx, Pause); err != nil {
 				return err
 			}
 			list, err = listAll(ctx, from, selected)
@@ -139,10 +95,10 @@ func follow[T runtime.Object](ctx context.Context, from source, selected metav1.
 		if err != nil {
 			return err
 		}
-		if done, err := h.listed(found, resourceVersion); done || err != nil {
+		if done, err := h.Listed(found, resourceVersion); done || err != nil {
 			return err
 		}
-		err = followChanges(ctx, from, selected, resourceVersion, connection, h.changed)
+		err = followChanges(ctx, from, selected, resourceVersion, connection, h.Changed)
 		if !expired(err) {
 			return err
 		}
@@ -167,12 +123,12 @@ func itemsOf[T runtime.Object](list runtime.Object) ([]T, string, error) {
 	return items, accessor.GetResourceVersion(), err
 }
 
-// pause is how long a server that did not answer as it should is left alone.
-const pause = time.Second
+// Pause is how long a server that did not answer as it should is left alone.
+const Pause = time.Second
 
-// transient says of an error that it may well be over soon: the server is away,
+// Transient reports whether it may well be over soon: the server is away,
 // or has too much to do.
-func transient(err error) bool {
+func Transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return status.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
@@ -181,8 +137,8 @@ func transient(err error) bool {
 	return errors.As(err, &failed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// sleep waits, and returns why the context ended if it did.
-func sleep(ctx context.Context, while time.Duration) error {
+// Sleep waits, and returns why the context ended if it did.
+func Sleep(ctx context.Context, while time.Duration) error {
 	select {
 	case <-time.After(while):
 		return nil
@@ -192,19 +148,19 @@ func sleep(ctx context.Context, while time.Duration) error {
 }
 
 // listAll lists what is selected, page by page.
-func listAll(ctx context.Context, from source, selected metav1.ListOptions) (runtime.Object, error) {
-	list, _, err := pager.New(from.list).List(ctx, selected)
+func listAll(ctx context.Context, from Source, selected metav1.ListOptions) (runtime.Object, error) {
+	list, _, err := pager.New(from.List).List(ctx, selected)
 	return list, err
 }
 
 // listSince lists what is at least as new as a resourceVersion, which spares
 // the server a read from its storage. A server that has not come so far yet, or
 // does not know the version any more, is asked for what there is now.
-func listSince(ctx context.Context, from source, selected metav1.ListOptions, since string) (runtime.Object, error) {
+func listSince(ctx context.Context, from Source, selected metav1.ListOptions, since string) (runtime.Object, error) {
 	if since != "" {
 		notOlder := selected
 		notOlder.ResourceVersion, notOlder.ResourceVersionMatch = since, metav1.ResourceVersionMatchNotOlderThan
-		list, err := from.list(ctx, notOlder)
+		list, err := from.List(ctx, notOlder)
 		if err == nil || !apierrors.IsTimeout(err) && !expired(err) {
 			return list, err
 		}
@@ -215,15 +171,15 @@ func listSince(ctx context.Context, from source, selected metav1.ListOptions, si
 // expired says that a server does not have a version, or a watch of it, any more.
 func expired(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }
 
-// followChanges tells of the changes since a resourceVersion, as follow does.
-func followChanges[T runtime.Object](ctx context.Context, from source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
+// followChanges tells of the changes since a resourceVersion, as Objects does.
+func followChanges[T runtime.Object](ctx context.Context, from Source, selected metav1.ListOptions, resourceVersion string, connection *Connection,
 	changed func(obj T, gone bool) (done bool, err error)) error {
 	// What the watcher would log is told by what the wait comes to.
 	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, klog.Logger{}))
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, resourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector, opts.LabelSelector = selected.FieldSelector, selected.LabelSelector
-			w, err := from.watch(ctx, opts)
+			w, err := from.Watch(ctx, opts)
 			if err == nil {
 				return connection.watched(ctx, w), nil
 			}
@@ -267,19 +223,4 @@ func permanent(err error) bool {
 // ByName selects the one object of a name.
 func ByName(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
-}
-
-// AtLeast reports whether an object is as new as a resourceVersion: a list may
-// come from a server's cache that lags behind the write it follows.
-func AtLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
-	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
-	return err != nil || c >= 0 // versions that cannot be compared prove nothing
-}
-
-// withReason adds to a time-out what was last seen.
-func withReason(err error, reason string) error {
-	if errors.Is(err, outcome.ErrTimeout) {
-		return fmt.Errorf("%w; last seen: %s", err, reason)
-	}
-	return err
 }

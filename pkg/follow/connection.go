@@ -1,4 +1,4 @@
-package observe
+package follow
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // lossTold is how long a connection is lost before anybody is told: a server ends
-// each watch after a while, and the next one comes about at once.
+// Each watch after a while, and the next one comes about at once.
 const lossTold = 2 * time.Second
 
 // Connection notes whether the server can be reached, for several watches at the
@@ -27,7 +27,7 @@ type Connection struct {
 // note takes in the error of a request.
 func (c *Connection) note(err error) {
 	switch {
-	case transient(err):
+	case Transient(err):
 		c.lose()
 	case err == nil:
 		c.regain()

@@ -1,0 +1,75 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// WaitForObject asks done of an object, nil when it is not there, now and after
+// every change, until it says yes or the timeout has passed (ErrTimeout).
+func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
+	defer cancel()
+	err := follow.Dynamic(ctx, objects, follow.ByName(name), "", follow.Handler{
+		Listed: func(found []unstructured.Unstructured) (bool, error) {
+			if len(found) == 0 {
+				return done(nil)
+			}
+			return done(&found[0])
+		},
+		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+			if gone {
+				return done(nil)
+			}
+			return done(obj)
+		},
+	})
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// WaitUntilGone waits until this very object, not one of its name, is gone.
+func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
+	seen := "it still exists"
+	err := WaitForObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj == nil || obj.GetUID() != gone.GetUID() {
+			return true, nil
+		}
+		if held := obj.GetFinalizers(); len(held) > 0 {
+			seen = "it still has the finalizers " + strings.Join(held, ", ")
+		}
+		return false, nil
+	})
+	if err != nil {
+		kind := gone.GroupVersionKind()
+		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), withReason(err, seen))
+	}
+	return nil
+}
+
+// AtLeast reports whether an object is as new as a resourceVersion: a list may
+// come from a server's cache that lags behind the write it follows.
+func AtLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
+	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
+	return err != nil || c >= 0 // versions that cannot be compared prove nothing
+}
+
+// withReason adds to a time-out what was last seen.
+func withReason(err error, reason string) error {
+	if errors.Is(err, outcome.ErrTimeout) {
+		return fmt.Errorf("%w; last seen: %s", err, reason)
+	}
+	return err
+}

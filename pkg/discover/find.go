@@ -87,6 +87,9 @@ type Finder struct {
 	Dynamic   dynamic.Interface
 
 	crds, schemas, facts remembered
+	// discovering guards Discovery: its caches on disk and in memory share the lists that
+	// they encode.
+	discovering sync.Mutex
 }
 
 // remembered keeps what was asked of each kind, by its GroupVersionKind and a
@@ -127,7 +130,9 @@ func (f *Finder) Find(ctx context.Context, kind kinds.Kind, obj *unstructured.Un
 
 // serves reports whether the server serves a subresource of a kind.
 func (f *Finder) serves(kind kinds.Kind, subresource string) (bool, error) {
+	f.discovering.Lock()
 	list, err := f.Discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
+	f.discovering.Unlock()
 	if err != nil {
 		return false, fmt.Errorf("find out whether %s has /%s: %w", kind.CRD(), subresource, err)
 	}

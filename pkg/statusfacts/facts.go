@@ -25,7 +25,7 @@ func readyFields() []string {
 
 func updatedFields() []string { return []string{"updatedReplicas", "updatedNumberScheduled"} }
 
-// Facts reads from an object what a verdict is made of, with what can be known of
+// Of reads from an object what a verdict is made of, with what can be known of
 // its kind without asking a server.
 func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
 	facts, err := New(k, Source{}, nil)

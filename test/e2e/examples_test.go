@@ -102,7 +102,7 @@ func examplesInNamespaces() map[string][]try {
 		},
 		"scale": {
 			{says: "foo scaled"}, {before: two, says: "foo scaled"}, {before: two, says: "foo scaled"},
-			{says: "foo scaled"}, {says: "foo scaled"}, {says: "foo-f4e4e66e-1", code: exitNotFound}, {says: "foo scaled"},
+			{says: "foo scaled"}, {says: "foo scaled"}, {says: "foo-f4e4e66e-1", code: exitNotFound}, {says: "foo scaled"}, {says: "foo scaled"},
 			{says: "deployment.apps/web scaled"}, {says: "deployment.apps/web scaled"},
 			{says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"}, {says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"},
 		},

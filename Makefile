@@ -291,7 +291,7 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
-# How fast logs are followed, beside kubectl and stern: two minutes, on a machine that
+# What it costs to follow an object, beside kubectl: a quarter of an hour, on a machine that
 # does nothing else.
 .PHONY: bench-following
 bench-following: build $(CLUSTER) ## Measure commands that follow an object, and write docs/benchmarks-following.md
@@ -308,6 +308,8 @@ bench-loop: build $(CLUSTER) ## Measure the controller under load, and write doc
 		--arg kube-apiserver:--feature-gates=MaxUnavailableStatefulSet=true -- \
 		$(BIN)/bench -loop -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
+# How fast logs are followed, beside kubectl and stern: two minutes, on a machine that
+# does nothing else.
 .PHONY: bench-logs
 bench-logs: build $(CLUSTER) ## Measure how fast logs are followed, beside kubectl and stern
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .

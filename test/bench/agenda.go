@@ -81,7 +81,7 @@ func fullAgenda() agenda {
 		},
 		concurrencies: []int{32, 64, 128},
 		idleObjects:   1000, idlePods: 5, idleWindow: time.Minute,
-		followed: []followedSize{{pods: 3000, rounds: 1}, {pods: 1000, others: 5000, rounds: 1}},
+		followed: []followedSize{{pods: 1000, rounds: 1}, {pods: 1000, others: 5000, rounds: 1}},
 		endings:  40,
 		rested:   100, restWindow: 12 * time.Second,
 		many:      10_000,

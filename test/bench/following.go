@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -124,6 +125,13 @@ func (b *bench) make(ctx context.Context, s subject, run string, pods int, w *wi
 	return err
 }
 
+// errEnded says that a command that follows objects has ended by itself. The server ends
+// watches that do not keep up, and kubectl ends with its watch.
+var errEnded = errors.New("it has ended")
+
+// mostAttempts is how often a command is started that ends by itself.
+const mostAttempts = 5
+
 // compareFollowing follows objects whose pods come up, in turns.
 func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following, error) {
 	var all []following
@@ -135,13 +143,11 @@ func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following,
 		for round := range size.rounds {
 			for _, s := range []subject{b.ours(), b.deployment(), cloneSet()} {
 				for i := range followers(s, "") {
-					number++
 					if round%2 == 1 {
 						i = 1 - i // what drifts falls on both
 					}
-					f := followers(s, fmt.Sprintf("followed-%d", number))[i]
-					f.kind, f.pods, f.others = s.kind, size.pods, size.others
-					if err := b.follow(ctx, s, fmt.Sprintf("followed-%d", number), &f, true); err != nil {
+					f, err := b.followOne(ctx, s, size, i, &number)
+					if err != nil {
 						return nil, fmt.Errorf("follow by %s: %w", f.line, err)
 					}
 					say("%5d pods of a %s: %s received %d kB", f.pods, f.kind, f.line, f.received/1000)
@@ -151,6 +157,22 @@ func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following,
 		}
 	}
 	return all, nil
+}
+
+// followOne follows an object by one of the command lines for its kind, and by another
+// object of the kind where that ends by itself.
+func (b *bench) followOne(ctx context.Context, s subject, size followedSize, line int, number *int) (f following, err error) {
+	for range mostAttempts {
+		*number++
+		run := fmt.Sprintf("followed-%d", *number)
+		f = followers(s, run)[line]
+		f.kind, f.pods, f.others = s.kind, size.pods, size.others
+		if err = b.follow(ctx, s, run, &f, true); !errors.Is(err, errEnded) {
+			break
+		}
+		say("%5d pods of a %s: %s ended before all were ready", f.pods, f.kind, f.line)
+	}
+	return f, err
 }
 
 // removeOthers removes what makeOthers has made.
@@ -212,7 +234,7 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following,
 		return fmt.Errorf("%w; the loop said: %s", err, l.words())
 	}
 	if err := m.still(ctx, p); err != nil {
-		return err
+		return errors.Join(err, b.removeFollowed(ctx, s, run, w))
 	}
 	f.received = m.received.Load()
 	if f.used, err = p.usage(); err != nil {
@@ -229,10 +251,16 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following,
 	if !remove {
 		return nil
 	}
+	return b.removeFollowed(ctx, s, run, w)
+}
+
+// removeFollowed deletes an object, and waits until its pods are gone.
+func (b *bench) removeFollowed(ctx context.Context, s subject, run string, w *witness) error {
+	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
 	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
-	_, err = w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
+	_, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
 	return err
 }
 
@@ -250,7 +278,7 @@ func (m *meter) still(ctx context.Context, p *process) error {
 	for {
 		select {
 		case <-p.done:
-			return fmt.Errorf("it has ended: %s", p.words())
+			return fmt.Errorf("%w: %s", errEnded, p.words())
 		default:
 		}
 		if err := pause(ctx, 20*time.Millisecond); err != nil {

@@ -137,7 +137,7 @@ unit: check-go ## Run the unit tests
 TESTS ?= 8
 
 # The packages whose rules are functions of values: their unit tests are fast, and are all that is asked.
-PACKAGE ?= pkg/controller/plan pkg/status pkg/problem pkg/check pkg/leaserecord pkg/kinds pkg/fieldpath pkg/printer
+PACKAGE ?= pkg/controller/plan pkg/status pkg/problem pkg/check pkg/leaserecord pkg/kinds pkg/statusfacts pkg/fieldpath pkg/printer
 
 # Each change is compiled by itself, in a copy, so this takes a second or more for each. What is changed, and the
 # scores: docs/reliability.md. Neither vet nor debug information is needed to see a test fail.

@@ -38,7 +38,8 @@ func requestsOf(t *testing.T, before func(n int64) (stall bool)) []string {
 }
 
 // atEveryRequest runs a command once as it should be, and then with something that
-// happens before its first request, its second, and so on.
+// happens before its first request, its second, and so on. A later run may take fewer
+// requests than the first one, as it may look less often.
 func atEveryRequest(t *testing.T, run func(t *testing.T, k int64) (requests int64)) {
 	t.Helper()
 	total := run(t, 0)
@@ -75,7 +76,7 @@ func TestStepsWithAnotherWriter(t *testing.T) {
 				w := cluster.StartPlugin(t, append([]string{"scale", foo, "-n", ns, "--replicas", "2", "--step", "1", "--on-failure", "revert", "--fail-after", "1s"}, flags...)...)
 				code := w.Wait()
 				count, fresh := *cluster.ImoocPod(t, ns, foo).Spec.Replicas, strings.Contains(w.Output(), "imoocpod/"+foo+": 7 → ")
-				if k > 0 && !fresh && count != 7 {
+				if k > 0 && requests.Load() >= k && !fresh && count != 7 {
 					t.Errorf("exit code %d, and the count that another writer has set became %d:\n%s", code, count, w.Output())
 				}
 				return requests.Load()
@@ -143,7 +144,7 @@ func TestParkWithAnotherWriter(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if k > 0 && *obj.Spec.Replicas != 7 && (verb == "unpark" || saved == nil || saved.Replicas != 7) {
+				if k > 0 && requests.Load() >= k && *obj.Spec.Replicas != 7 && (verb == "unpark" || saved == nil || saved.Replicas != 7) {
 					t.Errorf("exit code %d, and the count that another writer has set became %d (saved %+v):\n%s", code, *obj.Spec.Replicas, saved, w.Output())
 				}
 				return requests.Load()

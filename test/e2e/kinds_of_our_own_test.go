@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 var (
@@ -125,9 +126,13 @@ func commands(t *testing.T, r harness.Result) map[string]string {
 // ownedBy makes an object the controller of another.
 func ownedBy(t *testing.T, namespace, resource, name string, owner *unstructured.Unstructured) {
 	t.Helper()
-	obj := cluster.Object(t, namespace, resource, name)
-	obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})
-	if _, err := cluster.Dynamic.Resource(harness.Resource(resource)).Namespace(namespace).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"ownerReferences": []*metav1.OwnerReference{metav1.NewControllerRef(owner, owner.GroupVersionKind())},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.Dynamic.Resource(harness.Resource(resource)).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

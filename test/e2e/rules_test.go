@@ -24,6 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
 // countCreates counts the pods that a loop tries to create.
@@ -88,6 +89,9 @@ func TestRefusalStopsTheCreates(t *testing.T) {
 	}
 	d.Scale(8)
 	quota(t, ns, "20")
+	w.Until(t, "there are 8 pods", func() bool { return len(w.Owned("foo")) == 8 })
+	// A status that was written often is only written again when time has passed.
+	still.SetTime(still.Now().Add(plan.StatusInterval))
 	w.AwaitConverged(t, "foo", 8)
 }
 

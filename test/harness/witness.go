@@ -246,6 +246,13 @@ func (w *Witness) ImoocPod(name string) *v1alpha1.ImoocPod {
 // and its status says so of its newest generation.
 func (w *Witness) AwaitConverged(t *testing.T, name string, n int32) {
 	t.Helper()
+	w.AwaitConvergedPods(t, name, n, func(*corev1.Pod) bool { return true })
+}
+
+// AwaitConvergedPods is AwaitConverged with something that each pod has to be at the
+// same time.
+func (w *Witness) AwaitConvergedPods(t *testing.T, name string, n int32, each func(*corev1.Pod) bool) {
+	t.Helper()
 	w.Until(t, fmt.Sprintf("%s has %d ready pods and says so", name, n), func() bool {
 		imp := w.ImoocPods[name]
 		if imp == nil || imp.Spec.Replicas == nil || *imp.Spec.Replicas != n {
@@ -256,7 +263,7 @@ func (w *Witness) AwaitConverged(t *testing.T, name string, n int32) {
 			if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != imp.UID {
 				continue
 			}
-			if pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
+			if pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || !each(pod) {
 				return false
 			}
 			owned++

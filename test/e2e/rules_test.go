@@ -89,7 +89,7 @@ func TestRefusalStopsTheCreates(t *testing.T) {
 	}
 	d.Scale(8)
 	quota(t, ns, "20")
-	w.Until(t, "there are 8 pods", func() bool { return len(w.Owned("foo")) == 8 })
+	w.Until(t, "there are 8 pods", func() bool { return w.Created[d.UID] == 8 })
 	// A status that was written often is only written again when time has passed.
 	still.SetTime(still.Now().Add(plan.StatusInterval))
 	w.AwaitConverged(t, "foo", 8)

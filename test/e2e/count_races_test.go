@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,7 +39,8 @@ func requestsOf(t *testing.T, before func(n int64) (stall bool)) []string {
 }
 
 // atEveryRequest runs a command once as it should be, and then with something that
-// happens before its first request, its second, and so on. A later run may take fewer
+// happens before its first request, its second, and so on: with -long before each, else
+// before every third, from one that differs from run to run. A later run may take fewer
 // requests than the first one, as it may look less often.
 func atEveryRequest(t *testing.T, run func(t *testing.T, k int64) (requests int64)) {
 	t.Helper()
@@ -46,7 +48,11 @@ func atEveryRequest(t *testing.T, run func(t *testing.T, k int64) (requests int6
 	if total < 3 {
 		t.Fatalf("the command took %d requests, which cannot be all", total)
 	}
-	for k := int64(1); k <= total; k++ {
+	first, step := int64(1), int64(1)
+	if !*long {
+		first, step = 1+rand.Int64N(3), 3
+	}
+	for k := first; k <= total; k += step {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
 			run(t, k)

@@ -47,8 +47,9 @@ func (o *statusOptions) runWatch(ctx context.Context, connection *follow.Connect
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	w := &statusWatch{options: o, write: write, connection: connection, toList: len(sources), absent: !o.named()}
+	several := len(sources) != 1 || sources[0].Name == ""
 	var err error
-	if w.fleet, err = observe.NewFleet(ctx, &followed, o.clients, connection, o.inFull(), w.print, fail); err != nil {
+	if w.fleet, err = observe.NewFleet(ctx, &followed, o.clients, connection, several, o.inFull(), w.print, fail); err != nil {
 		return err
 	}
 	errs = make([]error, len(sources))

@@ -48,11 +48,15 @@ type apiServer struct {
 	changed   chan struct{}
 	watches   map[*watchStream]bool
 	requests  map[string]int
+	// listed are the objects of a resource that lists had.
+	listed map[string]int
 }
 
 type change struct {
 	kind, resource string
 	object         *unstructured.Unstructured
+	// before is the object before the change; nil, there was none.
+	before *unstructured.Unstructured
 }
 
 // watchStream is a watch, which ends with the words that it is told, or in silence.
@@ -85,7 +89,7 @@ func typeOf(resource string) (version, kind string) {
 func newAPIServer() *apiServer {
 	return &apiServer{
 		revision: 1, log: []change{{}}, objects: map[string]map[string]*unstructured.Unstructured{}, stalled: map[string]bool{}, forbidden: map[string]bool{},
-		changed: make(chan struct{}), watches: map[*watchStream]bool{}, requests: map[string]int{},
+		changed: make(chan struct{}), watches: map[*watchStream]bool{}, requests: map[string]int{}, listed: map[string]int{},
 	}
 }
 
@@ -136,15 +140,15 @@ func (s *apiServer) put(resource string, obj *unstructured.Unstructured) {
 
 // remove adds a revision in which an object is gone.
 func (s *apiServer) remove(resource string, obj *unstructured.Unstructured) {
-	delete(s.objects[resource], obj.GetNamespace()+"/"+obj.GetName())
 	s.revise("DELETED", resource, obj)
+	delete(s.objects[resource], obj.GetNamespace()+"/"+obj.GetName())
 }
 
 func (s *apiServer) revise(kind, resource string, obj *unstructured.Unstructured) {
 	s.revision++
 	obj = obj.DeepCopy()
 	obj.SetResourceVersion(strconv.Itoa(s.revision))
-	s.log = append(s.log, change{kind, resource, obj})
+	s.log = append(s.log, change{kind, resource, obj, s.objects[resource][obj.GetNamespace()+"/"+obj.GetName()]})
 }
 
 // all are the objects of a resource, in the order of their names.
@@ -229,6 +233,7 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 			items = append(items, obj.Object)
 		}
 	}
+	s.listed[resource] += len(items)
 	return respond(r, http.StatusOK, asJSON(map[string]any{
 		"apiVersion": version, "kind": resources()[version][resource] + "List", "items": items,
 		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.revision)},
@@ -266,8 +271,9 @@ func selecting(namespace, byLabel, byField string) func(*unstructured.Unstructur
 	field, fieldErr := fields.ParseSelector(byField)
 	return func(obj *unstructured.Unstructured) bool {
 		about, _, _ := unstructured.NestedString(obj.Object, "involvedObject", "uid")
+		reason, _, _ := unstructured.NestedString(obj.Object, "reason")
 		return labelErr == nil && fieldErr == nil && obj.GetNamespace() == namespace && label.Matches(labels.Set(obj.GetLabels())) &&
-			field.Matches(fields.Set{"metadata.name": obj.GetName(), "involvedObject.uid": about})
+			field.Matches(fields.Set{"metadata.name": obj.GetName(), "involvedObject.uid": about, "reason": reason})
 	}
 }
 
@@ -305,8 +311,12 @@ func (s *apiServer) tell(ctx context.Context, w *watchStream, since int, matches
 		s.mu.Lock()
 		var said strings.Builder
 		for !s.stalled[w.resource] && since < s.revision {
-			if c := s.log[since]; c.resource == w.resource && matches(c.object) {
+			switch c := s.log[since]; {
+			case c.resource != w.resource:
+			case matches(c.object):
 				fmt.Fprintf(&said, "{\"type\":%q,\"object\":%s}\n", c.kind, asJSON(c.object.Object))
+			case c.before != nil && matches(c.before): // it is not selected any more
+				fmt.Fprintf(&said, "{\"type\":\"DELETED\",\"object\":%s}\n", asJSON(c.object.Object))
 			}
 			since++
 		}

@@ -21,7 +21,7 @@ import (
 
 // followers follow the Deployment web in each way in which a verb does: as a wait
 // ("status NAME -w", and what waits), as one of many ("status -w"), and for its pods
-// ("logs -f"). The text is what each has shown last.
+// ("logs -f"), and alone where there is no terminal. The text is what each has shown last.
 type followers struct {
 	mu    sync.Mutex
 	shown map[string]string
@@ -66,7 +66,17 @@ func (f *followers) follow(ctx context.Context, c *clients.Factory, running *syn
 	running.Go(func() {
 		ended(FollowPods(ctx, c, web(), nil, func(_ status.Snapshot, r status.Report) { f.show("pods", podsOf(r)) }))
 	})
-	fleet, err := NewFleet(ctx, running, c, nil, true, func(r status.Report) error { f.show("fleet", inShort(r)); return nil }, ended)
+	for who, several := range map[string]bool{"fleet": true, "fleet of one": false} {
+		if err := f.followFleet(ctx, c, running, who, several, ended); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followFleet begins to follow the Deployment as one of many, or as the only one.
+func (f *followers) followFleet(ctx context.Context, c *clients.Factory, running *sync.WaitGroup, who string, several bool, ended func(error)) error {
+	fleet, err := NewFleet(ctx, running, c, nil, several, true, func(r status.Report) error { f.show(who, inShort(r)); return nil }, ended)
 	if err != nil {
 		return err
 	}
@@ -150,7 +160,8 @@ func followThroughChaos(t *testing.T, random *rand.Rand) {
 			t.Fatal(err)
 		}
 		f.mu.Lock()
-		want := map[string]string{"wait": inFull(status.NewReport(e)), "fleet": inShort(status.NewReport(e)), "pods": podsOf(status.NewReport(e)), "what is not read": unread}
+		short := inShort(status.NewReport(e))
+		want := map[string]string{"wait": inFull(status.NewReport(e)), "fleet": short, "fleet of one": short, "pods": podsOf(status.NewReport(e)), "what is not read": unread}
 		for who, what := range want {
 			if f.shown[who] != what {
 				t.Errorf("step %d: %s shows\n%s\nand a read says\n%s", step, who, f.shown[who], what)

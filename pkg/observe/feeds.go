@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -18,6 +19,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // feeds are what the models of several targets share: for each type in a namespace
@@ -64,31 +67,36 @@ func newFeeds(ctx context.Context, c *clients.Factory, connection *follow.Connec
 	}, nil
 }
 
-// podsOf follows the pods among which those of an object are, and subscribes to them.
-func (s *feeds) podsOf(t Target, obj *unstructured.Unstructured, by follow.Subscriber) *follow.Feed[*corev1.Pod] {
-	selector := podSelector(t.Kind, obj)
+// selectorOf selects the pods among which those of an object are. Several objects share
+// the pods that they may have.
+func (s *feeds) selectorOf(kind kinds.Kind, obj *unstructured.Unstructured) string {
 	switch {
-	case s.shared && ownPods(t.Kind):
-		selector = apis.LabelOwner
+	case s.shared && ownPods(kind):
+		return apis.LabelOwner
 	case s.shared:
-		selector = ""
+		return ""
 	}
+	return podSelector(kind, obj)
+}
+
+// podsOf follows the pods that a selector selects, and subscribes to them.
+func (s *feeds) podsOf(key podsKey, by follow.Subscriber) *follow.Feed[*corev1.Pod] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := podsKey{t.Namespace, selector}
 	f := s.pods[key]
 	if f == nil {
 		f = follow.New(trimPod)
 		s.pods[key] = f
 		s.follow(func(ctx context.Context) {
-			f.Run(ctx, podSource(s.core.Pods(t.Namespace)), metav1.ListOptions{LabelSelector: selector}, s.connection)
+			f.Run(ctx, podSource(s.core.Pods(key.namespace)), metav1.ListOptions{LabelSelector: key.selector}, s.connection)
 		})
 	}
 	f.Subscribe(by)
 	return f
 }
 
-// eventsOf follows the events of a namespace, and subscribes to them.
+// eventsOf follows the events of a namespace, and subscribes to them. Those of steps that
+// went well are left out: they are most of all events, and tell of no problem.
 func (s *feeds) eventsOf(namespace string, by follow.Subscriber) *follow.Feed[*corev1.Event] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,11 +105,20 @@ func (s *feeds) eventsOf(namespace string, by follow.Subscriber) *follow.Feed[*c
 		f = follow.New(func(event *corev1.Event) { event.ManagedFields = nil })
 		s.events[namespace] = f
 		s.follow(func(ctx context.Context) {
-			f.Run(ctx, eventSource(s.core.Events(namespace)), metav1.ListOptions{}, s.connection)
+			f.Run(ctx, eventSource(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: unlessRoutine()}, s.connection)
 		})
 	}
 	f.Subscribe(by)
 	return f
+}
+
+// unlessRoutine selects the events that are not of a step that went well.
+func unlessRoutine() string {
+	var all []fields.Selector
+	for _, reason := range problem.RoutineReasons() {
+		all = append(all, fields.OneTermNotEqualSelector("reason", reason))
+	}
+	return fields.AndSelectors(all...).String()
 }
 
 // node follows a node, and subscribes to it.

@@ -24,10 +24,11 @@ type Fleet struct {
 
 // NewFleet makes a fleet that is empty. It follows until the context ends, and is
 // counted among what runs until then. show is told of one report at a time; fail is
-// told of what ends the following of an object before that. Closely says that reports
+// told of what ends the following of an object before that. Several says that there may
+// be more than one object in a namespace. Closely says that reports
 // tell all there is also of objects that say of themselves that they are ready.
-func NewFleet(ctx context.Context, running *sync.WaitGroup, c *clients.Factory, connection *follow.Connection, closely bool, show func(status.Report) error, fail func(error)) (*Fleet, error) {
-	feeds, err := newFeeds(ctx, c, connection, running, true)
+func NewFleet(ctx context.Context, running *sync.WaitGroup, c *clients.Factory, connection *follow.Connection, several, closely bool, show func(status.Report) error, fail func(error)) (*Fleet, error) {
+	feeds, err := newFeeds(ctx, c, connection, running, several)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type model struct {
 	facts  status.Object
 
 	pods     *follow.Feed[*corev1.Pod]
+	selector string // of the pods
 	events   *follow.Feed[*corev1.Event]
 	children map[schema.GroupVersionKind]*follow.Feed[*unstructured.Unstructured]
 	nodes    map[string]*follow.Feed[*corev1.Node]
@@ -145,8 +146,9 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	if m.target.Kind.IsPod() {
 		return addItself(m.object, e)
 	}
-	if m.pods == nil {
-		m.pods = m.podsOf(m.target, m.object, m.subscriber())
+	if selector := m.selectorOf(m.target.Kind, m.object); m.pods == nil || m.selector != selector {
+		m.pods, m.selector = m.podsOf(podsKey{m.target.Namespace, selector}, m.subscriber()), selector
+		clear(m.children) // which may have been found by the same selector
 	}
 	own := ownPods(m.target.Kind)
 	var found []*corev1.Pod // which are faster to put in order than the pods themselves

@@ -128,6 +128,79 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	})
 }
 
+// One object is followed by its own pods, and by no events of pods that start as they
+// should, whatever else is in the namespace.
+func TestOthersAreNotRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := serveWeb(t, 1)
+		s.do(func() {
+			for i := range 100 {
+				other := podOf(t, "other", i, true)
+				other.SetLabels(map[string]string{"app": "other"})
+				s.put("pods", other)
+				s.put("events", parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: other-%[1]d, namespace: ns, uid: event-%[1]d}, type: Normal, reason: Scheduled,
+					involvedObject: {kind: Pod, name: other-%[1]d, namespace: ns, uid: other-%[1]d}}`, i)))
+			}
+		})
+		f := &followers{shown: map[string]string{}}
+		var running sync.WaitGroup
+		if err := f.followFleet(ctx, s.factory(t), &running, "fleet of one", false, func(error) {}); err != nil {
+			t.Error(err)
+		}
+		pass(time.Second)
+		s.mu.Lock()
+		if s.listed["pods"] != 2 || s.listed["events"] != 0 {
+			t.Errorf("it has read %v", s.listed)
+		}
+		s.mu.Unlock()
+		stop()
+		running.Wait()
+	})
+}
+
+// An object that selects other pods than before is followed by those.
+func TestSelectorThatChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := serveWeb(t, 1)
+		c := s.factory(t)
+		f := &followers{shown: map[string]string{}}
+		var running sync.WaitGroup
+		if err := f.follow(ctx, c, &running); err != nil {
+			t.Error(err)
+		}
+		pass(time.Second)
+		labels := map[string]string{"app": "web2"}
+		s.do(func() {
+			obj := deployment(t, 2, 1)
+			obj.SetGeneration(2)
+			for _, path := range [][]string{{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
+				if err := unstructured.SetNestedStringMap(obj.Object, labels, path...); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, obj := range append(s.all("pods"), s.all("replicasets")...) {
+				obj = obj.DeepCopy()
+				obj.SetLabels(labels)
+				s.put(map[string]string{"Pod": "pods", "ReplicaSet": "replicasets"}[obj.GetKind()], obj)
+			}
+			s.put("deployments", obj)
+		})
+		pass(time.Second)
+		e, _, err := Read(ctx, c, web())
+		f.mu.Lock()
+		if r := status.NewReport(e); err != nil || len(r.Pods) != 2 || f.shown["pods"] != podsOf(r) || f.shown["fleet of one"] != inShort(r) {
+			t.Errorf("it shows %v and a read says %s%s%v", f.shown, podsOf(r), inShort(r), err)
+		}
+		f.mu.Unlock()
+		stop()
+		running.Wait()
+	})
+}
+
 // BenchmarkChangeOfOnePod is what a change of one pod of a Deployment costs, from the
 // event to the verdict.
 func BenchmarkChangeOfOnePod(b *testing.B) {

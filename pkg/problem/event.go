@@ -37,11 +37,15 @@ func newEvent(e corev1.Event) Event {
 // evidenceEvents is how many of the last events a problem shows.
 const evidenceEvents = 5
 
+// RoutineReasons are the reasons of the events about each pod that starts as it should.
+// They say what its status says, too.
+func RoutineReasons() []string { return []string{"Scheduled", "Pulled", "Created", "Started"} }
+
 // evidence are the last of some events that tell about a problem: warnings, or else
 // what may go on for too long. What is done and went well is none.
 func evidence(events []corev1.Event) []Event {
 	events = slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
-		return e.Type == corev1.EventTypeNormal && slices.Contains([]string{"Scheduled", "Pulled", "Created", "Started"}, e.Reason)
+		return e.Type == corev1.EventTypeNormal && slices.Contains(RoutineReasons(), e.Reason)
 	})
 	warnings := slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return e.Type == corev1.EventTypeNormal })
 	if len(warnings) > 0 {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
@@ -106,17 +107,17 @@ func (m *model) isOf(obj *unstructured.Unstructured) bool {
 	return m.object == nil || m.object.GetUID() == obj.GetUID()
 }
 
-// snapshot is all that is known of the target, whose object is given. What cannot
-// matter is not followed: of an object that is ready, nothing but itself and what
-// stands below it.
-func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, closely, brief bool) (status.Snapshot, error) {
+// look is all that is known of the target, whose object is given, and the report on it.
+// What cannot matter is not followed: of an object that is ready, nothing but itself and
+// what stands below it.
+func (m *model) look(ctx context.Context, obj *unstructured.Unstructured, closely, brief bool, since *history) (status.Report, error) {
 	t := m.target
 	t.Object = obj
 	if m.object == nil || m.object.GetResourceVersion() != obj.GetResourceVersion() || m.object.GetUID() != obj.GetUID() {
 		begun := time.Now()
 		facts, err := ReadObject(ctx, m.clients, m.dynamic, t)
 		if err != nil {
-			return status.Snapshot{}, err
+			return status.Report{}, err
 		}
 		if m.object == nil {
 			m.waited += time.Since(begun) // what there is to know of the kind is read once
@@ -125,20 +126,22 @@ func (m *model) snapshot(ctx context.Context, obj *unstructured.Unstructured, cl
 		m.object, m.facts = obj, facts
 		if changed && closely {
 			if err := m.readCompetitors(ctx); err != nil {
-				return status.Snapshot{}, err
+				return status.Report{}, err
 			}
 		}
 	}
 	e := status.Snapshot{Object: m.facts, Now: time.Now()}
 	// Of a kind of another program, what it says of itself is not enough.
 	if kind := t.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && status.NewReport(e).Verdict.Settled() {
-		return e, nil
+		since.add(&e)
+		return status.NewReport(e), nil
 	}
 	if err := m.addTree(ctx, &e); err != nil {
-		return e, err
+		return status.Report{}, err
 	}
 	e.Autoscalers, e.Budgets, e.Unread = m.competitors.Autoscalers, m.competitors.Budgets, slices.Concat(e.Unread, m.competitors.Unread)
-	return e, m.addReasons(ctx, &e)
+	since.add(&e)
+	return m.withReasons(ctx, e)
 }
 
 // addTree adds the pods and what stands between them and the object.
@@ -163,7 +166,7 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	if polled {
 		e.Unread = append(e.Unread, "changes of pods")
 	}
-	slices.SortFunc(found, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(found, func(a, b *corev1.Pod) int { return problem.CompareNames(a.Name, b.Name) })
 	e.Pods = make([]corev1.Pod, len(found))
 	for i, pod := range found {
 		e.Pods[i] = *pod
@@ -171,11 +174,13 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 	if !own {
 		err = m.addIntermediate(ctx, e)
 	}
-	m.setAbout(e)
+	if m.shared {
+		m.setAbout(e)
+	}
 	return err
 }
 
-// setAbout notes what the model is about.
+// setAbout notes what the model is about, where not all that it is told is.
 func (m *model) setAbout(e *status.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -267,15 +272,27 @@ func (m *model) followKind(gvk schema.GroupVersionKind) {
 	m.children[gvk] = m.ofKind(gvk, m.target.Namespace, selector, m.subscriber())
 }
 
-// addReasons adds what may tell why an object is not ready: events, the nodes of its
-// pods, and whether somebody reconciles it. Of one that is ready, events tell whether
-// probes have containers ended, which takes as long as their grace period.
-func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
-	ready := status.NewReport(*e).Verdict.Settled()
-	if ready && !e.Probed() {
-		return nil
+// withReasons is the report with what may tell why an object is not ready. Of one that
+// is ready, events tell whether probes have containers ended, which takes as long as
+// their grace period.
+func (m *model) withReasons(ctx context.Context, e status.Snapshot) (status.Report, error) {
+	r := status.NewReport(e)
+	var err error
+	switch {
+	case !r.Verdict.Settled():
+		err = m.addReasons(ctx, &e)
+	case e.Probed():
+		err = m.addEvents(ctx, &e)
+	default:
+		return r, nil
 	}
-	if err := m.addEvents(ctx, e); err != nil || ready {
+	return status.NewReport(e), err
+}
+
+// addReasons adds events, the nodes of the pods, and whether somebody reconciles the
+// target.
+func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
+	if err := m.addEvents(ctx, e); err != nil {
 		return err
 	}
 	if err := m.addNodes(ctx, e); err != nil || e.Object.Foreign {
@@ -327,6 +344,9 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot) error {
 func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
 	if m.events == nil {
 		m.events = m.eventsOf(m.target.Namespace, m.subscriber())
+	}
+	if !m.shared {
+		m.setAbout(e) // the feed has the events of others, too
 	}
 	_, err := eachOf(ctx, m, m.events, func(event *corev1.Event) {
 		if m.about[event.InvolvedObject.UID] {

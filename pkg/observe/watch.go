@@ -131,9 +131,8 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 	case obj == nil:
 		s.Report = reportAbsent(t)
 	case g.Tree:
-		var e status.Snapshot
-		if e, err = m.snapshot(ctx, obj, a.Closely, a.brief); err == nil {
-			s.Report, err = a.report(ctx, g, m, &e, since)
+		if s.Report, err = m.look(ctx, obj, a.Closely, a.brief, since); err == nil {
+			s.Report, err = a.confirm(ctx, g, m, s.Report, since)
 		}
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break
@@ -148,12 +147,10 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 	return s, err
 }
 
-// report makes the report on a target. Where the watches say that it has come to
-// what is waited for, it is read anew first, as they may be behind each other. Of what
-// this program reconciles, its own status says so.
-func (a *Waiter) report(ctx context.Context, g Condition, m *model, e *status.Snapshot, since *history) (status.Report, error) {
-	since.add(e)
-	r := status.NewReport(*e)
+// confirm is the report on a target that a wait relies on. Where the watches say that it
+// has come to what is waited for, it is read anew first, as they may be behind each
+// other. Of what this program reconciles, its own status says so.
+func (a *Waiter) confirm(ctx context.Context, g Condition, m *model, r status.Report, since *history) (status.Report, error) {
 	if !r.Verdict.Settled() || !g.FailsFast || m.confirmed || m.target.Kind.Shipped() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()
 		return r, nil

@@ -221,9 +221,10 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 				b.Fatal(err)
 			}
 			m := newModel(from, web(), func() {})
+			var since history
 			look := func() {
-				e, err := m.snapshot(ctx, s.objects["deployments"]["ns/web"], true, false)
-				if r := status.NewReport(e); err != nil || r.Verdict != status.Ready || len(r.Pods) != pods {
+				r, err := m.look(ctx, s.objects["deployments"]["ns/web"], true, false, &since)
+				if err != nil || r.Verdict != status.Ready || len(r.Pods) != pods {
 					b.Fatal(r.Verdict, r.Reason, err)
 				}
 			}

@@ -138,14 +138,7 @@ func NewReport(e Snapshot) Report {
 		r.Conditions = []metav1.Condition{}
 	}
 	findings := append(objectFindings(e, between, events), ofPods...)
-	controllers := map[types.UID]types.UID{}
-	for _, pod := range owned {
-		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-			controllers[pod.UID] = ref.UID
-		}
-	}
-	slices.SortFunc(r.Pods, func(a, b Pod) int { return problem.CompareNames(a.Name, b.Name) })
-	r.Tree = family.tree(o, between, r.Pods, controllers)
+	r.Tree = family.tree(o, between, owned)
 	r.Problems = problem.Fold(findings, len(owned))
 	hintImages(o, r.Problems)
 	r.Reverts, r.Budgets = reverts(e), budgets(e.Budgets, owned)
@@ -198,6 +191,9 @@ const unreadyShown = 5
 
 // relevant picks the events to show: all but those of more pods than are shown.
 func relevant(events []corev1.Event, pods []Pod) []problem.Event {
+	if len(events) == 0 {
+		return nil // it takes a while to look at very many pods
+	}
 	hidden := map[types.UID]bool{}
 	shown := 0
 	for _, pod := range pods {

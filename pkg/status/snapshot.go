@@ -58,7 +58,7 @@ type Snapshot struct {
 func (e Snapshot) Probed() bool {
 	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
 	return slices.ContainsFunc(newFamily(e).pods(e.Pods), func(pod *corev1.Pod) bool {
-		return newPod(pod).Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
+		return (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed)) && newPod(pod).Ready
 	})
 }
 
@@ -155,7 +155,7 @@ func (f family) leads(from types.UID) bool {
 	return false
 }
 
-// pods picks those of the object. A pod is its own.
+// pods picks those of the object, in the order of their names. A pod is its own.
 func (f family) pods(all []corev1.Pod) []*corev1.Pod {
 	var owned []*corev1.Pod
 	for i := range all {
@@ -164,6 +164,7 @@ func (f family) pods(all []corev1.Pod) []*corev1.Pod {
 			owned = append(owned, &all[i])
 		}
 	}
+	slices.SortFunc(owned, func(a, b *corev1.Pod) int { return problem.CompareNames(a.Name, b.Name) })
 	return owned
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
@@ -22,13 +24,14 @@ type Node struct {
 	Children []Node `json:"children,omitempty"`
 }
 
-// tree puts what belongs to the object below it. What has no pods and wants
-// none, such as an old ReplicaSet, is left out.
-func (f family) tree(o Object, between []Child, pods []Pod, controllers map[types.UID]types.UID) Node {
+// tree puts what belongs to the object below it, pods in their order. What has no pods
+// and wants none, such as an old ReplicaSet, is left out.
+func (f family) tree(o Object, between []Child, pods []*corev1.Pod) Node {
 	below := map[types.UID][]Node{}
 	for _, pod := range pods {
-		at := controllers[pod.UID]
-		below[at] = append(below[at], Node{Kind: "Pod", Name: pod.Name, UID: pod.UID})
+		if by := metav1.GetControllerOfNoCopy(pod); by != nil {
+			below[by.UID] = append(below[by.UID], Node{Kind: "Pod", Name: pod.Name, UID: pod.UID})
+		}
 	}
 	root := Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready}
 	root.Children = f.nodes(o.UID, between, below, 0)

@@ -292,7 +292,7 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
-# What it costs to follow an object, beside kubectl: a quarter of an hour, on a machine that
+# What it costs to follow an object, beside kubectl: about nine minutes, on a machine that
 # does nothing else.
 .PHONY: bench-following
 bench-following: build $(CLUSTER) ## Measure commands that follow an object, and write docs/benchmarks-following.md

@@ -81,9 +81,9 @@ func fullAgenda() agenda {
 		},
 		concurrencies: []int{32, 64, 128},
 		idleObjects:   1000, idlePods: 5, idleWindow: time.Minute,
-		followed: []followedSize{{pods: 1000, rounds: 1}, {pods: 1000, others: 5000, rounds: 1}},
-		endings:  40,
-		rested:   100, restWindow: 12 * time.Second,
+		followed: []followedSize{{pods: 500, rounds: 2}, {pods: 500, others: 5000, rounds: 2}},
+		endings:  20,
+		rested:   100, restWindow: 8 * time.Second,
 		many:      10_000,
 		commands:  15,
 		changes:   30,
@@ -153,23 +153,22 @@ func (b *bench) measureFollowing(ctx context.Context, todo agenda) (*results, er
 	if err := b.installCloneSets(ctx); err != nil {
 		return nil, fmt.Errorf("install a kind: %w", err)
 	}
-	if r.followings, err = b.compareFollowing(ctx, todo); err != nil {
-		return nil, err
-	}
-	if r.commands, err = b.compareLooks(ctx, todo.commands); err != nil {
-		return nil, err
-	}
-	if err := b.removeOthers(ctx); err != nil {
-		return nil, err
-	}
-	if r.endings, err = b.compareEndings(ctx, todo.endings); err != nil {
-		return nil, err
-	}
-	if r.rested, err = b.measureRest(ctx, todo.rested, todo.restWindow); err != nil {
-		return nil, err
-	}
-	if r.many, err = b.measureMany(ctx, todo.many); err != nil {
-		return nil, err
+	for _, one := range []struct {
+		name    string
+		measure func() error
+	}{
+		{"While the pods come up", func() (err error) { r.followings, err = b.compareFollowing(ctx, todo); return err }},
+		{"A single look", func() (err error) { r.commands, err = b.compareLooks(ctx, todo.commands); return err }},
+		{"Removing the pods of others", func() error { return b.removeOthers(ctx) }},
+		{"After the last pod is ready", func() (err error) { r.endings, err = b.compareEndings(ctx, todo.endings); return err }},
+		{"At rest", func() (err error) { r.rested, err = b.measureRest(ctx, todo.rested, todo.restWindow); return err }},
+		{"Many pods", func() (err error) { r.many, err = b.measureMany(ctx, todo.many); return err }},
+	} {
+		began := time.Now()
+		if err := one.measure(); err != nil {
+			return nil, fmt.Errorf("%s: %w", one.name, err)
+		}
+		say("%s took %.0f s", one.name, time.Since(began).Seconds())
 	}
 	r.took = time.Since(r.began)
 	return r, nil

@@ -180,18 +180,30 @@ func (b *bench) removeOthers(ctx context.Context) error {
 	return b.account.core.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{LabelSelector: runLabel + "=others"})
 }
 
-// makeOthers makes pods that nobody asks for.
+// makeOthers makes pods that nobody asks for, and waits until they are ready: what
+// changes meanwhile is not theirs.
 func (b *bench) makeOthers(ctx context.Context, n int) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w, err := b.watchRun(ctx, "others", nil)
+	if err != nil {
+		return err
+	}
 	pod, err := podOf("others")
 	if err != nil {
 		return err
 	}
-	return parallel(32, n, func(i int) error {
+	err = parallel(32, n, func(i int) error {
 		one := pod.DeepCopy()
 		one.Name = fmt.Sprintf("others-%d", i)
 		_, err := b.account.core.Pods(namespace).Create(ctx, one, metav1.CreateOptions{})
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	_, err = w.until(ctx, "the pods of others are ready", func() bool { return w.ready == n })
+	return err
 }
 
 // follow follows one object from no pods until all are ready, and removes it if that is
@@ -254,14 +266,17 @@ func (b *bench) follow(ctx context.Context, s subject, run string, f *following,
 	return b.removeFollowed(ctx, s, run, w)
 }
 
-// removeFollowed deletes an object, and waits until its pods are gone.
+// removeFollowed deletes an object, and waits until its pods are gone. The events of its
+// controllers go, too: with them, what is followed later would have more to read.
 func (b *bench) removeFollowed(ctx context.Context, s subject, run string, w *witness) error {
 	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
 	if err := objects.Delete(ctx, run, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
-	_, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
-	return err
+	if _, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 }); err != nil {
+		return err
+	}
+	return b.account.core.Events(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "involvedObject.kind!=Pod"})
 }
 
 // startMetered starts a command line whose requests go through a meter.

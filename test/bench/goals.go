@@ -188,7 +188,7 @@ func (r *results) following() []goal {
 	var all []goal
 	for _, size := range r.agenda.followed {
 		for _, kind := range followedKinds() {
-			name := fmt.Sprintf("`status -w` while %d pods of a %s come up", size.pods, kind)
+			name := fmt.Sprintf("`status -w` while %d pods of one %s come up", size.pods, kind)
 			if size.others > 0 {
 				name += fmt.Sprintf(" beside %d others", size.others)
 			}
@@ -201,6 +201,7 @@ func (r *results) following() []goal {
 				goal{what: name + ": CPU time, beside `kubectl get pods -w`", wanted: "≤ 1.00 ×", measured: fmt.Sprintf("%.2f ×", cpu), held: round(cpu) <= 1, speed: true})
 		}
 	}
+	all = append(all, r.besideOthers()...)
 	for _, e := range r.endings {
 		if s := e.spread(); e.ours {
 			all = append(all, goal{what: "end of `scale --timeout` after the last pod is ready", wanted: "median ≤ 30 ms, at most 250 ms",
@@ -208,6 +209,21 @@ func (r *results) following() []goal {
 		}
 	}
 	return append(all, r.looking()...)
+}
+
+// besideOthers holds what it takes to follow an object beside pods of others against the
+// same without them.
+func (r *results) besideOthers() []goal {
+	var all []goal
+	alone := r.agenda.followed[0]
+	for _, size := range r.agenda.followed[1:] {
+		for _, kind := range followedKinds() {
+			ratio := r.followedSpread(kind, size, true, received).median / r.followedSpread(kind, alone, true, received).median
+			all = append(all, goal{what: fmt.Sprintf("`status -w` while %d pods of one %s come up: bytes received beside %d others, beside those without", size.pods, kind, size.others),
+				wanted: "≤ 1.05 ×", measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= 1.05, speed: true})
+		}
+	}
+	return all
 }
 
 // looking holds what looks once, what follows objects at rest, and the memory.

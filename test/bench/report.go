@@ -25,6 +25,8 @@ var (
 	loopText string
 	//go:embed findings.md
 	findings string
+	//go:embed following-findings.md
+	followingFindings string
 )
 
 // write writes the report and its pictures to a directory.
@@ -72,7 +74,7 @@ func (r *results) aboutMachine() map[string]any {
 	}
 	busy := ""
 	if m.spare < 80 {
-		busy = "**The machine was busy with other things in this run: what is counted is to be read, the times are not.**"
+		busy = " **The machine was busy during this run: read the counts, not the times.**"
 	}
 	return map[string]any{
 		"Busy":      busy,
@@ -107,7 +109,8 @@ func (r *results) writeFollowing(document string) error {
 	fields := r.aboutMachine()
 	maps.Copy(fields, map[string]any{
 		"Goals": goalTable(r.following()), "Followings": r.followingTable(), "Endings": r.endingTable(), "Rounds": r.agenda.endings,
-		"Looks": r.commandTable(), "LookRounds": r.agenda.commands, "Others": r.agenda.followed[len(r.agenda.followed)-1].others, "Rests": r.restTable(),
+		"Looks": r.lookTable(), "LookRounds": r.agenda.commands, "Others": r.agenda.followed[len(r.agenda.followed)-1].others, "Rests": r.restTable(),
+		"Findings": strings.TrimSpace(followingFindings),
 	})
 	return writeReport(document, followingText, fields)
 }
@@ -323,6 +326,16 @@ func (r *results) commandTable() string {
 		rows = append(rows, []string{"`" + c.line + "`", wall.text("%.0f"), cpu.text("%.0f"), peak.text("%.0f"), fmt.Sprint(requests)})
 	}
 	return table(1, []string{"", "ms", "ms of CPU", "MiB", "requests"}, rows)
+}
+
+// lookTable is commandTable with what the requests are.
+func (r *results) lookTable() string {
+	var rows [][]string
+	for _, c := range r.commands {
+		wall, cpu, peak, requests := r.command(c.task, c.by)
+		rows = append(rows, []string{"`" + c.line + "`", wall.text("%.0f"), cpu.text("%.0f"), peak.text("%.0f"), fmt.Sprint(requests), c.requests.String()})
+	}
+	return table(1, []string{"", "ms", "ms of CPU", "MiB", "requests", ""}, rows)
 }
 
 func (r *results) followingTable() string {

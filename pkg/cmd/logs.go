@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -212,12 +213,13 @@ func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, r
 	var running sync.WaitGroup
 	for i, f := range logs.NewFollowers(len(targets), reader, o.wanted, stop) {
 		t := targets[i]
-		sayNone := sync.OnceFunc(func() { reader.Out.Say("%s has no pods yet", t) })
+		looked := false
 		running.Go(func() {
 			errs[i] = clients.Explain(t.Kind, observe.FollowPods(ctx, o.clients, t, connection, func(e status.Snapshot, r status.Report) {
-				if len(r.Pods) == 0 {
-					sayNone()
+				if !looked {
+					o.sayNone(t, r, e.Pods, reader.Out)
 				}
+				looked = true
 				f.See(ctx, r, e.Pods)
 			}))
 			f.End()
@@ -228,4 +230,19 @@ func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, r
 		return []error{cause} // of all objects it is the same
 	}
 	return errs
+}
+
+// sayNone says why there is no log to follow yet, where there is none.
+func (o *logsOptions) sayNone(t observe.Target, r status.Report, pods []corev1.Pod, out *logs.Output) {
+	switch {
+	case len(r.Pods) == 0:
+		out.Say("%s has no pods yet", t)
+	case len(logs.Containers(r, pods, o.wanted)) > 0:
+	case o.wanted.Slot != "":
+		out.Say("%s has no pod whose name ends in -%s yet", t, o.wanted.Slot)
+	case o.wanted.Container != "":
+		out.Say("no pod of %s has a container %q yet", t, o.wanted.Container)
+	default:
+		out.Say("all pods of %s are ready", t)
+	}
 }

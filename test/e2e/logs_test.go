@@ -124,6 +124,14 @@ func TestLogsFollowUntilGone(t *testing.T) {
 	if code := stopped.Stop(); code != exitInterrupted {
 		t.Errorf("after Ctrl-C the exit code is %d", code)
 	}
+	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "2m")
+	for flags, says := range map[string]string{
+		"--slot 7":       "imoocpod/foo has no pod whose name ends in -7 yet",
+		"--container no": `no pod of imoocpod/foo has a container "no" yet`,
+		"--failing":      "all pods of imoocpod/foo are ready",
+	} {
+		cluster.StartPlugin(t, append([]string{"logs", "foo", "-f", "-n", ns}, words(flags)...)...).AwaitOutput(says)
+	}
 	cluster.Imoocpod(t, ns, "delete", "foo")
 	if code := follow.Wait(); code != exitNotFound || !strings.Contains(follow.Output(), "imoocpod/foo was deleted") {
 		t.Errorf("exit code %d: %s", code, follow.Output())

@@ -18,7 +18,6 @@ ACTIONLINT     := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 DEADCODE       := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 STERN          := github.com/stern/stern@v1.34.0
 GOVULNCHECK    := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
-GREMLINS       := go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 # It asks git for a remote, which a clone need not have.
 GORELEASER     := GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
 	GIT_CONFIG_VALUE_0=https://github.com/imoocpod/kubectl-imoocpod \
@@ -152,11 +151,8 @@ fuzz: check-go ## Run each fuzz target for FUZZTIME (default: 10s)
 	done
 
 .PHONY: mutate
-mutate: check-go ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices
-	@set -e; for package in $(PACKAGE); do echo "$$package"; \
-		GOFLAGS='-vet=off -ldflags=-w' nice $(GREMLINS) unleash ./$$package --invert-logical --invert-loopctrl \
-			--output-statuses lct --workers 2 --test-cpu 1 --timeout-coefficient 20; \
-	done
+mutate: check-go ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices (TESTS=pkg/status: nor those of that package)
+	@nice go run ./hack/mutate $(PACKAGE) $(TESTS)
 
 .PHONY: e2e
 e2e: check-go $(CLUSTER) ## Run the end-to-end tests

@@ -91,6 +91,7 @@ func TestPatchOfEdits(t *testing.T) {
 		{"spec: {a: {b: 1}}", []Edit{{Fields("spec", "a"), nil}, {Fields("spec", "a", "c"), "1"}},
 			`{"op":"remove","path":"/spec/a"},{"op":"add","path":"/spec/a","value":{"c":"1"}}`},
 		{"spec: {c: 1}", []Edit{{Fields("spec", "b", "c"), nil}}, ""},
+		{"spec: {c: 1}", []Edit{{Fields("spec", "b"), nil}, {Fields("spec", "c"), nil}}, `{"op":"remove","path":"/spec/c"}`},
 		{"spec: {a: 1}", nil, ""},
 	} {
 		obj := fieldpathtest.Object(t, row.obj)

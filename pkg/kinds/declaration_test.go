@@ -137,10 +137,11 @@ func TestDeclared(t *testing.T) {
 			annotations: map[string]string{"plan": "nodes", "image": "nginx", "ready-path": ".status.live"},
 			change: func(crd map[string]any) {
 				status := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status")
-				status["required"] = []any{"live", "names", "readyReplicas", "conditions"}
+				status["required"] = []any{"live", "names", "readyReplicas", "conditions", "seconds"}
+				fieldpath.Object(status, "properties")["seconds"] = map[string]any{"type": "integer", "format": "int64", "minimum": int64(0)}
 			},
 			want: Mapping{Strategy: StrategyNodes, Image: "nginx", Status: StatusPaths{Ready: path("status.live"), ObservedGeneration: usual.ObservedGeneration, Conditions: usual.Conditions,
-				Empty: map[string]any{"names": []any{}, "readyReplicas": int64(0)}}},
+				Empty: map[string]any{"names": []any{}, "readyReplicas": int64(0), "seconds": int64(0)}}},
 		},
 		"one field for two counts: what is declared goes before what is usual": {
 			annotations: map[string]string{"plan": "pods", "image": "nginx", "replicas-path": ".spec.size", "current-path": ".status.readyReplicas"},
@@ -190,16 +191,19 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 		change      func(crd map[string]any)
 		want        string
 	}{
-		"an unknown plan":         {map[string]string{"plan": "jobs"}, nil, `imoocpod.dev/plan must be pods, deployment or nodes, not "jobs"`},
-		"a misspelled annotation": {map[string]string{"ready": ".status.readyReplicas"}, nil, "imoocpod.dev/ready is not an annotation of the plan pods"},
-		"one of another plan":     {map[string]string{"deployment-name-path": ".spec.deployment"}, nil, "imoocpod.dev/deployment-name-path is not an annotation of the plan pods"},
-		"a count per node":        {map[string]string{"plan": "nodes"}, nil, "imoocpod.dev/replicas-path is not an annotation of the plan nodes"},
-		"no such field":           {map[string]string{"image-path": ".spec.container.image"}, nil, "imoocpod.dev/image-path: .spec.container is not in the schema of version v1"},
-		"another type":            {map[string]string{"image-path": ".spec.size"}, nil, "imoocpod.dev/image-path: .spec.size is of type integer, not string"},
-		"the wrong half":          {map[string]string{"ready-path": ".spec.size"}, nil, "imoocpod.dev/ready-path: .spec.size is not a field of .status"},
-		"the other wrong half":    {map[string]string{"replicas-path": ".status.live"}, nil, "imoocpod.dev/replicas-path: .status.live is not a field of .spec"},
-		"through a list":          {map[string]string{"replicas-path": ".spec.pools[0].size"}, nil, "imoocpod.dev/replicas-path: .spec.pools[0].size goes through a list: only fields can be declared"},
-		"no path at all":          {map[string]string{"replicas-path": ".spec..size"}, nil, `imoocpod.dev/replicas-path: path ".spec..size": `},
+		"an unknown plan":            {map[string]string{"plan": "jobs"}, nil, `imoocpod.dev/plan must be pods, deployment or nodes, not "jobs"`},
+		"a misspelled annotation":    {map[string]string{"ready": ".status.readyReplicas"}, nil, "imoocpod.dev/ready is not an annotation of the plan pods"},
+		"one of another plan":        {map[string]string{"deployment-name-path": ".spec.deployment"}, nil, "imoocpod.dev/deployment-name-path is not an annotation of the plan pods"},
+		"a count per node":           {map[string]string{"plan": "nodes"}, nil, "imoocpod.dev/replicas-path is not an annotation of the plan nodes"},
+		"no such field":              {map[string]string{"image-path": ".spec.container.image"}, nil, "imoocpod.dev/image-path: .spec.container is not in the schema of version v1"},
+		"another type":               {map[string]string{"image-path": ".spec.size"}, nil, "imoocpod.dev/image-path: .spec.size is of type integer, not string"},
+		"the wrong half":             {map[string]string{"ready-path": ".spec.size"}, nil, "imoocpod.dev/ready-path: .spec.size is not a field of .status"},
+		"the other wrong half":       {map[string]string{"replicas-path": ".status.live"}, nil, "imoocpod.dev/replicas-path: .status.live is not a field of .spec"},
+		"through a list":             {map[string]string{"replicas-path": ".spec.pools[0].size"}, nil, "imoocpod.dev/replicas-path: .spec.pools[0].size goes through a list: only fields can be declared"},
+		"no path at all":             {map[string]string{"replicas-path": ".spec..size"}, nil, `imoocpod.dev/replicas-path: path ".spec..size": `},
+		"no path into the status":    {map[string]string{"ready-path": ".status..live"}, nil, `imoocpod.dev/ready-path: path ".status..live": `},
+		"the status itself":          {map[string]string{"ready-path": ".status"}, nil, "imoocpod.dev/ready-path: .status is of type object, not integer"},
+		"an open object is no count": {map[string]string{"replicas-path": ".spec.free"}, nil, "imoocpod.dev/replicas-path: .spec.free is of type object, not integer"},
 		"no template": {map[string]string{"image-path": "-", "template-path": ".spec.free"}, func(crd map[string]any) {
 			delete(fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "spec", "properties", "free"), "x-kubernetes-preserve-unknown-fields")
 		}, "imoocpod.dev/template-path does not name a pod template: .spec.free.spec is not in the schema of version v1"},
@@ -214,6 +218,12 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 			status["required"] = []any{"phase"}
 			fieldpath.Object(status, "properties")["phase"] = map[string]any{"type": "string", "enum": []any{"Up", "Down"}}
 		}, ".status.phase is required, but no annotation names it"},
+		"a status that demands several": {nil, func(crd map[string]any) {
+			status := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status")
+			status["required"] = []any{"since", "least"}
+			fieldpath.Object(status, "properties")["since"] = map[string]any{"type": "string", "format": "date-time"}
+			fieldpath.Object(status, "properties")["least"] = map[string]any{"type": "integer", "minimum": int64(1)}
+		}, ".status.least is required, but no annotation names it; .status.since is required, but no annotation names it"},
 		"one field of the status for two counts": {map[string]string{"ready-path": ".status.live", "current-path": ".status.live"}, nil, "two annotations name the field .status.live or a part of it"},
 		"a field within another": {map[string]string{"ready-path": ".status.pods", "current-path": ".status.pods.all"}, func(crd map[string]any) {
 			properties := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "status", "properties")
@@ -270,4 +280,17 @@ func FuzzDeclared(f *testing.F) {
 			t.Errorf("%q declares no kind", plan)
 		}
 	})
+}
+
+func TestEstablished(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]bool{"Established True": true, "Established False": false, "NamesAccepted True": false} {
+		kind, status, _ := strings.Cut(words, " ")
+		crd := crdWith(t, nil, func(crd map[string]any) {
+			crd["status"] = map[string]any{"conditions": []any{map[string]any{"type": kind, "status": status}}}
+		})
+		if got := Established(crd); got != want {
+			t.Errorf("with the condition %s: %t, want %t", words, got, want)
+		}
+	}
 }

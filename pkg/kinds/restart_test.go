@@ -53,6 +53,8 @@ func TestRestartPath(t *testing.T) {
 		"DaemonSet":                     {other("apps", "daemonsets"), pod, "{}", inTemplate, nil},
 		"ReplicaSet":                    {other("apps", "replicasets"), pod, "{}", "", errNoRollOut},
 		"ReplicationController":         {other("", "replicationcontrollers"), pod, "{}", "", errNoRollOut},
+		"ConfigMap":                     {other("", "configmaps"), "{data: {}}", "{}", "", errNoTemplate},
+		"unknown, template is a word":   {other("batch", "jobs"), "{spec: {template: small}}", "{}", "", errNoRollOut},
 		"Job":                           {other("batch", "jobs"), pod, "{}", "", errNoRollOut},
 		"custom, any template":          {app, pod, open, inTemplate, nil},
 		"custom, annotations":           {app, pod, "{properties: {spec: {properties: {template: {properties: {metadata: {properties: {annotations: {}}}}}}}}}", inTemplate, nil},

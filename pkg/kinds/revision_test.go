@@ -32,6 +32,7 @@ func TestRevisionData(t *testing.T) {
 		"nothing but the restart": {HelloWorld(), "{spec: {size: 3}, " + restarted + "}", "{metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}", false},
 		"all fields": {whole, "{spec: {run: {image: web, command: [a, b], user: me}, env: [{name: A, value: b}], size: 1}}",
 			"{spec: {run: {image: web, command: [a, b]}, env: [{name: A, value: b}]}}", false},
+		"a later field alone":  {whole, "{spec: {env: [{name: A, value: b}]}}", "{spec: {env: [{name: A, value: b}]}}", false},
 		"the way is no object": {whole, "{spec: {run: web}}", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,6 +72,8 @@ func TestRevisionHistoryLimit(t *testing.T) {
 		{ImoocPod(), "{}", 10},
 		{ImoocPod(), "{spec: {revisionHistoryLimit: 0}}", 0},
 		{ImoocPod(), "{spec: {revisionHistoryLimit: 25}}", 25},
+		{ImoocPod(), "{spec: {revisionHistoryLimit: 2147483647}}", 2147483647},
+		{ImoocPod(), "{spec: {revisionHistoryLimit: 2147483648}}", 10},
 		{ImoocPod(), "{spec: {revisionHistoryLimit: -1}}", 10},
 		{ImoocPod(), "{spec: {revisionHistoryLimit: many}}", 10},
 		{ImoocPod(), "{spec: none}", 10},

@@ -36,6 +36,7 @@ func TestScaffold(t *testing.T) {
 		{"Glass", "glasses", StrategyDeployment, "", path("spec.replicas"), counted},
 		{"Box", "boxes", StrategyPods, "", path("spec.replicas"), counted},
 		{"Batch", "batches", StrategyPods, "", path("spec.replicas"), counted},
+		{strings.Repeat("F", 59), strings.Repeat("f", 59) + "s", StrategyPods, "", path("spec.replicas"), counted}, // as long as a kind may be
 		{"V2Pool", "v2pools", StrategyDeployment, "spec.pools.hot_1.pool-size", path("spec.pools.hot_1.pool-size"), counted},
 		{"Agent", "agents", StrategyNodes, "", nil, perNode},
 	} {
@@ -147,8 +148,10 @@ func TestScaffoldNamesTheCountEverywhere(t *testing.T) {
 	}
 	version := storedVersion(crd)
 	columns, _ := version["additionalPrinterColumns"].([]any)
-	if !slices.ContainsFunc(columns, func(c any) bool { column, _ := c.(map[string]any); return column["jsonPath"] == ".spec.size" }) ||
-		fieldpath.Object(version, "subresources", "scale")["specReplicasPath"] != ".spec.size" {
+	shows := func(path string) bool {
+		return slices.ContainsFunc(columns, func(c any) bool { column, _ := c.(map[string]any); return column["jsonPath"] == path })
+	}
+	if !shows(".spec.size") || !shows(".status.readyReplicas") || fieldpath.Object(version, "subresources", "scale")["specReplicasPath"] != ".spec.size" {
 		t.Errorf("the version is %v", version)
 	}
 }

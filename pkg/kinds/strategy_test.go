@@ -52,6 +52,9 @@ func TestUnknownStrategy(t *testing.T) {
 			t.Errorf("the strategy %q is known", name)
 		}
 	}
+	if StrategyDeployment.OwnsPods() || !StrategyPods.OwnsPods() {
+		t.Error("a Deployment stands between an object and its pods in the strategy deployment alone")
+	}
 	if _, err := (Scaffold{Kind: "Foo", Group: "example.com", Plan: "jobs", Image: "nginx"}).CRD(); err == nil ||
 		!strings.HasPrefix(err.Error(), `invalid plan "jobs": it must be pods, `) {
 		t.Errorf("a CRD of an unknown plan: %v", err)

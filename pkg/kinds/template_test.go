@@ -101,6 +101,21 @@ func TestTemplateHasNothingOfTheControllersOwn(t *testing.T) {
 	}
 }
 
+// A template that cannot be read has no hash, and makes no pod.
+func TestTemplateThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, template := range []any{"small", map[string]any{"metadata": map[string]any{"labels": "app"}}} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": template}}}
+		if got, err := Template(ImoocPod(), obj); err == nil {
+			t.Errorf("%v makes %+v", template, got)
+		}
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": "small"}}}
+	if hash := TemplateHash(ImoocPod(), obj); hash != "" {
+		t.Errorf("a word has the hash %s", hash)
+	}
+}
+
 // Pods are told apart by all that is made of the declaration of their kind.
 func TestTemplateHashOfADeclaredKind(t *testing.T) {
 	t.Parallel()

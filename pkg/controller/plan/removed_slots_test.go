@@ -178,6 +178,15 @@ func TestRemovedSlotIsForgotten(t *testing.T) {
 	}
 }
 
+// A failure above a slot that was given up counts.
+func TestFailureBesideARemovedSlot(t *testing.T) {
+	v := view(2, "0 1f 2")
+	v.Owner.Removed = RemovedSlots{0}
+	if p := Pods(v); p.Memory.Failures[1].Count != 1 {
+		t.Errorf("remembers the failures %v", p.Memory.Failures)
+	}
+}
+
 // A count near the highest there is has its slots above the removed ones.
 func TestSlotsAboveTheHighestCount(t *testing.T) {
 	removed := RemovedSlots{0, 1}

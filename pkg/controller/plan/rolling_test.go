@@ -48,6 +48,7 @@ func TestRolling(t *testing.T) {
 		{"a broken template stops after the first", 8, "0o 1o 2o 3o 4o 5o 6n 7n", "", 2, "RollingOut"},
 		{"what is broken anyway goes at once", 3, "0on 1on 2on", "-2:outdated -1:outdated -0:outdated", 0, "RollingOut"},
 		{"a mend of a broken template replaces what is broken, and no more", 8, "0o 1o 2o 3o 4o 5o 6on 7on", "-7:outdated -6:outdated", 0, "RollingOut"},
+		{"also below those that have to wait", 8, "0on 1o 2o 3o 4o 5o 6n 7n", "-0:outdated", 2, "RollingOut"},
 		{"a slot without a pod is unavailable", 3, "0o 2o", "+1", 0, "RollingOut"},
 		{"a finished pod is unavailable", 3, "0o 1o 2f", "", 0, "RollingOut"},
 		{"one of an older template does not wait", 3, "0o 1o 2fo", "-2:finished", 0, "RollingOut"},

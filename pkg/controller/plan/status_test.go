@@ -144,6 +144,17 @@ func TestStatusOfAFlappingCount(t *testing.T) {
 	}
 }
 
+// Writes at once are counted until there is a pause between two.
+func TestWritesWithoutAPause(t *testing.T) {
+	for since, want := range map[time.Duration]int{
+		StatusInterval - 1: 4, StatusInterval: 3, 2*StatusInterval - 1: 3, 2 * StatusInterval: 0,
+	} {
+		if got := (&Written{At: noon, Early: 3}).Next(noon.Add(since), Status{}, Status{}).Early; got != want {
+			t.Errorf("%s after three writes at once: %d, want %d", since, got, want)
+		}
+	}
+}
+
 // A write that the server refused because the object had changed counts as one.
 func TestRefusedStatusCounts(t *testing.T) {
 	v := view(1, "0")

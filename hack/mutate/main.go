@@ -1,0 +1,257 @@
+// Command mutate changes the code of a package in small ways, one at a time, and lists
+// the changes that no unit test of the package notices. "make mutate" runs it.
+//
+// It builds the tests of a package once, with all changes in them, and turns one on in
+// each run. So a change costs one run of the tests, and not a build.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: mutate PACKAGE [PACKAGE WITH MORE TESTS]...")
+		os.Exit(2)
+	}
+	if err := mutate(context.Background(), os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+// mutate changes the first package, and runs the tests of all.
+func mutate(ctx context.Context, out io.Writer, packages []string) error {
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+
+	pkg, err := listPackage(ctx, packages[0])
+	if err != nil {
+		return err
+	}
+	mutants, err := writeMutants(pkg, dir)
+	if err != nil {
+		return err
+	}
+	var suites []*suite
+	for i, path := range packages {
+		tests, err := buildTests(ctx, path, dir, strconv.Itoa(i))
+		if err != nil {
+			return err
+		}
+		suites = append(suites, tests)
+	}
+	counts := map[string]int{}
+	runAll(ctx, suites, mutants, func(m mutant, result string) {
+		counts[result]++
+		if result != killed {
+			_, _ = fmt.Fprintf(out, "%-11s %s:%d:%d: %s\n", result, filepath.Base(m.file), m.line, m.column, m.change)
+		}
+	})
+	found := counts[killed] + counts[timedOut]
+	_, err = fmt.Fprintf(out, "%s: the tests notice %d of %d changes (%.1f %%): killed %d, timed out %d, lived %d, not covered %d\n",
+		pkg.ImportPath, found, len(mutants), 100*float64(found)/float64(max(len(mutants), 1)),
+		counts[killed], counts[timedOut], counts[lived], counts[notCovered])
+	return err
+}
+
+// goPackage is what go list says about a package.
+type goPackage struct {
+	Dir, ImportPath, Name, Export string
+	GoFiles                       []string
+	exports                       map[string]string
+}
+
+// listPackage returns a package, with the compiled packages below it.
+func listPackage(ctx context.Context, pkg string) (*goPackage, error) {
+	output, err := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles", "./"+filepath.ToSlash(filepath.Clean(pkg))).Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot list %s: %w", pkg, err)
+	}
+	exports := map[string]string{}
+	decoder := json.NewDecoder(bytes.NewReader(output))
+	for {
+		listed := &goPackage{}
+		if err := decoder.Decode(listed); err != nil {
+			return nil, err
+		}
+		exports[listed.ImportPath] = listed.Export
+		// A package is listed after those that it imports.
+		if !decoder.More() {
+			listed.exports = exports
+			return listed, nil
+		}
+	}
+}
+
+// writeMutants writes the files of a package with all mutants to dir, and what go needs
+// to build them in place of its own to dir/overlay.json.
+func writeMutants(pkg *goPackage, dir string) ([]mutant, error) {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range pkg.GoFiles {
+		file, err := parser.ParseFile(fset, filepath.Join(pkg.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(pkg.exports[path])
+	})}
+	if _, err := config.Check(pkg.ImportPath, fset, files, info); err != nil {
+		return nil, err
+	}
+
+	m := &mutation{fset: fset, info: info}
+	overlay := map[string]string{}
+	write := func(name, text string) error {
+		overlay[filepath.Join(pkg.Dir, name)] = filepath.Join(dir, name)
+		return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
+	}
+	for i, file := range files {
+		source, err := os.ReadFile(filepath.Join(pkg.Dir, pkg.GoFiles[i]))
+		if err != nil {
+			return nil, err
+		}
+		if err := write(pkg.GoFiles[i], m.rewrite(file, source)); err != nil {
+			return nil, err
+		}
+	}
+	if err := write("mutant_switch.go", "package "+pkg.Name+"\n"+switchSource); err != nil {
+		return nil, err
+	}
+	replace, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		return nil, err
+	}
+	return m.mutants, os.WriteFile(filepath.Join(dir, "overlay.json"), replace, 0o600)
+}
+
+// What becomes of a mutant.
+const (
+	killed     = "killed"      // a test fails
+	timedOut   = "timed out"   // the tests need ten times their processor time: a loop that does not end
+	lived      = "lived"       // all tests pass
+	notCovered = "not covered" // no test gets there
+)
+
+// suite is the tests of one package, built with all mutants.
+type suite struct {
+	binary, dir string
+	args        []string
+	reached     map[int]bool
+	seconds     int // of processor time for one run
+}
+
+// buildTests builds the tests of a package, and runs them without a mutant to see which
+// of them they get to.
+func buildTests(ctx context.Context, pkg, dir, name string) (*suite, error) {
+	s := &suite{binary: filepath.Join(dir, name+".test"), dir: filepath.Clean(pkg), seconds: 600, reached: map[int]bool{}}
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", s.binary, "./"+filepath.ToSlash(s.dir))
+	if output, err := command.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("cannot build the tests of %s: %w\n%s", pkg, err, output)
+	}
+	// Of a failure only the fact is needed, not the smallest example.
+	if help, _ := exec.CommandContext(ctx, s.binary, "-h").CombinedOutput(); bytes.Contains(help, []byte("-rapid.nofailfile")) {
+		s.args = []string{"-rapid.nofailfile", "-rapid.shrinktime=1ms"}
+	}
+	reached := filepath.Join(dir, name+".reached")
+	command = s.command(ctx, "MUTANTS_REACHED="+reached)
+	if output, err := command.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, output)
+	}
+	s.seconds = max(10, 10*int(processorTime(command)/time.Second))
+
+	content, err := os.ReadFile(reached)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(content)) {
+		id, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			return nil, err
+		}
+		s.reached[id] = true
+	}
+	return s, nil
+}
+
+// command runs the tests. Their limit is processor time, and not time, so a busy
+// machine fails no test; memory is limited, because a loop may fill it.
+func (s *suite) command(ctx context.Context, env string) *exec.Cmd {
+	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8000000; exec "$0" "$@"`, s.seconds)
+	args := append([]string{"-c", script, s.binary, "-test.failfast", "-test.cpu=1", "-test.timeout=10m"}, s.args...)
+	command := exec.CommandContext(ctx, "sh", args...)
+	command.Dir = s.dir
+	command.Env = append(os.Environ(), env, "GOMAXPROCS=1")
+	return command
+}
+
+func processorTime(command *exec.Cmd) time.Duration {
+	return command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+}
+
+// runAll runs the tests for each mutant, for as many at a time as there are processors.
+func runAll(ctx context.Context, suites []*suite, mutants []mutant, report func(mutant, string)) {
+	var workers sync.WaitGroup
+	var reporting sync.Mutex
+	work := make(chan mutant)
+	for range runtime.NumCPU() {
+		workers.Go(func() {
+			for m := range work {
+				result := run(ctx, suites, m)
+				reporting.Lock()
+				report(m, result)
+				reporting.Unlock()
+			}
+		})
+	}
+	for _, m := range mutants {
+		work <- m
+	}
+	close(work)
+	workers.Wait()
+}
+
+// run returns what becomes of a mutant. The first tests that notice it decide.
+func run(ctx context.Context, suites []*suite, m mutant) string {
+	result := notCovered
+	for _, s := range suites {
+		if !s.reached[m.id] {
+			continue
+		}
+		result = lived
+		command := s.command(ctx, "MUTANT="+strconv.Itoa(m.id))
+		if err := command.Run(); err == nil {
+			continue
+		}
+		if processorTime(command) >= time.Duration(s.seconds)*time.Second {
+			return timedOut
+		}
+		return killed
+	}
+	return result
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each change is made by itself, and what the tests of a package do not notice, those of
+// another may.
+func TestMutate(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/it\n\ngo 1.26\n",
+		"it/it.go": `package it
+
+const day = 24 * 60
+
+func Sum(numbers []int, most int) (sum int) {
+	for i := 0; i < len(numbers); i++ {
+		if numbers[i] < 0 && // not these
+			most != 0 {
+			continue
+		}
+		sum += numbers[i]
+	}
+	switch {
+	case sum > most:
+		return most
+	}
+	return sum
+}
+
+func Name(n int) string {
+	if n == 1 || n == -1 {
+		return "pod"
+	}
+	return "pod" + "s"
+}
+
+func Untested(n int) int { return -n*2 }
+`,
+		"it/it_test.go": `package it
+
+import "testing"
+
+func TestSum(t *testing.T) {
+	if got := Sum([]int{1, -2, 3}, 9); got != 4 {
+		t.Errorf("it is %d", got)
+	}
+}
+
+func TestName(t *testing.T) {
+	if Name(1) != "pod" || Name(2) != "pods" {
+		t.Error("it has no name")
+	}
+}
+`,
+		"more/more_test.go": `package more
+
+import (
+	"testing"
+
+	"example.com/it/it"
+)
+
+func TestTested(t *testing.T) {
+	if got := it.Untested(3); got != -6 {
+		t.Errorf("it is %d", got)
+	}
+}
+`,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const (
+		lived     = "lived it.go:14:11: > → >=\nlived it.go:7:17: < → <=\n"
+		uncovered = "not covered it.go:27:35: - → +\nnot covered it.go:27:37: * → /\n"
+		score     = "example.com/it/it: the tests notice "
+	)
+	for name, test := range map[string]struct {
+		packages []string
+		want     string
+	}{
+		"its own tests": {[]string{"it"}, score + "13 of 17 changes (76.5 %): killed 13, timed out 0, lived 2, not covered 2\n" + lived + uncovered},
+		"more tests":    {[]string{"./it/", "more"}, score + "15 of 17 changes (88.2 %): killed 15, timed out 0, lived 2, not covered 0\n" + lived},
+	} {
+		var out strings.Builder
+		if err := mutate(t.Context(), &out, test.packages); err != nil {
+			t.Fatal(err)
+		}
+		lines := slices.Sorted(strings.Lines(out.String()))
+		if got := regexp.MustCompile(" +").ReplaceAllString(strings.Join(lines, ""), " "); got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// mutant is one change of the code.
+type mutant struct {
+	id     int
+	file   string
+	line   int
+	column int
+	change string // such as "< → <="
+}
+
+// mutation writes all mutants of a package into its files, so that one build
+// serves all of them. Each is off until the environment selects it.
+type mutation struct {
+	fset    *token.FileSet
+	info    *types.Info
+	mutants []mutant
+}
+
+// edit is text that goes into a file in place of that between two offsets.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// fileEdits collects the edits of one file. What opens at one offset opens from the
+// outside in, and what closes there closes from the inside out.
+type fileEdits struct {
+	opens, closes []edit
+}
+
+func (e *fileEdits) open(at int, text string) { e.opens = append(e.opens, edit{at, at, text}) }
+func (e *fileEdits) replace(from, to int, text string) {
+	e.opens = append(e.opens, edit{from, to, text})
+}
+func (e *fileEdits) close(at int, text string)             { e.closes = append(e.closes, edit{at, at, text}) }
+func (e *fileEdits) wrap(from, to int, left, right string) { e.open(from, left); e.close(to, right) }
+
+// apply returns the source with all edits made.
+func (e *fileEdits) apply(source []byte) string {
+	slices.Reverse(e.closes)
+	edits := append(slices.Clone(e.closes), e.opens...)
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
+	var out strings.Builder
+	at := 0
+	for _, edit := range edits {
+		out.Write(source[at:edit.from])
+		out.WriteString(edit.text)
+		at = edit.to
+	}
+	out.Write(source[at:])
+	return out.String()
+}
+
+// rewrite returns the source of a file with its mutants.
+func (m *mutation) rewrite(file *ast.File, source []byte) string {
+	edits := &fileEdits{}
+	var parents []ast.Node
+	ast.Inspect(file, func(node ast.Node) bool {
+		if node == nil {
+			parents = parents[:len(parents)-1]
+			return true
+		}
+		if constant(node) {
+			return false
+		}
+		m.mutate(node, parents, edits, source)
+		parents = append(parents, node)
+		return true
+	})
+	return edits.apply(source)
+}
+
+// constant reports whether a declaration has to be known to the compiler.
+func constant(node ast.Node) bool {
+	decl, ok := node.(*ast.GenDecl)
+	return ok && decl.Tok != token.VAR
+}
+
+func (m *mutation) mutate(node ast.Node, parents []ast.Node, edits *fileEdits, source []byte) {
+	switch node := node.(type) {
+	case *ast.BinaryExpr:
+		if !m.info.Types[node].IsType() {
+			m.binary(node, edits)
+		}
+	case *ast.UnaryExpr:
+		if node.Op == token.SUB && m.info.Types[node].Value == nil {
+			id := m.add(node.OpPos, "- → +")
+			edits.replace(m.offset(node.OpPos), m.offset(node.X.Pos()), fmt.Sprintf("mutantNegative(%d, ", id))
+			edits.close(m.offset(node.End()), ")")
+		}
+	case *ast.IncDecStmt:
+		m.step(node, edits, source)
+	case *ast.AssignStmt:
+		m.assignment(node, edits, source)
+	case *ast.BranchStmt:
+		m.branch(node, parents, edits)
+	}
+}
+
+var (
+	negations  = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR}
+	boundaries = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
+	logical    = map[token.Token]token.Token{token.LAND: token.LOR, token.LOR: token.LAND}
+	arithmetic = map[token.Token]token.Token{token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL}
+	functions  = map[token.Token]string{
+		token.LSS: "Less", token.LEQ: "LessOrEqual", token.GTR: "Greater", token.GEQ: "GreaterOrEqual",
+		token.LAND: "And", token.LOR: "Or",
+		token.ADD: "Add", token.SUB: "Subtract", token.MUL: "Multiply", token.QUO: "Divide", token.REM: "Remainder",
+	}
+)
+
+func (m *mutation) binary(node *ast.BinaryExpr, edits *fileEdits) {
+	from, to, op := m.offset(node.Pos()), m.offset(node.End()), m.offset(node.OpPos)
+	after := op + len(node.Op.String())
+	changeTo := func(other token.Token) int { return m.add(node.OpPos, node.Op.String()+" → "+other.String()) }
+
+	if negated, ok := negations[node.Op]; ok {
+		edits.wrap(from, to, "((", fmt.Sprintf(") != mutated(%d))", changeTo(negated)))
+	}
+	if boundary, ok := boundaries[node.Op]; ok {
+		edits.wrap(from, to, fmt.Sprintf("mutant%s(%d, ", functions[node.Op], changeTo(boundary)), ")")
+		edits.replace(op, after, ", ")
+	}
+	if other, ok := logical[node.Op]; ok {
+		edits.wrap(from, to, fmt.Sprintf("mutant%s(%d, ", functions[node.Op], changeTo(other)), ") })")
+		edits.replace(op, after, ", func() bool { return (")
+	}
+	// Strings are added, too, but have no other operator.
+	if other, ok := arithmetic[node.Op]; ok && m.isNumber(node) && m.info.Types[node].Value == nil {
+		edits.wrap(from, to, fmt.Sprintf("mutant%s(%d, ", functions[node.Op], changeTo(other)), ")")
+		edits.replace(op, after, ", ")
+	}
+}
+
+func (m *mutation) step(node *ast.IncDecStmt, edits *fileEdits, source []byte) {
+	other := token.DEC
+	if node.Tok == token.DEC {
+		other = token.INC
+	}
+	counter := string(source[m.offset(node.X.Pos()):m.offset(node.X.End())])
+	id := m.add(node.TokPos, node.Tok.String()+" → "+other.String())
+	// A call can be a statement of its own, and also what a loop does after each turn.
+	edits.wrap(m.offset(node.Pos()), m.offset(node.End()), fmt.Sprintf("func() { if mutated(%d) { %s%s; return }; ", id, counter, other), " }()")
+}
+
+func (m *mutation) assignment(node *ast.AssignStmt, edits *fileEdits, source []byte) {
+	inverted := map[token.Token]token.Token{token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN}
+	if node.Tok < token.ADD_ASSIGN || node.Tok > token.AND_NOT_ASSIGN {
+		return
+	}
+	from, to := m.offset(node.Pos()), m.offset(node.End())
+	others := []token.Token{token.ASSIGN}
+	if other, ok := inverted[node.Tok]; ok && m.isNumber(node.Lhs[0]) {
+		others = append(others, other)
+	}
+	left, right := string(source[from:m.offset(node.TokPos)]), string(source[m.offset(node.Rhs[0].Pos()):to])
+	var before strings.Builder
+	before.WriteString("func() { ")
+	for _, other := range others {
+		id := m.add(node.TokPos, node.Tok.String()+" → "+other.String())
+		fmt.Fprintf(&before, "if mutated(%d) { %s %s %s; return }; ", id, left, other, right)
+	}
+	edits.wrap(from, to, before.String(), " }()")
+}
+
+// branch changes a break to a continue and back, where there is a loop to continue.
+func (m *mutation) branch(node *ast.BranchStmt, parents []ast.Node, edits *fileEdits) {
+	others := map[token.Token]token.Token{token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
+	other, ok := others[node.Tok]
+	if !ok || !inLoop(parents) {
+		return
+	}
+	label := ""
+	if node.Label != nil {
+		label = " " + node.Label.Name
+	}
+	id := m.add(node.Pos(), node.Tok.String()+" → "+other.String())
+	edits.wrap(m.offset(node.Pos()), m.offset(node.End()), fmt.Sprintf("{ if mutated(%d) { %s%s }; ", id, other, label), " }")
+}
+
+func inLoop(parents []ast.Node) bool {
+	for _, parent := range slices.Backward(parents) {
+		switch parent.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			return true
+		case *ast.FuncLit, *ast.FuncDecl:
+			return false
+		}
+	}
+	return false
+}
+
+func (m *mutation) isNumber(expr ast.Expr) bool {
+	basic, ok := m.info.TypeOf(expr).Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsNumeric != 0
+}
+
+func (m *mutation) add(pos token.Pos, change string) int {
+	at := m.fset.Position(pos)
+	id := len(m.mutants) + 1
+	m.mutants = append(m.mutants, mutant{id: id, file: at.Filename, line: at.Line, column: at.Column, change: change})
+	return id
+}
+
+func (m *mutation) offset(pos token.Pos) int { return m.fset.Position(pos).Offset }

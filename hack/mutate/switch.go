@@ -1,0 +1,100 @@
+package main
+
+// switchSource is the file that turns mutants on, one at a time, in the package that
+// has them. It imports little, because a package may not import what imports it.
+const switchSource = `
+import (
+	"os"
+	"strconv"
+	"sync"
+)
+
+var (
+	mutantSelected, _ = strconv.Atoi(os.Getenv("MUTANT"))
+	mutantsReached    = os.Getenv("MUTANTS_REACHED")
+	mutantSeen        sync.Map
+)
+
+func mutated(id int) bool {
+	if mutantsReached != "" {
+		if _, seen := mutantSeen.LoadOrStore(id, true); !seen {
+			file, err := os.OpenFile(mutantsReached, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				panic(err)
+			}
+			if _, err := file.WriteString(strconv.Itoa(id) + "\n"); err != nil {
+				panic(err)
+			}
+			_ = file.Close()
+		}
+	}
+	return mutantSelected == id
+}
+
+type mutantNumber interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64
+}
+
+type mutantOrdered interface{ mutantNumber | ~string }
+
+func mutantLess[T mutantOrdered](id int, a, b T) bool           { return mutated(id) && a == b || a < b }
+func mutantLessOrEqual[T mutantOrdered](id int, a, b T) bool    { return !mutated(id) && a == b || a < b }
+func mutantGreater[T mutantOrdered](id int, a, b T) bool        { return mutated(id) && a == b || a > b }
+func mutantGreaterOrEqual[T mutantOrdered](id int, a, b T) bool { return !mutated(id) && a == b || a > b }
+
+func mutantAnd(id int, a bool, b func() bool) bool {
+	if mutated(id) {
+		return a || b()
+	}
+	return a && b()
+}
+
+func mutantOr(id int, a bool, b func() bool) bool {
+	if mutated(id) {
+		return a && b()
+	}
+	return a || b()
+}
+
+func mutantAdd[T mutantNumber](id int, a, b T) T {
+	if mutated(id) {
+		return a - b
+	}
+	return a + b
+}
+
+func mutantSubtract[T mutantNumber](id int, a, b T) T {
+	if mutated(id) {
+		return a + b
+	}
+	return a - b
+}
+
+func mutantMultiply[T mutantNumber](id int, a, b T) T {
+	if mutated(id) {
+		return a / b
+	}
+	return a * b
+}
+
+func mutantDivide[T mutantNumber](id int, a, b T) T {
+	if mutated(id) {
+		return a * b
+	}
+	return a / b
+}
+
+func mutantRemainder[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](id int, a, b T) T {
+	if mutated(id) {
+		return a * b
+	}
+	return a % b
+}
+
+func mutantNegative[T mutantNumber](id int, a T) T {
+	if mutated(id) {
+		return a
+	}
+	return -a
+}
+`

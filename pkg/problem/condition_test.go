@@ -37,3 +37,22 @@ func TestDegradedIsNoFailure(t *testing.T) {
 		t.Errorf("found %+v", found)
 	}
 }
+
+// What stands between an object and its pods is named where it reports a failure, but
+// not where the server refuses the pods of whomever.
+func TestReportedByAChild(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ kind, message, want string }{
+		{"ReplicaFailure", "request denied", "pods are rejected: request denied"},
+		{"ReplicaFailure", "exceeded quota: few", "cannot create more pods: exceeded quota: few"},
+		{"ReplicaFailure", "the server fails", "ReplicaSet/web: cannot create pods: the server fails"},
+		{"Stalled", "no disk", "ReplicaSet/web: no disk"},
+		{"Failed", "a Job of it", ""},
+		{"Degraded", "less than before", ""},
+	} {
+		found := Reported([]metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: test.kind, Status: metav1.ConditionTrue, Message: test.message}}, "ReplicaSet/web", "ns", nil)
+		if (len(found) == 1) != (test.want != "") || len(found) == 1 && found[0].Message != test.want {
+			t.Errorf("%s: found %+v, want %q", test.message, found, test.want)
+		}
+	}
+}

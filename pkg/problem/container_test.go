@@ -29,6 +29,8 @@ func TestProblemsOfContainers(t *testing.T) {
 	}
 	never := corev1.ContainerState{}
 	backOff := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	said := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Evicted", Message: "no license"}}
+	unknown := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
 	const killing = "Container b failed liveness probe, will be restarted"
 	for name, test := range map[string]struct {
 		init, main []corev1.ContainerStatus
@@ -70,6 +72,24 @@ func TestProblemsOfContainers(t *testing.T) {
 			main:  []corev1.ContainerStatus{status("a", true, 0, running, never)},
 			ready: true, events: []corev1.Event{{Reason: "Killing", Message: killing, LastTimestamp: at(time.Second), InvolvedObject: corev1.ObjectReference{UID: "p"}}},
 			code: CodeProbeFailed, message: "container a is being restarted: failed its liveness probe"},
+		"a container is ended because of its probe beside one that does not run": {main: []corev1.ContainerStatus{status("a", true, 0, never, never), status("b", true, 0, running, never)},
+			ready: true, events: []corev1.Event{event("Killing", "b", killing, time.Second)},
+			code: CodeProbeFailed, message: "container b is being restarted: failed its liveness probe"},
+		"the probe of another container fails, and more was told since": {main: []corev1.ContainerStatus{status("a", true, 0, running, never), status("b", false, 0, running, never)},
+			events: []corev1.Event{event("Unhealthy", "b", "Readiness probe failed: 503", 2*time.Second), event("Pulled", "b", "image is there", time.Second)},
+			code:   CodeProbeFailed, message: "container b is not ready: Readiness probe failed: 503"},
+		"it says why it ended": {main: []corev1.ContainerStatus{status("a", false, 1, backOff, said)},
+			code: CodeCrashLoop, message: "container a crashes: 1 restart, last exit code 3 (Evicted): no license"},
+		"another container has ended, nobody knows how": {main: []corev1.ContainerStatus{status("a", true, 0, running, never), status("b", false, 0, unknown, never)},
+			code: CodeContainersNotReady, message: "1 of 2 containers ready, waiting for b"},
+		"a volume is missing": {main: []corev1.ContainerStatus{status("a", false, 0, never, never)},
+			events: []corev1.Event{event("FailedMount", "a", "no such volume", time.Second), event("Pulled", "a", "image is there", time.Second)},
+			code:   CodeVolumeNotMounted, message: "cannot mount a volume: no such volume"},
+		"a volume was missing until a container ran": {main: []corev1.ContainerStatus{status("a", false, 0, running, never)},
+			events: []corev1.Event{event("FailedMount", "a", "no such volume", time.Hour)},
+			code:   CodeContainersNotReady, message: "container a is not ready"},
+		"a volume was missing until an init container ran": {init: []corev1.ContainerStatus{status("init", false, 0, ended(0), never)}, main: []corev1.ContainerStatus{status("a", false, 0, never, never)},
+			events: []corev1.Event{event("FailedMount", "a", "no such volume", time.Hour)}},
 		"it was ended because of its probe before it was started": {main: []corev1.ContainerStatus{status("b", true, 0, running, never)},
 			ready: true, events: []corev1.Event{event("Killing", "b", killing, time.Hour)}},
 	} {
@@ -89,6 +109,7 @@ func TestProblemsOfContainers(t *testing.T) {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		}
 		if test.gate {
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: "example.com/in", Status: corev1.ConditionFalse})
 			pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/in"}}
 		}
 		f, found := OfPod(&pod, "", Context{Now: lookedAt(), Events: map[types.UID][]corev1.Event{"p": test.events}})
@@ -144,7 +165,7 @@ func TestLasting(t *testing.T) {
 		}, ""},
 		"it cannot be scheduled": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = nil
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no nodes"}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodInitialized, Status: corev1.ConditionFalse}, {Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no nodes"}}
 		}, CodeUnschedulable},
 	} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "foo-0"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}

@@ -8,8 +8,11 @@ import (
 func TestWithoutJSON(t *testing.T) {
 	t.Parallel()
 	pod := `{"kind":"Pod","metadata":{"name":"a\"}","labels":{"a":"` + strings.Repeat("b", 100) + `"}}}`
+	short := `{"a":"` + strings.Repeat("b", longObject-8) + `"}` // as long as an object may be
 	for text, want := range map[string]string{
 		"exceeded quota":                 "exceeded quota",
+		"pod " + short + "!":             "pod " + short + "!",
+		"pod " + short[:79] + " ":        "pod " + short[:79] + " ",
 		"pod " + pod + " exceeded quota": "pod {…} exceeded quota",
 		pod + pod:                        "{…}{…}",
 		`set {"a":1} twice`:              `set {"a":1} twice`,

@@ -26,6 +26,7 @@ func TestRecovered(t *testing.T) {
 		"outlived its last run":                 {ran: time.Minute, runs: 2 * time.Minute, restarts: 3, want: true},
 		"ends every nine minutes":               {ran: 9 * time.Minute, runs: 10 * time.Minute, restarts: 3, want: true},
 		"ended after long":                      {ran: time.Hour, runs: time.Second, restarts: 3, want: true},
+		"ended after as long as it takes":       {ran: 10 * time.Minute, runs: time.Second, restarts: 3, want: true},
 		"not ready":                             {ran: time.Second, runs: 10 * time.Minute, restarts: 1, unready: true},
 		"not ready, but not because it crashed": {ran: time.Second, runs: 11 * time.Minute, restarts: 1, unready: true, want: true},
 	} {

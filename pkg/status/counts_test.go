@@ -81,3 +81,99 @@ func TestNoObjectIsItsOwnChild(t *testing.T) {
 		t.Errorf("its own children are %v", own)
 	}
 }
+
+// What is counted in units of its own is measured by what /scale tells.
+func TestShortfallInUnits(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		object Object
+		want   string
+	}{
+		"too many":        {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(3))}, "3 shards, 1 too many"},
+		"too few":         {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(1))}, "1 of 2 shards exist"},
+		"as many":         {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(2)), Current: 2, Ready: 2}, ""},
+		"nothing told":    {Object{Unit: "shard", Uncounted: true, Desired: 2, Current: 2, Ready: 2}, ""},
+		"pods are":        {Object{Uncounted: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
+		"the status does": {Object{Unit: "shard", Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
+		"no count":        {Object{Unit: "shard", Uncounted: true, NoCount: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
+	} {
+		if got, short := shortfall(test.object, "counts"); got.reason != test.want || short != (test.want != "") {
+			t.Errorf("%s: %q, want %q", name, got.reason, test.want)
+		}
+	}
+}
+
+// The field of the count is named in a CRD, where the kind has one.
+func TestNameTheField(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]Object{
+		"kubectl annotate crd lamps.x imoocpod.dev/replicas-path=PATH": {Resource: "lamps.x"}, "": {Resource: "jobs.batch", BuiltIn: true},
+	} {
+		if got := nameTheField(o); got != want {
+			t.Errorf("%+v: %q, want %q", o, got, want)
+		}
+	}
+	if got := nameTheField(Object{}); got != "" {
+		t.Errorf("of no kind, the hint is %q", got)
+	}
+}
+
+// Without a count, an object is what its pods, its word, or its condition say.
+func TestWithoutACount(t *testing.T) {
+	t.Parallel()
+	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
+	pod := []corev1.Pod{ownedPod("p", "it")}
+	pod[0].Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	for name, test := range map[string]struct {
+		object Object
+		pods   []corev1.Pod
+		code   problem.Code
+	}{
+		"nothing":                    {Object{}, nil, problem.CodeNoPods},
+		"a pod":                      {Object{}, pod, problem.CodeReady},
+		"its condition":              {Object{Conditions: up}, nil, problem.CodeReady},
+		"its word":                   {Object{Word: Word{Ready: new(true)}}, nil, problem.CodeReady},
+		"its word is no":             {Object{Word: Word{Ready: new(false), Unmet: "it"}}, nil, problem.CodeConditionFalse},
+		"a pod of two in the spec":   {Object{Total: new(int32(2))}, pod, problem.CodeCannotTell},
+		"a pod of one in the spec":   {Object{Total: new(int32(1))}, pod, problem.CodeReady},
+		"two in the spec, its word":  {Object{Total: new(int32(2)), Word: Word{Ready: new(true)}}, pod, problem.CodeReady},
+		"an untracked condition":     {Object{Untracked: true, Conditions: up}, nil, problem.CodeNoPods},
+		"two in the spec, condition": {Object{Total: new(int32(2)), Conditions: up}, pod, problem.CodeReady},
+	} {
+		o := test.object
+		o.UID, o.Foreign, o.Uncounted, o.NoCount, o.Generation, o.ObservedGeneration = "it", true, true, true, 1, 1
+		if test.pods == nil {
+			test.pods = []corev1.Pod{}
+		}
+		if r := NewReport(Snapshot{Object: o, Pods: test.pods, Now: lookedAt()}); r.ReasonCode != test.code {
+			t.Errorf("%s: it is %s (%s): %s, want %s", name, r.Verdict, r.ReasonCode, r.Reason, test.code)
+		}
+	}
+}
+
+// Where neither pods nor children are to be seen, counts of other units tell nothing,
+// unless there is nothing to be seen, or the object itself says so.
+func TestNothingToSee(t *testing.T) {
+	t.Parallel()
+	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1}}
+	for name, test := range map[string]struct {
+		change func(*Object)
+		code   problem.Code
+	}{
+		"nothing tells":            {func(*Object) {}, problem.CodeCannotTell},
+		"/scale tells":             {func(o *Object) { o.Told = new(int32(2)) }, problem.CodeReady},
+		"/scale tells a selector":  {func(o *Object) { o.Told, o.Selects = new(int32(2)), true }, problem.CodeCannotTell},
+		"a condition tells":        {func(o *Object) { o.Conditions = up }, problem.CodeReady},
+		"its word tells":           {func(o *Object) { o.Word.Ready = new(true) }, problem.CodeReady},
+		"none are wanted":          {func(o *Object) { o.Desired, o.Current, o.Ready = 0, 0, 0 }, problem.CodeReady},
+		"pods are what is counted": {func(o *Object) { o.Unit, o.BuiltIn = "", true }, problem.CodeReady},
+		"one of several groups":    {func(o *Object) { o.Told, o.Total = new(int32(2)), new(int32(1)) }, problem.CodeCannotTell},
+		"of none":                  {func(o *Object) { o.Told, o.Total = new(int32(2)), new(int32(0)) }, problem.CodeReady},
+	} {
+		o := Object{UID: "it", Unit: "shard", Foreign: true, Generation: 1, ObservedGeneration: 1, Desired: 2, Current: 2, Ready: 2}
+		test.change(&o)
+		if r := NewReport(Snapshot{Object: o, Pods: []corev1.Pod{}, Now: lookedAt()}); r.ReasonCode != test.code {
+			t.Errorf("%s: it is %s (%s): %s, want %s", name, r.Verdict, r.ReasonCode, r.Reason, test.code)
+		}
+	}
+}

@@ -2,11 +2,14 @@ package status
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // Pods belong to an object through whatever stands between, and to no other.
@@ -99,5 +102,120 @@ func TestCounted(t *testing.T) {
 	none := NewReport(Snapshot{Object: Object{UID: "alone", Foreign: true, Untracked: true, Uncounted: true, NoCount: true, Desired: 1}, Pods: pods})
 	if none.Verdict != NotReconciled || none.Replicas != (Replicas{Unknown: true}) {
 		t.Errorf("without a pod and without a count, it is %+v", none)
+	}
+}
+
+// Where the status tells no pods, they are counted, but not those that end or have ended.
+// What /scale reports stands for them where none can be seen.
+func TestCountedPods(t *testing.T) {
+	t.Parallel()
+	ending, ended, failed, up, down := Pod{Ending: true, Ready: true}, Pod{Phase: corev1.PodSucceeded}, Pod{Phase: corev1.PodFailed}, Pod{Ready: true}, Pod{}
+	set := func(uid types.UID, wanted int32) Child { return Child{UID: uid, Controller: "it", Desired: &wanted} }
+	for name, test := range map[string]struct {
+		object         Object
+		pods           []Pod
+		children       []Child
+		current, ready int32
+		several        bool
+	}{
+		"those that stay":                    {Object{Uncounted: true}, []Pod{ending, ended, failed, up, down}, nil, 2, 1, false},
+		"the status tells":                   {Object{Current: 5, Ready: 4}, []Pod{up}, nil, 5, 4, false},
+		"/scale tells":                       {Object{Uncounted: true, Told: new(int32(5))}, nil, nil, 5, 5, false},
+		"/scale tells, and there is a pod":   {Object{Uncounted: true, Told: new(int32(5))}, []Pod{down}, nil, 1, 0, false},
+		"/scale tells, and a set has none":   {Object{Uncounted: true, Told: new(int32(5))}, nil, []Child{set("a", 1)}, 0, 0, false},
+		"/scale tells, and names a selector": {Object{Uncounted: true, Told: new(int32(5)), Selects: true}, nil, nil, 0, 0, false},
+		"one set":                            {Object{Uncounted: true, Foreign: true}, []Pod{up}, []Child{set("a", 1), set("b", 0)}, 1, 1, false},
+		"two sets":                           {Object{Uncounted: true, Foreign: true}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, true},
+		"two sets of ours":                   {Object{Uncounted: true}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+		"two sets of another":                {Object{Uncounted: true, Foreign: true, UID: "that"}, []Pod{up}, []Child{set("a", 1), set("b", 2)}, 1, 1, false},
+	} {
+		if test.object.UID == "" {
+			test.object.UID = "it"
+		}
+		o := test.object.counted(test.pods, test.children)
+		if o.Current != test.current || o.Ready != test.ready || o.Several != test.several {
+			t.Errorf("%s: %d, %d ready, several: %t; want %d, %d, %t", name, o.Current, o.Ready, o.Several, test.current, test.ready, test.several)
+		}
+	}
+}
+
+// Units that are not pods are counted by the children that stand for them.
+func TestInUnits(t *testing.T) {
+	t.Parallel()
+	set := func(wanted, ready int32) Child {
+		return Child{UID: "a", Controller: "it", Desired: &wanted, Ready: &ready}
+	}
+	for name, test := range map[string]struct {
+		told           int32
+		children       []Child
+		current, ready int32
+	}{
+		"a child for each":                 {0, []Child{set(3, 3), set(3, 1)}, 2, 1},
+		"a child for each, and one unused": {0, []Child{set(3, 3), set(3, 3), set(0, 0)}, 2, 2},
+		"no child":                         {2, nil, 2, 2},
+		"no child that is used":            {1, []Child{set(0, 0)}, 1, 1},
+		"one child for all":                {2, []Child{set(3, 3)}, 2, 2},
+		"one child for all, not ready":     {2, []Child{set(3, 1)}, 2, 0},
+		"one child for all, told late":     {0, []Child{set(3, 3)}, 1, 1},
+		"more children":                    {1, []Child{set(1, 1), set(1, 1), set(1, 1)}, 2, 2},
+		"children of another":              {1, []Child{{UID: "b", Controller: "that", Desired: new(int32(1))}}, 1, 1},
+	} {
+		o := Object{UID: "it", Desired: 2, Unit: "shard", Uncounted: true, Told: new(test.told)}
+		if current, ready := o.inUnits(test.children); current != test.current || ready != test.ready {
+			t.Errorf("%s: %d, %d ready; want %d, %d", name, current, ready, test.current, test.ready)
+		}
+	}
+}
+
+// A pod is of the newest template if it says so or says nothing, while it lives.
+func TestUpdatedOf(t *testing.T) {
+	t.Parallel()
+	pod := func(hash string, change func(*corev1.Pod)) *corev1.Pod {
+		p := &corev1.Pod{}
+		if hash != "" {
+			p.Labels = map[string]string{apis.LabelTemplateHash: hash}
+		}
+		change(p)
+		return p
+	}
+	same := func(*corev1.Pod) {}
+	o := Object{Template: "new"}.updatedOf([]*corev1.Pod{
+		pod("new", same), pod("", same), pod("old", same),
+		pod("new", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }),
+		pod("new", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
+		pod("new", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
+	})
+	if *o.Updated != 2 {
+		t.Errorf("%d are updated, want 2", *o.Updated)
+	}
+}
+
+// Where fewer pods are believed to be ready than the status counts, its counts and its
+// conditions are corrected, and nothing else is.
+func TestDoubtedCounts(t *testing.T) {
+	t.Parallel()
+	object := func() Object {
+		return Object{Ready: 3, Available: new(int32(3)), Conditions: []metav1.Condition{
+			{Type: "Ready", Status: metav1.ConditionTrue, Message: "all are."}, {Type: "Available", Status: metav1.ConditionTrue}, {Type: "Other", Status: metav1.ConditionTrue}, {Type: "Ready", Status: metav1.ConditionFalse},
+		}}
+	}
+	for ready, note := range map[int32]string{
+		0: ", but 3 of its pods are no longer ready, or not yet for minReadySeconds",
+		2: ", but 1 of its pods is no longer ready, or not yet for minReadySeconds",
+		3: "", 4: "",
+	} {
+		pods := make([]Pod, 5)
+		for i := range ready {
+			pods[i].Ready = true
+		}
+		o := object().doubted(pods)
+		left := min(ready, 3)
+		message := strings.TrimSuffix("all are.", ".") + note
+		if note == "" {
+			message = "all are."
+		}
+		if o.Ready != left || *o.Available != left || o.Conditions[0].Message != message || o.Conditions[1].Message != note || o.Conditions[2].Message+o.Conditions[3].Message != "" {
+			t.Errorf("%d ready: %d, %d available, %+v", ready, o.Ready, *o.Available, o.Conditions)
+		}
 	}
 }

@@ -61,6 +61,7 @@ func TestReadParked(t *testing.T) {
 	for text, valid := range map[string]bool{
 		`{"replicas":5,"path":".spec.replicas","by":"alice","at":"2026-11-22T10:00:00Z"}`: true,
 		`{"replicas":5,"path":".spec.replicas"}`:                                          true,
+		`{"replicas":1,"path":".spec.replicas"}`:                                          true,
 		`{"replicas":0,"path":".spec.replicas"}`:                                          false,
 		`{"replicas":5}`:                                                                  false,
 		`{"replicas":5e9,"path":".spec.replicas"}`:                                        false,

@@ -230,6 +230,9 @@ func TestSeenAndNothingDone(t *testing.T) {
 			o.Generation, o.ObservedGeneration = 2, 2
 		}
 		r := NewReport(Snapshot{Object: o, Children: test.children, ActedBelow: test.below, Now: lookedAt()})
+		if !test.ready && r.Recheck != attendance-5*time.Second {
+			t.Errorf("%s: it is looked at again in %s", name, r.Recheck)
+		}
 		if (r.Verdict == Ready) != test.ready || !test.ready && r.ReasonCode != problem.CodeChangeNotSeen {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}

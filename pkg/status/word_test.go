@@ -1,0 +1,25 @@
+package status
+
+import "testing"
+
+// The word of a controller is told once, and not of what is ready.
+func TestWord(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		word    Word
+		verdict Verdict
+		want    string
+	}{
+		"nothing":        {Word{}, Progressing, "1 of 3"},
+		"a word":         {Word{Phase: "Electing"}, Progressing, "1 of 3; its controller reports: Electing"},
+		"a sentence":     {Word{Message: "no\nleader"}, Progressing, "1 of 3; its controller reports: no leader"},
+		"both":           {Word{Phase: "Electing", Message: "no leader"}, Failed, "1 of 3; its controller reports: Electing: no leader"},
+		"what was said":  {Word{Message: "of 3"}, Progressing, "1 of 3"},
+		"of what is up":  {Word{Phase: "Running"}, Ready, "1 of 3"},
+		"said of nobody": {Word{Phase: "Lost"}, NotReconciled, "1 of 3; its controller reports: Lost"},
+	} {
+		if got := test.word.added(ruling{verdict: test.verdict, reason: "1 of 3"}).reason; got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

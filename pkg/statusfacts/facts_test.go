@@ -1,12 +1,15 @@
 package statusfacts
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -115,6 +118,25 @@ func TestChild(t *testing.T) {
 	if child.Kind != "ReplicaSet" || child.Name != "web-1" || child.UID != "set" || child.Controller != "web" || *child.Desired != 3 || *child.Ready != 2 || len(child.Conditions) != 1 {
 		t.Errorf("got %+v", child)
 	}
+	for name, test := range map[string]struct {
+		text             string
+		counted, tracked bool
+		updated          bool
+	}{
+		"built in":                   {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3, updatedReplicas: 3}}", true, true, true},
+		"built in, and not seen":     {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 3}}", true, true, false},
+		"built in, without a count":  {"{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 2}, status: {observedGeneration: 2, desiredNumberScheduled: 3, numberReady: 3}}", true, true, false},
+		"of another":                 {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3, updatedReplicas: 3}}", true, true, false},
+		"of another, not seen":       {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {readyReplicas: 3}}", true, false, false},
+		"of another, no generation":  {"{apiVersion: x/v1, kind: Lamp, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3}}", true, false, false},
+		"of another, without counts": {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2}}", false, true, false},
+		"of another, none wanted":    {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {}, status: {observedGeneration: 2, readyReplicas: 3}}", false, true, false},
+	} {
+		child := Child(readObject(t, test.text))
+		if (child.Desired != nil) != test.counted || child.Tracked != test.tracked || (child.Updated != nil) != test.updated {
+			t.Errorf("%s: %+v, want counts: %t, tracked: %t, updated: %t", name, child, test.counted, test.tracked, test.updated)
+		}
+	}
 	if none := Child(&unstructured.Unstructured{Object: map[string]any{"status": "what"}}); none.Desired != nil || none.Controller != "" {
 		t.Errorf("got %+v", none)
 	}
@@ -138,5 +160,92 @@ func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
 	o, err := Of(kinds.ImoocPod(), obj)
 	if err != nil || len(o.Conditions) != 2 || o.Conditions[0].Message != "why" || o.Conditions[1].Reason != "PodsNotReady" || o.Current != 2147483647 || o.Ready != 0 {
 		t.Errorf("read %+v (%v)", o, err)
+	}
+}
+
+func pathOf(t *testing.T, text string) *fieldpath.Path {
+	t.Helper()
+	path, err := fieldpath.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &path
+}
+
+// What can be told follows from the schema: counts by their type, the part of the status
+// that /scale names, the unit by its name, and the counts beside it.
+func TestFactsFromASchema(t *testing.T) {
+	t.Parallel()
+	integers := func(names string) string {
+		var all []string
+		for _, name := range strings.Fields(names) {
+			all = append(all, name+": {type: integer}")
+		}
+		return "{type: object, properties: {" + strings.Join(all, ", ") + "}}"
+	}
+	crd := func(spec, status string) string {
+		return "{type: object, properties: {spec: " + spec + ", status: " + status + "}}"
+	}
+	for name, test := range map[string]struct {
+		schema, count string
+		source        Source
+		want          string
+	}{
+		"counts": {crd(integers("replicas"), integers("replicas readyReplicas updatedReplicas availableReplicas")), ".spec.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current [.status.replicas]; ready [.status.readyReplicas .status.availableReplicas]; updated [.status.updatedReplicas]; available [.status.availableReplicas]; zero [.status.readyReplicas .status.updatedReplicas]; phase []; beside []; several false; from [schema]"},
+		"counts, not served": {crd(integers("replicas"), integers("readyReplicas observedGeneration")), ".spec.replicas", Source{},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero []; phase []; beside []; several false; from [schema]"},
+		"the generation": {crd(integers("replicas"), integers("observedGeneration readyReplicas")), ".spec.replicas", Source{StatusServed: true},
+			".status.observedGeneration; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
+		"a word": {crd(integers("replicas"), "{type: object, properties: {phase: {type: string}, readyReplicas: {type: string}}}"), ".spec.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready []; updated []; available []; zero []; phase [.status.phase]; beside []; several false; from [schema]"},
+		"shards": {crd(integers("shards replicas"), integers("shards readyReplicas")), ".spec.shards", Source{StatusServed: true, SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"},
+			"none; shard; desired []; current [.status.shards]; ready []; updated []; available []; zero []; phase []; beside [.spec.replicas]; several false; from [schema /scale]"},
+		"/scale of a part": {crd("{type: object, properties: {gateway: "+integers("replicas")+"}}", "{type: object, properties: {gateway: "+integers("replicas readyReplicas")+", readyReplicas: {type: integer}}}"), ".spec.gateway.replicas",
+			Source{StatusServed: true, SpecPath: ".spec.gateway.replicas", StatusPath: ".status.gateway.replicas"},
+			"none; pod; desired []; current [.status.gateway.replicas]; ready [.status.gateway.readyReplicas]; updated []; available []; zero [.status.gateway.readyReplicas]; phase []; beside []; several false; from [schema /scale]"},
+		"/scale of another count": {crd(integers("replicas size"), integers("replicas")), ".spec.replicas", Source{StatusServed: true, SpecPath: ".spec.size", StatusPath: ".status.size"},
+			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; phase []; beside []; several false; from [schema]"},
+		"no count": {crd("{type: object}", integers("desiredNumberScheduled numberReady")), "", Source{StatusServed: true},
+			"none; pod; desired [.status.desiredNumberScheduled]; current []; ready [.status.numberReady]; updated []; available []; zero [.status.desiredNumberScheduled .status.numberReady]; phase []; beside []; several false; from [schema]"},
+		"no count but /scale": {crd("{type: object}", integers("replicas")), "", Source{StatusServed: true, StatusPath: ".status.replicas"},
+			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; phase []; beside []; several false; from [schema /scale]"},
+		"two parts": {crd("{type: object, properties: {a: "+integers("replicas")+", b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.a.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside [.spec.b.replicas]; several true; from [schema]"},
+		"a part beside the whole": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
+		"the whole beside a part": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.b.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside [.spec.replicas]; several false; from [schema]"},
+	} {
+		var count *fieldpath.Path
+		if test.count != "" {
+			count = pathOf(t, test.count)
+		}
+		test.source.Schema = parsed(t, test.schema)
+		f, err := New(kindNamed("lamps.example.com", "Lamp"), test.source, count)
+		got := fmt.Sprintf("%v; %s; desired %v; current %v; ready %v; updated %v; available %v; zero %v; phase %v; beside %v; several %t; from %v",
+			f.Generation, f.Unit, f.Desired, f.Current, f.Ready, f.Updated, f.Available, f.Zero, f.Phase, f.Beside, f.Several, f.From)
+		if err != nil || got != test.want {
+			t.Errorf("%s:\n%s (%v)\nwant\n%s", name, got, err, test.want)
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		".status.replicas": "", ".status.gateway.replicas": ".gateway", ".status.a.b.c": ".a.b", ".spec.gateway.replicas": "", ".status": "", ".status[": "", "": "",
+	} {
+		if got := within(path); got != want {
+			t.Errorf("%s is in %q, want %q", path, got, want)
+		}
+	}
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{{".spec.a", "spec.a", true}, {".spec.a", ".spec.b", false}, {".spec[", ".spec[", false}, {".spec.a", ".spec[", false}, {".spec[", ".spec.a", false}} {
+		if got := samePath(test.a, test.b); got != test.want {
+			t.Errorf("%s and %s are the same: %t", test.a, test.b, got)
+		}
 	}
 }

@@ -24,6 +24,8 @@ func TestGitOpsWriter(t *testing.T) {
 		{"Argo CD, not tracked", argo, "Argo CD", "Argo CD sets its replica count; change it in the source of the Application"},
 		{"Argo CD without the count", without + "\n" + shop, "", ""},
 		{"Argo CD, applied by a client", "annotations: {argocd.argoproj.io/tracking-id: 'shop:apps/Deployment:default/web', " + applied + "}", "Application/shop", "Argo CD sets its replica count; change it in the source of the Application shop"},
+		{"Argo CD, applied by a client without the count", "annotations: {argocd.argoproj.io/tracking-id: 'shop:apps/Deployment:default/web', kubectl.kubernetes.io/last-applied-configuration: '{\"spec\":{}}'}", "", ""},
+		{"Argo CD, applied by a client with nonsense", "annotations: {argocd.argoproj.io/tracking-id: 'shop:apps/Deployment:default/web', kubectl.kubernetes.io/last-applied-configuration: '{\"spec\":1}'}", "", ""},
 		{"a person, applied by a client", "annotations: {" + applied + "}\nlabels: {app.kubernetes.io/instance: shop}", "", ""},
 		{"Flux", "managedFields: [{manager: kustomize-controller, operation: Apply, fieldsV1: {f:spec: {f:replicas: {}}}}]\nlabels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-system}",
 			"Kustomization/apps", "Flux sets its replica count; change it in the source of the Kustomization flux-system/apps"},
@@ -38,6 +40,9 @@ func TestGitOpsWriter(t *testing.T) {
 			t.Errorf("%s: %+v", test.what, got)
 		case test.by != "" && (got == nil || got.By != test.by || got.Message != test.message):
 			t.Errorf("%s: %+v, want %s: %s", test.what, got, test.by, test.message)
+		}
+		if got := gitOpsWriter(obj, ".spec["); got != nil {
+			t.Errorf("%s: where the path is none: %+v", test.what, got)
 		}
 		if got := gitOpsWriter(obj, ""); got != nil {
 			t.Errorf("%s: where no count is known: %+v", test.what, got)

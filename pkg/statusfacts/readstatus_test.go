@@ -355,14 +355,21 @@ func TestOnlyCounted(t *testing.T) {
 		count, entries string
 		want           bool
 	}{
-		"made":                        {".spec.replicas", "", false},
-		"by /scale":                   {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
-		"by a patch":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
-		"by a patch of another field": {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:color': {}}}}", false},
-		"of two fields":               {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}", false},
-		"in the same second":          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
-		"before":                      {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T02:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
-		"and the status after":        {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, subresource: status, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:status': {'f:phase': {}}}}", true},
+		"made":                                {".spec.replicas", "", false},
+		"by /scale":                           {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch":                          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch of another field":         {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:color': {}}}}", false},
+		"of two fields":                       {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}", false},
+		"in the same second":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"undated, before":                     {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"and labels after":                    {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:metadata': {'f:labels': {}}}}", true},
+		"and nothing recorded after":          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:02:00Z'}", true},
+		"with what it is in":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'.': {}, 'f:replicas': {}}}}", true},
+		"with two fields below one":           {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:pool': {'f:a': {}, 'f:b': {}}}}}", false},
+		"by /scale, where no count is known":  {"", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch, where no count is known": {"", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"before":                              {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T02:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"and the status after":                {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, subresource: status, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:status': {'f:phase': {}}}}", true},
 	} {
 		obj := readObject(t, "apiVersion: x/v1\nkind: It\nmetadata:\n  name: it\n  managedFields:\n  "+strings.ReplaceAll(made+"\n"+test.entries, "\n", "\n  ")+"\nspec: {replicas: 3, color: red}")
 		if got := onlyCounted(obj.GetManagedFields(), test.count, obj.Object); got != test.want {
@@ -388,6 +395,14 @@ func TestTotal(t *testing.T) {
 	}{
 		"a list":              {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: 3}, {name: c}]}", true, "", 5},
 		"parts":               {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 3}}", true, "", 5},
+		"parts, one without":  {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}}", true, "", 2},
+		"parts, no count":     {parts, ".spec.a.replicaCount", "{b: {replicaCount: 3}}", true, "", -1},
+		"parts of none":       {parts, ".spec.a.replicaCount", "{a: {replicaCount: 0}, b: {replicaCount: 0}}", true, "", 0},
+		"less than none":      {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: -3}}", true, "", -1},
+		"as many as can be":   {parts, ".spec.a.replicaCount", "{a: {replicaCount: 1}, b: {replicaCount: 1073741823}}", true, "", 1 << 30},
+		"more than can be":    {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 1073741823}}", true, "", -1},
+		"no list":             {list, `.spec.sets[?(@.name=="a")].count`, "{other: 1}", true, "", -1},
+		"no words in a list":  {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: many}]}", true, "", 2},
 		"shards of replicas":  {shards, ".spec.shards", "{shards: 2, replicas: 3}", false, "shard", 6},
 		"shards of one":       {shards, ".spec.shards", "{shards: 2}", false, "shard", 2},
 		"one count":           {plain, ".spec.replicas", "{replicas: 2, size: 7}", false, "", -1},

@@ -28,7 +28,7 @@ func TestReverts(t *testing.T) {
 		Object: Object{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: &metav1.OwnerReference{Kind: "Store", Name: "shop"}},
 		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{
 			autoscaler("other-name", "apps/v1", "Deployment", "web2", nil), autoscaler("other-kind", "apps/v1", "StatefulSet", "web", nil),
-			autoscaler("other-group", "name-clash.example.com/v1", "Deployment", "web", nil), autoscaler("web", "apps/v1", "Deployment", "web", nil), owned,
+			autoscaler("no-group", "a/b/c", "Deployment", "web", nil), autoscaler("other-group", "name-clash.example.com/v1", "Deployment", "web", nil), autoscaler("web", "apps/v1", "Deployment", "web", nil), owned,
 		},
 		Now: lookedAt(),
 	})
@@ -60,7 +60,7 @@ func TestBudgets(t *testing.T) {
 	r := NewReport(Snapshot{
 		Object:  Object{UID: "it"},
 		Pods:    []corev1.Pod{mine, others},
-		Budgets: []policyv1.PodDisruptionBudget{budget("low", "web", new(intstr.FromString("50%")), nil), budget("most", "web", nil, new(intstr.FromInt32(1))), budget("another's", "db", nil, nil)},
+		Budgets: []policyv1.PodDisruptionBudget{budget("another's", "db", nil, nil), budget("low", "web", new(intstr.FromString("50%")), nil), budget("most", "web", nil, new(intstr.FromInt32(1))), budget("another's", "db", nil, nil)},
 		Now:     lookedAt(),
 	})
 	var lines []string
@@ -92,7 +92,11 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("for %d: %q, want %q", count, got, want)
 		}
 	}
-	r.Replicas.Desired, r.Reverts = 1, nil
+	r.Replicas.Desired, r.Reverts = 2, nil
+	if got := r.Warnings(2); got != nil {
+		t.Errorf("as many pods as before are no step, and it warns %q", got)
+	}
+	r.Replicas.Desired = 1
 	if got := r.Warnings(2); got != nil {
 		t.Errorf("more pods are a step towards the budget, and it warns %q", got)
 	}

@@ -28,9 +28,9 @@ func TestHintImages(t *testing.T) {
 		"owned":         {owned, problem.CodeImagePullFailed, look, look},
 		"other kind":    {other, problem.CodeImagePullFailed, look, look},
 	} {
-		problems := []problem.Problem{{Code: row.code, Hint: row.hint, Container: "app"}}
-		if hintImages(row.object, problems); problems[0].Hint != row.want {
-			t.Errorf("%s: %q, want %q", name, problems[0].Hint, row.want)
+		problems := []problem.Problem{{Code: problem.CodeStartFailed, Hint: look}, {Code: row.code, Hint: row.hint, Container: "app"}}
+		if hintImages(row.object, problems); problems[1].Hint != row.want {
+			t.Errorf("%s: %q, want %q", name, problems[1].Hint, row.want)
 		}
 	}
 }

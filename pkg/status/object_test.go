@@ -152,6 +152,7 @@ func TestInUnits(t *testing.T) {
 	}{
 		"a child for each":                 {0, []Child{set(3, 3), set(3, 1)}, 2, 1},
 		"a child for each, and one unused": {0, []Child{set(3, 3), set(3, 3), set(0, 0)}, 2, 2},
+		"none wanted":                      {1, nil, 1, 1},
 		"no child":                         {2, nil, 2, 2},
 		"no child that is used":            {1, []Child{set(0, 0)}, 1, 1},
 		"one child for all":                {2, []Child{set(3, 3)}, 2, 2},
@@ -161,6 +162,9 @@ func TestInUnits(t *testing.T) {
 		"children of another":              {1, []Child{{UID: "b", Controller: "that", Desired: new(int32(1))}}, 1, 1},
 	} {
 		o := Object{UID: "it", Desired: 2, Unit: "shard", Uncounted: true, Told: new(test.told)}
+		if name == "none wanted" {
+			o.Desired = 0
+		}
 		if current, ready := o.inUnits(test.children); current != test.current || ready != test.ready {
 			t.Errorf("%s: %d, %d ready; want %d, %d", name, current, ready, test.current, test.ready)
 		}
@@ -180,13 +184,13 @@ func TestUpdatedOf(t *testing.T) {
 	}
 	same := func(*corev1.Pod) {}
 	o := Object{Template: "new"}.updatedOf([]*corev1.Pod{
-		pod("new", same), pod("", same), pod("old", same),
+		pod("new", same), pod("", same), pod("", same), pod("old", same), pod("old", same), pod("old", same), pod("old", same),
 		pod("new", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }),
 		pod("new", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
 		pod("new", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 	})
-	if *o.Updated != 2 {
-		t.Errorf("%d are updated, want 2", *o.Updated)
+	if *o.Updated != 3 {
+		t.Errorf("%d are updated, want 3", *o.Updated)
 	}
 }
 

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +46,11 @@ func TestParkedVerdict(t *testing.T) {
 		if r.Verdict != test.want || test.reason != "" && r.Reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.want, test.reason)
 		}
-		if hint := "kubectl imoocpod unpark " + o.Type + "/" + o.Name; r.Verdict == Parked && !strings.HasPrefix(r.Hint, hint) {
+		hint := "kubectl imoocpod unpark " + o.Type + "/" + o.Name
+		if o.Namespace != "" {
+			hint += " -n " + o.Namespace
+		}
+		if r.Verdict == Parked && r.Hint != hint {
 			t.Errorf("%s: the hint is %q", test.what, r.Hint)
 		}
 		if settled := r.Verdict.Settled(); settled != (test.want == Parked || test.want == Ready) {

@@ -40,6 +40,7 @@ func TestPodThatInitializes(t *testing.T) {
 			"Init:Signal:9", "exit code 137", 0, 0},
 		"all have ended":                                 {[]corev1.ContainerStatus{status("a", 1, ended(0, "", "")), status("b", 1, ended(0, "", ""))}, "Running", "", 1, 5},
 		"one is started and runs beside":                 {[]corev1.ContainerStatus{started(status("side", 2, running), true, false)}, "Running", "", 1, 7},
+		"two are started and run beside":                 {[]corev1.ContainerStatus{started(status("side", 2, running), true, false), started(status("side", 3, running), true, false)}, "Running", "", 1, 10},
 		"it is ready, too":                               {[]corev1.ContainerStatus{started(status("side", 2, running), true, true)}, "Running", "", 2, 7},
 		"it is not started yet":                          {[]corev1.ContainerStatus{started(status("side", 2, running), false, false)}, "Init:0/3", "", 0, 2},
 		"one that is started, and is none to run beside": {[]corev1.ContainerStatus{started(status("a", 1, running), true, true)}, "Init:0/3", "", 0, 1},
@@ -65,6 +66,49 @@ func TestPodThatIsNotScheduled(t *testing.T) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: "why"}}
 		if p := newPod(&pod); p.Status != want || p.Reason != "why" {
 			t.Errorf("%s: its status is %s, %q, want %s", reason, p.Status, p.Reason, want)
+		}
+	}
+}
+
+// Only that a pod waits for a node is why it is not ready.
+func TestReasonOfAPodThatWaits(t *testing.T) {
+	t.Parallel()
+	for want, condition := range map[string]corev1.PodCondition{
+		"no node": {Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no node"},
+		"":        {Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "a node"},
+	} {
+		pod := ownedPod("foo-0", "u")
+		pod.Status.Conditions = []corev1.PodCondition{condition, {Type: corev1.PodInitialized, Status: corev1.ConditionFalse, Message: "it starts"}}
+		if got := newPod(&pod).Reason; got != want {
+			t.Errorf("the reason is %q, want %q", got, want)
+		}
+	}
+}
+
+// Of a pod that is ready and has a probe, events may tell more than it does.
+func TestProbed(t *testing.T) {
+	t.Parallel()
+	probed, plain := []corev1.Container{{LivenessProbe: &corev1.Probe{}}}, []corev1.Container{{}}
+	for name, test := range map[string]struct {
+		init, main []corev1.Container
+		ready      bool
+		want       bool
+	}{
+		"no probe":              {plain, plain, true, false},
+		"a probe":               {nil, probed, true, true},
+		"a probe of a sidecar":  {probed, plain, true, true},
+		"a probe, not ready":    {probed, probed, false, false},
+		"no probe, nor ready":   {nil, plain, false, false},
+		"no containers at all":  {nil, nil, true, false},
+		"a probe of the second": {nil, append(plain, probed...), true, true},
+	} {
+		pod := ownedPod("foo-0", "u")
+		pod.Spec.InitContainers, pod.Spec.Containers = test.init, test.main
+		if test.ready {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}
+		if got := (Snapshot{Object: Object{UID: "u"}, Pods: []corev1.Pod{pod}}).Probed(); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
 }

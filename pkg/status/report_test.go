@@ -2,12 +2,15 @@ package status
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 func ownedPod(name string, owner types.UID) corev1.Pod {
@@ -128,5 +131,72 @@ func TestReportPods(t *testing.T) {
 	}
 	if gone := r.Gone(); gone.Verdict != Deleted || gone.Hint != "" {
 		t.Errorf("gone, it is %+v", gone)
+	}
+}
+
+// The events of pods that are ready are not shown, nor those of the sixth that is not.
+func TestRelevantEvents(t *testing.T) {
+	t.Parallel()
+	pods := []Pod{{UID: "ready", Ready: true}}
+	events := []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: "ready", Name: "ready"}}, {InvolvedObject: corev1.ObjectReference{UID: "it", Name: "it"}}}
+	for _, uid := range []types.UID{"a", "b", "c", "d", "e", "f"} {
+		pods = append(pods, Pod{UID: uid})
+		events = append(events, corev1.Event{InvolvedObject: corev1.ObjectReference{UID: uid, Name: string(uid)}})
+	}
+	var shown []string
+	for _, e := range relevant(events, pods) {
+		shown = append(shown, e.Object)
+	}
+	if got := strings.Join(shown, " "); got != "/it /a /b /c /d /e" {
+		t.Errorf("it shows the events of %s", got)
+	}
+}
+
+// The report is looked at again when the pause ends.
+func TestRecheckAtTheEndOfAPause(t *testing.T) {
+	t.Parallel()
+	for left, want := range map[time.Duration]time.Duration{0: 5 * time.Second, 3 * time.Second: 3 * time.Second, time.Hour: time.Hour} {
+		o := Object{Generation: 2, ObservedGeneration: 1, Foreign: true, Managers: wrote("", 5, 0), UserPause: apis.Pause{Until: lookedAt().Add(left)}}
+		if got := NewReport(Snapshot{Object: o, Now: lookedAt()}).Recheck; got != want {
+			t.Errorf("the pause ends in %s: it is looked at again in %s, want %s", left, got, want)
+		}
+	}
+}
+
+// Why nothing shows that a change was seen.
+func TestUnanswered(t *testing.T) {
+	t.Parallel()
+	write := func(ago time.Duration) *Write { return &Write{Time: metav1.NewTime(lookedAt().Add(-ago))} }
+	for want, r := range map[string]Reconciler{
+		"has never been written":                       {Spec: write(0)},
+		"the time of the change is unknown":            {Status: write(0)},
+		"was written in the same second as the change": {Spec: write(0), Status: write(0)},
+		"was last written before the change":           {Spec: write(0), Status: write(1)},
+	} {
+		if got := r.unanswered(); !strings.HasSuffix(got, want) {
+			t.Errorf("%q, want one that ends in %q", got, want)
+		}
+	}
+}
+
+// A child lacks nothing when each of its counts is reached.
+func TestUnsettledChild(t *testing.T) {
+	t.Parallel()
+	two := func(change func(*Child)) Child {
+		c := Child{Kind: "Set", Name: "s", Desired: new(int32(2)), Current: new(int32(2)), Ready: new(int32(2)), Updated: new(int32(2)), Available: new(int32(2))}
+		change(&c)
+		return c
+	}
+	for want, c := range map[string]Child{
+		"":                             two(func(*Child) {}),
+		"Set/s: 1 of 2 pods available": two(func(c *Child) { c.Available = new(int32(1)) }),
+		"Set/s: 1 of 2 pods ready":     two(func(c *Child) { c.Ready = new(int32(1)) }),
+		"Set/s: 1 of 2 pods updated":   two(func(c *Child) { c.Updated = new(int32(1)) }),
+		"Set/s: 3 pods, 1 too many":    two(func(c *Child) { c.Current = new(int32(3)) }),
+		"Set/s: its controller has not seen the last change (generation 2, observed 1)": two(func(c *Child) { c.Tracked, c.Generation, c.ObservedGeneration = true, 2, 1 }),
+	} {
+		if got, unsettled := c.unsettled(); got != want || unsettled != (want != "") {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -83,6 +83,10 @@ func TestCheckRights(t *testing.T) {
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, and 2 more",
 			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e,f --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
+		"one more than a few": {Rights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e")}, true, "alice", ""),
+			Failed, "alice has no permission to a pods, b pods, c pods, d pods, e pods",
+			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e --resource=pods\n" +
+				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
 		"of what is in no namespace": {Rights("install", []Right{{Verb: "get", Resource: "nodes", Clusterwide: true}}, true, "alice", "a"),
 			Failed, "alice has no permission to get nodes",
 			"kubectl create clusterrole imoocpod-install --verb=get --resource=nodes\n" +
@@ -116,11 +120,14 @@ func TestCheckLoops(t *testing.T) {
 		"one":  {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the built-in kinds in namespace a: " + alice + " []"},
 		"two": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0), loop(leaserecord.Scope{}, "v1", 0)}, "a",
 			"passed the built-in kinds in namespace a: " + alice + " []\npassed the built-in kinds in all namespaces: " + alice + " []"},
-		"elsewhere":          {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "b"}, "v1", 0)}, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
-		"dead":               {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
-		"for one kind":       {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed no controller reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
-		"for one namespace":  {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "", "passed the built-in kinds in namespace a: " + alice + " []\nfailed no controller is running for all namespaces [kubectl imoocpod run-controller -A]"},
-		"of another version": {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v0", 0)}, "a", "failed the built-in kinds in all namespaces: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version [kubectl imoocpod run-controller -A]"},
+		"elsewhere":           {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "b"}, "v1", 0)}, "a", "failed no controller is running for namespace a [kubectl imoocpod run-controller -n a]"},
+		"dead":                {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
+		"elsewhere, and here": {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "b"}, "v1", 0), loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the built-in kinds in namespace a: " + alice + " []"},
+		"dead, and alive":     {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute), loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "a", "passed the built-in kinds in namespace a: " + alice + " []"},
+		"two dead ones":       {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v1", time.Minute), loop(leaserecord.Scope{}, "v1", time.Hour)}, "a", "failed no controller is running for namespace a; the last one was " + alice + ", and last renewed its lease at 15:03:05 UTC [kubectl imoocpod run-controller -n a]"},
+		"for one kind":        {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a", Kinds: []string{"imoocpods.batch.tutorial.kubebuilder.io"}}, "v1", 0)}, "a", "passed imoocpods.batch.tutorial.kubebuilder.io in namespace a: " + alice + " []\nfailed no controller reconciles helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
+		"for one namespace":   {[]leaserecord.Loop{loop(leaserecord.Scope{Namespace: "a"}, "v1", 0)}, "", "passed the built-in kinds in namespace a: " + alice + " []\nfailed no controller is running for all namespaces [kubectl imoocpod run-controller -A]"},
+		"of another version":  {[]leaserecord.Loop{loop(leaserecord.Scope{}, "v0", 0)}, "a", "failed the built-in kinds in all namespaces: " + alice + "; it is version v0, but this program is version v1: stop it, and start this version [kubectl imoocpod run-controller -A]"},
 		"one that is to hold for ever": {[]leaserecord.Loop{eternal(20 * time.Second)}, "a",
 			"unknown the built-in kinds in namespace a: " + alice + "; check the lease: its duration is 596523h14m7s, it has not been renewed for 20s; another controller takes it over after 1m0s without a renewal []"},
 		"one that was to hold for ever": {[]leaserecord.Loop{eternal(time.Hour)}, "a",
@@ -206,6 +213,10 @@ func TestCheckHeldUp(t *testing.T) {
 		strings.Join(checks[0].Fix, "") != "kubectl describe quota -n a" {
 		t.Errorf("a quota: %+v", checks)
 	}
+	quota.Problems = append([]problem.Problem{{Code: problem.CodeCrashLoop}}, quota.Problems...)
+	if checks := HeldUp([]status.Report{quota}); len(checks) != 1 || checks[0].State != Failed {
+		t.Errorf("a quota, and a pod that crashes: %+v", checks)
+	}
 	checks = HeldUp([]status.Report{report("AdmissionRefused", "no")})
 	if len(checks) != 1 || strings.Join(checks[0].Fix, "") != "kubectl imoocpod describe thing.g/foo -n a" {
 		t.Errorf("admission: %+v", checks)
@@ -229,7 +240,8 @@ func TestCheckPaused(t *testing.T) {
 		fix       string
 	}{
 		"nothing":   {[]status.Report{over}, "a", "", ""},
-		"soon over": {[]status.Report{soon, over}, "a", "1 object paused: kubectl imoocpod status --paused -n a", ""},
+		"a day":     {[]status.Report{report("day", apis.Pause{Until: now.Add(24 * time.Hour)})}, "a", "1 object paused: kubectl imoocpod status --paused -n a", ""},
+		"soon over": {[]status.Report{over, soon}, "a", "1 object paused: kubectl imoocpod status --paused -n a", ""},
 		"long": {[]status.Report{soon, late, forever}, "", "3 objects paused, 2 of them forever or for more than a day: kubectl imoocpod status --paused -A",
 			"kubectl imoocpod resume thing.g/late -n a; kubectl imoocpod resume thing.g/forever -n a"},
 	} {

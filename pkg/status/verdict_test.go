@@ -265,6 +265,7 @@ func TestUnseen(t *testing.T) {
 		"long ago, and nobody wrote": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 90)}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
 		"just now":                   {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 9, 90)}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
 		"its controller writes, the generation later": {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 60, 50)}, time.Time{}, Progressing, problem.CodeGenerationNotSeen},
+		"when the time is over":                     {Object{Generation: 2, ObservedGeneration: 1, Managers: wrote("", 10, 90)}, time.Time{}, NotReconciled, problem.CodeGenerationNotSeen},
 		"made just now":                             {Object{Generation: 1, Created: lookedAt().Add(-3 * time.Second)}, time.Time{}, Progressing, problem.CodeNeverSeen},
 		"made long ago":                             {Object{Generation: 1, Created: lookedAt().Add(-time.Minute)}, time.Time{}, NotReconciled, problem.CodeNeverSeen},
 		"never seen, and it failed":                 {Object{Generation: 1, Conditions: failure}, time.Time{}, Failed, problem.CodeReportedFailure},
@@ -279,6 +280,9 @@ func TestUnseen(t *testing.T) {
 		r := NewReport(Snapshot{Object: test.object, Since: test.since, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
+		}
+		if r.Verdict != Failed && !strings.Contains(r.Reason, "seen") {
+			t.Errorf("%s: it does not say that nobody has seen it: %s", name, r.Reason)
 		}
 		// It is looked at again when the time is over.
 		if waits := strings.Contains(r.Reason, "; the spec changed "); waits != (r.Recheck > 0 && r.Recheck <= attendance) {

@@ -107,37 +107,51 @@ func (m *mutation) mutate(node ast.Node, parents []ast.Node, edits *fileEdits, s
 	}
 }
 
-var (
-	negations  = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR}
-	boundaries = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
-	logical    = map[token.Token]token.Token{token.LAND: token.LOR, token.LOR: token.LAND}
-	arithmetic = map[token.Token]token.Token{token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL}
-	functions  = map[token.Token]string{
-		token.LSS: "Less", token.LEQ: "LessOrEqual", token.GTR: "Greater", token.GEQ: "GreaterOrEqual",
-		token.LAND: "And", token.LOR: "Or",
-		token.ADD: "Add", token.SUB: "Subtract", token.MUL: "Multiply", token.QUO: "Divide", token.REM: "Remainder",
+// operator is what a binary operator becomes, with the function of mutant_switch.go that
+// stands for it.
+type operator struct {
+	function                               string
+	negated, boundary, logical, arithmetic token.Token
+}
+
+func operators() map[token.Token]operator {
+	return map[token.Token]operator{
+		token.EQL:  {negated: token.NEQ},
+		token.NEQ:  {negated: token.EQL},
+		token.LSS:  {function: "mutantLess", negated: token.GEQ, boundary: token.LEQ},
+		token.LEQ:  {function: "mutantLessOrEqual", negated: token.GTR, boundary: token.LSS},
+		token.GTR:  {function: "mutantGreater", negated: token.LEQ, boundary: token.GEQ},
+		token.GEQ:  {function: "mutantGreaterOrEqual", negated: token.LSS, boundary: token.GTR},
+		token.LAND: {function: "mutantAnd", logical: token.LOR},
+		token.LOR:  {function: "mutantOr", logical: token.LAND},
+		token.ADD:  {function: "mutantAdd", arithmetic: token.SUB},
+		token.SUB:  {function: "mutantSubtract", arithmetic: token.ADD},
+		token.MUL:  {function: "mutantMultiply", arithmetic: token.QUO},
+		token.QUO:  {function: "mutantDivide", arithmetic: token.MUL},
+		token.REM:  {function: "mutantRemainder", arithmetic: token.MUL},
 	}
-)
+}
 
 func (m *mutation) binary(node *ast.BinaryExpr, edits *fileEdits) {
 	from, to, op := m.offset(node.Pos()), m.offset(node.End()), m.offset(node.OpPos)
 	after := op + len(node.Op.String())
 	changeTo := func(other token.Token) int { return m.add(node.OpPos, node.Op.String()+" → "+other.String()) }
 
-	if negated, ok := negations[node.Op]; ok {
-		edits.wrap(from, to, "((", fmt.Sprintf(") != mutated(%d))", changeTo(negated)))
+	change := operators()[node.Op]
+	if change.negated != 0 {
+		edits.wrap(from, to, "((", fmt.Sprintf(") != mutated(%d))", changeTo(change.negated)))
 	}
-	if boundary, ok := boundaries[node.Op]; ok {
-		edits.wrap(from, to, fmt.Sprintf("mutant%s(%d, ", functions[node.Op], changeTo(boundary)), ")")
+	if change.boundary != 0 {
+		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.boundary)), ")")
 		edits.replace(op, after, ", ")
 	}
-	if other, ok := logical[node.Op]; ok {
-		edits.wrap(from, to, fmt.Sprintf("mutant%s(%d, ", functions[node.Op], changeTo(other)), ") })")
+	if change.logical != 0 {
+		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.logical)), ") })")
 		edits.replace(op, after, ", func() bool { return (")
 	}
 	// Strings are added, too, but have no other operator.
-	if other, ok := arithmetic[node.Op]; ok && m.isNumber(node) && m.info.Types[node].Value == nil {
-		edits.wrap(from, to, fmt.Sprintf("mutant%s(%d, ", functions[node.Op], changeTo(other)), ")")
+	if change.arithmetic != 0 && m.isNumber(node) && m.info.Types[node].Value == nil {
+		edits.wrap(from, to, fmt.Sprintf("%s(%d, ", change.function, changeTo(change.arithmetic)), ")")
 		edits.replace(op, after, ", ")
 	}
 }

@@ -95,3 +95,25 @@ func TestSelectorIsMatchedAgainAfterTheLiveRead(t *testing.T) {
 		}
 	})
 }
+
+// Nothing is written for an object that was deleted and created again under its name
+// since the cache heard of it: the plan is that of the old one.
+func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), nil))
+		looked, reads := w.reads, 0
+		w.reads = func(obj *unstructured.Unstructured) {
+			looked(obj)
+			reads++
+			obj.SetUID("created-again") // in the store, and no event tells of it
+		}
+		w.start()
+		w.passes(time.Minute)
+		if reads == 0 {
+			t.Error("the object was not read before anything was written for it")
+		}
+		if writes := w.done(nil); len(writes) > 0 {
+			t.Errorf("%d writes for another object of the same name, such as %s", len(writes), writes[0])
+		}
+	})
+}

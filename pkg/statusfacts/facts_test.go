@@ -178,7 +178,7 @@ func TestFactsFromASchema(t *testing.T) {
 	t.Parallel()
 	integers := func(names string) string {
 		var all []string
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			all = append(all, name+": {type: integer}")
 		}
 		return "{type: object, properties: {" + strings.Join(all, ", ") + "}}"

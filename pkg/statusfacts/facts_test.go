@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 func TestFacts(t *testing.T) {
@@ -246,6 +247,119 @@ func TestWithin(t *testing.T) {
 	}{{".spec.a", "spec.a", true}, {".spec.a", ".spec.b", false}, {".spec[", ".spec[", false}, {".spec.a", ".spec[", false}, {".spec[", ".spec.a", false}} {
 		if got := samePath(test.a, test.b); got != test.want {
 			t.Errorf("%s and %s are the same: %t", test.a, test.b, got)
+		}
+	}
+}
+
+// What a mapping leaves out is not told: a template stands for the count of updated pods,
+// but not where a Deployment has the pods.
+func TestReadMapped(t *testing.T) {
+	t.Parallel()
+	field := []string{"status", "x"}
+	for name, test := range map[string]struct {
+		mapping                                 kinds.Mapping
+		template, untracked, uncounted, noCount bool
+	}{
+		"all of it":             {kinds.Mapping{Strategy: kinds.StrategyPods, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Available: field, Updated: field, Desired: field}}, false, false, false, false},
+		"nothing":               {kinds.Mapping{Strategy: kinds.StrategyPods}, true, true, true, false},
+		"a Deployment":          {kinds.Mapping{Strategy: kinds.StrategyDeployment, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field}}, false, false, false, false},
+		"a pod per node":        {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Available: field}}, true, false, false, true},
+		"a pod per node, count": {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Desired: field}}, true, false, false, false},
+	} {
+		var o status.Object
+		test.mapping.ImagePath = []string{"spec", "image"}
+		readMapped(kinds.Kind{Mapping: test.mapping}, &o, &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}})
+		if (o.Template != "") != test.template || o.Untracked != test.untracked || o.Uncounted != test.uncounted || o.NoCount != test.noCount {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+func TestSetsImage(t *testing.T) {
+	t.Parallel()
+	field := []string{"spec", "x"}
+	for name, test := range map[string]struct {
+		kind kinds.Kind
+		want bool
+	}{
+		"a template":           {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, TemplatePath: field}}, true},
+		"an image":             {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, ImagePath: field}}, true},
+		"both":                 {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, ImagePath: field, TemplatePath: field}}, true},
+		"a default image":      {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, Image: "nginx"}}, false},
+		"a Deployment":         {kindNamed("deployments.apps", "Deployment"), true},
+		"a kind of another":    {kindNamed("lamps.example.com", "Lamp"), false},
+		"a built-in other one": {kindNamed("replicasets.apps", "ReplicaSet"), false},
+	} {
+		if got := setsImage(test.kind); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// Who may go on is told by the kind, or follows from the field.
+func TestPausedBy(t *testing.T) {
+	t.Parallel()
+	o := status.Object{Type: "lamp.example.com", Name: "it", Namespace: "ns"}
+	for want, test := range map[string]struct{ hint, path string }{
+		"lampctl resume it -n ns":                               {"lampctl resume NAME", "{.spec.paused}"},
+		"unset .spec.paused of lamp.example.com/it to continue": {"", "{.spec.paused}"},
+		"find out what lamp.example.com/it is waiting for":      {"", "{.status.paused}"},
+	} {
+		if got := pausedBy(Facts{PausedHint: test.hint}, o, fieldpath.Expression{Path: test.path}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	if got := leaves(parsed(t, "{.: {}, a: {.: {}, b: {}, c: {}}, d: {e: {}, f: {g: {}}}}")); got != 4 {
+		t.Errorf("it owns %d fields, want 4", got)
+	}
+}
+
+// What has no type or no status is no condition.
+func TestSomeConditions(t *testing.T) {
+	t.Parallel()
+	got := someConditions(parsed(t, "{conditions: [{type: A}, {status: 'True'}, {type: B, status: 'True'}, what]}"))
+	if len(got) != 1 || got[0].Type != "B" {
+		t.Errorf("the conditions are %+v", got)
+	}
+}
+
+// A generation is a number, also as text; a hash tells none, and no text tells that
+// nobody has seen it.
+func TestReadGeneration(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		facts     Facts
+		told      any
+		want      int64
+		untracked bool
+	}{
+		"a number":           {Facts{}, int64(3), 3, false},
+		"a number as text":   {Facts{}, "3", 3, false},
+		"no text":            {Facts{}, "", 0, false},
+		"a hash":             {Facts{}, "a1b2", 0, true},
+		"nothing":            {Facts{}, nil, 0, true},
+		"nothing, declared":  {Facts{Generation: GenerationField}, nil, 0, false},
+		"a hash of declared": {Facts{Generation: GenerationText}, "a1b2", 0, false},
+	} {
+		o := status.Object{Generation: 3}
+		test.facts.readGeneration(&o, map[string]any{"status": map[string]any{"observedGeneration": test.told}})
+		if o.ObservedGeneration != test.want || o.Untracked != test.untracked {
+			t.Errorf("%s: %d, untracked: %t; want %d, %t", name, o.ObservedGeneration, o.Untracked, test.want, test.untracked)
+		}
+	}
+}
+
+// /scale names a selector only if there is one.
+func TestSelects(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"{status: {selector: 'app=web'}}": true, "{status: {selector: ''}}": false, "{}": false} {
+		var o status.Object
+		if (Facts{ScaleSelector: ".status.selector"}).read(&o, parsed(t, text)); o.Selects != want {
+			t.Errorf("%s: %t, want %t", text, o.Selects, want)
 		}
 	}
 }

@@ -151,8 +151,8 @@ fuzz: check-go ## Run each fuzz target for FUZZTIME (default: 10s)
 	done
 
 .PHONY: mutate
-mutate: check-go ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices (TESTS=pkg/status: nor those of that package)
-	@nice go run ./hack/mutate $(PACKAGE) $(TESTS)
+mutate: check-go ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices (WITH=pkg/status: nor one of that package)
+	@nice go run ./hack/mutate $(PACKAGE) $(WITH)
 
 .PHONY: e2e
 e2e: check-go $(CLUSTER) ## Run the end-to-end tests

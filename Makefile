@@ -151,7 +151,7 @@ fuzz: check-go ## Run each fuzz target for FUZZTIME (default: 10s)
 	done
 
 .PHONY: mutate
-mutate: check-go ## Change the code of PACKAGE in small ways, and list the changes that no unit test notices (WITH=pkg/status: nor one of that package)
+mutate: check-go ## Change the code of PACKAGE in small ways, and list what no unit test notices (WITH=pkg/status: also its tests)
 	@nice go run ./hack/mutate $(PACKAGE) $(WITH)
 
 .PHONY: e2e

@@ -344,9 +344,21 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 		d.problem("%s: %s is not in the schema of version %s", key, missing, d.version["name"])
 	case fieldpath.Open(at) && at["type"] == nil:
 	case at["type"] != kind:
-		d.problem("%s: %s is of type %s, not %s", key, word, at["type"], kind)
+		d.problem("%s: %s is of type %s, not %s", key, word, typeOf(at), kind)
 	}
 	return names
+}
+
+// typeOf is the type of a field that a person is told. The schema of one that may be of
+// several types has none.
+func typeOf(schema map[string]any) string {
+	if one, is := schema["type"].(string); is {
+		return one
+	}
+	if schema["x-kubernetes-int-or-string"] == true {
+		return "integer or string"
+	}
+	return "any"
 }
 
 // typeAt is the type of a field, "" where the schema has no such field.

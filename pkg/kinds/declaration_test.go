@@ -204,6 +204,14 @@ func TestDeclarationsThatCannotBe(t *testing.T) {
 		"no path into the status":    {map[string]string{"ready-path": ".status..live"}, nil, `imoocpod.dev/ready-path: path ".status..live": `},
 		"the status itself":          {map[string]string{"ready-path": ".status"}, nil, "imoocpod.dev/ready-path: .status is of type object, not integer"},
 		"an open object is no count": {map[string]string{"replicas-path": ".spec.free"}, nil, "imoocpod.dev/replicas-path: .spec.free is of type object, not integer"},
+		"a number or a text is no count": {nil, func(crd map[string]any) {
+			size := fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "spec", "properties", "size")
+			delete(size, "type")
+			size["x-kubernetes-int-or-string"] = true
+		}, "imoocpod.dev/replicas-path: .spec.size is of type integer or string, not integer"},
+		"a field of any type": {nil, func(crd map[string]any) {
+			delete(fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "spec", "properties", "image"), "type")
+		}, "imoocpod.dev/image-path: .spec.image is of type any, not string"},
 		"no template": {map[string]string{"image-path": "-", "template-path": ".spec.free"}, func(crd map[string]any) {
 			delete(fieldpath.Object(stored(crd), "schema", "openAPIV3Schema", "properties", "spec", "properties", "free"), "x-kubernetes-preserve-unknown-fields")
 		}, "imoocpod.dev/template-path does not name a pod template: .spec.free.spec is not in the schema of version v1"},

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -36,11 +35,13 @@ func takeovers(todo loopAgenda) []takeover {
 // probe is the object that changes, and the run of its pods.
 const probe = "probe"
 
+const failoverNamespace = "bench-failover"
+
 // measureFailover takes away the loop that works, again and again.
 func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	const ns = "bench-failover"
+	const ns = failoverNamespace
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
 		return p, err
 	}
@@ -118,7 +119,7 @@ func (b *bench) failOver(ctx context.Context, t takeover, ns string, leader *loo
 func (b *bench) takeAway(ctx context.Context, lost *loop, freeze bool, ns string, n int, probed *witness) (time.Duration, error) {
 	start := time.Now()
 	if freeze {
-		if err := lost.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		if err := lost.freeze(ctx); err != nil {
 			return 0, err
 		}
 	} else {

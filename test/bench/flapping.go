@@ -17,11 +17,13 @@ const (
 // flapBurst is how many writes of a status may come at once before they are spread.
 const flapBurst = 5
 
+const flappingNamespace = "bench-flapping"
+
 // measureFlapping changes a count without a break, and looks at what the loop writes.
 func (b *bench) measureFlapping(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	const ns, run = "bench-flapping", "flapping"
+	const ns, run = flappingNamespace, "flapping"
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
 		return p, err
 	}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -43,6 +44,7 @@ func run(ctx context.Context, args []string) error {
 	limits := flags.Bool("limits", false, "go to the limits instead, and write what that takes into operating.md")
 	following := flags.Bool("following", false, "measure commands that follow objects instead")
 	loop := flags.Bool("loop", false, "measure what else a loop can be bad at instead")
+	parts := flags.String("parts", "", "of that, only these `parts`, such as Wide,Nodes")
 	stern := flags.String("logs-beside", "", "compare how logs are followed instead, beside this `program`, which is stern")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -70,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 		return results.writeFollowing(filepath.Join(*out, "benchmarks-following.md"))
 	}
 	if *loop {
-		results, err := b.measureLoop(ctx, todo)
+		results, err := b.measureLoop(ctx, todo, strings.FieldsFunc(*parts, func(r rune) bool { return r == ',' }))
 		if err != nil {
 			return err
 		}

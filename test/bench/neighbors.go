@@ -8,12 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+const neighborsNamespace = "bench-neighbors"
+
 // measureNeighbors changes many objects by one, one after the other: while nothing else
 // happens, and while one object gets very many pods.
 func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	const ns, run = "bench-neighbors", "neighbor"
+	const ns, run = neighborsNamespace, "neighbor"
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
 		return p, err
 	}

@@ -27,10 +27,12 @@ type onNodes struct {
 	churn, idle float64
 }
 
+const nodesNamespace = "bench-nodes"
+
 // measureNodes has a pod run on each of many nodes, for a MyDaemonSet and a DaemonSet in
 // turns, and then lets nodes come and go.
 func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err error) {
-	const ns = "bench-nodes"
+	const ns = nodesNamespace
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
 		return p, err
 	}

@@ -1,14 +1,89 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// part is a question about the loop: what was measured, and what was aimed at.
+// part is what came of a question about the loop: what was measured, and what was aimed
+// at.
 type part struct {
 	figures []figure
 	goals   []goal
+	// failed is why not all of it was measured, in a line; "": it was.
+	failed string
+}
+
+// question is one about the loop.
+type question struct {
+	name    string
+	measure func(context.Context, loopAgenda) (part, error)
+	// namespaces are those whose objects and pods it leaves behind.
+	namespaces []string
+}
+
+// questions are in the order in which they are asked. The widest comes first: its loop
+// sees the objects of all namespaces. What it leaves behind stays, because to delete it
+// takes as long as to make it.
+func (b *bench) questions() []question {
+	return []question{
+		{"Wide", b.measureWide, nil},
+		{"Failover", b.measureFailover, []string{failoverNamespace}},
+		{"Backlog", b.measureBacklog, []string{backlogNamespace}},
+		{"Neighbors", b.measureNeighbors, []string{neighborsNamespace}},
+		{"Flapping", b.measureFlapping, []string{flappingNamespace}},
+		{"Rolling", b.measureRolling, []string{rollingNamespace}},
+		{"Nodes", b.measureNodes, []string{nodesNamespace}},
+	}
+}
+
+// partTime is how long a part may take: about twice what it does on two cores.
+const partTime = 5 * time.Minute
+
+// ask measures a part, and removes what it leaves behind. That the part fails is no
+// error.
+func (b *bench) ask(ctx context.Context, one question, todo loopAgenda) (part, error) {
+	began := time.Now()
+	limited, cancel := context.WithTimeoutCause(ctx, partTime, fmt.Errorf("not done after %s", partTime))
+	defer cancel()
+	p, err := one.measure(limited, todo)
+	switch {
+	case ctx.Err() != nil:
+		return p, context.Cause(ctx)
+	case err != nil:
+		say("%s failed: %v", one.name, err)
+		p.fail(one.name, err)
+	}
+	took := time.Since(began)
+	for _, namespace := range one.namespaces {
+		if err := b.empty(ctx, namespace); err != nil {
+			say("what %s leaves behind stays: %v", one.name, err)
+		}
+	}
+	say("%s took %.0f s, and to remove what it leaves behind %.0f s", one.name, took.Seconds(), (time.Since(began) - took).Seconds())
+	return p, ctx.Err()
+}
+
+// fail notes why a part failed, as a goal that is missed, too.
+func (p *part) fail(name string, err error) {
+	const most = 200
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	p.failed = fmt.Sprintf("%.*s", most, line)
+	p.goals = append(p.goals, goal{what: "all measurements of " + strings.ToLower(name), wanted: "done", measured: "failed"})
+}
+
+// empty removes the pods of a namespace and its ImoocPods, at once.
+func (b *bench) empty(ctx context.Context, namespace string) error {
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+	// The pods first: of those whose object is gone, the garbage collector deletes each once more.
+	err := b.witness.core.Pods(namespace).DeleteCollection(ctx, now, metav1.ListOptions{})
+	return errors.Join(err, b.witness.dynamic.Resource(imoocPods()).Namespace(namespace).DeleteCollection(ctx, now, metav1.ListOptions{}))
 }
 
 // figure is something that was measured, a few times.
@@ -51,7 +126,11 @@ func (p *part) table() string {
 	for _, f := range p.figures {
 		rows = append(rows, []string{f.what, f.text()})
 	}
-	return table(1, []string{"", "median (least–most)"}, rows)
+	text := table(1, []string{"", "median (least–most)"}, rows)
+	if p.failed != "" {
+		text += "\n**Not everything was measured:** " + p.failed + "\n"
+	}
+	return text
 }
 
 // loopParts are the parts in the order of the report.

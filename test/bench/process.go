@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/procfs"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // process is a program that goes on until it is stopped.
@@ -94,6 +97,23 @@ func usedSince(l *loop, before map[string]float64) (map[string]float64, error) {
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error: it has ended
 	<-p.done
+}
+
+// freeze keeps the process from doing anything more, and returns when it does not. On a
+// busy machine, it may work on for a while after the signal.
+func (p *process) freeze(ctx context.Context) error {
+	const stopped = "T"
+	proc, err := procfs.NewProc(p.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
+		stat, err := proc.Stat()
+		return stat.State == stopped, err
+	})
 }
 
 // words are what it has said, for an error.

@@ -31,9 +31,11 @@ func rolledObject(s subject, run string, pods int) map[string]any {
 	return object
 }
 
+const rollingNamespace = "bench-rolling"
+
 // measureRolling replaces the pods of an ImoocPod and of a StatefulSet, in turns.
 func (b *bench) measureRolling(ctx context.Context, todo loopAgenda) (p part, err error) {
-	const ns = "bench-rolling"
+	const ns = rollingNamespace
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
 		return p, err
 	}

@@ -214,7 +214,9 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	statusErr := <-statusDone
 	rec.PodsWritten = informer.Later(out.PodsWritten, rec.PodsWritten)
 	name := o.kind.Mapping.Strategy
-	rec.BesideWritten[name] = informer.Later(out.BesideWritten, rec.BesideWritten[name])
+	if out.BesideWritten != "" {
+		rec.WroteBeside(name, informer.Later(out.BesideWritten, rec.BesideWritten[name]))
+	}
 	if out.Applied != nil {
 		rec.Plan.Applied = out.Applied
 	}

@@ -53,7 +53,7 @@ type State struct {
 	Plan plan.Memory
 	// PodsWritten and OwnerWritten are the highest resourceVersions that this loop's
 	// own writes of them were answered with, BesideWritten those of what the plans of
-	// a strategy look at beside pods.
+	// a strategy look at beside pods, nil for none.
 	PodsWritten, OwnerWritten string
 	BesideWritten             map[kinds.Strategy]string
 	// RevisionsWritten is the same for revisions.
@@ -76,6 +76,15 @@ type State struct {
 	failures map[string]bool
 }
 
+// WroteBeside notes the highest resourceVersion of what the plans of a strategy look at
+// beside pods.
+func (s *State) WroteBeside(name kinds.Strategy, version string) {
+	if s.BesideWritten == nil {
+		s.BesideWritten = map[kinds.Strategy]string{} // most objects have none
+	}
+	s.BesideWritten[name] = version
+}
+
 // States are those of all objects.
 type States struct {
 	mu sync.Mutex
@@ -88,7 +97,7 @@ func (s *States) Get(k Key, uid types.UID) *State {
 	defer s.mu.Unlock()
 	r := s.of[k]
 	if r == nil || r.UID != uid {
-		r = &State{UID: uid, BesideWritten: map[kinds.Strategy]string{}}
+		r = &State{UID: uid}
 		s.of[k] = r
 	}
 	return r

@@ -122,19 +122,25 @@ func stuckPods(v View) map[Slot]types.UID {
 // steady slots forgotten, and what concerns no wanted slot is dropped.
 func remember(v View, pods []Pod, missing []Creation, s slots) Memory {
 	m := v.Memory
+	// A map that was ever written to keeps its room: for most objects there is none.
 	m.Failures = maps.Clone(m.Failures)
-	if m.Failures == nil {
-		m.Failures = map[Slot]Failure{}
-	}
 	maps.DeleteFunc(m.Failures, func(slot Slot, _ Failure) bool { return !s.wants(slot) })
 	for _, pod := range pods {
 		if !s.wants(pod.Slot) {
 			continue
 		}
-		m.Failures[pod.Slot] = m.Failures[pod.Slot].seen(pod, v.Now)
-		if m.Failures[pod.Slot].Count == 0 {
+		seen := m.Failures[pod.Slot].seen(pod, v.Now)
+		switch {
+		case seen.Count == 0:
 			delete(m.Failures, pod.Slot)
+		case m.Failures == nil:
+			m.Failures = map[Slot]Failure{pod.Slot: seen}
+		default:
+			m.Failures[pod.Slot] = seen
 		}
+	}
+	if len(m.Failures) == 0 {
+		m.Failures = nil
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	maps.DeleteFunc(m.Refusals, func(slot Slot, _ Refusal) bool {

@@ -25,21 +25,27 @@ type State struct {
 	Why       string
 	// DryRun is what the loop would do, in a dry run only.
 	DryRun *DryRunResult
+}
 
-	began time.Time // not Converged
+// kept is what is kept of a State: there are many objects, and a kinds.Kind is large.
+type kept struct {
+	converged bool
+	why       string
+	dryRun    *DryRunResult
+	began     time.Time // not converged
 }
 
 // States are those of all objects.
 type States struct {
 	mu      sync.Mutex
-	of      map[expectations.Key]State
+	of      map[expectations.Key]kept
 	changed chan struct{} // holds one at the most: there is something new
 	metrics *metrics.Metrics
 }
 
 // New makes the states of a loop that has looked at nothing yet.
 func New(metrics *metrics.Metrics) *States {
-	return &States{of: map[expectations.Key]State{}, changed: make(chan struct{}, 1), metrics: metrics}
+	return &States{of: map[expectations.Key]kept{}, changed: make(chan struct{}, 1), metrics: metrics}
 }
 
 // Notify says that something is new.
@@ -54,16 +60,16 @@ func (s *States) Notify() {
 func (s *States) Set(k expectations.Key, now time.Time, state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state.Kind, state.Namespace, state.Name = k.Kind, k.Namespace, k.Name
+	after := kept{converged: state.Converged, why: state.Why, dryRun: state.DryRun}
 	switch before := s.of[k]; {
-	case state.Converged && !before.began.IsZero():
+	case after.converged && !before.began.IsZero():
 		s.metrics.Converged(k.Kind, now.Sub(before.began))
-	case !state.Converged && before.began.IsZero():
-		state.began = now
-	case !state.Converged:
-		state.began = before.began
+	case !after.converged && before.began.IsZero():
+		after.began = now
+	case !after.converged:
+		after.began = before.began
 	}
-	s.of[k] = state
+	s.of[k] = after
 	s.Notify()
 }
 
@@ -72,7 +78,7 @@ func (s *States) Get(k expectations.Key) (State, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state, known := s.of[k]
-	return state, known
+	return State{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Converged: state.converged, Why: state.why, DryRun: state.dryRun}, known
 }
 
 // Forget drops an object that is gone.

@@ -94,9 +94,9 @@ func fullAgenda() agenda {
 			heldObjects: 1000, heldPods: 5, killed: 3, frozen: 2,
 			backlog: 5000, backlogChanges: 20,
 			bigPods: 10_000, others: 100,
-			flapping: time.Minute,
+			flapping: 30 * time.Second,
 			rolled:   500, rolledRounds: 3,
-			nodes: 1000, nodeRounds: 3, churn: 20 * time.Second,
+			nodes: 1000, nodeRounds: 2, churn: 20 * time.Second,
 		},
 	}
 }

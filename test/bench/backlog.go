@@ -6,13 +6,11 @@ import (
 	"time"
 )
 
-const backlogNamespace = "bench-backlog"
-
 // measureBacklog starts a loop that has much to do, and changes objects meanwhile.
 func (b *bench) measureBacklog(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	const ns = backlogNamespace
+	const ns = "bench-backlog"
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
 		return p, err
 	}

@@ -35,13 +35,11 @@ func takeovers(todo loopAgenda) []takeover {
 // probe is the object that changes, and the run of its pods.
 const probe = "probe"
 
-const failoverNamespace = "bench-failover"
-
 // measureFailover takes away the loop that works, again and again.
 func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	const ns = failoverNamespace
+	const ns = "bench-failover"
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
 		return p, err
 	}

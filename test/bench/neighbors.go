@@ -8,14 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const neighborsNamespace = "bench-neighbors"
-
 // measureNeighbors changes many objects by one, one after the other: while nothing else
 // happens, and while one object gets very many pods.
 func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	const ns, run = neighborsNamespace, "neighbor"
+	const ns, run = "bench-neighbors", "neighbor"
 	if err := b.makeNamespaces(ctx, []string{ns}); err != nil {
 		return p, err
 	}
@@ -66,9 +64,6 @@ func (b *bench) measureNeighbors(ctx context.Context, todo loopAgenda) (p part, 
 	p.add("raw create of a pod, while the other object gets its pods", "%.0f", " ms", besideRaw...)
 	p.add("pods of the other object that exist when the last change is done", "%.0f", "", float64(done))
 	p.beside(slow.what+", beside alone", beside, alone, 2)
-	if _, err := big.until(ctx, "all pods are there", func() bool { return len(big.created) >= todo.bigPods }); err != nil {
-		return p, err
-	}
 	return p, nil
 }
 

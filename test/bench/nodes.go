@@ -41,7 +41,7 @@ func (b *bench) measureNodes(ctx context.Context, todo loopAgenda) (p part, err 
 		return p, fmt.Errorf("make nodes: %w", err)
 	}
 	ours := b.ours("-n", ns)
-	ours.resource, ours.kind = schema.GroupVersionResource{Group: "apps.zhongmingmao.io", Version: "v1beta1", Resource: "mydaemonsets"}, "MyDaemonSet"
+	ours.resource, ours.kind = myDaemonSets(), "MyDaemonSet"
 	ours.apiVersion = ours.resource.GroupVersion().String()
 	subjects := []subject{ours, b.managed("DaemonSet", "daemonsets", "daemonset-controller")}
 	all := map[string]*onNodes{}
@@ -117,6 +117,10 @@ func (b *bench) spreadOut(ctx context.Context, s subject, ns, run string, nodes 
 	gone, err := w.until(ctx, "all pods are gone", func() bool { return len(w.pods) == 0 })
 	got.gone = append(got.gone, gone.Sub(start).Seconds())
 	return err
+}
+
+func myDaemonSets() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "apps.zhongmingmao.io", Version: "v1beta1", Resource: "mydaemonsets"}
 }
 
 // objectOnNodes is an object with a pod on every node.

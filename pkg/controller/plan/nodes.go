@@ -23,12 +23,11 @@ func perNode(v View) slots {
 	if template == nil {
 		template = &corev1.PodTemplateSpec{} // none can be made, but those there are stay
 	}
-	spec := template.Spec
-	spec.Tolerations = DaemonTolerations(spec)
-	nodes := map[Slot]string{}
+	demand := demandOf(template.Spec)
+	nodes := make(map[Slot]string, len(v.Nodes))
 	kept := map[Slot]bool{}
 	for _, node := range v.Nodes {
-		switch should, may := runs(spec, node); {
+		switch should, may := demand.runs(node); {
 		case should:
 			nodes[NodeSlot(node.Name)] = node.Name
 		case may:
@@ -44,19 +43,30 @@ func perNode(v View) slots {
 	}
 }
 
+// demand is what a pod that belongs to its node demands of that.
+type demand struct {
+	nodeName    string
+	affinity    nodeaffinity.RequiredNodeAffinity
+	tolerations []corev1.Toleration
+}
+
+func demandOf(spec corev1.PodSpec) demand {
+	return demand{spec.NodeName, nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}), DaemonTolerations(spec)}
+}
+
 // runs reports whether a node should have a pod, and whether it may keep one.
-func runs(spec corev1.PodSpec, node *corev1.Node) (should, may bool) {
-	if spec.NodeName != "" && spec.NodeName != node.Name {
+func (d demand) runs(node *corev1.Node) (should, may bool) {
+	if d.nodeName != "" && d.nodeName != node.Name {
 		return false, false
 	}
 	// A selector that cannot be read matches nothing.
-	fits, _ := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}).Match(node)
+	fits, _ := d.affinity.Match(node)
 	if !fits {
 		return false, false
 	}
 	tolerates := func(effects ...corev1.TaintEffect) bool {
 		return !slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-			return slices.Contains(effects, taint.Effect) && !tolerated(taint, spec.Tolerations)
+			return slices.Contains(effects, taint.Effect) && !tolerated(taint, d.tolerations)
 		})
 	}
 	return tolerates(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute), tolerates(corev1.TaintEffectNoExecute)

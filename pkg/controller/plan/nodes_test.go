@@ -250,7 +250,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 		}
 		for _, n := range v.Nodes {
 			at := slices.IndexFunc(v.Pods, func(p Pod) bool { return p.Slot == NodeSlot(n.Name) })
-			should, may := runs(corev1.PodSpec{Tolerations: DaemonTolerations(corev1.PodSpec{})}, n)
+			should, may := demandOf(corev1.PodSpec{}).runs(n)
 			if (should && (at < 0 || v.outdated(v.Pods[at]))) || (!may && at >= 0) {
 				t.Fatalf("node %s: should run one %v, may %v; pod %d of %+v", n.Name, should, may, at, v.Pods)
 			}

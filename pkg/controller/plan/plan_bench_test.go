@@ -40,3 +40,26 @@ func BenchmarkPods(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkNodes plans for an owner that has its pod on every node.
+func BenchmarkNodes(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		v := view(0, "")
+		v.Owner.TemplateHash = "new"
+		for i := range n {
+			name := fmt.Sprintf("node-%d", i)
+			slot := NodeSlot(name)
+			v.Nodes = append(v.Nodes, node(name))
+			v.Pods = append(v.Pods, Pod{
+				UID: types.UID("pod-" + name), Slot: slot, Name: PodName("foo", uid, "", slot),
+				Ready: true, ReadySince: noon.Add(-time.Hour), Template: "new",
+			})
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Nodes(v)
+			}
+		})
+	}
+}

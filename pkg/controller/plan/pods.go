@@ -60,6 +60,9 @@ func fill(v View, s slots) Actions {
 // present leaves out the pods that are lost: they neither fill a slot nor take
 // room, and nothing more can be done about them.
 func present(v View) []Pod {
+	if !slices.ContainsFunc(v.Pods, v.stuckTerminating) {
+		return v.Pods
+	}
 	return slices.DeleteFunc(slices.Clone(v.Pods), v.stuckTerminating)
 }
 
@@ -165,7 +168,8 @@ func (m Memory) wait(slot Slot, v View) time.Duration {
 // deletions lists the pods to delete, and how soon a finished one becomes due
 // or a terminating one is lost.
 func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck time.Duration) {
-	var misplaced, filling []Pod
+	var misplaced []Pod
+	filling := make([]Pod, 0, len(pods))
 	filled := fillers(pods, s)
 	moving, ready := false, true
 	held := 0 // pods that have the names of wanted slots, and end or have ended
@@ -225,7 +229,7 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 // fillers gives for each wanted slot with active pods the one that fills it. Two
 // can be there after a lost pod was replaced; then it is the one with the slot's ordinary name.
 func fillers(pods []Pod, s slots) map[Slot]types.UID {
-	filled := map[Slot]types.UID{}
+	filled := make(map[Slot]types.UID, len(pods))
 	for _, pod := range pods {
 		if !pod.active() || !s.wants(pod.Slot) {
 			continue

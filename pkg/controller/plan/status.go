@@ -24,7 +24,8 @@ type Status struct {
 	// those that are ending or have ended. Updated are made as the object says
 	// now, Ready are ready, and Available have been so for long enough.
 	Desired, Current, Updated, Ready, Available int32
-	// PodNames are the names of the pods that Current counts, sorted.
+	// PodNames are the names of the pods that Current counts, sorted, where a status tells
+	// them.
 	PodNames []string
 	// Conditions are those that a plan writes, without those of others.
 	Conditions []metav1.Condition
@@ -180,7 +181,9 @@ func countPods(v View, s slots) Status {
 			continue
 		}
 		found.Current++
-		found.PodNames = append(found.PodNames, pod.Name)
+		if v.Owner.StatusMask.PodNames {
+			found.PodNames = append(found.PodNames, pod.Name)
+		}
 		if pod.Ready {
 			found.Ready++
 		}

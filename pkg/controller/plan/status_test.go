@@ -238,6 +238,10 @@ func TestCountedPods(t *testing.T) {
 	v.Owner.TemplateHash = "new"
 	v.Pods[0].Template = "old"
 	v.Pods[5].Terminating, v.Memory.Ending = true, map[types.UID]time.Time{"pod-5": noon.Add(-time.Hour)}
+	if s := Pods(v).Status; len(s.PodNames) > 0 {
+		t.Errorf("it names %s, which its status does not tell", s.PodNames)
+	}
+	v.Owner.StatusMask.PodNames = true
 	s := Pods(v).Status
 	names := fmt.Sprint([]string{PodName("foo", uid, "", 0), PodName("foo", uid, "", 1), PodName("foo", uid, "", 2)})
 	if s.Desired != 3 || s.Current != 3 || s.Updated != 2 || s.Ready != 2 || s.Available != 2 || fmt.Sprint(s.PodNames) != names {

@@ -69,7 +69,9 @@ func nodeDiffers(before, after any) bool {
 
 // readNodes puts those of the cluster into a view.
 func readNodes(v *plan.View, _ *unstructured.Unstructured, store cache.Indexer) error {
-	for _, obj := range store.List() {
+	all := store.List()
+	v.Nodes = make([]*corev1.Node, 0, len(all))
+	for _, obj := range all {
 		if node, ok := obj.(*corev1.Node); ok {
 			v.Nodes = append(v.Nodes, node)
 		}

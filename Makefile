@@ -301,10 +301,11 @@ bench-following: build $(CLUSTER) ## Measure commands that follow an object, and
 .PHONY: bench-loop
 bench-loop: build $(CLUSTER) ## Measure the controller under load, and write docs/benchmarks-loop.md
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .
+	@CGO_ENABLED=0 go build -C test/bench -trimpath -ldflags "-s -w" -o $(abspath $(BIN)/example) ./example
 	@# A node has room for 5,000 pods, and its parts leave theirs behind.
 	@$(CLUSTER) run --nodes 10 --arg 'kube-controller-manager:--controllers=*,-replicaset-controller,-statefulset-controller,-daemonset-controller' \
 		--arg kube-apiserver:--feature-gates=MaxUnavailableStatefulSet=true -- \
-		$(BIN)/bench -loop -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
+		$(BIN)/bench -loop -plugin $(PLUGIN) -example $(BIN)/example -source . -out docs $(ARGS) </dev/null
 
 # How fast logs are followed, beside kubectl and stern: two minutes, on a machine that
 # does nothing else.

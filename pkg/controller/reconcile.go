@@ -100,7 +100,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		return 0, err
 	}
 	p := planFor(owners, view)
-	r.queue.Saw(k, len(view.Pods))
+	r.queue.Saw(k, len(view.Pods)+len(view.Nodes))
 	if p.Writes() {
 		// A cached owner may be old by any stretch of time. Things are written
 		// only for an owner that is there now, as it is now.

@@ -47,6 +47,8 @@ type loopAgenda struct {
 	backlog, backlogChanges int
 	// bigPods are those of one object, beside so many objects that change by one.
 	bigPods, others int
+	// besideObjects are scaled in so many rounds by the loop and by another controller.
+	besideObjects, besideRounds int
 	// flapping is how long the count of an object flaps.
 	flapping time.Duration
 	// rolled are the pods that are replaced, in so many rounds.
@@ -94,6 +96,7 @@ func fullAgenda() agenda {
 			heldObjects: 1000, heldPods: 5, killed: 3, frozen: 2,
 			backlog: 5000, backlogChanges: 20,
 			bigPods: 10_000, others: 100,
+			besideObjects: 20, besideRounds: 3,
 			flapping: 30 * time.Second,
 			rolled:   500, rolledRounds: 3,
 			nodes: 1000, nodeRounds: 2, churn: 20 * time.Second,
@@ -114,6 +117,7 @@ func quickAgenda() agenda {
 			heldObjects: 5, heldPods: 2, killed: 1, frozen: 1,
 			backlog: 20, backlogChanges: 2,
 			bigPods: 60, others: 4,
+			besideObjects: 2, besideRounds: 1,
 			flapping: 5 * time.Second,
 			rolled:   12, rolledRounds: 1,
 			nodes: 10, nodeRounds: 1, churn: 2 * time.Second,

@@ -37,6 +37,7 @@ const namespace = "bench"
 // bench has what measuring needs.
 type bench struct {
 	plugin, source string
+	example        string // the program of test/bench/example
 	scratch        string // a directory of its own
 	kubeconfig     string // of the account
 	audit          auditLog

@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string) error {
 	following := flags.Bool("following", false, "measure commands that follow objects instead")
 	loop := flags.Bool("loop", false, "measure what else a loop can be bad at instead")
 	parts := flags.String("parts", "", "of that, only these `parts`, such as Wide,Nodes")
+	example := flags.String("example", "bin/example", "for -loop, the `program` of test/bench/example")
 	stern := flags.String("logs-beside", "", "compare how logs are followed instead, beside this `program`, which is stern")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -57,6 +58,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.close()
+	b.example = *example
 	if *limits {
 		return b.measureLimits(ctx, *quick, filepath.Join(*out, "operating.md"))
 	}

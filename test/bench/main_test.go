@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,10 +65,11 @@ func TestQuickLoop(t *testing.T) {
 	build(t, "../..", "./cmd/kubectl-imoocpod", filepath.Join(bin, "kubectl-imoocpod"))
 	build(t, "../cluster", ".", filepath.Join(bin, "cluster"))
 	build(t, ".", ".", filepath.Join(bin, "bench"))
+	build(t, ".", "./example", filepath.Join(bin, "example"))
 	cmd := exec.Command(filepath.Join(bin, "cluster"), "run",
 		"--arg", "kube-controller-manager:--controllers=*,-replicaset-controller,-statefulset-controller,-daemonset-controller",
 		"--arg", "kube-apiserver:--feature-gates=MaxUnavailableStatefulSet=true", "--",
-		filepath.Join(bin, "bench"), "-loop", "-quick", "-plugin", filepath.Join(bin, "kubectl-imoocpod"), "-source", "../..", "-out", out)
+		filepath.Join(bin, "bench"), "-loop", "-quick", "-example", filepath.Join(bin, "example"), "-plugin", filepath.Join(bin, "kubectl-imoocpod"), "-source", "../..", "-out", out)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -78,11 +80,39 @@ func TestQuickLoop(t *testing.T) {
 	for _, row := range []string{
 		"killed with SIGKILL, warm standby: from then to the first pod of a change", "| pods of the 20 new objects", "while another object gets 60 pods",
 		"| many kinds and namespaces: memory", "12 pods of an ImoocPod, beside a StatefulSet", "MyDaemonSet on 13 nodes, beside a DaemonSet",
+		"| controller-runtime example, requests that create or delete pods | ", "| pods created beyond the desired ones | 0 | 0 | held |",
 		"| flapping count: status writes | ≤ 1 per second after the first 5 |",
 	} {
 		if !strings.Contains(string(content), row) {
 			t.Errorf("the tables lack %q:\n%s", row, content)
 		}
+	}
+}
+
+// A part that fails is told in the report, beside what was measured of it and of the others.
+func TestReportOfFailedPart(t *testing.T) {
+	r := &results{agenda: quickAgenda(), parts: map[string]part{}}
+	var whole, broken part
+	whole.hold(whole.add("how long it took", "%.1f", " s", 1), 2)
+	broken.add("how much of it there was", "%.0f", "", 7)
+	broken.fail("Wide", errors.New("waited in vain; the loop said: one\ntwo"))
+	r.parts["Nodes"], r.parts["Wide"] = whole, broken
+	document := filepath.Join(t.TempDir(), "loop.md")
+	if err := r.writeLoop(document); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"| how long it took | ≤ 2.0 s | 1.0 s | held |", "| how much of it there was | 7 |",
+		"| all measurements of \"Wide\" | done | failed | **missed** |", "waited in vain; the loop said: one\n"} {
+		if !strings.Contains(string(content), row) {
+			t.Errorf("the report lacks %q:\n%s", row, content)
+		}
+	}
+	if missed(r.loopGoals()) == nil {
+		t.Error("a part failed, and no goal was missed")
 	}
 }
 

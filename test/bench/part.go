@@ -38,6 +38,7 @@ func (b *bench) questions() []question {
 		{"Nodes", b.measureNodes, nodesNamespace},
 		{"Rolling", b.measureRolling, rollingNamespace},
 		{"Flapping", b.measureFlapping, flappingNamespace},
+		{"Beside", b.measureBeside, besideNamespace},
 		{"Wide", b.measureWide, ""},
 		{"Failover", b.measureFailover, ""},
 		{"Backlog", b.measureBacklog, ""},
@@ -76,7 +77,7 @@ func (p *part) fail(name string, err error) {
 	const most = 200
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	p.failed = fmt.Sprintf("%.*s", most, line)
-	p.goals = append(p.goals, goal{what: "all measurements of " + strings.ToLower(name), wanted: "done", measured: "failed"})
+	p.goals = append(p.goals, goal{what: fmt.Sprintf("all measurements of %q", name), wanted: "done", measured: "failed"})
 }
 
 // empty removes the pods of a namespace and the objects that have them, at once.
@@ -138,7 +139,7 @@ func (p *part) table() string {
 
 // loopParts are the parts in the order of the report.
 func loopParts() []string {
-	return []string{"Failover", "Backlog", "Neighbors", "Wide", "Rolling", "Nodes", "Flapping"}
+	return []string{"Failover", "Backlog", "Neighbors", "Wide", "Rolling", "Nodes", "Flapping", "Beside"}
 }
 
 // loopGoals are the goals of all parts.
@@ -153,7 +154,7 @@ func (r *results) loopGoals() []goal {
 // writeLoop writes the report about what else a loop can be bad at.
 func (r *results) writeLoop(document string) error {
 	fields := r.aboutMachine()
-	maps.Copy(fields, map[string]any{"Goals": goalTable(r.loopGoals()), "Agenda": r.agenda.loop.fields()})
+	maps.Copy(fields, map[string]any{"Goals": goalTable(r.loopGoals()), "Agenda": r.agenda.loop.fields(), "Findings": strings.TrimSpace(loopFindings)})
 	for _, name := range loopParts() {
 		one := r.parts[name]
 		fields[name] = one.table()
@@ -166,6 +167,6 @@ func (a loopAgenda) fields() map[string]any {
 	return map[string]any{
 		"WideObjects": a.wideObjects, "WideKinds": a.wideKinds, "WideNamespaces": a.wideNamespaces,
 		"HeldObjects": a.heldObjects, "HeldPods": a.heldPods, "Backlog": a.backlog, "BacklogChanges": a.backlogChanges,
-		"BigPods": a.bigPods, "Others": a.others, "Flapping": a.flapping, "Rolled": a.rolled, "Nodes": a.nodes, "Churn": a.churn,
+		"BigPods": a.bigPods, "Others": a.others, "Flapping": a.flapping, "BesideObjects": a.besideObjects, "BesideMany": besideMany, "BesideFew": besideFew, "Rolled": a.rolled, "Nodes": a.nodes, "Churn": a.churn,
 	}
 }

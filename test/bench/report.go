@@ -27,6 +27,8 @@ var (
 	findings string
 	//go:embed following-findings.md
 	followingFindings string
+	//go:embed loop-findings.md
+	loopFindings string
 )
 
 // write writes the report and its pictures to a directory.

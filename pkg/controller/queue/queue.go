@@ -20,10 +20,10 @@ const LastRetry = 30 * time.Second
 const (
 	// firstRetry is the wait after the first such error.
 	firstRetry = 100 * time.Millisecond
-	// requeueIntervalPerPod is how long after a look there is none, for each pod of the object: of
-	// thousands that become ready one by one, not each is worth a look at all of them.
-	// To look at a pod and to plan for it takes a microsecond or two.
-	requeueIntervalPerPod = 25 * time.Microsecond
+	// requeueIntervalPerItem is how long after a look there is none, for each pod of the object and
+	// each node that it may run on: of thousands that become ready one by one, not each is
+	// worth a look at all of them. To look at one and to plan for it takes a microsecond or two.
+	requeueIntervalPerItem = 25 * time.Microsecond
 	// mostReasons bounds what is noted: of a thousand pods of one object the first
 	// few tell enough.
 	mostReasons = 5
@@ -49,9 +49,9 @@ type Queue struct {
 type lookState struct {
 	look    int64    // its number
 	reasons []string // for the next look
-	// began is when the last look did, pods how many there were to look at.
+	// began is when the last look did, items how many pods and nodes there were to look at.
 	began time.Time
-	pods  int
+	items int
 }
 
 // New makes an empty queue. The name is that in the metrics.
@@ -72,7 +72,7 @@ func New(name string, metrics workqueue.MetricsProvider) *Queue {
 }
 
 // Wake puts an object into the queue, with the reason in words: at once, if the
-// last look was long enough ago for the number of its pods.
+// last look was long enough ago for the number of its pods and nodes.
 func (q *Queue) Wake(k expectations.Key, why ...string) {
 	q.add(k, false, why)
 }
@@ -110,16 +110,16 @@ func (q *Queue) Begin(k expectations.Key, now time.Time) (look int64, reasons []
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
-	q.looks[k] = lookState{look: look, began: now, pods: t.pods}
+	q.looks[k] = lookState{look: look, began: now, items: t.items}
 	return look, t.reasons
 }
 
-// Saw notes how many pods of an object were looked at.
-func (q *Queue) Saw(k expectations.Key, pods int) {
+// Saw notes how many pods and nodes were looked at for an object.
+func (q *Queue) Saw(k expectations.Key, items int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
-	t.pods = pods
+	t.items = items
 	q.looks[k] = t
 }
 
@@ -128,7 +128,7 @@ func (q *Queue) requeueAfter(k expectations.Key, now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.looks[k]
-	return t.began.Add(requeueIntervalPerPod * time.Duration(t.pods)).Sub(now)
+	return t.began.Add(requeueIntervalPerItem * time.Duration(t.items)).Sub(now)
 }
 
 // Look is the number of the last look at an object, zero for none.

@@ -296,8 +296,8 @@ bench-following: build $(CLUSTER) ## Measure commands that follow an object, and
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -following -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
-# What else a loop can be bad at: failover, starts, many kinds and nodes. A quarter of an
-# hour, on a machine that does nothing else.
+# What else a loop can be bad at: failover, starts, many kinds and nodes. About twelve
+# minutes, on a machine that does nothing else. ARGS="-parts Wide,Nodes" measures only some.
 .PHONY: bench-loop
 bench-loop: build $(CLUSTER) ## Measure the controller under load, and write docs/benchmarks-loop.md
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .

@@ -96,7 +96,7 @@ func fullAgenda() agenda {
 			heldObjects: 1000, heldPods: 5, killed: 3, frozen: 2,
 			backlog: 5000, backlogChanges: 20,
 			bigPods: 10_000, others: 100,
-			besideObjects: 20, besideRounds: 3,
+			besideObjects: 20, besideRounds: 2,
 			flapping: 30 * time.Second,
 			rolled:   500, rolledRounds: 3,
 			nodes: 1000, nodeRounds: 2, churn: 20 * time.Second,

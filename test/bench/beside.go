@@ -128,6 +128,9 @@ func (b *bench) scaleMany(ctx context.Context, s subject, run string, objects in
 	return b.empty(ctx, besideNamespace)
 }
 
+// besideRest is longer than statuses are kept back: they are written once a second.
+const besideRest = 1500 * time.Millisecond
+
 // scaleEach sets the count of objects, and says how long it took until there were exactly
 // the wanted pods, and then waits a while, for what is still under way.
 func (b *bench) scaleEach(ctx context.Context, s subject, run string, objects, pods int, w *witness) (time.Duration, error) {
@@ -142,7 +145,7 @@ func (b *bench) scaleEach(ctx context.Context, s subject, run string, objects, p
 	if err != nil {
 		return 0, err
 	}
-	return done.Sub(start), pause(ctx, veryQuiet)
+	return done.Sub(start), pause(ctx, besideRest)
 }
 
 // noteWork notes what a loop used and wrote since a place in the audit log.

@@ -242,7 +242,11 @@ func (r *results) looking() []goal {
 		for _, n := range rest.watches {
 			most = max(most, n)
 		}
-		name := fmt.Sprintf("`status -w` of %d ImoocPods that are %s", rest.objects, rest.state)
+		objects := "one ImoocPod that is"
+		if rest.objects > 1 {
+			objects = fmt.Sprintf("%d ImoocPods that are", rest.objects)
+		}
+		name := fmt.Sprintf("`status -w` of %s %s", objects, rest.state)
 		all = append(all,
 			goal{what: name + ": requests at rest", wanted: "0", measured: fmt.Sprintf("%s in %.0f s", cmp.Or(rest.requests.String(), "0"), rest.window.Seconds()), held: len(rest.requests) == 0},
 			goal{what: name + ": watches of a type", wanted: "≤ 1", measured: fmt.Sprint(most), held: most <= 1})

@@ -286,9 +286,10 @@ func (b *bench) startMetered(ctx context.Context, m *meter, line string) (*proce
 	return startProcess(cmd, b.logOf("follower"))
 }
 
-// still waits until the server has sent something, and then nothing for a while.
+// still waits until the server has sent something, and then nothing for a while, which
+// is shorter than the time between two renewals of a lease that is followed.
 func (m *meter) still(ctx context.Context, p *process) error {
-	const while = 2 * time.Second
+	const while = time.Second
 	last, since := m.received.Load(), time.Now()
 	for {
 		select {

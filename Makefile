@@ -138,8 +138,6 @@ TESTS ?= 8
 # The packages whose rules are functions of values: their unit tests are fast, and are all that is asked.
 PACKAGE ?= pkg/controller/plan pkg/status pkg/problem pkg/check pkg/leaserecord pkg/kinds pkg/statusfacts pkg/fieldpath pkg/printer
 
-# Each change is compiled by itself, in a copy, so this takes a second or more for each. What is changed, and the
-# scores: docs/reliability.md. Neither vet nor debug information is needed to see a test fail.
 # A target is PACKAGE:NAME. Plain "go test" runs the seeds of all; a value that was found to fail is kept in testdata.
 FUZZTIME ?= 10s
 fuzz_targets = $(shell grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z]+' pkg | sed -E 's|/[^/]+:func |:|' | sort)
@@ -152,7 +150,7 @@ fuzz: check-go ## Run each fuzz target for FUZZTIME (default: 10s)
 
 .PHONY: mutate
 mutate: check-go ## Change the code of PACKAGE in small ways, and list what no unit test notices (WITH=pkg/status: also its tests)
-	@nice go run ./hack/mutate $(PACKAGE) $(WITH)
+	@set -e; for package in $(PACKAGE); do nice go run ./hack/mutate $$package $(WITH); done
 
 .PHONY: e2e
 e2e: check-go $(CLUSTER) ## Run the end-to-end tests
@@ -288,15 +286,15 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
-# What it costs to follow an object, beside kubectl: about nine minutes, on a machine that
-# does nothing else.
+# What it costs to follow an object, beside kubectl: up to half an hour, on a machine
+# that does nothing else.
 .PHONY: bench-following
 bench-following: build $(CLUSTER) ## Measure commands that follow an object, and write docs/benchmarks-following.md
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -following -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
-# What else a loop can be bad at: failover, starts, many kinds and nodes. About twelve
+# What else a loop can be bad at: failover, starts, many kinds and nodes. About thirteen
 # minutes, on a machine that does nothing else. ARGS="-parts Wide,Nodes" measures only some.
 .PHONY: bench-loop
 bench-loop: build $(CLUSTER) ## Measure the controller under load, and write docs/benchmarks-loop.md

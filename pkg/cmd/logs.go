@@ -242,6 +242,8 @@ func (o *logsOptions) sayNone(t observe.Target, r status.Report, pods []corev1.P
 		out.Say("%s has no pod whose name ends in -%s yet", t, o.wanted.Slot)
 	case o.wanted.Container != "":
 		out.Say("no pod of %s has a container %q yet", t, o.wanted.Container)
+	case t.Kind.IsPod():
+		out.Say("%s is ready", t)
 	default:
 		out.Say("all pods of %s are ready", t)
 	}

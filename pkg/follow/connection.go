@@ -2,10 +2,12 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -24,12 +26,12 @@ type Connection struct {
 	told bool
 }
 
-// note takes in the error of a request.
+// note takes in the error of a request. A server that refuses is there.
 func (c *Connection) note(err error) {
 	switch {
 	case Transient(err):
 		c.lose()
-	case err == nil:
+	case err == nil, errors.As(err, new(apierrors.APIStatus)):
 		c.regain()
 	}
 }

@@ -87,10 +87,12 @@ func Objects[T runtime.Object](ctx context.Context, from Source, selected metav1
 			}
 			list, err = listAll(ctx, from, selected)
 		}
+		if !first || err == nil {
+			connection.note(err)
+		}
 		if err != nil {
 			return err
 		}
-		connection.note(nil)
 		found, resourceVersion, err := itemsOf[T](list)
 		if err != nil {
 			return err

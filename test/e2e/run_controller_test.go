@@ -26,6 +26,7 @@ func TestScaleWithTheControllerRunning(t *testing.T) {
 	l.AwaitOutput("in namespace " + ns)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
 	foo := cluster.ImoocPod(t, ns, "foo")
+	cluster.AwaitConverged(t, ns, "foo", 0) // its first status may conflict with the scale
 
 	// The audit log tells one person's requests from another's.
 	out := cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3", "--as", "scaler", "--as-group", "system:masters")

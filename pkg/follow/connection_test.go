@@ -1,0 +1,75 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// After a watch that ended, the answer to the next request tells whether the server is
+// there. One that refuses is.
+func TestConnectionAfterAWatchEnds(t *testing.T) {
+	things := schema.GroupResource{Resource: "things"}
+	for _, c := range []struct {
+		name string
+		err  error
+		lost bool
+	}{
+		{"accepted", nil, false},
+		{"the type is gone", apierrors.NewNotFound(things, ""), false},
+		{"not allowed any more", apierrors.NewForbidden(things, "", nil), false},
+		{"too old", apierrors.NewResourceExpired("too old"), false},
+		{"away", &url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}, true},
+		{"starting", apierrors.NewServiceUnavailable("starting"), true},
+		{"the program ends", context.Canceled, true}, // nothing is known
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told []bool
+				connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
+				w := watch.NewFake()
+				connection.watched(t.Context(), w)
+				w.Stop()
+				synctest.Wait()
+				connection.note(c.err)
+				<-time.After(2 * lossTold)
+				if want := []bool{true}; c.lost && !slices.Equal(told, want) || !c.lost && told != nil {
+					t.Errorf("told that the connection was lost: %v, want %t", told, c.lost)
+				}
+			})
+		})
+	}
+}
+
+// Short breaks are not worth a word, and what was told to be lost is told to be back.
+func TestConnectionIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []time.Time
+		connection := &Connection{Changed: func(lost time.Time) { told = append(told, lost) }}
+		away := apierrors.NewServiceUnavailable("away")
+		connection.note(away)
+		<-time.After(lossTold / 2)
+		connection.note(nil)
+		<-time.After(2 * lossTold)
+		if told != nil {
+			t.Fatalf("a break of half of the time was told: %v", told)
+		}
+		lost := time.Now()
+		connection.note(away)
+		<-time.After(lossTold / 2)
+		connection.note(away)
+		<-time.After(lossTold)
+		connection.note(nil)
+		if want := []time.Time{lost, {}}; !slices.EqualFunc(told, want, time.Time.Equal) {
+			t.Errorf("told %v, want %v", told, want)
+		}
+	})
+}

@@ -181,7 +181,7 @@ krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with k
 .PHONY: nightly
 nightly: check-go $(CLUSTER) reproducible ## Run what takes too long for every change (about an hour)
 	@$(CLUSTER) build >/dev/null
-	go test $(RACE) -vet=off -count=1 -timeout 60m -parallel $(TESTS) ./test/e2e -race-everywhere
+	go test $(RACE) -vet=off -count=1 -timeout 60m -parallel $(TESTS) ./test/e2e/... -race-everywhere
 	go -C test/bench test -count=1 -timeout 30m ./...
 	$(MAKE) chaos DURATION=30m
 

@@ -119,7 +119,7 @@ func (k ownKind) refused(t *testing.T, before, after *unstructured.Unstructured,
 	if before.GetResourceVersion() != after.GetResourceVersion() {
 		t.Errorf("a guess was written: %s", toJSON(t, after.Object))
 	}
-	if r.Code != exitError || r.Stdout != "" {
+	if r.Code != harness.ExitError || r.Stdout != "" {
 		t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)
 	}
 	if len(k.choices) == 0 {
@@ -186,7 +186,7 @@ func TestAnnotateOnce(t *testing.T) {
 	}
 	harness.Must(t, cluster.Kubectl(t, "", "annotate", "--overwrite", "crd", "lanterns.once.example.com", "imoocpod.dev/replicas-path=.status.replicas"))
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "lantern/it", "--replicas", "4")
-	if r.Code != exitError || !strings.Contains(r.Stderr, "annotation imoocpod.dev/replicas-path of the CRD lanterns.once.example.com: ") {
+	if r.Code != harness.ExitError || !strings.Contains(r.Stderr, "annotation imoocpod.dev/replicas-path of the CRD lanterns.once.example.com: ") {
 		t.Errorf("a wrong annotation: exit code %d, said %q", r.Code, r.Stderr)
 	}
 }
@@ -206,14 +206,14 @@ func TestReplicasPath(t *testing.T) {
 		{`{.spec.nodeSets[?(@.name=='cold')].count}`, 0, "", []any{"spec", "nodeSets", 0, "count"}},
 		{`spec.nodeSets[1].count`, 0, "", []any{"spec", "nodeSets", 1, "count"}},
 		{`.spec.nodeSets[?(@.name=="bare")].count`, 0, "", []any{"spec", "nodeSets", 2, "count"}},
-		{`.spec.nodeSets[?(@.name=="none")].count`, exitError, "does not exist: elements of a list are changed, never added", nil},
-		{`.spec.nodeSets[?(@.count==1)].count`, exitError, "matches 2 fields", nil},
-		{`.spec.nodeSets[*].count`, exitUsage, "wildcards are not supported", nil},
-		{`.spec.nodeSets.count`, exitError, "is a list: select one of its elements by a key", nil},
-		{`.spec.version`, exitError, `is the string "v1", not an integer`, nil},
-		{`.status.count`, exitUsage, "outside .spec", nil},
-		{`.spec.nodeSet[0].count`, exitError, "does not exist", nil},
-		{`.spec.counter`, exitError, "counter", nil}, // the schema knows no such field
+		{`.spec.nodeSets[?(@.name=="none")].count`, harness.ExitError, "does not exist: elements of a list are changed, never added", nil},
+		{`.spec.nodeSets[?(@.count==1)].count`, harness.ExitError, "matches 2 fields", nil},
+		{`.spec.nodeSets[*].count`, harness.ExitUsage, "wildcards are not supported", nil},
+		{`.spec.nodeSets.count`, harness.ExitError, "is a list: select one of its elements by a key", nil},
+		{`.spec.version`, harness.ExitError, `is the string "v1", not an integer`, nil},
+		{`.status.count`, harness.ExitUsage, "outside .spec", nil},
+		{`.spec.nodeSet[0].count`, harness.ExitError, "does not exist", nil},
+		{`.spec.counter`, harness.ExitError, "counter", nil}, // the schema knows no such field
 	} {
 		t.Run(step.path, func(t *testing.T) {
 			t.Parallel()
@@ -232,7 +232,7 @@ func TestReplicasPath(t *testing.T) {
 	const hot = `.spec.nodeSets[?(@.name=="hot")].count`
 	for _, refused := range [][]string{{"--current-replicas", "2"}, {"--resource-version", "1"}, {"--current-replicas", "2", "--dry-run=client"}, {"--resource-version", "1", "--dry-run=client"}} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "search/it", "--replicas", "3", "--replicas-path", hot}, refused...)...)
-		if r.Code != exitPrecondition {
+		if r.Code != harness.ExitPrecondition {
 			t.Errorf("%v: exit code %d, said %q", refused, r.Code, r.Stderr)
 		}
 	}
@@ -255,14 +255,14 @@ func TestAbsentCount(t *testing.T) {
 	}
 	cluster.Imoocpod(t, ns, "status", "cell/it")
 	cluster.Imoocpod(t, ns, "describe", "cell/it")
-	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cell/it", "--replicas", "3", "--current-replicas", "1"); r.Code != exitPrecondition {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cell/it", "--replicas", "3", "--current-replicas", "1"); r.Code != harness.ExitPrecondition {
 		t.Errorf("no count is not one: exit code %d, said %q", r.Code, r.Stderr)
 	} else if want := "expected the replicas of cell/it to be 1, but .spec.gateway.replicas is not set"; !strings.Contains(r.Stderr, want) {
 		t.Errorf("said %q, want %q", r.Stderr, want)
 	}
 	for _, dryRun := range []string{"none", "client"} {
 		r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cell/it", "--by", "+1", "--dry-run="+dryRun)
-		if want := "expected the replicas of cell/it to be set, but .spec.gateway.replicas is not set"; r.Code != exitPrecondition || !strings.Contains(r.Stderr, want) {
+		if want := "expected the replicas of cell/it to be set, but .spec.gateway.replicas is not set"; r.Code != harness.ExitPrecondition || !strings.Contains(r.Stderr, want) {
 			t.Errorf("nothing plus one: exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 		}
 	}
@@ -284,8 +284,8 @@ func TestRulesOfAKind(t *testing.T) {
 		"fleet/static --replicas 6 --dry-run=server":              "a fleet has no more than five nodes",
 		"fleet/static --replicas 6 --replicas-path spec.replicas": "a fleet has no more than five nodes",
 	} {
-		r := cluster.Kubectl(t, "", append([]string{"imoocpod", "scale"}, words(args)...)...)
-		if r.Code != exitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
+		r := cluster.Kubectl(t, "", append([]string{"imoocpod", "scale"}, harness.Words(args)...)...)
+		if r.Code != harness.ExitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
 			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}
@@ -320,11 +320,11 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	// The schema, from which a refusal is made, everybody may read.
 	cluster.CreateObject(t, ns, "lamps.no-scale.example.com", "{apiVersion: no-scale.example.com/v1, kind: Lamp, metadata: {name: it}, spec: {shade: red}}")
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "lamp/it", "--replicas", "4", "--as", ns)
-	if r.Code != exitError || len(commands(t, r)) != 1 {
+	if r.Code != harness.ExitError || len(commands(t, r)) != 1 {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	r = cluster.Kubectl(t, ns, "imoocpod", "create", "ring/new", "--replicas", "4", "--as", ns)
-	if r.Code != exitError || !strings.Contains(r.Stderr, "name it with --replicas-path") {
+	if r.Code != harness.ExitError || !strings.Contains(r.Stderr, "name it with --replicas-path") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	cluster.Imoocpod(t, ns, "create", "ring/new", "--replicas", "4", "--replicas-path", ".spec.clusterSize", "--as", ns)
@@ -378,7 +378,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 		switch r.Code {
 		case 0:
 			want[fmt.Sprintf("set-%d", i)] = int64(i + 2)
-		case exitPrecondition: // it lost every race, and says so
+		case harness.ExitPrecondition: // it lost every race, and says so
 		default:
 			t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 		}

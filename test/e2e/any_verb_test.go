@@ -41,8 +41,8 @@ func TestCreateAnyKind(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			typeName, name, _ := strings.Cut(words(args)[0], "/")
-			out := cluster.Imoocpod(t, ns, append([]string{"create"}, words(args)...)...)
+			typeName, name, _ := strings.Cut(harness.Words(args)[0], "/")
+			out := cluster.Imoocpod(t, ns, append([]string{"create"}, harness.Words(args)...)...)
 			if !strings.HasSuffix(out, "/"+name+" created\n") {
 				t.Errorf("printed %q", out)
 			}
@@ -55,25 +55,25 @@ func TestCreateAnyKind(t *testing.T) {
 		code int
 		says []string
 	}{
-		"lamp/no --set .spec.replicas=2":                                         {exitError, []string{`The Lamp "no" is invalid: spec.shade: Required value`}},
-		"lamp/no --replicas 2":                                                   {exitError, []string{"Choose one:", "kubectl imoocpod create lamps.no-scale.example.com/no --replicas 2 --replicas-path .spec.replicas"}},
-		"lamp/no --replicas 11 --replicas-path .spec.replicas":                   {exitError, []string{`The Lamp "no" is invalid:`, "spec.shade: Required value", "less than or equal to 10"}},
-		"run/no --replicas 2":                                                    {exitError, []string{"has no replica count"}},
-		"nonsense/no":                                                            {exitNotFound, []string{`error: the server doesn't have a resource type "nonsense"`}},
-		"widget/no --set .spec.size=big":                                         {exitUsage, []string{`--set: .spec.size is an integer, not "big"`}},
-		"widget/no --set .spec.size":                                             {exitUsage, []string{"has no =: use PATH=VALUE"}},
-		"widget/no --set .spec.nonsense=1":                                       {exitError, []string{`unknown field "spec.nonsense"`}},
-		"search/no --set .spec.verbose=maybe":                                    {exitUsage, []string{`.spec.verbose is true or false, not "maybe"`}},
-		"search/no --set .spec.nodeSets[1].count=1":                              {exitUsage, []string{"element 1 cannot be set before element 0 exists"}},
-		"search/no --set .spec.nodeSets.count=1 --set .spec.nodeSets[0].count=1": {exitUsage, []string{"is not a list"}},
-		"connector/no --replicas 0":                                              {exitError, []string{"spec.tasksMax"}},
-		"widget/no --image web":                                                  {exitUsage, []string{"--image and a command can only be used for kinds that run-controller reconciles"}},
-		"/no":                                                                    {exitUsage, []string{`"/no" has no type before the slash`}},
-		"widget/No":                                                              {exitUsage, []string{`invalid name "No"`}},
+		"lamp/no --set .spec.replicas=2":                                         {harness.ExitError, []string{`The Lamp "no" is invalid: spec.shade: Required value`}},
+		"lamp/no --replicas 2":                                                   {harness.ExitError, []string{"Choose one:", "kubectl imoocpod create lamps.no-scale.example.com/no --replicas 2 --replicas-path .spec.replicas"}},
+		"lamp/no --replicas 11 --replicas-path .spec.replicas":                   {harness.ExitError, []string{`The Lamp "no" is invalid:`, "spec.shade: Required value", "less than or equal to 10"}},
+		"run/no --replicas 2":                                                    {harness.ExitError, []string{"has no replica count"}},
+		"nonsense/no":                                                            {harness.ExitNotFound, []string{`error: the server doesn't have a resource type "nonsense"`}},
+		"widget/no --set .spec.size=big":                                         {harness.ExitUsage, []string{`--set: .spec.size is an integer, not "big"`}},
+		"widget/no --set .spec.size":                                             {harness.ExitUsage, []string{"has no =: use PATH=VALUE"}},
+		"widget/no --set .spec.nonsense=1":                                       {harness.ExitError, []string{`unknown field "spec.nonsense"`}},
+		"search/no --set .spec.verbose=maybe":                                    {harness.ExitUsage, []string{`.spec.verbose is true or false, not "maybe"`}},
+		"search/no --set .spec.nodeSets[1].count=1":                              {harness.ExitUsage, []string{"element 1 cannot be set before element 0 exists"}},
+		"search/no --set .spec.nodeSets.count=1 --set .spec.nodeSets[0].count=1": {harness.ExitUsage, []string{"is not a list"}},
+		"connector/no --replicas 0":                                              {harness.ExitError, []string{"spec.tasksMax"}},
+		"widget/no --image web":                                                  {harness.ExitUsage, []string{"--image and a command can only be used for kinds that run-controller reconciles"}},
+		"/no":                                                                    {harness.ExitUsage, []string{`"/no" has no type before the slash`}},
+		"widget/No":                                                              {harness.ExitUsage, []string{`invalid name "No"`}},
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "create"}, words(args)...)...)
+			r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "create"}, harness.Words(args)...)...)
 			if r.Code != want.code || r.Stdout != "" {
 				t.Errorf("exit code %d, want %d; printed %q, said %q", r.Code, want.code, r.Stdout, r.Stderr)
 			}
@@ -180,7 +180,7 @@ func TestLookAtAnyKind(t *testing.T) {
 	}
 	// Several: a table, and each error beside it.
 	r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/web", "widget/it", "widget/none", "deployment/none")
-	if r.Code != exitNotFound || strings.Count(r.Stderr, " not found\n") != 2 || strings.Count(r.Stdout, "\n") != 3 {
+	if r.Code != harness.ExitNotFound || strings.Count(r.Stderr, " not found\n") != 2 || strings.Count(r.Stdout, "\n") != 3 {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 	if out := cluster.Imoocpod(t, ns, "status", "deployment", "-l", "app=a", "-o", "name"); out != "deployment.apps/other\ndeployment.apps/web\n" {
@@ -213,7 +213,7 @@ func TestScaleTimeoutOfAnyKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "cache/it", "--replicas", "3", "--timeout", "1h"))
-	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cache/it", "--replicas", "3", "--timeout", "1s"); r.Code != exitTimeout {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "cache/it", "--replicas", "3", "--timeout", "1s"); r.Code != harness.ExitTimeout {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	contains(t, harness.ReadFile(t, "../../docs/differences.md"), regexp.QuoteMeta("**"+waitsForReady+".**"))
@@ -246,19 +246,19 @@ func TestSeveralTargets(t *testing.T) {
 		says        []string
 		want        map[string]int64
 	}{
-		{"widget/a widget/none imoocpod/imp --replicas 3", "", exitNotFound, []string{`widgets.plain.example.com "none" not found`}, map[string]int64{"a": 3, "b": 2, "c": 2, "imp": 3}},
-		{"widget/none lamp/it widget/b --replicas 4", "", exitError, []string{`"none" not found`, "Choose one"}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
-		{"widget a b none c --replicas 4 --current-replicas 4", "", exitNotFound, []string{"replicas of widget/a to be 4, was 3", "widget/c to be 4, was 2", `"none" not found`}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
-		{"widget a b c --replicas 5 --current-replicas 4", "", exitPrecondition, []string{"/a to be 4", "/c to be 4"}, map[string]int64{"a": 3, "b": 5, "c": 2, "imp": 3}},
-		{"imoocpod/imp imoocpod/none --replicas 6", "", exitNotFound, []string{`imoocpods.batch.tutorial.kubebuilder.io "none" not found`}, map[string]int64{"a": 3, "b": 5, "c": 2, "imp": 6}},
+		{"widget/a widget/none imoocpod/imp --replicas 3", "", harness.ExitNotFound, []string{`widgets.plain.example.com "none" not found`}, map[string]int64{"a": 3, "b": 2, "c": 2, "imp": 3}},
+		{"widget/none lamp/it widget/b --replicas 4", "", harness.ExitError, []string{`"none" not found`, "Choose one"}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
+		{"widget a b none c --replicas 4 --current-replicas 4", "", harness.ExitNotFound, []string{"replicas of widget/a to be 4, was 3", "widget/c to be 4, was 2", `"none" not found`}, map[string]int64{"a": 3, "b": 4, "c": 2, "imp": 3}},
+		{"widget a b c --replicas 5 --current-replicas 4", "", harness.ExitPrecondition, []string{"/a to be 4", "/c to be 4"}, map[string]int64{"a": 3, "b": 5, "c": 2, "imp": 3}},
+		{"imoocpod/imp imoocpod/none --replicas 6", "", harness.ExitNotFound, []string{`imoocpods.batch.tutorial.kubebuilder.io "none" not found`}, map[string]int64{"a": 3, "b": 5, "c": 2, "imp": 6}},
 		{"widget -l app=a --replicas 7", "", 0, nil, map[string]int64{"a": 7, "b": 5, "c": 2, "imp": 6}},
 		{"widget --all --replicas 8", "", 0, nil, map[string]int64{"a": 8, "b": 8, "c": 8, "imp": 6}},
 		{"-f " + widgetA + " --replicas 9", "", 0, nil, map[string]int64{"a": 9, "b": 8, "c": 8, "imp": 6}},
-		{"-f - --replicas 9", object("imp", ""), 0, nil, map[string]int64{"a": 9, "b": 8, "c": 8, "imp": 9}},
-		{"widget,lamp --all --replicas 1", "", exitError, []string{"Choose one"}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
-		{"pear plum --replicas 1", "", exitNotFound, []string{`doesn't have a resource type "pear"`, "to name several ImoocPods: kubectl imoocpod scale imoocpod/pear imoocpod/plum --namespace=" + ns + " --replicas=1\n"}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
+		{"-f - --replicas 9", harness.ImoocPodManifest("imp", ""), 0, nil, map[string]int64{"a": 9, "b": 8, "c": 8, "imp": 9}},
+		{"widget,lamp --all --replicas 1", "", harness.ExitError, []string{"Choose one"}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
+		{"pear plum --replicas 1", "", harness.ExitNotFound, []string{`doesn't have a resource type "pear"`, "to name several ImoocPods: kubectl imoocpod scale imoocpod/pear imoocpod/plum --namespace=" + ns + " --replicas=1\n"}, map[string]int64{"a": 1, "b": 1, "c": 1, "imp": 9}},
 	} {
-		r := cluster.KubectlFrom(t, step.stdin, nil, ns, append([]string{"imoocpod", "scale"}, words(step.args)...)...)
+		r := cluster.KubectlFrom(t, step.stdin, nil, ns, append([]string{"imoocpod", "scale"}, harness.Words(step.args)...)...)
 		if r.Code != step.code {
 			t.Errorf("%s: exit code %d, want %d; it said %q", step.args, r.Code, step.code, r.Stderr)
 		}
@@ -274,7 +274,7 @@ func TestSeveralTargets(t *testing.T) {
 
 	// The other verbs take the same.
 	for args, n := range map[string]int{"status widget --all -o name": 3, "status -f " + widgetA + " -o name": 1, "status widget/a imoocpod/imp -o name": 2} {
-		if out := cluster.Imoocpod(t, ns, words(args)...); strings.Count(out, "\n") != n {
+		if out := cluster.Imoocpod(t, ns, harness.Words(args)...); strings.Count(out, "\n") != n {
 			t.Errorf("%s printed %q", args, out)
 		}
 	}
@@ -282,7 +282,7 @@ func TestSeveralTargets(t *testing.T) {
 		t.Errorf("describe printed\n%s", out)
 	}
 	r := cluster.Kubectl(t, ns, "imoocpod", "delete", "widget/a", "widget/none", "lamp/it")
-	if want := fmt.Sprintf("widget.plain.example.com \"a\" deleted from %[1]s namespace\nlamp.no-scale.example.com \"it\" deleted from %[1]s namespace\n", ns); r.Code != exitNotFound || r.Stdout != want {
+	if want := fmt.Sprintf("widget.plain.example.com \"a\" deleted from %[1]s namespace\nlamp.no-scale.example.com \"it\" deleted from %[1]s namespace\n", ns); r.Code != harness.ExitNotFound || r.Stdout != want {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 	if out := cluster.Imoocpod(t, ns, "delete", "-f", widgetA, "--ignore-not-found"); out != "" {
@@ -292,7 +292,7 @@ func TestSeveralTargets(t *testing.T) {
 	if out := cluster.Imoocpod(t, ns, "delete", "widget", "--all", "-o", "name"); out != "widget.plain.example.com/c\n" {
 		t.Errorf("printed %q", out)
 	}
-	if r := cluster.KubectlFrom(t, object("imp", ""), nil, ns, "imoocpod", "delete", "-f", "-"); r.Code != 0 || !strings.Contains(r.Stdout, `"imp" deleted`) {
+	if r := cluster.KubectlFrom(t, harness.ImoocPodManifest("imp", ""), nil, ns, "imoocpod", "delete", "-f", "-"); r.Code != 0 || !strings.Contains(r.Stdout, `"imp" deleted`) {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 }
@@ -306,7 +306,7 @@ func TestScaleImoocPodsWithoutDiscovery(t *testing.T) {
 		cluster.Imoocpod(t, ns, "create", "a")
 		cluster.Imoocpod(t, ns, "create", "b")
 		// Every request is told in a line, discovery too.
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "--replicas", "3", "-v=6"}, words(args)...)...)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "--replicas", "3", "-v=6"}, harness.Words(args)...)...)
 		harness.Must(t, r)
 		if patches, all := strings.Count(r.Stderr, `verb="PATCH"`), strings.Count(r.Stderr, "verb="); patches != n || all != 2*n+1 {
 			t.Errorf("%s: %d requests, %d of them patches, want %d and %d:\n%s", args, all, patches, 2*n+1, n, r.Stderr)

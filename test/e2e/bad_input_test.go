@@ -17,21 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-)
-
-// The exit codes that the README promises.
-const (
-	exitError        = 1
-	exitUsage        = 2
-	exitFailed       = 3
-	exitTimeout      = 4
-	exitReverted     = 5
-	exitNotFound     = 6
-	exitPrecondition = 7
-	exitForbidden    = 8
-	exitInterrupted  = 130
 )
 
 // refusal is a command line that must be refused.
@@ -53,7 +38,7 @@ func mustRefuse(t *testing.T, namespace string, refusals []refusal) {
 	for _, r := range refusals {
 		t.Run(r.args, func(t *testing.T) {
 			t.Parallel()
-			r.check(t, cluster.KubectlWith(t, r.env, namespace, append([]string{"imoocpod"}, words(r.args)...)...))
+			r.check(t, cluster.KubectlWith(t, r.env, namespace, append([]string{"imoocpod"}, harness.Words(r.args)...)...))
 		})
 	}
 }
@@ -82,44 +67,33 @@ func (r refusal) check(t *testing.T, got harness.Result) {
 			t.Errorf("said %q, with %q in it", got.Stderr, never)
 		}
 	}
-	if usage := strings.Contains(got.Stderr, " --help' for usage."); usage != (r.code == exitUsage) {
+	if usage := strings.Contains(got.Stderr, " --help' for usage."); usage != (r.code == harness.ExitUsage) {
 		t.Errorf("said %q: whose help tells more belongs to a wrong command line, and to nothing else", got.Stderr)
 	}
-}
-
-// words splits a command line at blanks; " stands for an empty word.
-func words(line string) []string {
-	list := strings.Fields(line)
-	for i, word := range list {
-		if word == `"` {
-			list[i] = ""
-		}
-	}
-	return list
 }
 
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	before := contents(t, ns)
+	before := cluster.ImoocPodVersions(t, ns)
 	few := newUser(t, ns, "get", "create", "patch")
 	atMostNine(t, ns)
 	name63, name64, name254 := strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 254)
 	const object = "imoocpod/foo"
 	notFound := func(args string) refusal {
-		return refusal{args: args, code: exitNotFound, says: []string{`Error from server (NotFound): imoocpods.batch.tutorial.kubebuilder.io "no" not found`}}
+		return refusal{args: args, code: harness.ExitNotFound, says: []string{`Error from server (NotFound): imoocpods.batch.tutorial.kubebuilder.io "no" not found`}}
 	}
 	usage := func(args string, says ...string) refusal {
-		return refusal{args: args, code: exitUsage, says: append(says, "error: ")}
+		return refusal{args: args, code: harness.ExitUsage, says: append(says, "error: ")}
 	}
 	forbidden := func(args, verb, resource string) refusal {
-		return refusal{args: args + " --as nobody", code: exitForbidden, says: []string{"Error from server (Forbidden): ", fmt.Sprintf("User %q cannot %s resource %q", "nobody", verb, resource)}}
+		return refusal{args: args + " --as nobody", code: harness.ExitForbidden, says: []string{"Error from server (Forbidden): ", fmt.Sprintf("User %q cannot %s resource %q", "nobody", verb, resource)}}
 	}
 	loopForbidden := forbidden("run-controller", "get", "leases")
 	loopForbidden.prints = `\d\d:\d\d:\d\d Starting the controller for `
 	short := func(args, resource string) refusal {
-		return refusal{args: args + " --as " + few, code: exitForbidden, says: []string{fmt.Sprintf("User %q cannot list resource %q", few, resource)}}
+		return refusal{args: args + " --as " + few, code: harness.ExitForbidden, says: []string{fmt.Sprintf("User %q cannot list resource %q", few, resource)}}
 	}
 
 	// The group ends when all in it have, and what they left is looked at.
@@ -140,13 +114,13 @@ func TestBadInput(t *testing.T) {
 			usage("describe", "a NAME "),
 			usage("delete", "a NAME "),
 			usage("create a b", "expected one NAME, got 2 arguments"),
-			{args: "status a b", code: exitNotFound, says: []string{"the server doesn't have a resource type \"a\"\nhint: with several arguments, the first is the TYPE; to name several ImoocPods: kubectl imoocpod status imoocpod/a imoocpod/b --namespace="}},
-			{args: "scale peach plum --replicas 3", code: exitNotFound, says: []string{"kubectl imoocpod scale imoocpod/peach imoocpod/plum", "--replicas=3"}},
-			{args: "delete peach plum", code: exitNotFound, says: []string{"kubectl imoocpod delete imoocpod/peach imoocpod/plum"}},
-			{args: "scale imoocpd/foo --replicas 3", code: exitNotFound, says: []string{`error: the server doesn't have a resource type "imoocpd"; did you mean imoocpod?`}},
-			{args: "wait deploymnt/foo --for=delete", code: exitNotFound, says: []string{`error: the server doesn't have a resource type "deploymnt"; did you mean deployment?`}},
-			{args: "create deploymnt/foo", code: exitNotFound, says: []string{"did you mean deployment?"}},
-			{args: "scale foo --replicas 3 --replicas-path .spec.replica", code: exitError, says: []string{"error: imoocpod/foo has no field .spec.replica; did you mean .spec.replicas?\n"}},
+			{args: "status a b", code: harness.ExitNotFound, says: []string{"the server doesn't have a resource type \"a\"\nhint: with several arguments, the first is the TYPE; to name several ImoocPods: kubectl imoocpod status imoocpod/a imoocpod/b --namespace="}},
+			{args: "scale peach plum --replicas 3", code: harness.ExitNotFound, says: []string{"kubectl imoocpod scale imoocpod/peach imoocpod/plum", "--replicas=3"}},
+			{args: "delete peach plum", code: harness.ExitNotFound, says: []string{"kubectl imoocpod delete imoocpod/peach imoocpod/plum"}},
+			{args: "scale imoocpd/foo --replicas 3", code: harness.ExitNotFound, says: []string{`error: the server doesn't have a resource type "imoocpd"; did you mean imoocpod?`}},
+			{args: "wait deploymnt/foo --for=delete", code: harness.ExitNotFound, says: []string{`error: the server doesn't have a resource type "deploymnt"; did you mean deployment?`}},
+			{args: "create deploymnt/foo", code: harness.ExitNotFound, says: []string{"did you mean deployment?"}},
+			{args: "scale foo --replicas 3 --replicas-path .spec.replica", code: harness.ExitError, says: []string{"error: imoocpod/foo has no field .spec.replica; did you mean .spec.replicas?\n"}},
 			usage("status a deployment/b", `"a" needs a type, because other arguments have one: use imoocpod/a`),
 			usage(`create "`, `invalid name "": it is empty`),
 			usage(`status "`, `invalid name "": it is empty`),
@@ -157,17 +131,17 @@ func TestBadInput(t *testing.T) {
 			usage("create "+name64, "must be no longer than 63 characters"),
 			usage("create "+name254, "must be no longer than 63 characters"),
 			usage("describe "+name254, "must be no longer than 253 characters"),
-			{args: "create foo", code: exitPrecondition, says: []string{`Error from server (AlreadyExists): imoocpods.batch.tutorial.kubebuilder.io "foo" already exists`}},
-			{args: "create foo --dry-run=server", code: exitPrecondition, says: []string{"already exists"}},
+			{args: "create foo", code: harness.ExitPrecondition, says: []string{`Error from server (AlreadyExists): imoocpods.batch.tutorial.kubebuilder.io "foo" already exists`}},
+			{args: "create foo --dry-run=server", code: harness.ExitPrecondition, says: []string{"already exists"}},
 
 			// how many
 			usage("scale foo", "--replicas, --by, --remove or --undo is required"),
 			usage("scale foo --by half", `"half" is not a change such as +2, -1, 50% or -50%`),
 			usage("scale foo --by=-101%", `"-101%" is less than -100%`),
 			usage("scale foo --by +1 --replicas 3", "--replicas and --by cannot be used together"),
-			{args: "scale foo --by=-3", code: exitPrecondition, says: []string{"error: precondition not met: " + object + ": cannot scale by -3: there are only 2 replicas"}},
-			{args: "scale foo --by=-3 --dry-run=client", code: exitPrecondition, says: []string{"cannot scale by -3: there are only 2 replicas"}},
-			{args: "scale foo --by=+2147483647", code: exitPrecondition, says: []string{"cannot scale by +2147483647: with 2 replicas, the result is more than 2147483647"}},
+			{args: "scale foo --by=-3", code: harness.ExitPrecondition, says: []string{"error: precondition not met: " + object + ": cannot scale by -3: there are only 2 replicas"}},
+			{args: "scale foo --by=-3 --dry-run=client", code: harness.ExitPrecondition, says: []string{"cannot scale by -3: there are only 2 replicas"}},
+			{args: "scale foo --by=+2147483647", code: harness.ExitPrecondition, says: []string{"cannot scale by +2147483647: with 2 replicas, the result is more than 2147483647"}},
 			usage("scale foo --replicas", "flag needs an argument: --replicas"),
 			usage("scale foo --replicas -1", `invalid argument "-1"`, "must be a whole number from 0 to 2147483647"),
 			usage("scale foo --replicas=-1", `invalid argument "-1"`, "must be a whole number from 0 to 2147483647"),
@@ -179,11 +153,11 @@ func TestBadInput(t *testing.T) {
 			usage("create bar --replicas 9999999999999999999999", "must be a whole number from 0 to 2147483647"),
 
 			// on which conditions
-			{args: "scale foo --replicas 3 --current-replicas 7", code: exitPrecondition, says: []string{"error: precondition not met: expected the replicas of " + object + " to be 7, was 2"}},
-			{args: "scale foo --replicas 3 --current-replicas 7 --dry-run=client", code: exitPrecondition, says: []string{"precondition not met"}},
-			{args: "scale foo --replicas 3 --resource-version 1", code: exitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
-			{args: "scale foo --replicas 3 --resource-version 1 --dry-run=client", code: exitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
-			{args: "scale foo --replicas 3 --current-replicas 2 --resource-version 1", code: exitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
+			{args: "scale foo --replicas 3 --current-replicas 7", code: harness.ExitPrecondition, says: []string{"error: precondition not met: expected the replicas of " + object + " to be 7, was 2"}},
+			{args: "scale foo --replicas 3 --current-replicas 7 --dry-run=client", code: harness.ExitPrecondition, says: []string{"precondition not met"}},
+			{args: "scale foo --replicas 3 --resource-version 1", code: harness.ExitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
+			{args: "scale foo --replicas 3 --resource-version 1 --dry-run=client", code: harness.ExitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
+			{args: "scale foo --replicas 3 --current-replicas 2 --resource-version 1", code: harness.ExitPrecondition, says: []string{"precondition not met: expected the resource version of " + object + " to be 1, was "}},
 			usage("scale foo --replicas 3 --current-replicas -2", "must be a whole number from -1 to 2147483647"),
 			usage("scale foo --replicas 3 --resource-version abc", "--resource-version must be the metadata.resourceVersion of the object"),
 
@@ -200,7 +174,7 @@ func TestBadInput(t *testing.T) {
 			forbidden("delete foo", "get", "imoocpods"),
 			forbidden("delete foo --wait=false", "delete", "imoocpods"),
 			forbidden("install", "get", "customresourcedefinitions"),
-			{args: "status foo --request-timeout 1ns", code: exitTimeout, says: []string{"the server", "no response within 1ns"}},
+			{args: "status foo --request-timeout 1ns", code: harness.ExitTimeout, says: []string{"the server", "no response within 1ns"}},
 			forbidden("uninstall --crds", "list", "imoocpods"),
 			forbidden("uninstall --crds --delete-objects", "list", "imoocpods"),
 			loopForbidden,
@@ -252,8 +226,8 @@ func TestBadInput(t *testing.T) {
 			usage("install --controller --image=", "--image must not be empty"),
 			usage("install --controller --replicas -1", "must be a whole number from 0 to 2147483647"),
 			usage("install -o frob", `output format "frob", allowed formats are: `, "yaml"),
-			{args: "status pear -A", code: exitNotFound, says: []string{"with -l, --all or -A, an argument is a TYPE", "imoocpod/pear"}},
-			{args: "status pear -l a=b", code: exitNotFound, says: []string{"with -l, --all or -A, an argument is a TYPE", "imoocpod/pear"}},
+			{args: "status pear -A", code: harness.ExitNotFound, says: []string{"with -l, --all or -A, an argument is a TYPE", "imoocpod/pear"}},
+			{args: "status pear -l a=b", code: harness.ExitNotFound, says: []string{"with -l, --all or -A, an argument is a TYPE", "imoocpod/pear"}},
 			usage("status -l a=(", "invalid --selector"),
 			usage("create bar --dry-run=maybe", `must be "none", "server", or "client"`),
 			usage("create bar --image=", "--image must not be empty"),
@@ -274,7 +248,7 @@ func TestBadInput(t *testing.T) {
 			usage("run-controller --metrics-bind-address 8080", `"8080" is not an address to serve on`),
 			usage("run-controller --metrics-secure", "--metrics-secure needs --metrics-bind-address"),
 			usage("run-controller --metrics-bind-address :0 --metrics-secure --metrics-key-file k", "must be used together"),
-			{args: "run-controller -n a,", code: exitError, says: []string{`invalid namespace ""`}},
+			{args: "run-controller -n a,", code: harness.ExitError, says: []string{`invalid namespace ""`}},
 
 			// output formats
 			usage("create bar -o frob", `output format "frob", allowed formats are: `, "yaml"),
@@ -295,13 +269,13 @@ func TestBadInput(t *testing.T) {
 			usage("status -o jsonpath", "template format specified but no template given"),
 
 			// what the server has rules against
-			{args: "scale foo --replicas 10", code: exitError, says: []string{`The imoocpods "foo" is invalid: `, "no more than nine here"}},
-			{args: "scale foo --replicas 10 --dry-run=server", code: exitError, says: []string{"no more than nine here"}},
-			{args: "create bar --replicas 10", code: exitError, says: []string{`The imoocpods "bar" is invalid: `, "no more than nine here"}},
-			{args: "create bar --dry-run=server --replicas 10 -o yaml", code: exitError, says: []string{"no more than nine here"}},
+			{args: "scale foo --replicas 10", code: harness.ExitError, says: []string{`The imoocpods "foo" is invalid: `, "no more than nine here"}},
+			{args: "scale foo --replicas 10 --dry-run=server", code: harness.ExitError, says: []string{"no more than nine here"}},
+			{args: "create bar --replicas 10", code: harness.ExitError, says: []string{`The imoocpods "bar" is invalid: `, "no more than nine here"}},
+			{args: "create bar --dry-run=server --replicas 10 -o yaml", code: harness.ExitError, says: []string{"no more than nine here"}},
 		})
 	})
-	if after := contents(t, ns); !maps.Equal(before, after) {
+	if after := cluster.ImoocPodVersions(t, ns); !maps.Equal(before, after) {
 		t.Errorf("something was changed: before %v, after %v", before, after)
 	}
 	// The longest name that there may be does work.
@@ -312,7 +286,7 @@ func TestBadNamespace(t *testing.T) {
 	t.Parallel()
 	cluster.InstallCRDs(t)
 	const missing = "e2e-there-is-no-such-namespace"
-	gone := refusal{code: exitNotFound, says: []string{fmt.Sprintf("Error from server (NotFound): namespaces %q not found", missing)}}
+	gone := refusal{code: harness.ExitNotFound, says: []string{fmt.Sprintf("Error from server (NotFound): namespaces %q not found", missing)}}
 	as := func(args, prints string) refusal {
 		r := gone
 		r.args, r.prints = args, prints
@@ -322,11 +296,11 @@ func TestBadNamespace(t *testing.T) {
 		as("create foo", ""),
 		as("create foo --dry-run=server", ""),
 		as("run-controller", `\d\d:\d\d:\d\d Starting the controller for `),
-		{args: "scale foo --replicas 3", code: exitNotFound, says: []string{`"foo" not found`}},
-		{args: "describe foo", code: exitNotFound, says: []string{`"foo" not found`}},
-		{args: "delete foo", code: exitNotFound, says: []string{`"foo" not found`}},
+		{args: "scale foo --replicas 3", code: harness.ExitNotFound, says: []string{`"foo" not found`}},
+		{args: "describe foo", code: harness.ExitNotFound, says: []string{`"foo" not found`}},
+		{args: "delete foo", code: harness.ExitNotFound, says: []string{`"foo" not found`}},
 	})
-	mustRefuse(t, "a/b", []refusal{{args: "create foo", code: exitError, says: []string{`invalid namespace "a/b"`}}})
+	mustRefuse(t, "a/b", []refusal{{args: "create foo", code: harness.ExitError, says: []string{`invalid namespace "a/b"`}}})
 }
 
 // A namespace that is on its way out takes nothing new.
@@ -343,7 +317,7 @@ func TestTerminatingNamespace(t *testing.T) {
 		}
 	})
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "namespace", ns, "--wait=false"))
-	refusal{code: exitForbidden, says: []string{`"foo" is forbidden`, "namespace " + ns + " because it is being terminated"}}.
+	refusal{code: harness.ExitForbidden, says: []string{`"foo" is forbidden`, "namespace " + ns + " because it is being terminated"}}.
 		check(t, cluster.Kubectl(t, ns, "imoocpod", "create", "foo"))
 }
 
@@ -375,16 +349,16 @@ func TestBadKubeconfig(t *testing.T) {
 		local bool
 	}
 	for _, v := range []variant{
-		{"no kubeconfig", "", none, exitError, "error: no cluster is configured: set KUBECONFIG or --kubeconfig", true},
-		{"a kubeconfig that is not there", "--kubeconfig /no/such/file", none, exitError, "error: stat /no/such/file: no such file or directory", true},
-		{"a broken kubeconfig", "--kubeconfig " + broken, none, exitError, "error: error loading config file", true},
-		{"no current context", "--kubeconfig " + noContext, none, exitError, "error: no current context is set: choose one with --context", true},
-		{"a wrong context", "--context nope", nil, exitError, `error: context "nope" does not exist: see "kubectl config get-contexts"`, true},
-		{"a wrong user", "--user nope", nil, exitError, `error: auth info "nope" does not exist`, true},
-		{"wrong credentials", "--kubeconfig " + noUser + " --token nonsense", nil, exitForbidden, "error: You must be logged in to the server", false},
-		{"a server that is not there", "-s https://127.0.0.1:1", nil, exitError, "The connection to the server 127.0.0.1:1 was refused", false},
-		{"a host that is not there", "-s https://no-such-host.invalid", nil, exitError, "Unable to connect to the server no-such-host.invalid: ", false},
-		{"a server of another name", "--tls-server-name other", nil, exitError, "Unable to connect to the server 127.0.0.1", false},
+		{"no kubeconfig", "", none, harness.ExitError, "error: no cluster is configured: set KUBECONFIG or --kubeconfig", true},
+		{"a kubeconfig that is not there", "--kubeconfig /no/such/file", none, harness.ExitError, "error: stat /no/such/file: no such file or directory", true},
+		{"a broken kubeconfig", "--kubeconfig " + broken, none, harness.ExitError, "error: error loading config file", true},
+		{"no current context", "--kubeconfig " + noContext, none, harness.ExitError, "error: no current context is set: choose one with --context", true},
+		{"a wrong context", "--context nope", nil, harness.ExitError, `error: context "nope" does not exist: see "kubectl config get-contexts"`, true},
+		{"a wrong user", "--user nope", nil, harness.ExitError, `error: auth info "nope" does not exist`, true},
+		{"wrong credentials", "--kubeconfig " + noUser + " --token nonsense", nil, harness.ExitForbidden, "error: You must be logged in to the server", false},
+		{"a server that is not there", "-s https://127.0.0.1:1", nil, harness.ExitError, "The connection to the server 127.0.0.1:1 was refused", false},
+		{"a host that is not there", "-s https://no-such-host.invalid", nil, harness.ExitError, "Unable to connect to the server no-such-host.invalid: ", false},
+		{"a server of another name", "--tls-server-name other", nil, harness.ExitError, "Unable to connect to the server 127.0.0.1", false},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
@@ -397,30 +371,16 @@ func TestBadKubeconfig(t *testing.T) {
 				switch {
 				case verb == "version":
 					r.prints = "Client Version: v[^\n]*\n$"
-					if v.code == exitForbidden {
+					if v.code == harness.ExitForbidden {
 						continue // anybody may ask for the version
 					}
 				case verb == "run-controller" && !v.local:
 					r.prints = `\d\d:\d\d:\d\d Starting the controller for `
 				}
-				r.check(t, cluster.KubectlWith(t, v.env, "", append([]string{"imoocpod"}, words(r.args)...)...))
+				r.check(t, cluster.KubectlWith(t, v.env, "", append([]string{"imoocpod"}, harness.Words(r.args)...)...))
 			}
 		})
 	}
-}
-
-// contents are the resource versions of all ImoocPods of a namespace.
-func contents(t *testing.T, namespace string) map[string]string {
-	t.Helper()
-	list, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	versions := map[string]string{}
-	for _, obj := range list.Items {
-		versions[obj.GetName()] = obj.GetResourceVersion()
-	}
-	return versions
 }
 
 // newUser makes somebody who may do some things with the ImoocPods of a

@@ -85,7 +85,7 @@ func TestCreate(t *testing.T) {
 	}
 
 	// A format that is none is refused before anything is made.
-	refusal{code: exitUsage, says: []string{"jsonpath"}}.check(t, cluster.Kubectl(t, ns, "imoocpod", "create", "out", "-o", "jsonpath={.spec"))
+	refusal{code: harness.ExitUsage, says: []string{"jsonpath"}}.check(t, cluster.Kubectl(t, ns, "imoocpod", "create", "out", "-o", "jsonpath={.spec"))
 	for format, want := range map[string]string{
 		"name":                      "imoocpod.batch.tutorial.kubebuilder.io/out\n",
 		"jsonpath={.spec.replicas}": "7",
@@ -135,7 +135,7 @@ func TestCreateDryRun(t *testing.T) {
 			t.Errorf("%s printed %q, want %q", flag, out, want)
 		}
 	}
-	if left := contents(t, ns); len(left) > 0 {
+	if left := cluster.ImoocPodVersions(t, ns); len(left) > 0 {
 		t.Errorf("the dry runs left %v", left)
 	}
 	if out := cluster.Imoocpod(t, ns, "create", "foo", "--dry-run=none"); out != createdFoo+"\n" {

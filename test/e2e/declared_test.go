@@ -115,7 +115,7 @@ func TestDeclaredKinds(t *testing.T) {
 	for _, says := range []string{"and all kinds that CRDs declare", "reconciling gadgets.declared.example.com (plan: pods)"} {
 		l.AwaitOutput(says)
 	}
-	nodes := len(nodeNames(t))
+	nodes := len(cluster.NodeNames(t))
 	for kind, test := range map[string]struct {
 		create []string
 		pods   int
@@ -223,7 +223,7 @@ func TestAnnotateAKind(t *testing.T) {
 	foo.Scale(2)
 	annotate("imoocpod.dev/plan=pods")
 	harness.Eventually(t, "the kind is reconciled once more", func() bool { return len(foo.LivePods()) == 2 })
-	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.Code != exitError || !strings.Contains(r.Stderr, "nothing.annotated.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan") {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--kinds", "nothing."+group); r.Code != harness.ExitError || !strings.Contains(r.Stderr, "nothing.annotated.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan") {
 		t.Errorf("a kind that nobody declares: %+v", r)
 	}
 }
@@ -261,7 +261,7 @@ func TestKindFile(t *testing.T) {
 		"{apiVersion: v1, kind: Pod}": "the file contains a Pod, but only CRDs can declare kinds",
 		strings.Replace(crd, ".spec.size", ".spec.sise", 1): "imoocpod.dev/replicas-path: .spec.sise is not in the schema of version v1",
 	} {
-		if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--kind-file", harness.WriteFile(t, content)); r.Code != exitUsage || !strings.Contains(r.Stderr, says) {
+		if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--kind-file", harness.WriteFile(t, content)); r.Code != harness.ExitUsage || !strings.Contains(r.Stderr, says) {
 			t.Errorf("a file for which it should be said that %s: %+v", says, r)
 		}
 	}

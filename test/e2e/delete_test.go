@@ -6,22 +6,7 @@ import (
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
-
-// setFinalizers makes an ImoocPod stay when it is deleted, or lets it go.
-func setFinalizers(t *testing.T, namespace, name, finalizers string) {
-	t.Helper()
-	_, err := cluster.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType,
-		fmt.Appendf(nil, `{"metadata":{"finalizers":%s}}`, finalizers), metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // What becomes of the pods, TestDelete tells.
 func TestDeleteFlags(t *testing.T) {
@@ -38,7 +23,7 @@ func TestDeleteFlags(t *testing.T) {
 	if out := cluster.Imoocpod(t, ns, "delete", "foo", "-o", "name"); out != "imoocpod.batch.tutorial.kubebuilder.io/foo\n" {
 		t.Errorf("-o name printed %q", out)
 	}
-	if left := contents(t, ns); len(left) > 0 {
+	if left := cluster.ImoocPodVersions(t, ns); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 
@@ -55,7 +40,7 @@ func TestDeleteFlags(t *testing.T) {
 				t.Errorf("%v printed %q, and kubectl %q", args, got, want)
 			}
 		}
-		if r := cluster.Kubectl(t, ns, "imoocpod", "delete", "no", way); r.Code != exitNotFound {
+		if r := cluster.Kubectl(t, ns, "imoocpod", "delete", "no", way); r.Code != harness.ExitNotFound {
 			t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 		}
 	}
@@ -66,13 +51,13 @@ func TestDeleteFlags(t *testing.T) {
 
 	// What a finalizer holds goes when that is lifted.
 	cluster.Imoocpod(t, ns, "create", "foo")
-	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
+	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
 	if out := cluster.Imoocpod(t, ns, "delete", "foo", "--wait=false", "--ignore-not-found"); out != deleted {
 		t.Errorf("--wait=false printed %q, want %q", out, deleted)
 	}
 	r := cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--timeout", "1s")
 	const held = "error: wait for imoocpod/foo to be gone: timed out; last seen: progressing: it is being deleted; a finalizer is still pending: example.com/hold\nhint: "
-	if r.Code != exitTimeout || r.Stdout != deleted || !strings.Contains(r.Stderr, held) {
+	if r.Code != harness.ExitTimeout || r.Stdout != deleted || !strings.Contains(r.Stderr, held) {
 		t.Errorf("--timeout: exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 	matches(t, "status foo", cluster.Imoocpod(t, ns, "status", "foo"), `imoocpod/foo: progressing: it is being deleted; a finalizer is still pending: example.com/hold\n(?s:.*)`)
@@ -80,27 +65,27 @@ func TestDeleteFlags(t *testing.T) {
 	// Who may delete and may not look is told so at once, and not left waiting.
 	blind := newUser(t, ns, "delete", "get")
 	r = cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--as", blind)
-	if r.Code != exitForbidden || r.Stdout != deleted || !strings.Contains(r.Stderr, fmt.Sprintf("User %q cannot list resource %q", blind, "imoocpods")) ||
+	if r.Code != harness.ExitForbidden || r.Stdout != deleted || !strings.Contains(r.Stderr, fmt.Sprintf("User %q cannot list resource %q", blind, "imoocpods")) ||
 		!strings.HasSuffix(r.Stderr, "the object is being deleted; to return without waiting, use --wait=false\n") {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 
 	w := cluster.StartPlugin(t, "delete", "foo", "-n", ns)
 	w.AwaitOutput("deleted from")
-	setFinalizers(t, ns, "foo", "null")
+	cluster.SetFinalizers(t, ns, "foo", "null")
 	if code := w.Wait(); code != 0 {
 		t.Errorf("the wait ended with exit code %d", code)
 	}
-	if left := contents(t, ns); len(left) > 0 {
+	if left := cluster.ImoocPodVersions(t, ns); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 
 	cluster.Imoocpod(t, ns, "create", "foo")
-	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
+	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
 	w = cluster.StartPlugin(t, "delete", "foo", "-n", ns)
 	w.AwaitOutput("deleted from")
-	if code := w.Stop(); code != exitInterrupted {
-		t.Errorf("Ctrl-C ended the wait with exit code %d, want %d", code, exitInterrupted)
+	if code := w.Stop(); code != harness.ExitInterrupted {
+		t.Errorf("Ctrl-C ended the wait with exit code %d, want %d", code, harness.ExitInterrupted)
 	}
-	setFinalizers(t, ns, "foo", "null")
+	cluster.SetFinalizers(t, ns, "foo", "null")
 }

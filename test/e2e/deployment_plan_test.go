@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
@@ -115,44 +114,18 @@ func TestDeploymentPlan(t *testing.T) {
 			}
 
 			// I3, also under events that change nothing.
-			looks, writes := converges(t, ns, l)
+			looks, writes := cluster.AwaitIdle(t, ns, l)
 			foo.Patch(`{"metadata":{"annotations":{"a":"b"}}}`)
 			patchDeployment(t, ns, test.deployment, `{"metadata":{"labels":{"a":"b"}}}`)
 			patchDeployment(t, ns, test.deployment, `{"status":{"collisionCount":1}}`, "status")
 			cluster.PatchPodStatus(t, ns, foo.LivePods()[0].Name, map[string]any{"message": "a heartbeat"})
-			staysQuiet(t, ns, l, looks, writes)
+			cluster.StaysIdle(t, ns, l, looks, writes)
 
 			harness.Must(t, cluster.Kubectl(t, ns, "delete", test.kind.String(), "foo", "--cascade=foreground"))
 			harness.Eventually(t, "the Deployment and its pods are gone", func() bool {
 				return foo.Deployment(test.deployment) == nil && len(foo.LivePods()) == 0
 			})
 		})
-	}
-}
-
-// converges waits until a loop has had nothing to do for a second, and returns
-// how often it has looked and written so far.
-func converges(t *testing.T, namespace string, l *harness.Controller) (looks int64, writes int) {
-	t.Helper()
-	since := time.Now()
-	harness.Eventually(t, "the loop has nothing to do", func() bool {
-		if now := l.Reconciles(); now != looks {
-			looks, since = now, time.Now()
-		}
-		return time.Since(since) > time.Second
-	})
-	return looks, len(cluster.Requests(t, namespace, harness.ByControllerOf(t)))
-}
-
-// staysQuiet fails the test if the loop looks at anything or writes it.
-func staysQuiet(t *testing.T, namespace string, l *harness.Controller, looks int64, writes int) {
-	t.Helper()
-	cluster.WatchPods(t, namespace).AwaitQuiet(t, quietFor)
-	if now := l.Reconciles(); now != looks {
-		t.Errorf("%d reconciles of a converged system", now-looks)
-	}
-	if now := cluster.Requests(t, namespace, harness.ByControllerOf(t)); len(now) != writes {
-		t.Errorf("%d writes of a converged system: %+v", len(now)-writes, now[writes:])
 	}
 }
 
@@ -342,9 +315,9 @@ func TestFifthKind(t *testing.T) {
 		slices.Sort(live)
 		return len(live) == 3 && reflect.DeepEqual(names(), live)
 	})
-	looks, writes := converges(t, ns, l)
+	looks, writes := cluster.AwaitIdle(t, ns, l)
 	foo.Patch(`{"metadata":{"annotations":{"a":"b"}}}`)
-	staysQuiet(t, ns, l, looks, writes)
+	cluster.StaysIdle(t, ns, l, looks, writes)
 	if status, _ := foo.Get().Object["status"].(map[string]any); len(status) != 1 {
 		t.Errorf("the status is %v", status)
 	}

@@ -215,7 +215,7 @@ func stage() map[string][]string {
 		"deployments.apps":                    {workload("Deployment", "one", 2, "paused: true,"), workload("Deployment", "two", 1, "paused: true,")},
 		"statefulsets.apps":                   {workload("StatefulSet", "one", 0, "")},
 		"replicasets.apps":                    {workload("ReplicaSet", "one", 0, "")},
-		kinds.ImoocPod().CRD():                {object("one", "spec: {replicas: 2}"), object("two", "spec: {replicas: 1}")},
+		kinds.ImoocPod().CRD():                {harness.ImoocPodManifest("one", "spec: {replicas: 2}"), harness.ImoocPodManifest("two", "spec: {replicas: 1}")},
 		"widgets.plain.example.com":           {custom("widgets.plain.example.com", "Widget", "one", "{replicas: 2}"), custom("widgets.plain.example.com", "Widget", "two", "{replicas: 1}")},
 		"rings.odd-name.example.com":          {custom("rings.odd-name.example.com", "Ring", "one", "{clusterSize: 2}")},
 		"statefulsets.name-clash.example.com": {custom("statefulsets.name-clash.example.com", "StatefulSet", "one", "{replicas: 2}")},
@@ -282,7 +282,7 @@ func (c comparison) run(t *testing.T, ns, dir string, verb ...string) outcome {
 	t.Helper()
 	setStage(t, ns)
 	args := verb
-	for _, word := range words(c.args) {
+	for _, word := range harness.Words(c.args) {
 		switch {
 		case word == "VERSION":
 			word = cluster.Object(t, ns, "widgets.plain.example.com", "one").GetResourceVersion()

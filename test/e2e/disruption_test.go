@@ -117,7 +117,7 @@ func TestDrain(t *testing.T) {
 	first, second := ns+"-first", ns+"-second"
 	newNode(t, first, pool, taint)
 	cluster.Apply(t, ns, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: foo}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: foo}}}}")
-	cluster.Apply(t, ns, object("foo", `
+	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", `
 spec:
   replicas: 3
   template:
@@ -157,7 +157,7 @@ func TestAutoscaler(t *testing.T) {
 			strings.ToLower(kind), least, most, apiVersion, kind))
 	}
 	// Neither says how many: the default of the schema is what the autoscaler reads.
-	cluster.Apply(t, ns, object("foo", ""))
+	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", ""))
 	cluster.Apply(t, ns, manifest(appService, "foo", "spec: {deploymentName: web}"))
 	w.AwaitConverged(t, "foo", 1)
 	autoscale("batch.tutorial.kubebuilder.io/v1alpha1", "ImoocPod", 3, 5)

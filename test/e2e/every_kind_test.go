@@ -53,7 +53,7 @@ func (s kindStory) run(t *testing.T) {
 	w := cluster.WatchPods(t, ns)
 	l := cluster.StartRunController(t, ns)
 	object := s.kind.String() + "/foo"
-	cluster.Imoocpod(t, ns, append([]string{"create"}, words(s.create)...)...)
+	cluster.Imoocpod(t, ns, append([]string{"create"}, harness.Words(s.create)...)...)
 	foo := cluster.Owner(t, ns, s.kind, "foo")
 	n := 2
 	if s.kind.Mapping.Strategy == kinds.StrategyNodes {
@@ -125,7 +125,7 @@ func (s kindStory) images(t *testing.T, w *harness.Witness, foo *harness.Owner, 
 	foo.Patch(s.image, "no-such-image")
 	harness.Eventually(t, "a pod waits for its image", func() bool { return of("no-such-image") > 0 })
 	harness.Eventually(t, "the object is not ready", func() bool { return foo.Condition("Ready").Status == metav1.ConditionFalse })
-	w.AwaitQuiet(t, quietFor)
+	w.AwaitQuiet(t, harness.QuietFor)
 	// A quarter, and at least one, may be away.
 	if now := fewest(); now < n-max(1, n/4) {
 		t.Errorf("of %d pods %d were healthy at one moment of a broken change", n, now)
@@ -172,7 +172,7 @@ func (s kindStory) delete(t *testing.T, foo *harness.Owner, n int) {
 	object := s.kind.String() + "/foo"
 	again := func() {
 		t.Helper()
-		cluster.Imoocpod(t, foo.Namespace, append([]string{"create"}, words(s.create)...)...)
+		cluster.Imoocpod(t, foo.Namespace, append([]string{"create"}, harness.Words(s.create)...)...)
 		if s.kind.Path() != nil {
 			n = 2
 		}

@@ -102,7 +102,7 @@ func examplesInNamespaces() map[string][]try {
 		},
 		"scale": {
 			{says: "foo scaled"}, {before: two, says: "foo scaled"}, {before: two, says: "foo scaled"},
-			{says: "foo scaled"}, {says: "foo scaled"}, {says: "foo-f4e4e66e-1", code: exitNotFound}, {says: "foo scaled"}, {says: "foo scaled"},
+			{says: "foo scaled"}, {says: "foo scaled"}, {says: "foo-f4e4e66e-1", code: harness.ExitNotFound}, {says: "foo scaled"}, {says: "foo scaled"},
 			{says: "deployment.apps/web scaled"}, {says: "deployment.apps/web scaled"},
 			{says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"}, {says: "elasticsearch.elasticsearch.k8s.elastic.co/es scaled"},
 		},
@@ -120,15 +120,15 @@ func examplesInNamespaces() map[string][]try {
 		"delete":        {{says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}, {before: foo, says: `"foo" deleted`}},
 		"status": {
 			{says: "foo: ready: 2 of 2 pods ready"}, {says: "2 of 2 pods ready"}, {}, {}, {}, {says: "deployment/web: ready"}, {says: "NAME"},
-			{says: "foo", goesOn: true, code: exitInterrupted}, {says: "deployment/web: ready: "},
-			{says: "NAME", goesOn: true, code: exitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
+			{says: "foo", goesOn: true, code: harness.ExitInterrupted}, {says: "deployment/web: ready: "},
+			{says: "NAME", goesOn: true, code: harness.ExitInterrupted}, {says: "Ready"}, {says: "imoocpod.batch.tutorial.kubebuilder.io/foo"},
 		},
 		"describe": {{says: "2 of 2 pods ready"}, {says: "web"}},
 		// The kubelets are played, and have no logs: see test/node.
 		"logs": {
-			{says: "read the log of container busybox", code: exitError}, {says: "cannot be read, trying again", goesOn: true, code: exitInterrupted},
-			{says: "all pods of deployment/web are ready"}, {says: "imoocpod/foo has no pod whose name ends in -2", code: exitError},
-			{says: "read the log of container busybox", code: exitError},
+			{says: "read the log of container busybox", code: harness.ExitError}, {says: "cannot be read, trying again", goesOn: true, code: harness.ExitInterrupted},
+			{says: "all pods of deployment/web are ready"}, {says: "imoocpod/foo has no pod whose name ends in -2", code: harness.ExitError},
+			{says: "read the log of container busybox", code: harness.ExitError},
 		},
 		"wait": {
 			{says: "condition met"}, {says: "deployment.apps/web condition met"}, {says: "condition met"},
@@ -155,7 +155,7 @@ func examplesInNamespaces() map[string][]try {
 			{says: "namespaces team-a, team-b", goesOn: true}, {says: "Starting the controller for AppServices, HelloWorlds", goesOn: true},
 			{says: "and all kinds that CRDs declare", goesOn: true},
 			{says: "widgets.example.com is not reconciled: no CRD of that name has the annotation imoocpod.dev/plan; waiting for it", goesOn: true},
-			{before: replaced}, {before: replaced, says: "3"}, {says: "precondition not met", code: exitPrecondition},
+			{before: replaced}, {before: replaced, says: "3"}, {says: "precondition not met", code: harness.ExitPrecondition},
 		},
 	}
 }
@@ -166,7 +166,7 @@ func examplesForAll() map[string][]try {
 		"install": {{says: "imoocpods.batch.tutorial.kubebuilder.io unchanged"}, {says: "deployment.apps/imoocpod-controller created"}, {says: "kind: Deployment"}},
 		"uninstall": {
 			{says: "deployment.apps/imoocpod-controller deleted"},
-			{before: "kubectl imoocpod create foo", says: "refused: removing imoocpods.batch.tutorial.kubebuilder.io", code: exitPrecondition},
+			{before: "kubectl imoocpod create foo", says: "refused: removing imoocpods.batch.tutorial.kubebuilder.io", code: harness.ExitPrecondition},
 			// With objects it is tried in TestUninstall, where the garbage collector has
 			// heard of the kinds.
 			{before: "kubectl delete imoocpod foo", says: "imoocpods.batch.tutorial.kubebuilder.io deleted"},
@@ -225,7 +225,7 @@ func TestExamples(t *testing.T) {
 func TestExamplesForAll(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	env := inContext(t, ns)
-	harness.Eventually(t, "no object of an earlier test is left", func() bool { return len(contents(t, "")) == 0 })
+	harness.Eventually(t, "no object of an earlier test is left", func() bool { return len(cluster.ImoocPodVersions(t, "")) == 0 })
 	try{says: "in all namespaces", goesOn: true}.run(t, env, "kubectl imoocpod run-controller -A")
 	all := examplesForAll()
 	for _, verb := range []string{"install", "uninstall"} {

@@ -12,7 +12,7 @@ import (
 func TestWarnsOfFlux(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	const uncounted = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: free, labels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-system}},
+	const uncounted = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: free, labels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-deploy.SystemNamespace}},
   spec: {selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: main, image: web}]}}}}`
 	imoocpod := "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 2}}"
 	for _, row := range []struct{ target, manifest, manager, labels, warning string }{
@@ -26,10 +26,10 @@ func TestWarnsOfFlux(t *testing.T) {
 	} {
 		harness.Must(t, cluster.Kubectl(t, ns, "apply", "--server-side", "--field-manager="+row.manager, "-f", harness.WriteFile(t, row.manifest)))
 		if row.labels != "" {
-			harness.Must(t, cluster.Kubectl(t, ns, append([]string{"label", row.target}, words(row.labels)...)...))
+			harness.Must(t, cluster.Kubectl(t, ns, append([]string{"label", row.target}, harness.Words(row.labels)...)...))
 		}
 		for _, args := range []string{"scale " + row.target + " --replicas 3 --dry-run=server --wait", "park " + row.target + " --dry-run=server"} {
-			r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+			r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...)
 			line := "Warning: " + row.target + ": " + row.warning + "\n"
 			if harness.Must(t, r); row.warning != "" && !strings.Contains(r.Stderr, line) || row.warning == "" && strings.Contains(r.Stderr, "Flux") {
 				t.Errorf("%s: said %q, want %q", r.Line, r.Stderr, line)

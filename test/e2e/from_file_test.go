@@ -14,7 +14,7 @@ func TestObjectNamedByAFile(t *testing.T) {
 	cluster.StartRunController(t, ns)
 	file := harness.WriteFile(t, "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, spec: {replicas: 7}}")
 	for _, verb := range []string{"status", "describe", "delete"} {
-		if r := cluster.Kubectl(t, ns, "imoocpod", verb, "-f", file); r.Code != exitNotFound {
+		if r := cluster.Kubectl(t, ns, "imoocpod", verb, "-f", file); r.Code != harness.ExitNotFound {
 			t.Errorf("%s of an object that is not there: exit code %d\n%s%s", verb, r.Code, r.Stdout, r.Stderr)
 		}
 	}
@@ -26,9 +26,9 @@ func TestObjectNamedByAFile(t *testing.T) {
 		}
 	}
 	cluster.Imoocpod(t, ns, "scale", "-f", file, "--replicas", "1", "--timeout", "5m")
-	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
-	if r := cluster.Kubectl(t, ns, "imoocpod", "delete", "-f", file, "--timeout", "1s"); r.Code != exitTimeout {
+	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
+	if r := cluster.Kubectl(t, ns, "imoocpod", "delete", "-f", file, "--timeout", "1s"); r.Code != harness.ExitTimeout {
 		t.Errorf("delete did not wait for a held object: exit code %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	setFinalizers(t, ns, "foo", "null")
+	cluster.SetFinalizers(t, ns, "foo", "null")
 }

@@ -240,11 +240,11 @@ func (h *hostileObjects) definitions() {
 		crd.SetKind("CustomResourceDefinition")
 		crd.SetName(plural + ".hostile.example.com")
 		crd.SetAnnotations(annotations)
-		if _, err := crds().Create(h.t.Context(), crd, metav1.CreateOptions{}); err != nil {
+		if _, err := cluster.CRDs().Create(h.t.Context(), crd, metav1.CreateOptions{}); err != nil {
 			h.t.Fatal(err)
 		}
 		h.t.Cleanup(func() {
-			if err := crds().Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{}); err != nil {
+			if err := cluster.CRDs().Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{}); err != nil {
 				h.t.Error(err)
 			}
 		})

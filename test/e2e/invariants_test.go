@@ -16,9 +16,6 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// quietFor is how long a converged system is watched.
-const quietFor = 5 * time.Second
-
 // I3: once converged, no reconcile and no write, for as long as it is watched;
 // also not for events that change nothing a plan reads.
 func TestConvergedMeansQuiet(t *testing.T) {
@@ -45,7 +42,7 @@ func TestConvergedMeansQuiet(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.AwaitQuiet(t, quietFor)
+	w.AwaitQuiet(t, harness.QuietFor)
 	if now := l.Reconciles(); now != looks {
 		t.Errorf("%d reconciles of a converged system", now-looks)
 	}
@@ -223,49 +220,4 @@ func TestStopFinishesTheWriteUnderWay(t *testing.T) {
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
 		goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*clientConnReadLoop).run"),
 		goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"))
-}
-
-// The API server and etcd go away and come back: the loop says so and catches
-// up. Everybody's server stops, so this runs before the tests in parallel.
-func TestServerGoesAwayAndComesBack(t *testing.T) {
-	// Both are made while all is well: it takes the controller manager its time to
-	// make one ready after the server was away.
-	namespace := map[string]string{"kube-apiserver": cluster.NewNamespace(t), "etcd": cluster.NewNamespace(t)}
-	for _, component := range []string{"kube-apiserver", "etcd"} {
-		t.Run(component, func(t *testing.T) {
-			ns := namespace[component]
-			l := cluster.StartRunController(t, ns)
-			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "5")
-			cluster.AwaitConverged(t, ns, "foo", 5)
-			foo := cluster.ImoocPod(t, ns, "foo")
-			cluster.Tell(t, "kill "+component)
-			if component == "kube-apiserver" {
-				l.AwaitOutput("trying again")
-				// It is away for so long that somebody else could have the lease.
-				l.AwaitOutput("could not renew the lease in time; stopped reconciling, waiting for the lease")
-			}
-			cluster.Tell(t, "start "+component)
-			harness.Eventually(t, "the server takes writes again", func() bool {
-				return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "8").Code == 0
-			})
-			cluster.AwaitConverged(t, ns, "foo", 8)
-			if made := len(cluster.PodsOf(t, ns, foo.UID)); made != 8 {
-				t.Errorf("%d pods, want 8", made)
-			}
-			if code := l.Stop(); code != 0 {
-				t.Errorf("the loop ended with exit code %d", code)
-			}
-			said := map[string]int{}
-			for line := range strings.Lines(l.Output()) {
-				if what, _, found := strings.Cut(line, ":"); found && strings.HasPrefix(line, "cannot ") {
-					said[what]++
-				}
-			}
-			for what, times := range said {
-				if component == "kube-apiserver" && times > 1 {
-					t.Errorf("it said %d times %q:\n%s", times, what, l.Output())
-				}
-			}
-		})
-	}
 }

@@ -17,7 +17,7 @@ import (
 func removeCRD(t *testing.T, name string) {
 	t.Helper()
 	t.Cleanup(func() {
-		if err := crds().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+		if err := cluster.CRDs().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -38,7 +38,7 @@ func TestKindsNew(t *testing.T) {
 		{"Watcher --plan nodes", "watchers", ""},
 	} {
 		kind, _, _ := strings.Cut(test.args, " ")
-		command := append([]string{"kinds", "new", "--group", "new.example.com"}, words(test.args)...)
+		command := append([]string{"kinds", "new", "--group", "new.example.com"}, harness.Words(test.args)...)
 		crd := test.plural + ".new.example.com"
 		head := "apiVersion: new.example.com/v1alpha1\nkind: " + kind + "\n"
 		said := "customresourcedefinition.apiextensions.k8s.io/" + crd
@@ -54,7 +54,7 @@ func TestKindsNew(t *testing.T) {
 		if harness.Must(t, r) != said+" created\n" || r.Stderr != next {
 			t.Errorf("%s printed %q and said %q", r.Line, r.Stdout, r.Stderr)
 		}
-		stored, err := crds().Get(t.Context(), crd, metav1.GetOptions{})
+		stored, err := cluster.CRDs().Get(t.Context(), crd, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestKindsNew(t *testing.T) {
 				t.Errorf("after a scale of %s, %s is %q", kind, test.count, n)
 			}
 		}
-		if header := harness.Must(t, cluster.Kubectl(t, ns, "get", object)); !strings.HasPrefix(strings.Join(words(header), " "), "NAME DESIRED CURRENT UP-TO-DATE READY AGE ") {
+		if header := harness.Must(t, cluster.Kubectl(t, ns, "get", object)); !strings.HasPrefix(strings.Join(harness.Words(header), " "), "NAME DESIRED CURRENT UP-TO-DATE READY AGE ") {
 			t.Errorf("kubectl get prints\n%s", header)
 		}
 		long := strings.Repeat("a", 64)
@@ -92,27 +92,27 @@ func TestKindsNew(t *testing.T) {
 		}
 	}
 
-	before, err := crds().Get(t.Context(), "podders.new.example.com", metav1.GetOptions{})
+	before, err := cluster.CRDs().Get(t.Context(), "podders.new.example.com", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustRefuse(t, "", []refusal{
-		{args: "kinds new Podder --group new.example.com --image busybox --install", code: exitPrecondition, says: []string{"podders.new.example.com already exists with different content"}},
-		{args: "kinds new Podder --group new.example.com --plan nodes --install", code: exitPrecondition, says: []string{"podders.new.example.com already exists"}},
-		{args: "kinds new Podder --group new.example.com --plan nodes --replicas-path .spec.size --install", code: exitUsage, says: []string{"--replicas-path cannot be used with --plan=nodes", "kubectl imoocpod kinds new --help"}},
-		{args: "kinds new podder --group new.example.com --install", code: exitUsage, says: []string{`invalid kind "podder"`}},
-		{args: "kinds new Podder --group new --install", code: exitUsage, says: []string{`invalid group "new"`}},
-		{args: "kinds new Podder --install", code: exitUsage, says: []string{"--group is required"}},
-		{args: "kinds new --group new.example.com", code: exitUsage, says: []string{"expected one NAME"}},
-		{args: "kinds new Podder Other --group new.example.com", code: exitUsage, says: []string{"expected one NAME"}},
-		{args: "kinds new Podder --group new.example.com --plan jobs", code: exitUsage, says: []string{`must be "pods", "deployment", or "nodes"`}},
-		{args: "kinds new Podder --group new.example.com --replicas-path .status.size", code: exitUsage, says: []string{"outside .spec"}},
-		{args: "kinds new Podder --group new.example.com --replicas-path .spec.image", code: exitUsage, says: []string{"cannot be the replica count"}},
-		{args: "kinds new Podder --group new.example.com -o wide", code: exitUsage, says: []string{"wide"}},
-		{args: "kinds nonesuch", code: exitUsage, says: []string{`unknown command "nonesuch" for "kubectl imoocpod kinds"`}},
+		{args: "kinds new Podder --group new.example.com --image busybox --install", code: harness.ExitPrecondition, says: []string{"podders.new.example.com already exists with different content"}},
+		{args: "kinds new Podder --group new.example.com --plan nodes --install", code: harness.ExitPrecondition, says: []string{"podders.new.example.com already exists"}},
+		{args: "kinds new Podder --group new.example.com --plan nodes --replicas-path .spec.size --install", code: harness.ExitUsage, says: []string{"--replicas-path cannot be used with --plan=nodes", "kubectl imoocpod kinds new --help"}},
+		{args: "kinds new podder --group new.example.com --install", code: harness.ExitUsage, says: []string{`invalid kind "podder"`}},
+		{args: "kinds new Podder --group new --install", code: harness.ExitUsage, says: []string{`invalid group "new"`}},
+		{args: "kinds new Podder --install", code: harness.ExitUsage, says: []string{"--group is required"}},
+		{args: "kinds new --group new.example.com", code: harness.ExitUsage, says: []string{"expected one NAME"}},
+		{args: "kinds new Podder Other --group new.example.com", code: harness.ExitUsage, says: []string{"expected one NAME"}},
+		{args: "kinds new Podder --group new.example.com --plan jobs", code: harness.ExitUsage, says: []string{`must be "pods", "deployment", or "nodes"`}},
+		{args: "kinds new Podder --group new.example.com --replicas-path .status.size", code: harness.ExitUsage, says: []string{"outside .spec"}},
+		{args: "kinds new Podder --group new.example.com --replicas-path .spec.image", code: harness.ExitUsage, says: []string{"cannot be the replica count"}},
+		{args: "kinds new Podder --group new.example.com -o wide", code: harness.ExitUsage, says: []string{"wide"}},
+		{args: "kinds nonesuch", code: harness.ExitUsage, says: []string{`unknown command "nonesuch" for "kubectl imoocpod kinds"`}},
 	})
 	t.Cleanup(func() { // when the refusals have run
-		after, err := crds().Get(context.Background(), "podders.new.example.com", metav1.GetOptions{})
+		after, err := cluster.CRDs().Get(context.Background(), "podders.new.example.com", metav1.GetOptions{})
 		if err != nil || after.GetResourceVersion() != before.GetResourceVersion() {
 			t.Errorf("what was refused changed the CRD (%v)", err)
 		}

@@ -33,7 +33,7 @@ func installKinds(t *testing.T) {
 	}
 	harness.Must(t, cluster.Kubectl(t, "", "apply", "-f", "testdata/crds"))
 	cluster.AwaitEstablished(t, "-f", "testdata/crds")
-	names := words(harness.Must(t, cluster.Kubectl(t, "", "get", "-f", "testdata/crds", "-o", "jsonpath={.items[*].spec.group}")))
+	names := harness.Words(harness.Must(t, cluster.Kubectl(t, "", "get", "-f", "testdata/crds", "-o", "jsonpath={.items[*].spec.group}")))
 	harness.Eventually(t, "the server publishes the schemas of all kinds", func() bool {
 		published := harness.Must(t, cluster.Kubectl(t, "", "get", "--raw", "/openapi/v3"))
 		for _, group := range names {

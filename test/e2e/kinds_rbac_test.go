@@ -108,11 +108,11 @@ func TestKindsRBAC(t *testing.T) {
 		})
 	}
 	mustRefuse(t, "", []refusal{
-		{args: "kinds rbac", code: exitUsage, says: []string{"expected one KIND"}},
-		{args: "kinds rbac imoocpods -f foo.yaml", code: exitUsage, says: []string{"expected one KIND"}},
-		{args: "kinds rbac -f /does/not/exist", code: exitUsage, says: []string{"no such file"}},
-		{args: "kinds rbac gizmos.rights.example.com", code: exitNotFound, says: []string{"gizmos"}},
-		{args: "kinds rbac deployments", code: exitPrecondition, says: []string{"run-controller does not reconcile deployments.apps"}},
+		{args: "kinds rbac", code: harness.ExitUsage, says: []string{"expected one KIND"}},
+		{args: "kinds rbac imoocpods -f foo.yaml", code: harness.ExitUsage, says: []string{"expected one KIND"}},
+		{args: "kinds rbac -f /does/not/exist", code: harness.ExitUsage, says: []string{"no such file"}},
+		{args: "kinds rbac gizmos.rights.example.com", code: harness.ExitNotFound, says: []string{"gizmos"}},
+		{args: "kinds rbac deployments", code: harness.ExitPrecondition, says: []string{"run-controller does not reconcile deployments.apps"}},
 	})
 }
 
@@ -132,7 +132,7 @@ func grantedBy(t *testing.T, namespace, text string) *deployed {
 		if !is || strings.Contains(command, "clusterrolebinding") && !strings.Contains(command, "-cluster ") {
 			continue
 		}
-		args := words(fill.Replace(command))
+		args := harness.Words(fill.Replace(command))
 		harness.Must(t, cluster.Kubectl(t, "", args...))
 		if args[1] == "clusterrolebinding" {
 			t.Cleanup(func() {

@@ -137,7 +137,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: no-lease}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: no-lease-`+ns+`}]
 `)
 	refused := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--as", "no-lease-"+ns)
-	if refused.Code != exitForbidden || !strings.Contains(refused.Stderr, `cannot get resource "leases"`) ||
+	if refused.Code != harness.ExitForbidden || !strings.Contains(refused.Stderr, `cannot get resource "leases"`) ||
 		!strings.Contains(refused.Stderr, "to run without it, pass --leader-elect=false") {
 		t.Errorf("%s: exit code %d, said %s", refused.Line, refused.Code, refused.Stderr)
 	}

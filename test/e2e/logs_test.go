@@ -16,7 +16,9 @@ import (
 func TestLogsBadInput(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	usage := func(args, says string) refusal { return refusal{args: args, code: exitUsage, says: []string{says}} }
+	usage := func(args, says string) refusal {
+		return refusal{args: args, code: harness.ExitUsage, says: []string{says}}
+	}
 	mustRefuse(t, ns, []refusal{
 		usage("logs", "a NAME or TYPE/NAME is required"),
 		usage("logs foo -f -p", "--previous and --follow cannot be used together"),
@@ -26,9 +28,9 @@ func TestLogsBadInput(t *testing.T) {
 		usage("logs foo --max-log-requests 0", "--max-log-requests must be 1 or more"),
 		usage("logs foo -o yaml", `unknown output format "yaml": must be json or raw`),
 		usage("logs foo --color sometimes", `must be "auto", "always", or "never"`),
-		{args: "logs foo", code: exitNotFound, says: []string{`"foo" not found`}},
-		{args: "logs foo -f", code: exitNotFound, says: []string{`"foo" not found`}},
-		{args: "logs nonsense/foo", code: exitNotFound, says: []string{`doesn't have a resource type "nonsense"`}},
+		{args: "logs foo", code: harness.ExitNotFound, says: []string{`"foo" not found`}},
+		{args: "logs foo -f", code: harness.ExitNotFound, says: []string{`"foo" not found`}},
+		{args: "logs nonsense/foo", code: harness.ExitNotFound, says: []string{`doesn't have a resource type "nonsense"`}},
 	})
 }
 
@@ -48,7 +50,7 @@ func TestLogsWithoutLogs(t *testing.T) {
 		"logs foo -p --slot 1": "--- 1: container busybox was never restarted, so it has no previous log\n",
 		"logs stuck":           "--- 0: container main has not started, so there is no log: container main cannot pull its image",
 	} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...)
 		if r.Code != 0 || r.Stdout != "" || !strings.HasPrefix(r.Stderr, says) {
 			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
 		}
@@ -58,8 +60,8 @@ func TestLogsWithoutLogs(t *testing.T) {
 		"logs foo --slot 17": "imoocpod/foo has no pod whose name ends in -17",
 		"logs foo":           "read the log of container busybox of pod foo-",
 	} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
-		if r.Code != exitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...)
+		if r.Code != harness.ExitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
 			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}
@@ -68,7 +70,7 @@ func TestLogsWithoutLogs(t *testing.T) {
 	pod := strings.TrimPrefix(harness.Must(t, cluster.Kubectl(t, ns, "get", "pods", "-o", "name", "-l", apis.LabelSlot+"=1")), "pod/")
 	pod = strings.TrimSpace(pod)
 	r := cluster.Kubectl(t, ns, "imoocpod", "logs", "pod/"+pod)
-	if r.Code != exitError || r.Stdout != "" || strings.Count(r.Stderr, "read the log of container") != 1 || !strings.Contains(r.Stderr, " of pod "+pod) {
+	if r.Code != harness.ExitError || r.Stdout != "" || strings.Count(r.Stderr, "read the log of container") != 1 || !strings.Contains(r.Stderr, " of pod "+pod) {
 		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
 	}
 	if r := cluster.Kubectl(t, ns, "imoocpod", "logs", "pod/"+pod, "--failing"); r.Code != 0 || r.Stderr != "pod/"+pod+" is ready\n" {
@@ -79,11 +81,11 @@ func TestLogsWithoutLogs(t *testing.T) {
 	looker := lookerIn(t, ns)
 	for _, follow := range []string{"--follow=false", "--follow"} {
 		r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", follow, "--as", looker)
-		if r.Code != exitForbidden || strings.Count(r.Stderr, `{apiGroups: [""], resources: [pods/log], verbs: [get]}`) != 1 {
+		if r.Code != harness.ExitForbidden || strings.Count(r.Stderr, `{apiGroups: [""], resources: [pods/log], verbs: [get]}`) != 1 {
 			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 		}
 	}
-	if r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", "--as", "nobody"); r.Code != exitForbidden {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "logs", "foo", "--as", "nobody"); r.Code != harness.ExitForbidden {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 }
@@ -121,7 +123,7 @@ func TestLogsFollowUntilGone(t *testing.T) {
 	follow, stopped := cluster.StartPlugin(t, "logs", "foo", "-f", "-n", ns), cluster.StartPlugin(t, "logs", "foo", "-f", "-n", ns)
 	follow.AwaitOutput("imoocpod/foo has no pods yet")
 	stopped.AwaitOutput("imoocpod/foo has no pods yet")
-	if code := stopped.Stop(); code != exitInterrupted {
+	if code := stopped.Stop(); code != harness.ExitInterrupted {
 		t.Errorf("after Ctrl-C the exit code is %d", code)
 	}
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "1", "--timeout", "2m")
@@ -130,10 +132,10 @@ func TestLogsFollowUntilGone(t *testing.T) {
 		"--container no": `no pod of imoocpod/foo has a container "no" yet`,
 		"--failing":      "all pods of imoocpod/foo are ready",
 	} {
-		cluster.StartPlugin(t, append([]string{"logs", "foo", "-f", "-n", ns}, words(flags)...)...).AwaitOutput(says)
+		cluster.StartPlugin(t, append([]string{"logs", "foo", "-f", "-n", ns}, harness.Words(flags)...)...).AwaitOutput(says)
 	}
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	if code := follow.Wait(); code != exitNotFound || !strings.Contains(follow.Output(), "imoocpod/foo was deleted") {
+	if code := follow.Wait(); code != harness.ExitNotFound || !strings.Contains(follow.Output(), "imoocpod/foo was deleted") {
 		t.Errorf("exit code %d: %s", code, follow.Output())
 	}
 }
@@ -145,9 +147,9 @@ func TestWaitWithLogs(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)
 	mustRefuse(t, ns, []refusal{
-		{args: "create foo --logs", code: exitUsage, says: []string{"--logs can only be used with a command that waits"}},
-		{args: "scale foo --replicas 2 --logs", code: exitUsage, says: []string{"--logs can only be used with a command that waits"}},
-		{args: "run-controller --logs", code: exitUsage, says: []string{"unknown flag: --logs"}},
+		{args: "create foo --logs", code: harness.ExitUsage, says: []string{"--logs can only be used with a command that waits"}},
+		{args: "scale foo --replicas 2 --logs", code: harness.ExitUsage, says: []string{"--logs can only be used with a command that waits"}},
+		{args: "run-controller --logs", code: harness.ExitUsage, says: []string{"unknown flag: --logs"}},
 	})
 	for image, says := range map[string]string{
 		"crashes":       `error: imoocpod/crashes has failed: pod (\S+): container main crashes: [^\n]+\n(?s:.*)\nthe log of container main of pod (\S+) cannot be read: [^\n]+\n`,
@@ -155,8 +157,8 @@ func TestWaitWithLogs(t *testing.T) {
 	} {
 		cluster.Imoocpod(t, ns, "create", image, "--image", image)
 		for _, verb := range []string{"wait", "status --wait", "restart --wait", "scale --replicas 1 --timeout 1h"} {
-			r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(verb+" "+image+" --logs --fail-after 0s")...)...)
-			if r.Code != exitFailed || !regexp.MustCompile(says+"$").MatchString(r.Stderr) {
+			r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(verb+" "+image+" --logs --fail-after 0s")...)...)
+			if r.Code != harness.ExitFailed || !regexp.MustCompile(says+"$").MatchString(r.Stderr) {
 				t.Errorf("%s: exit code %d, said %q, want %q at its end", r.Line, r.Code, r.Stderr, says)
 			}
 		}
@@ -165,7 +167,7 @@ func TestWaitWithLogs(t *testing.T) {
 	// That logs may not be read hides neither the reason nor the exit code.
 	looker := lookerIn(t, ns)
 	r := cluster.Kubectl(t, ns, "imoocpod", "wait", "crashes", "--logs", "--fail-after", "0s", "--as", looker)
-	if r.Code != exitFailed || !strings.Contains(r.Stderr, "error: imoocpod/crashes has failed: pod ") || !strings.Contains(r.Stderr, "cannot be read: no permission to read the logs of pods in namespace "+ns) {
+	if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "error: imoocpod/crashes has failed: pod ") || !strings.Contains(r.Stderr, "cannot be read: no permission to read the logs of pods in namespace "+ns) {
 		t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 	}
 	for _, verb := range []string{"status", "describe"} {

@@ -93,7 +93,7 @@ func TestWorkers(t *testing.T) {
 		ns := cluster.NewNamespace(t)
 		var manifests []string
 		for i := range 5 {
-			manifests = append(manifests, object(fmt.Sprintf("foo-%d", i), "spec: {replicas: 1}"))
+			manifests = append(manifests, harness.ImoocPodManifest(fmt.Sprintf("foo-%d", i), "spec: {replicas: 1}"))
 		}
 		cluster.Apply(t, ns, strings.Join(manifests, "\n---\n"))
 		g, through := newGate(t)

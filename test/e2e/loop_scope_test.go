@@ -66,7 +66,7 @@ func TestReconcileCounts(t *testing.T) {
 			l := cluster.StartControllerFor(t, ns, []kinds.Kind{kind}, nil)
 			var looks, writes, triggers int
 			count := func(what string, limit int) {
-				nowLooks, nowWrites := converges(t, ns, l)
+				nowLooks, nowWrites := cluster.AwaitIdle(t, ns, l)
 				nowTriggers := triggersOf(t, l)
 				t.Logf("%-10s %-8s %2d triggers %2d reconciles %2d writes", kind.Kind, what, nowTriggers-triggers, int(nowLooks)-looks, nowWrites-writes)
 				if n := int(nowLooks) - looks; n > limit {

@@ -48,12 +48,12 @@ func TestBuiltInKindsAreNotReadyTooEarly(t *testing.T) {
 		harness.Must(t, cluster.Kubectl(t, ns, "rollout", "pause", "deployment/paused"))
 		harness.Must(t, cluster.Kubectl(t, ns, "set", "image", "deployment/paused", "web=web:v1"))
 		r := cluster.Kubectl(t, ns, "imoocpod", "wait", "deployment/paused", "--timeout", "1h")
-		if r.Code != exitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl rollout resume deployment/paused -n "+ns) {
+		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "is paused: ") || !strings.Contains(r.Stderr, "hint: kubectl rollout resume deployment/paused -n "+ns) {
 			t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 		}
 		// The count has its effect all the same.
 		harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/paused", "--replicas", "2", "--timeout", "2m"))
-		if r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/paused", "--exit-code"); r.Code != exitFailed || !strings.Contains(r.Stdout, ": paused: ") {
+		if r := cluster.Kubectl(t, ns, "imoocpod", "status", "deployment/paused", "--exit-code"); r.Code != harness.ExitFailed || !strings.Contains(r.Stdout, ": paused: ") {
 			t.Errorf("exit code %d, printed %q", r.Code, r.Stdout)
 		}
 	})
@@ -99,7 +99,7 @@ func TestOperatorThatIsLate(t *testing.T) {
 		t.Helper()
 		harness.Must(t, cluster.Kubectl(t, ns, "patch", "boat/it", "--subresource=status", "--type=merge", "--field-manager", "captain", "-p", `{"status":`+fields+`}`))
 	}
-	waits(exitTimeout, "last seen: progressing: ", "wait", "boat/it", "--timeout", "1s")
+	waits(harness.ExitTimeout, "last seen: progressing: ", "wait", "boat/it", "--timeout", "1s")
 	// The operator copies the count before there is anything.
 	cluster.CreateObject(t, ns, "statefulsets.apps", workload("StatefulSet", "crew", 2))
 	ownedBy(t, ns, "statefulsets.apps", "crew", boat)
@@ -107,7 +107,7 @@ func TestOperatorThatIsLate(t *testing.T) {
 
 	// It is stopped, and the spec changes.
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", "boat/it", "--type=merge", "-p", `{"spec":{"color":"blue"}}`))
-	waits(exitTimeout, "cannot tell whether its controller has seen the last change", "wait", "boat/it", "--timeout", "1s")
+	waits(harness.ExitTimeout, "cannot tell whether its controller has seen the last change", "wait", "boat/it", "--timeout", "1s")
 	w := cluster.StartPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
 	writes(`{"replicas":2,"phase":"Sailing"}`)
 	if code := w.Wait(); code != 0 {
@@ -115,7 +115,7 @@ func TestOperatorThatIsLate(t *testing.T) {
 	}
 
 	// Its count changes, and its child is still as it was.
-	waits(exitTimeout, "", "scale", "boat/it", "--replicas", "3", "--timeout", "1s")
+	waits(harness.ExitTimeout, "", "scale", "boat/it", "--replicas", "3", "--timeout", "1s")
 	w = cluster.StartPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "statefulset.apps/crew", "--replicas", "3"))
 	writes(`{"replicas":3}`)

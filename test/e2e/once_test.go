@@ -58,7 +58,7 @@ spec: {replicas: 1, template: {spec: {nodeSelector: {no: such}, containers: [{na
 	// Of several namespaces one that is refused does not stop the others.
 	cluster.Imoocpod(t, other, "create", "foo", "--replicas", "1")
 	several := cluster.Kubectl(t, other+",e2e-no-such-namespace", "imoocpod", "run-controller", "--once")
-	if several.Code != exitNotFound || !strings.Contains(several.Stderr, `namespaces "e2e-no-such-namespace" not found`) {
+	if several.Code != harness.ExitNotFound || !strings.Contains(several.Stderr, `namespaces "e2e-no-such-namespace" not found`) {
 		t.Errorf("%s: exit code %d, said %s", several.Line, several.Code, several.Stderr)
 	}
 	cluster.AwaitConverged(t, other, "foo", 1)
@@ -82,7 +82,7 @@ metadata: {name: agent}
 spec: {image: busybox}`, other))
 	cluster.Imoocpod(t, other, "scale", "foo", "--replicas", "2")
 	part := cluster.Kubectl(t, other, "imoocpod", "run-controller", "--once", "--as", "all-of-"+other)
-	if part.Code != exitForbidden || !strings.Contains(part.Stderr, "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden") {
+	if part.Code != harness.ExitForbidden || !strings.Contains(part.Stderr, "mydaemonsets.apps.zhongmingmao.io are not reconciled: nodes is forbidden") {
 		t.Errorf("%s: exit code %d, said %s", part.Line, part.Code, part.Stderr)
 	}
 	cluster.AwaitConverged(t, other, "foo", 2)
@@ -181,7 +181,7 @@ func TestSeveralNamespaces(t *testing.T) {
 		t.Errorf("the loop ended with exit code %d", code)
 	}
 	none := cluster.Kubectl(t, "e2e-no-such-namespace,e2e-nor-this", "imoocpod", "run-controller")
-	if none.Code != exitNotFound || !strings.Contains(none.Stderr, "not found") {
+	if none.Code != harness.ExitNotFound || !strings.Contains(none.Stderr, "not found") {
 		t.Errorf("%s: exit code %d, said %s", none.Line, none.Code, none.Stderr)
 	}
 }

@@ -21,8 +21,8 @@ func TestReverted(t *testing.T) {
 	w := cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
 	w.AwaitOutput(scaledFoo)
 	setReplicas(t, ns, "foo", "rival", 2)
-	if code := w.Wait(); code != exitReverted {
-		t.Errorf("exit code %d, want %d", code, exitReverted)
+	if code := w.Wait(); code != harness.ExitReverted {
+		t.Errorf("exit code %d, want %d", code, harness.ExitReverted)
 	}
 	w.AwaitOutput(`reverted: imoocpod/foo was scaled to 3, and the field manager "rival" set it to 2`)
 	w.AwaitOutput("hint: HorizontalPodAutoscaler/auto keeps its replica count between 2 and 9")
@@ -53,7 +53,7 @@ func TestScaleWarns(t *testing.T) {
 		{"foo --replicas 3", noLoop("imoocpods", ns)},
 		{"foo --replicas 3 --timeout 1s --dry-run=server", "Warning: imoocpod/foo: HorizontalPodAutoscaler/other keeps its replica count between 2 and 9\n"},
 	} {
-		if r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale"}, words(test.args)...)...); r.Code != 0 || changed.ReplaceAllString(r.Stderr, "") != test.want {
+		if r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale"}, harness.Words(test.args)...)...); r.Code != 0 || changed.ReplaceAllString(r.Stderr, "") != test.want {
 			t.Errorf("scale %s: exit code %d, said %q, want %q", test.args, r.Code, r.Stderr, test.want)
 		}
 	}
@@ -65,7 +65,7 @@ func TestRefusedUninstall(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo")
 	r := cluster.Kubectl(t, ns, "imoocpod", "uninstall", "--crds")
-	if r.Code != exitPrecondition || !strings.Contains(r.Stderr, "error: refused: removing imoocpods.batch.tutorial.kubebuilder.io would delete ") {
+	if r.Code != harness.ExitPrecondition || !strings.Contains(r.Stderr, "error: refused: removing imoocpods.batch.tutorial.kubebuilder.io would delete ") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 }
@@ -81,11 +81,11 @@ func TestFailsEarly(t *testing.T) {
 		return strings.Contains(harness.Must(t, cluster.Kubectl(t, ns, "get", "resourcequota", "few", "-o", "jsonpath={.status.hard}")), "pods")
 	})
 	r := cluster.Kubectl(t, ns, "imoocpod", "create", "foo", "--replicas", "2", "--wait", "--fail-after", "1s")
-	if r.Code != exitFailed || !strings.Contains(r.Stderr, "error: imoocpod/foo has failed: ") || !strings.Contains(r.Stderr, "exceeded quota: few") {
+	if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "error: imoocpod/foo has failed: ") || !strings.Contains(r.Stderr, "exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	r = cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "5s", "--fail-after", "0", "--fail-fast=false")
-	if r.Code != exitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: ") {
+	if r.Code != harness.ExitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: ") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	// Help comes in time.
@@ -106,10 +106,10 @@ func TestFailsWithTheCulprit(t *testing.T) {
 	cluster.Apply(t, ns, ailing("sick", oneContainer, waiting(0, "ImagePullBackOff", `Back-off pulling image "web:v2": ErrImagePull: web:v2: not found`, "")))
 	tells(t, ns, "sick", expected{status.Failed, problem.CodeImagePullFailed, "container web cannot pull its image web:v2", "imagePullSecrets"})
 	for _, args := range []string{"wait sick --fail-after 0 --timeout 5m", "scale sick --replicas 3 --fail-after 1s --timeout 5m", "restart sick --wait --fail-after 1s"} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...)
 		_, said, _ := strings.Cut(r.Stderr, "error: ")
 		matched := regexp.MustCompile(`(?s)^imoocpod/sick has failed: .*container web cannot pull its image web:v2: .*\nhint: .*imagePullSecrets.*\n$`)
-		if r.Code != exitFailed || !matched.MatchString(said) {
+		if r.Code != harness.ExitFailed || !matched.MatchString(said) {
 			t.Errorf("%s: exit code %d, said %q", args, r.Code, r.Stderr)
 		}
 	}
@@ -135,14 +135,14 @@ func TestSeveralOutcomes(t *testing.T) {
 		says []string
 	}{
 		{"wait deployment/ready", 0, nil},
-		{"wait imoocpod/waits deployment/ready", exitTimeout, []string{"waits to be ready: timed out; last seen: not reconciled"}},
-		{"wait imoocpod/waits deployment/refused deployment/ready --fail-after 0", exitFailed, []string{"deployment/refused has failed: ", "exceeded quota: none", "waits to be ready: timed out"}},
-		{"wait imoocpod/waits imoocpod/none deployment/refused --fail-after 0", exitNotFound, []string{"has failed", `"none" not found`, "timed out"}},
-		{"scale imoocpod/waits imoocpod/none --replicas 2 --current-replicas 7", exitNotFound, []string{`"none" not found`, "to be 7, was 1"}},
-		{"scale imoocpod/waits deployment/refused --replicas 2 --current-replicas 1 --fail-after 0", exitFailed, []string{"has failed", "timed out"}},
-		{"wait imoocpod/none imoocpod/waits --as " + blind, exitForbidden, []string{"cannot list resource"}},
+		{"wait imoocpod/waits deployment/ready", harness.ExitTimeout, []string{"waits to be ready: timed out; last seen: not reconciled"}},
+		{"wait imoocpod/waits deployment/refused deployment/ready --fail-after 0", harness.ExitFailed, []string{"deployment/refused has failed: ", "exceeded quota: none", "waits to be ready: timed out"}},
+		{"wait imoocpod/waits imoocpod/none deployment/refused --fail-after 0", harness.ExitNotFound, []string{"has failed", `"none" not found`, "timed out"}},
+		{"scale imoocpod/waits imoocpod/none --replicas 2 --current-replicas 7", harness.ExitNotFound, []string{`"none" not found`, "to be 7, was 1"}},
+		{"scale imoocpod/waits deployment/refused --replicas 2 --current-replicas 1 --fail-after 0", harness.ExitFailed, []string{"has failed", "timed out"}},
+		{"wait imoocpod/none imoocpod/waits --as " + blind, harness.ExitForbidden, []string{"cannot list resource"}},
 	} {
-		args := words(test.args)
+		args := harness.Words(test.args)
 		if !strings.Contains(test.args, "current-replicas 7") {
 			args = append(args, "--timeout", "5s")
 		}

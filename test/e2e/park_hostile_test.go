@@ -37,15 +37,15 @@ func TestHostileParkAnnotation(t *testing.T) {
 	}{
 		"the user":    {value(map[string]any{"replicas": 2, "path": ".spec.replicas", "by": escapetest.Hostile, "at": at}), "deployment/web: 0 → 2\n", 0},
 		"a long user": {value(map[string]any{"replicas": 2, "path": ".spec.replicas", "by": strings.Repeat("\x1b[2J", 20_000), "at": at}), "deployment/web: 0 → 2\n", 0},
-		"the path":    {value(map[string]any{"replicas": 2, "path": ".spec['\nFORGED\u202e']", "at": at}), "error: reverted: deployment/web was parked with 2 replicas and has changed since: ", exitReverted},
-		"no JSON":     {strings.Repeat(strings.ToValidUTF8(escapetest.Hostile, ""), 5000), "error: deployment/web: the annotation imoocpod.dev/parked is invalid", exitError},
+		"the path":    {value(map[string]any{"replicas": 2, "path": ".spec['\nFORGED\u202e']", "at": at}), "error: reverted: deployment/web was parked with 2 replicas and has changed since: ", harness.ExitReverted},
+		"no JSON":     {strings.Repeat(strings.ToValidUTF8(escapetest.Hostile, ""), 5000), "error: deployment/web: the annotation imoocpod.dev/parked is invalid", harness.ExitError},
 	} {
 		patch := value(map[string]any{"spec": map[string]any{"replicas": 0}, "metadata": map[string]any{"annotations": map[string]any{apis.AnnotationParked: row.annotation}}})
 		if _, err := deployments.Patch(t.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, args := range []string{"status deployment/web", "status deployments", "describe deployment/web", "park deployment/web", "unpark deployment/web"} {
-			r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
+			r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...)
 			said := r.Stdout + r.Stderr
 			if said != escape.Text(said) || strings.Contains(said, "\nFORGED") || len(said) > 64<<10 {
 				t.Errorf("%s: %s: exit code %d, said %d bytes: %.1000q", what, r.Line, r.Code, len(said), said)

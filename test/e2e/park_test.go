@@ -33,7 +33,7 @@ func TestPark(t *testing.T) {
 			}
 			var path []string
 			if s.flag {
-				if r := run(exitError, "park"); !strings.Contains(r.Stderr, "kubectl imoocpod park searches.array.example.com/logs -n "+ns+" --replicas-path '"+s.path+"'\n") {
+				if r := run(harness.ExitError, "park"); !strings.Contains(r.Stderr, "kubectl imoocpod park searches.array.example.com/logs -n "+ns+" --replicas-path '"+s.path+"'\n") {
 					t.Errorf("said %q", r.Stderr)
 				}
 				path = []string{"--replicas-path", s.path}
@@ -67,10 +67,10 @@ func TestPark(t *testing.T) {
 				t.Errorf("parked again, it said %q", r.Stderr)
 			}
 			s.set(t, ns, 1)
-			if r := run(exitReverted, "unpark"); !strings.Contains(r.Stderr, "was parked with 2 replicas and has been scaled to 1 since\nhint: to keep the count as it is: kubectl annotate ") || s.count(t, ns) != 1 {
+			if r := run(harness.ExitReverted, "unpark"); !strings.Contains(r.Stderr, "was parked with 2 replicas and has been scaled to 1 since\nhint: to keep the count as it is: kubectl annotate ") || s.count(t, ns) != 1 {
 				t.Errorf("said %q", r.Stderr)
 			}
-			run(exitReverted, "park", path...)
+			run(harness.ExitReverted, "park", path...)
 			if verdict := statusOf(t, ns, s.resource+"/"+s.name).Verdict; verdict == "parked" {
 				t.Error("it is parked, although somebody has scaled it")
 			}
@@ -166,7 +166,7 @@ func TestScaleAsks(t *testing.T) {
 	}
 	// One that becomes zero, several that do not, and --yes: nobody is asked.
 	for _, args := range []string{"imoocpod/foo --replicas 0", "imoocpod/foo imoocpod/bar --replicas 2", "imoocpod/foo imoocpod/bar --replicas 0 --yes"} {
-		s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", append([]string{"scale", "-n", ns}, words(args)...)...)
+		s := cluster.StartTerminal(t, 120, 40, nil, cluster.PluginDir+"/kubectl-imoocpod", append([]string{"scale", "-n", ns}, harness.Words(args)...)...)
 		if code := s.Wait(); code != 0 || strings.Contains(s.Written(), "continue") {
 			t.Errorf("%s: exit code %d, wrote %q", args, code, s.Written())
 		}
@@ -189,11 +189,11 @@ func TestParkIsRefused(t *testing.T) {
 	cluster.AwaitEstablished(t, "crd/quorums."+group)
 	cluster.CreateObject(t, ns, "quorums."+group, fmt.Sprintf("{apiVersion: %s/v1, kind: Quorum, metadata: {name: it}, spec: {replicas: 3}}", group))
 	r := cluster.Kubectl(t, ns, "imoocpod", "park", "quorum/it")
-	if r.Code != exitError || !strings.HasPrefix(r.Stderr, "error: quorum/it cannot be parked: the server refuses a count of zero in .spec.replicas: ") || !strings.Contains(r.Stderr, "greater than or equal to 1") {
+	if r.Code != harness.ExitError || !strings.HasPrefix(r.Stderr, "error: quorum/it cannot be parked: the server refuses a count of zero in .spec.replicas: ") || !strings.Contains(r.Stderr, "greater than or equal to 1") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	for _, args := range []string{"park", "park --all-kinds foo", "unpark --all-kinds --all", "park mydaemonset/none"} {
-		if r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...); r.Code == 0 {
+		if r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...); r.Code == 0 {
 			t.Errorf("%s: exit code %d, said %q", args, r.Code, r.Stderr)
 		}
 	}

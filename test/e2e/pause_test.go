@@ -58,7 +58,7 @@ func TestPausedUnderChaos(t *testing.T) {
 
 	// What changes an object says that it will have to wait.
 	for _, line := range []string{"scale foo --replicas 5", "restart foo"} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(line)...)...)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(line)...)...)
 		if harness.Must(t, r); !strings.Contains(r.Stderr, "Warning: imoocpod/foo is paused until ") || !strings.Contains(r.Stderr, ": INC-7; the change will be applied then\n") {
 			t.Errorf("%s said %q", line, r.Stderr)
 		}
@@ -68,8 +68,8 @@ func TestPausedUnderChaos(t *testing.T) {
 		return imp.Status.ObservedGeneration == imp.Generation
 	})
 	for _, line := range []string{"wait foo --timeout 5m", "scale foo --replicas 5 --timeout 5m", "restart foo --wait", "status foo --exit-code", "status foo --wait"} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(line)...)...)
-		if r.Code != exitFailed || !strings.Contains(r.Stderr, "imoocpod/foo is paused: ") && !strings.Contains(r.Stderr, "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: ") {
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(line)...)...)
+		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "imoocpod/foo is paused: ") && !strings.Contains(r.Stderr, "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: ") {
 			t.Errorf("%s: exit code %d, said %q", line, r.Code, r.Stderr)
 		}
 	}
@@ -189,18 +189,18 @@ func TestPauseVerbs(t *testing.T) {
 		code            int
 	}{
 		{"pause deployment/web", "", "error: deployment/web cannot be paused for 1h: another controller reconciles it, and nothing would unset .spec.paused\n" +
-			"hint: kubectl imoocpod pause deployment/web --for forever -n " + ns + "\n", exitError},
-		{"pause deployment/web --for forever --reason INC-7", "", "error: deployment/web cannot be paused with --reason: another controller reconciles it, and .spec.paused holds no text\n", exitError},
-		{"pause replicaset/few --for forever", "", "error: replicaset/few cannot be paused: its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused\n", exitError},
+			"hint: kubectl imoocpod pause deployment/web --for forever -n " + ns + "\n", harness.ExitError},
+		{"pause deployment/web --for forever --reason INC-7", "", "error: deployment/web cannot be paused with --reason: another controller reconciles it, and .spec.paused holds no text\n", harness.ExitError},
+		{"pause replicaset/few --for forever", "", "error: replicaset/few cannot be paused: its type has no switch for that: no boolean field .spec.paused, .spec.suspend or .spec.updateStrategy.paused\n", harness.ExitError},
 		{"pause deployment/web --for forever --dry-run", "deployment.apps/web paused (dry run)\n", "deployment/web: setting .spec.paused to true (dry run)\n", 0},
 		{"pause deployment/web switch/one --for forever", "deployment.apps/web paused\nswitch.pause.example.com/one paused\n",
 			"deployment/web: setting .spec.paused to true\nswitch/one: setting .spec.suspend to true\n", 0},
 		{"pause switch/one --for forever", "switch.pause.example.com/one unchanged\n", "switch/one: .spec.suspend is already true\n", 0},
 		{"resume deployment/web switch/one", "deployment.apps/web resumed\nswitch.pause.example.com/one resumed\n",
 			"deployment/web: setting .spec.paused to false\nswitch/one: setting .spec.suspend to false\n", 0},
-		{"pause foo --for 2", "", "See 'kubectl imoocpod pause --help' for usage.\n", exitUsage},
-		{"pause foo --for 1ms", "", `must be a duration of at least 1s, such as 2h, or "forever"`, exitUsage},
-		{"pause none", "", "not found", exitNotFound},
+		{"pause foo --for 2", "", "See 'kubectl imoocpod pause --help' for usage.\n", harness.ExitUsage},
+		{"pause foo --for 1ms", "", `must be a duration of at least 1s, such as 2h, or "forever"`, harness.ExitUsage},
+		{"pause none", "", "not found", harness.ExitNotFound},
 		{"pause foo --dry-run=server", foo + "paused (server dry run)\n", "(1h) (server dry run)\n", 0},
 		{"resume foo", foo + "unchanged\n", "imoocpod/foo: was not paused\n", 0},
 		{"pause foo", foo + "paused\n", "Warning: no controller runs for imoocpods in namespace " + ns, 0},
@@ -209,7 +209,7 @@ func TestPauseVerbs(t *testing.T) {
 		{"resume foo -o name", foo[:len(foo)-1] + "\n", "imoocpod/foo: was paused until ", 0},
 		{"status --paused", "", "The object is not paused.\n", 0},
 	} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(step.line)...)...)
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(step.line)...)...)
 		if r.Code != step.code || r.Stdout != step.out || !strings.Contains(r.Stderr, step.says) {
 			t.Errorf("%s: exit code %d, printed %q, said %q", step.line, r.Code, r.Stdout, r.Stderr)
 		}
@@ -221,7 +221,7 @@ func TestPauseVerbs(t *testing.T) {
 	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--dry-run"); harness.Must(t, r) == "" || !strings.Contains(r.Stdout, "blocked: paused until ") {
 		t.Errorf("the dry run printed %q", r.Stdout)
 	}
-	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--timeout", "5m"); r.Code != exitFailed || !strings.Contains(r.Stderr, "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: ") {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "run-controller", "--once", "--timeout", "5m"); r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: ") {
 		t.Errorf("run-controller --once: exit code %d, said %q", r.Code, r.Stderr)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
@@ -16,7 +17,7 @@ func TestPolicies(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, "", "apply", "--validate=strict", "-k", "../../deploy/samples/policies"))
 	defer cluster.Kubectl(t, "", "delete", "-k", "../../deploy/samples/policies")
 	harness.Must(t, cluster.Kubectl(t, "", "label", "namespace", ns, "imoocpod.dev/bounded=true"))
-	const account = "system:serviceaccount:" + system + ":imoocpod-controller"
+	const account = "system:serviceaccount:" + deploy.SystemNamespace + ":imoocpod-controller"
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "rolebinding", "controller", "--clusterrole=cluster-admin", "--user="+account))
 	refuses := func(message string, r harness.Result) {
 		t.Helper()
@@ -35,9 +36,9 @@ func TestPolicies(t *testing.T) {
 	refuses(image, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, manifest(appService, "app", "spec: {deploymentName: web}"))))
 	refuses(many, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, manifest(helloWorld, "hello", "spec: {size: 21}"))))
 	template := `spec: {template: {spec: {serviceAccountName: other, containers: [{name: main, image: registry.k8s.io/pause}]}}}`
-	refuses(other, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, object("foo", template))))
+	refuses(other, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, harness.ImoocPodManifest("foo", template))))
 	template = `spec: {template: {spec: {initContainers: [{name: first, image: nginx}], containers: [{name: main, image: registry.k8s.io/pause}]}}}`
-	refuses(image, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, object("foo", template))))
+	refuses(image, cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, harness.ImoocPodManifest("foo", template))))
 
 	cluster.StartRunController(t, ns, "--as", account)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "3", "--image", "registry.k8s.io/pause")

@@ -73,15 +73,15 @@ func TestRemovePod(t *testing.T) {
 		{"--remove " + pod(1) + " --dry-run=client", "imoocpod/foo: 3 → 2, removing " + pod(1) + " (dry run)\n", 0},
 		{"--remove " + pod(1) + " --dry-run=server", "imoocpod/foo: 3 → 2, removing " + pod(1) + " (server dry run)\n", 0},
 		{"--by +1 --reuse --dry-run=server", "imoocpod/foo: 3 → 4, reusing slot 3 (server dry run)\n", 0},
-		{"--remove " + pod(3), "Error from server (NotFound): pods \"" + pod(3) + "\" not found\n", exitNotFound},
-		{"--remove " + pod(1) + " --current-replicas 4", "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 3\n", exitPrecondition},
-		{"--remove " + pod(1) + " --dry-run=client --current-replicas 4", "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 3\n", exitPrecondition},
-		{"--remove X", `error: invalid pod name "X"`, exitUsage},
-		{"--remove a,a", "error: --remove names pod a twice\n", exitUsage},
-		{"--remove a --replicas 1", "error: --remove and --replicas cannot be used together\n", exitUsage},
-		{"--remove a --by -1", "error: --remove and --by cannot be used together\n", exitUsage},
-		{"--remove a --reuse", "error: --remove and --reuse cannot be used together\n", exitUsage},
-		{"--remove a --replicas-path .spec.replicas", "error: --remove and --replicas-path cannot be used together\n", exitUsage},
+		{"--remove " + pod(3), "Error from server (NotFound): pods \"" + pod(3) + "\" not found\n", harness.ExitNotFound},
+		{"--remove " + pod(1) + " --current-replicas 4", "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 3\n", harness.ExitPrecondition},
+		{"--remove " + pod(1) + " --dry-run=client --current-replicas 4", "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 3\n", harness.ExitPrecondition},
+		{"--remove X", `error: invalid pod name "X"`, harness.ExitUsage},
+		{"--remove a,a", "error: --remove names pod a twice\n", harness.ExitUsage},
+		{"--remove a --replicas 1", "error: --remove and --replicas cannot be used together\n", harness.ExitUsage},
+		{"--remove a --by -1", "error: --remove and --by cannot be used together\n", harness.ExitUsage},
+		{"--remove a --reuse", "error: --remove and --reuse cannot be used together\n", harness.ExitUsage},
+		{"--remove a --replicas-path .spec.replicas", "error: --remove and --replicas-path cannot be used together\n", harness.ExitUsage},
 	} {
 		r := cluster.Kubectl(t, ns, strings.Fields("imoocpod scale foo "+step.args)...)
 		if r.Code != step.code || !strings.HasPrefix(r.Stderr, step.says) {
@@ -92,7 +92,7 @@ func TestRemovePod(t *testing.T) {
 	if shown != "2 1,3" {
 		t.Errorf("a dry run shows %q", shown)
 	}
-	w.AwaitQuiet(t, quietFor)
+	w.AwaitQuiet(t, harness.QuietFor)
 	if version() != before {
 		t.Error("the object was changed by what should not change it")
 	}
@@ -115,7 +115,7 @@ func TestRemovedSlotsThatCannotBeRead(t *testing.T) {
 		c := harness.Condition(w.ImoocPods["foo"], apis.ConditionReplicaFailure)
 		return c.Reason == "InvalidSpec" && c.Message == `the annotation imoocpod.dev/removed-slots cannot be read: "1;2" is not the number of a slot`
 	})
-	w.AwaitQuiet(t, quietFor)
+	w.AwaitQuiet(t, harness.QuietFor)
 	if n := len(w.Owned("foo")); n != 3 {
 		t.Errorf("%d pods are left of 3", n)
 	}
@@ -154,7 +154,7 @@ func TestRemovePodsTogether(t *testing.T) {
 	}
 	slices.Sort(all)
 	// The second one of a pod finds it removed, or gone.
-	if got := strings.Join(all, ", "); got != fmt.Sprintf("1 0, 1 %d, 4 0, 6 0", exitPrecondition) && got != fmt.Sprintf("1 0, 1 %d, 4 0, 6 0", exitNotFound) {
+	if got := strings.Join(all, ", "); got != fmt.Sprintf("1 0, 1 %d, 4 0, 6 0", harness.ExitPrecondition) && got != fmt.Sprintf("1 0, 1 %d, 4 0, 6 0", harness.ExitNotFound) {
 		t.Errorf("slots and exit codes: %s", got)
 	}
 	w.AwaitConverged(t, "foo", 5)
@@ -197,7 +197,7 @@ func TestRemovePodOfADeployment(t *testing.T) {
 		}
 	}
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/web", "--by", "+1", "--reuse")
-	if r.Code != exitError || r.Stderr != "error: deployment/web has no removed slots: only kinds whose pods run-controller creates have slots\n" {
+	if r.Code != harness.ExitError || r.Stderr != "error: deployment/web has no removed slots: only kinds whose pods run-controller creates have slots\n" {
 		t.Errorf("%s: exit code %d, said %q", r.Line, r.Code, r.Stderr)
 	}
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -14,17 +13,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 )
 
-// object is the manifest of an ImoocPod; rest begins below metadata.
-func object(name, rest string) string {
-	return fmt.Sprintf("apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\nmetadata: {name: %s}\n%s\n", name, rest)
-}
-
 // What people wrote for the original tutorial works unchanged, with kubectl alone.
 func TestTutorialObject(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)
-	cluster.Apply(t, ns, object("imoocpod-sample", "spec:\n  replicas: 3"))
+	cluster.Apply(t, ns, harness.ImoocPodManifest("imoocpod-sample", "spec:\n  replicas: 3"))
 	cluster.AwaitConverged(t, ns, "imoocpod-sample", 3)
 	matches(t, "get imp", harness.Must(t, cluster.Kubectl(t, ns, "get", "imp")), `NAME +DESIRED +CURRENT +READY +AGE
 imoocpod-sample +3 +3 +3 +\d+\w*
@@ -51,13 +45,13 @@ func TestDefaults(t *testing.T) {
 		"no-spec": "", "null-spec": "spec: null", "empty-spec": "spec: {}", "null-replicas": "spec: {replicas: null}",
 		"null-template": "spec: {template: null}", "one": "spec: {replicas: 1}",
 	} {
-		cluster.Apply(t, ns, object(name, rest))
+		cluster.Apply(t, ns, harness.ImoocPodManifest(name, rest))
 		spec := cluster.ImoocPod(t, ns, name).Spec
 		if spec.Replicas == nil || *spec.Replicas != 1 || !equality.Semantic.DeepEqual(spec.Template, v1alpha1.DefaultTemplate()) {
 			t.Errorf("%s: the spec is %+v", name, spec)
 		}
 	}
-	cluster.Apply(t, ns, object("none", "spec: {replicas: 0}"))
+	cluster.Apply(t, ns, harness.ImoocPodManifest("none", "spec: {replicas: 0}"))
 	if spec := cluster.ImoocPod(t, ns, "none").Spec; *spec.Replicas != 0 {
 		t.Errorf("no replicas became %d", *spec.Replicas)
 	}
@@ -68,7 +62,7 @@ func TestTemplate(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)
-	cluster.Apply(t, ns, object("foo", `
+	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", `
 spec:
   replicas: 2
   template:
@@ -113,7 +107,7 @@ func TestServerRejects(t *testing.T) {
 		"field-is-misspelled":   {"spec: {replica: 3}", `unknown field "spec.replica"`},
 		strings.Repeat("a", 64): {"", "name must be no longer than 63 characters"},
 	} {
-		r := cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, object(name, test.rest)))
+		r := cluster.Kubectl(t, ns, "apply", "-f", harness.WriteFile(t, harness.ImoocPodManifest(name, test.rest)))
 		if r.Code == 0 || !strings.Contains(r.Stderr, test.says) {
 			t.Errorf("%s: exit code %d, said %q, want %q in it", name, r.Code, r.Stderr, test.says)
 		}
@@ -127,7 +121,7 @@ func TestServerRejects(t *testing.T) {
 	if r := cluster.Kubectl(t, ns, "scale", "imp", "foo", "--replicas", "-1"); r.Code == 0 {
 		t.Error("kubectl scale set a negative count")
 	}
-	if left := contents(t, ns); len(left) != 1 {
+	if left := cluster.ImoocPodVersions(t, ns); len(left) != 1 {
 		t.Errorf("there are %v, want foo alone", left)
 	}
 }

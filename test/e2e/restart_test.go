@@ -71,7 +71,7 @@ func TestRestart(t *testing.T) {
 		// The annotation tells the second; a restart in the same one is refused.
 		var r harness.Result
 		harness.Eventually(t, "the second has passed", func() bool {
-			r = cluster.Kubectl(t, ns, append([]string{"imoocpod", "restart"}, words(step.args)...)...)
+			r = cluster.Kubectl(t, ns, append([]string{"imoocpod", "restart"}, harness.Words(step.args)...)...)
 			return !strings.Contains(r.Stderr, "less than a second ago")
 		})
 		if harness.Must(t, r) != step.says || r.Stderr != "" && !strings.HasPrefix(r.Stderr, "Warning: no controller runs for ") {
@@ -115,11 +115,11 @@ func TestRestart(t *testing.T) {
 			t.Errorf("restart %v: exit code %d, printed %q, said %q, want %q", args, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}
-	mustRefuseRestart(exitError, "error: deployment/paused cannot be restarted: it is paused (run \"kubectl rollout resume\" first)\n", "deployment/paused")
-	mustRefuseRestart(exitError, "error: replicaset/few cannot be restarted: its controller does not replace pods when the pod template changes\n", "replicaset/few")
-	mustRefuseRestart(exitError, "error: brigade/none cannot be restarted: it has no pod template at .spec.template\n", "brigade/none")
-	mustRefuseRestart(exitError, "error: brigade/open cannot be restarted: its schema does not allow annotations in .spec.template.metadata\n", "brigades.v1.template.example.com/open")
-	mustRefuseRestart(exitNotFound, `imoocpods.batch.tutorial.kubebuilder.io "no" not found`, "no")
-	mustRefuseRestart(exitUsage, "a NAME or TYPE/NAME is required")
-	mustRefuseRestart(exitError, "no objects passed to restart", "deployments", "-l", "tier=none")
+	mustRefuseRestart(harness.ExitError, "error: deployment/paused cannot be restarted: it is paused (run \"kubectl rollout resume\" first)\n", "deployment/paused")
+	mustRefuseRestart(harness.ExitError, "error: replicaset/few cannot be restarted: its controller does not replace pods when the pod template changes\n", "replicaset/few")
+	mustRefuseRestart(harness.ExitError, "error: brigade/none cannot be restarted: it has no pod template at .spec.template\n", "brigade/none")
+	mustRefuseRestart(harness.ExitError, "error: brigade/open cannot be restarted: its schema does not allow annotations in .spec.template.metadata\n", "brigades.v1.template.example.com/open")
+	mustRefuseRestart(harness.ExitNotFound, `imoocpods.batch.tutorial.kubebuilder.io "no" not found`, "no")
+	mustRefuseRestart(harness.ExitUsage, "a NAME or TYPE/NAME is required")
+	mustRefuseRestart(harness.ExitError, "no objects passed to restart", "deployments", "-l", "tier=none")
 }

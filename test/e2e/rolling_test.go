@@ -44,7 +44,7 @@ func TestRollingReplacement(t *testing.T) {
 
 	cluster.PatchFoo(t, ns, `{"spec":{"template":{"spec":{"nodeSelector":{"no":"node"}}}}}`)
 	w.Until(t, "the broken template has its quarter", func() bool { return updated() == 2 })
-	w.AwaitQuiet(t, quietFor)
+	w.AwaitQuiet(t, harness.QuietFor)
 	if s := w.ImoocPod("foo").Status; s.UpdatedReplicas != 2 || s.ReadyReplicas != 6 {
 		t.Errorf("a broken template has gone on: %+v", s)
 	}

@@ -20,11 +20,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
 // countCreates counts the pods that a loop tries to create.
@@ -77,7 +75,7 @@ func TestRefusalStopsTheCreates(t *testing.T) {
 	quota(t, ns, "3")
 	// The clock stands still, so no back-off ever ends: what goes on after the
 	// quota gives way goes on because of that.
-	still := clocktesting.NewFakePassiveClock(time.Now())
+	still := &heldClock{at: time.Now()}
 	var creates atomic.Int64
 	d.Create(100)
 	cluster.StartController(t, ns, still, d.Check(), countCreates(&creates))
@@ -91,9 +89,29 @@ func TestRefusalStopsTheCreates(t *testing.T) {
 	quota(t, ns, "20")
 	w.Until(t, "there are 8 pods", func() bool { return w.Created[d.UID] == 8 })
 	// A status that was written often is only written again when time has passed.
-	still.SetTime(still.Now().Add(plan.StatusInterval))
+	still.letGo()
 	w.AwaitConverged(t, "foo", 8)
 }
+
+// heldClock stands still until it is let go.
+type heldClock struct {
+	at   time.Time
+	gone atomic.Pointer[time.Time]
+}
+
+func (c *heldClock) letGo() {
+	now := time.Now()
+	c.gone.Store(&now)
+}
+
+func (c *heldClock) Now() time.Time {
+	if gone := c.gone.Load(); gone != nil {
+		return c.at.Add(time.Since(*gone))
+	}
+	return c.at
+}
+
+func (c *heldClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // A server that answers every create with a failure of its own, as it does
 // where an admission webhook is out of order, is reported like a refusal.

@@ -229,24 +229,6 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A loop that starts before its CRD says what to do and goes on when it is
-// there; one whose CRD goes away and comes back goes on too. The CRD is
-// everybody's, so this test runs before those that run in parallel.
-func TestLoopFollowsTheCRD(t *testing.T) {
-	ns := cluster.NewNamespace(t)
-	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects") // of tests before this one
-	l := cluster.StartRunController(t, ns)
-	l.AwaitOutput(`not installed: run "kubectl imoocpod install"`)
-	cluster.Imoocpod(t, "", "install")
-	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	cluster.AwaitConverged(t, ns, "foo", 2)
-	cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
-	harness.Eventually(t, "the pods are gone", func() bool { return len(podUIDs(t, ns)) == 0 })
-	cluster.Imoocpod(t, "", "install")
-	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "2")
-	cluster.AwaitConverged(t, ns, "bar", 2)
-}
-
 // podName is the name of the pod of a slot.
 func podName(imp *v1alpha1.ImoocPod, slot int32) string {
 	return plan.PodName(imp.Name, imp.UID, "", plan.Slot(slot))

@@ -112,15 +112,15 @@ func TestScaleWhatIsBeingDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
-	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
+	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
 	cluster.Imoocpod(t, ns, "delete", "foo", "--wait=false")
 	for _, args := range [][]string{{"--replicas", "3"}, {"--by", "+1"}, {"--replicas", "3", "--replicas-path", ".spec.replicas"}, {"--replicas", "3", "--dry-run=client"}} {
 		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "foo"}, args...)...)
-		if r.Code != exitError || r.Stdout != "" || r.Stderr != "error: imoocpod/foo is being deleted and cannot be scaled\n" {
+		if r.Code != harness.ExitError || r.Stdout != "" || r.Stderr != "error: imoocpod/foo is being deleted and cannot be scaled\n" {
 			t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
 		}
 	}
-	setFinalizers(t, ns, "foo", "null")
+	cluster.SetFinalizers(t, ns, "foo", "null")
 }
 
 // Of what changes an object that no controller reconciles, the user is warned at once.
@@ -166,7 +166,7 @@ func TestScaleWait(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "0")
-	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "1", "--wait", "--timeout", "2s"); r.Code != exitTimeout {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "1", "--wait", "--timeout", "2s"); r.Code != harness.ExitTimeout {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	w := cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "2", "--wait", "-o", "json")
@@ -217,7 +217,7 @@ func TestScaleTimeout(t *testing.T) {
 	// Nobody makes pods.
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "5s")
 	unseen := "error: wait for imoocpod/foo to be ready: timed out; last seen: not reconciled: no controller has seen it yet\nhint: kubectl imoocpod run-controller -n " + ns + "\n"
-	if r.Code != exitTimeout || !strings.HasSuffix(r.Stderr, unseen) || r.Stdout != scaledFoo+"\n" {
+	if r.Code != harness.ExitTimeout || !strings.HasSuffix(r.Stderr, unseen) || r.Stdout != scaledFoo+"\n" {
 		t.Errorf("exit code %d, printed %q, said %q, want %q", r.Code, r.Stdout, r.Stderr, unseen)
 	}
 
@@ -239,7 +239,7 @@ func TestScaleTimeout(t *testing.T) {
 		return cluster.Kubectl(t, ns, "run", "probe", "--image", "busybox", "--dry-run=server").Code != 0
 	})
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "10s")
-	if r.Code != exitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: cannot create more pods: exceeded quota: few") {
+	if r.Code != harness.ExitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: cannot create more pods: exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	l.Stop()
@@ -248,8 +248,8 @@ func TestScaleTimeout(t *testing.T) {
 	w := cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
 	w.AwaitOutput(scaledFoo)
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	if code := w.Wait(); code != exitNotFound {
-		t.Errorf("the wait for what is gone ended with exit code %d, want %d", code, exitNotFound)
+	if code := w.Wait(); code != harness.ExitNotFound {
+		t.Errorf("the wait for what is gone ended with exit code %d, want %d", code, harness.ExitNotFound)
 	}
 	w.AwaitOutput("was deleted during the wait")
 
@@ -257,19 +257,19 @@ func TestScaleTimeout(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo")
 	w = cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
 	w.AwaitOutput(scaledFoo)
-	if code := w.Stop(); code != exitInterrupted {
-		t.Errorf("Ctrl-C ended the wait with exit code %d, want %d", code, exitInterrupted)
+	if code := w.Stop(); code != harness.ExitInterrupted {
+		t.Errorf("Ctrl-C ended the wait with exit code %d, want %d", code, harness.ExitInterrupted)
 	}
 
 	// Who may scale and may not look is told at once, not after an hour.
 	blind := newUser(t, ns, "patch", "get")
 	blocked := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "1h", "--as", blind)
-	if want := fmt.Sprintf("User %q cannot list resource", blind); blocked.Code != exitForbidden || blocked.Stdout != scaledFoo+"\n" || !strings.Contains(blocked.Stderr, want) {
+	if want := fmt.Sprintf("User %q cannot list resource", blind); blocked.Code != harness.ExitForbidden || blocked.Stdout != scaledFoo+"\n" || !strings.Contains(blocked.Stderr, want) {
 		t.Errorf("exit code %d, said %q, want %q in it", blocked.Code, blocked.Stderr, want)
 	}
 	watchless := newUser(t, ns, "patch", "get", "list")
 	blocked = cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "3", "--timeout", "1h", "--as", watchless)
-	if want := fmt.Sprintf("User %q cannot watch resource", watchless); blocked.Code != exitForbidden || !strings.Contains(blocked.Stderr, want) {
+	if want := fmt.Sprintf("User %q cannot watch resource", watchless); blocked.Code != harness.ExitForbidden || !strings.Contains(blocked.Stderr, want) {
 		t.Errorf("exit code %d, said %q, want %q in it", blocked.Code, blocked.Stderr, want)
 	}
 }

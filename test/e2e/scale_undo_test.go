@@ -42,7 +42,7 @@ func TestScaleUndo(t *testing.T) {
 			t.Errorf("foo has the count %d, want %d", now, n)
 		}
 	}
-	undo(exitPrecondition, "error: precondition not met: cannot return to the last count of imoocpod/foo: it remembers no earlier one.")
+	undo(harness.ExitPrecondition, "error: precondition not met: cannot return to the last count of imoocpod/foo: it remembers no earlier one.")
 	has(3)
 	try(0, "imoocpod/foo: 3 → 5\n", "--replicas", "5")
 	try(0, "imoocpod/foo: 5 → 5\n", "--replicas", "5")
@@ -56,15 +56,15 @@ func TestScaleUndo(t *testing.T) {
 	has(3)
 	undo(0, "imoocpod/foo: 3 → 5\n")
 	has(5)
-	undo(exitPrecondition, "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 5\n", "--current-replicas", "4")
+	undo(harness.ExitPrecondition, "error: precondition not met: expected the replicas of imoocpod/foo to be 4, was 5\n", "--current-replicas", "4")
 
 	// Another sets another count, and then the same again.
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod/foo", "--replicas", "7"))
-	undo(exitReverted, `error: reverted: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now`+
+	undo(harness.ExitReverted, `error: reverted: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now`+
 		"\nhint: to set it back all the same: kubectl imoocpod scale "+object+" -n "+ns+" --replicas 3 --current-replicas 7\n")
 	has(7)
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod/foo", "--replicas", "5"))
-	undo(exitReverted, `error: reverted: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 5 now`)
+	undo(harness.ExitReverted, `error: reverted: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 5 now`)
 	has(5)
 
 	// In steps, all of them are one change.
@@ -89,12 +89,12 @@ func TestScaleUndo(t *testing.T) {
 	if has(4); memory() != before {
 		t.Errorf("it remembers %s, and before %s", memory(), before)
 	}
-	undo(exitReverted, "error: reverted: imoocpod/foo was scaled from 1 to 5, and this program, without recording the count before, has set it since; it is 4 now\n")
+	undo(harness.ExitReverted, "error: reverted: imoocpod/foo was scaled from 1 to 5, and this program, without recording the count before, has set it since; it is 4 now\n")
 	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--undo", "--as", "scaler-"+ns); r.Code == 0 {
 		t.Errorf("%s: said %q", r.Line, r.Stderr)
 	}
 	for _, args := range []string{"--undo --replicas 3", "--undo --by +1", "--undo --remove x", "--undo --reuse", "--undo --step 1"} {
-		if r := try(exitUsage, "", words(args)...); !strings.Contains(r.Stderr, "--undo and ") {
+		if r := try(harness.ExitUsage, "", harness.Words(args)...); !strings.Contains(r.Stderr, "--undo and ") {
 			t.Errorf("%s said %q", r.Line, r.Stderr)
 		}
 	}
@@ -121,7 +121,7 @@ func TestScaleUndoOfOtherKinds(t *testing.T) {
 	want := "error: refused: --undo does not work for deployment/web: the count before a change is recorded only in objects of kinds that run-controller reconciles\n" +
 		"hint: to set a count: kubectl imoocpod scale deployments.apps/web -n " + ns + " --replicas COUNT\n"
 	web := cluster.Object(t, ns, "deployments.apps", "web")
-	if r.Code != exitPrecondition || r.Stderr != want || web.GetAnnotations()[apis.AnnotationLastScale] != "" || !strings.Contains(fieldsText(t, web, "spec.replicas"), "3") {
+	if r.Code != harness.ExitPrecondition || r.Stderr != want || web.GetAnnotations()[apis.AnnotationLastScale] != "" || !strings.Contains(fieldsText(t, web, "spec.replicas"), "3") {
 		t.Errorf("exit code %d, said %q, want %q; the annotations are %v", r.Code, r.Stderr, want, web.GetAnnotations())
 	}
 }
@@ -138,7 +138,7 @@ func TestScaleUndoMeetsASecondWriter(t *testing.T) {
 		count int32
 	}{
 		{`{"metadata":{"labels":{"note":"x"}}}`, 0, 3},
-		{`{"spec":{"replicas":9}}`, exitReverted, 9},
+		{`{"spec":{"replicas":9}}`, harness.ExitReverted, 9},
 	} {
 		cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
 		cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "5")

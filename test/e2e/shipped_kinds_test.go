@@ -113,10 +113,10 @@ func TestCreateShippedKinds(t *testing.T) {
 		"helloworlds.test.jiaozi.com/one": {"helloworld.test.jiaozi.com/one created\n", `{"size":1}`},
 		"mydaemonset/agent --image web:1": {"mydaemonset.apps.zhongmingmao.io/agent created\n", `{"image":"web:1"}`},
 	} {
-		if out := cluster.Imoocpod(t, ns, append([]string{"create"}, words(args)...)...); out != want[0] {
+		if out := cluster.Imoocpod(t, ns, append([]string{"create"}, harness.Words(args)...)...); out != want[0] {
 			t.Errorf("create %s printed %q, want %q", args, out, want[0])
 		}
-		if spec := harness.Must(t, cluster.Kubectl(t, ns, "get", words(args)[0], "-o", "jsonpath={.spec}")); spec != want[1] {
+		if spec := harness.Must(t, cluster.Kubectl(t, ns, "get", harness.Words(args)[0], "-o", "jsonpath={.spec}")); spec != want[1] {
 			t.Errorf("create %s made the spec %s, want %s", args, spec, want[1])
 		}
 	}
@@ -130,12 +130,12 @@ func TestCreateShippedKinds(t *testing.T) {
 		"appservice/" + strings.Repeat("a", 64):              "it must be no longer than 63 characters",
 		"appservice/no --replicas -1":                        "must be a whole number from 0",
 	} {
-		refusals = append(refusals, refusal{args: "create " + args, code: exitUsage, says: []string{says}})
+		refusals = append(refusals, refusal{args: "create " + args, code: harness.ExitUsage, says: []string{says}})
 	}
 	refusals = append(refusals,
-		refusal{args: "create mydaemonset/no", code: exitError, says: []string{`The MyDaemonSet "no" is invalid: spec.image: Required value: image is required`}},
-		refusal{args: "create appservice/no --set-string .spec.deploymentName=A", code: exitError, says: []string{"must be the name of a Deployment"}},
-		refusal{args: "create appservice/a", code: exitPrecondition, says: []string{"already exists"}})
+		refusal{args: "create mydaemonset/no", code: harness.ExitError, says: []string{`The MyDaemonSet "no" is invalid: spec.image: Required value: image is required`}},
+		refusal{args: "create appservice/no --set-string .spec.deploymentName=A", code: harness.ExitError, says: []string{"must be the name of a Deployment"}},
+		refusal{args: "create appservice/a", code: harness.ExitPrecondition, says: []string{"already exists"}})
 	t.Run("refused", func(t *testing.T) { mustRefuse(t, ns, refusals) })
 	if after := shippedVersions(t, ns); !maps.Equal(before, after) {
 		t.Errorf("after what was refused there are %v, before %v", after, before)
@@ -201,13 +201,13 @@ func TestScaleShippedKinds(t *testing.T) {
 			before = shippedVersions(t, ns)
 		}
 		for _, flags := range []string{"--replicas 3", "--by +1", "--replicas 3 --dry-run=client"} {
-			r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "mydaemonset/agent"}, words(flags)...)...)
-			if r.Code != exitError || r.Stdout != "" || r.Stderr != refused+rest {
+			r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale", "mydaemonset/agent"}, harness.Words(flags)...)...)
+			if r.Code != harness.ExitError || r.Stdout != "" || r.Stderr != refused+rest {
 				t.Errorf("%s: exit code %d, printed %q, said %q, want %q", flags, r.Code, r.Stdout, r.Stderr, refused+rest)
 			}
 		}
 	}
-	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "mydaemonset/no", "helloworld/no", "--replicas", "1"); r.Code != exitNotFound || strings.Count(r.Stderr, "NotFound") != 2 {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "mydaemonset/no", "helloworld/no", "--replicas", "1"); r.Code != harness.ExitNotFound || strings.Count(r.Stderr, "NotFound") != 2 {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	if after := shippedVersions(t, ns); !maps.Equal(before, after) {

@@ -85,7 +85,7 @@ web +0 +0 +0 +ready +`+age+` +scaled to zero
 		{"status foo -o jsonpath={.pods[*].name}", podName(foo, 0) + " " + podName(foo, 1)},
 		{"status -o go-template={{.kind}}", "List"},
 	} {
-		if out := cluster.Imoocpod(t, ns, words(test.args)...); out != test.want {
+		if out := cluster.Imoocpod(t, ns, harness.Words(test.args)...); out != test.want {
 			t.Errorf("%s printed %q, want %q", test.args, out, test.want)
 		}
 	}
@@ -156,15 +156,15 @@ func TestStatusWatch(t *testing.T) {
 	front.AwaitOutput("deleted") // it is gone from what was asked for
 	// The last change: who has shown it has shown all.
 	cluster.Imoocpod(t, ns, "delete", "foo")
-	if code := one.Wait(); code != exitNotFound {
-		t.Errorf("the watch of what is gone ended with exit code %d, want %d", code, exitNotFound)
+	if code := one.Wait(); code != harness.ExitNotFound {
+		t.Errorf("the watch of what is gone ended with exit code %d, want %d", code, harness.ExitNotFound)
 	}
 	one.AwaitOutput("error: imoocpod/foo was deleted")
 	verdicts.AwaitOutput("foo:30:deleted")
 	all.AwaitOutput("deleted")
 	for _, l := range []*harness.Process{all, front, verdicts} {
-		if code := l.Stop(); code != exitInterrupted {
-			t.Errorf("Ctrl-C ended the watch with exit code %d, want %d", code, exitInterrupted)
+		if code := l.Stop(); code != harness.ExitInterrupted {
+			t.Errorf("Ctrl-C ended the watch with exit code %d, want %d", code, harness.ExitInterrupted)
 		}
 	}
 
@@ -230,16 +230,16 @@ bad +1 +1 +0 +failed +\d+\w* +`+regexp.QuoteMeta(reason)+`
 	if out := cluster.Imoocpod(t, ns, "status", "-o", `jsonpath={range .items[*]}{.metadata.name}={.reasonCode} {end}`); out != "bad=ImagePullFailed good=Ready " {
 		t.Errorf("the reasons are %q", out)
 	}
-	exitCode(exitFailed)
-	exitCode(exitFailed, "imoocpod/good", "imoocpod/bad")
+	exitCode(harness.ExitFailed)
+	exitCode(harness.ExitFailed, "imoocpod/good", "imoocpod/bad")
 	exitCode(0, "good")
 	if r := cluster.Kubectl(t, ns, "imoocpod", "status", "bad"); r.Code != 0 {
 		t.Errorf("without --exit-code, it is %d", r.Code)
 	}
 	l.Stop()
 	cluster.Imoocpod(t, ns, "create", "unseen", "--replicas", "1")
-	exitCode(exitTimeout, "unseen")
-	if r := cluster.Kubectl(t, ns, "imoocpod", "status", "-w", "--exit-code"); r.Code != exitUsage {
+	exitCode(harness.ExitTimeout, "unseen")
+	if r := cluster.Kubectl(t, ns, "imoocpod", "status", "-w", "--exit-code"); r.Code != harness.ExitUsage {
 		t.Errorf("--watch with --exit-code ended with exit code %d", r.Code)
 	}
 }
@@ -274,8 +274,8 @@ func TestStatusWatchSeveral(t *testing.T) {
 	w.AwaitOutput("imoocpod.batch.tutorial.kubebuilder.io/foo 1 deleted")
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment", "web"))
 	sets.AwaitOutput("web deleted")
-	if code := w.Wait(); code != exitNotFound {
-		t.Errorf("when all were gone, it ended with exit code %d, want %d", code, exitNotFound)
+	if code := w.Wait(); code != harness.ExitNotFound {
+		t.Errorf("when all were gone, it ended with exit code %d, want %d", code, harness.ExitNotFound)
 	}
 	if sets.Stop(); strings.Contains(sets.Output(), "web ready") {
 		t.Errorf("--not-ready showed what is ready:\n%s", sets.Output())
@@ -291,7 +291,7 @@ func TestStatusOfType(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "label", "deployment/web", "app=web", "--overwrite"))
 	const header = "NAME +DESIRED +CURRENT +READY +VERDICT +AGE\n"
 	for _, args := range []string{"deployment", "deploy", "deployments.apps", "deployment --all", "deployment -l app=web"} {
-		matches(t, args, cluster.Imoocpod(t, ns, append([]string{"status"}, words(args)...)...), header+"web +1 [^\n]+\n")
+		matches(t, args, cluster.Imoocpod(t, ns, append([]string{"status"}, harness.Words(args)...)...), header+"web +1 [^\n]+\n")
 	}
 	if out := cluster.Imoocpod(t, ns, "status", "deployment", "-o", "jsonpath={.kind} {.items[*].metadata.name}"); out != "List web" {
 		t.Errorf("-o jsonpath printed %q", out)
@@ -337,7 +337,7 @@ func TestStatusOfWhatHasNoReplicas(t *testing.T) {
 	harness.Must(t, cluster.Kubectl(t, ns, "run", "alone", "--image", "busybox"))
 	for verb, instead := range map[string]string{"describe": "kubectl describe pod", "wait": "kubectl wait --for=condition=Ready pod"} {
 		says := "error: pod/alone has no owner with replicas: " + instead + " alone -n " + ns + "\n"
-		if r := cluster.Kubectl(t, ns, "imoocpod", verb, "pod/alone"); r.Code != exitError || r.Stdout != "" || r.Stderr != says {
+		if r := cluster.Kubectl(t, ns, "imoocpod", verb, "pod/alone"); r.Code != harness.ExitError || r.Stdout != "" || r.Stderr != says {
 			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", r.Line, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}
@@ -351,7 +351,7 @@ func TestStatusOfWhatHasNoReplicas(t *testing.T) {
 		if strings.HasPrefix(args, "svc") {
 			in = "default"
 		}
-		if r := cluster.Kubectl(t, in, append([]string{"imoocpod", "status"}, words(args)...)...); r.Code != exitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
+		if r := cluster.Kubectl(t, in, append([]string{"imoocpod", "status"}, harness.Words(args)...)...); r.Code != harness.ExitError || r.Stdout != "" || !strings.Contains(r.Stderr, says) {
 			t.Errorf("%s: exit code %d, printed %q, said %q, want %q", r.Line, r.Code, r.Stdout, r.Stderr, says)
 		}
 	}

@@ -160,7 +160,7 @@ func TestScaleInSteps(t *testing.T) {
 2 → 9 \(server dry run\)
 `, 2},
 			} {
-				r := cluster.Kubectl(t, ns, append(append([]string{"imoocpod", "scale"}, s.args()...), append(words(step.args), "--timeout", "2m")...)...)
+				r := cluster.Kubectl(t, ns, append(append([]string{"imoocpod", "scale"}, s.args()...), append(harness.Words(step.args), "--timeout", "2m")...)...)
 				said := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(s.object)+`: `).ReplaceAllString(r.Stderr, "")
 				said = regexp.MustCompile(`(?m)^.*(is progressing|progressing: |replica field |not reconciled: |ready: \d).*\n`).ReplaceAllString(said, "")
 				if harness.Must(t, r); !regexp.MustCompile("^" + step.want + "$").MatchString(said) {
@@ -196,8 +196,8 @@ error: imoocpod/sick has failed: .*no-such-image`, 2},
 imoocpod/sick: not scaled, because deployment/web has not come to its count
 error: deployment/web has failed: .*exceeded quota`, 2},
 	} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale"}, append(words(test.args), "--fail-after", "1s", "--timeout", "2m")...)...)
-		if r.Code != exitFailed || !regexp.MustCompile(strings.ReplaceAll(test.want, "NS", ns)).MatchString(r.Stderr) {
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod", "scale"}, append(harness.Words(test.args), "--fail-after", "1s", "--timeout", "2m")...)...)
+		if r.Code != harness.ExitFailed || !regexp.MustCompile(strings.ReplaceAll(test.want, "NS", ns)).MatchString(r.Stderr) {
 			t.Errorf("%s: exit code %d, said\n%s", r.Line, r.Code, r.Stderr)
 		}
 		if got := int64(*cluster.ImoocPod(t, ns, "sick").Spec.Replicas); got != test.left {
@@ -222,14 +222,14 @@ func TestStepsInterrupted(t *testing.T) {
 	w := start()
 	harness.Eventually(t, "the first step is made", func() bool { return count() == 2 })
 	setReplicas(t, ns, "foo", "rival", 5)
-	if code := w.Wait(); code != exitReverted || count() != 5 {
+	if code := w.Wait(); code != harness.ExitReverted || count() != 5 {
 		t.Errorf("exit code %d, and the count is %d", code, count())
 	}
 	setReplicas(t, ns, "foo", "rival", 0)
 	w = start()
 	harness.Eventually(t, "the first step is made", func() bool { return count() == 2 })
 	w.AwaitOutput("not reconciled")
-	if code := w.Stop(); code != exitInterrupted || count() != 2 {
+	if code := w.Stop(); code != harness.ExitInterrupted || count() != 2 {
 		t.Errorf("exit code %d, and the count is %d", code, count())
 	}
 	w.AwaitOutput("imoocpod/foo: stopped at 2 on the way to 6")
@@ -255,7 +255,7 @@ func TestStepsHeedBudgets(t *testing.T) {
 	r := cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/web", "--replicas", "0", "--step", "1")
 	refused := `(?s)deployment/web: 2 ready .*deployment/web: stopped at 2 on the way to 0\n.*error: refused: a step down to 1 of deployment/web would break a disruption budget: PodDisruptionBudget/guard requires 2 available pods, and 1 would be left
 hint: to ignore disruption budgets, use --ignore-budgets\n$`
-	if r.Code != exitPrecondition || !regexp.MustCompile(refused).MatchString(r.Stderr) {
+	if r.Code != harness.ExitPrecondition || !regexp.MustCompile(refused).MatchString(r.Stderr) {
 		t.Errorf("exit code %d, said\n%s", r.Code, r.Stderr)
 	}
 	// Who may not read the budgets is refused, too.
@@ -268,7 +268,7 @@ hint: to ignore disruption budgets, use --ignore-budgets\n$`
 		return cluster.Kubectl(t, ns, "auth", "can-i", "patch", "deployments.apps", "--subresource=scale", "--as", scaler).Code == 0
 	})
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/web", "--replicas", "1", "--step", "1", "--as", scaler)
-	if r.Code != exitPrecondition || !strings.Contains(r.Stderr, "error: refused: no permission to list poddisruptionbudgets, so a step down to 1 of deployment/web may break a disruption budget\nhint: ") {
+	if r.Code != harness.ExitPrecondition || !strings.Contains(r.Stderr, "error: refused: no permission to list poddisruptionbudgets, so a step down to 1 of deployment/web may break a disruption budget\nhint: ") {
 		t.Errorf("exit code %d, said\n%s", r.Code, r.Stderr)
 	}
 	harness.Must(t, cluster.Kubectl(t, ns, "imoocpod", "scale", "deployment/web", "--replicas", "0", "--step", "1", "--ignore-budgets"))

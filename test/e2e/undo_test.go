@@ -59,7 +59,7 @@ func TestUndoOfWorkloads(t *testing.T) {
 		a := cluster.Object(t, ns, resource, w.name)
 
 		r := cluster.Kubectl(t, ns, "imoocpod", "undo", target)
-		if want := fmt.Sprintf("error: %s cannot be undone: it has no earlier revision\nhint: kubectl imoocpod history %s.apps/%s -n %s\n", target, w.kind+"s", w.name, ns); r.Code != exitError || r.Stderr != want {
+		if want := fmt.Sprintf("error: %s cannot be undone: it has no earlier revision\nhint: kubectl imoocpod history %s.apps/%s -n %s\n", target, w.kind+"s", w.name, ns); r.Code != harness.ExitError || r.Stderr != want {
 			t.Errorf("undo without a history: exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 		}
 
@@ -124,13 +124,13 @@ func TestUndoOfWorkloads(t *testing.T) {
 			t.Errorf("undo to the current revision changed %s", target)
 		}
 		r = cluster.Kubectl(t, ns, "imoocpod", "undo", target, "--to-revision", "7")
-		if r.Code != exitError || !strings.Contains(r.Stderr, "unable to find revision 7 in its history: it has 3, 2") {
+		if r.Code != harness.ExitError || !strings.Contains(r.Stderr, "unable to find revision 7 in its history: it has 3, 2") {
 			t.Errorf("undo to a revision that is not there: exit code %d, said %q", r.Code, r.Stderr)
 		}
 	}
 
 	harness.Must(t, cluster.Kubectl(t, ns, "rollout", "pause", "deployment/web"))
-	if r := cluster.Kubectl(t, ns, "imoocpod", "undo", "deployment/web"); r.Code != exitError || r.Stderr != "error: deployment/web cannot be undone: it is paused (run \"kubectl rollout resume\" first)\n" {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "undo", "deployment/web"); r.Code != harness.ExitError || r.Stderr != "error: deployment/web cannot be undone: it is paused (run \"kubectl rollout resume\" first)\n" {
 		t.Errorf("undo of a paused Deployment: exit code %d, said %q", r.Code, r.Stderr)
 	}
 }
@@ -181,7 +181,7 @@ func TestUndoOfOurKinds(t *testing.T) {
 			return obj
 		}
 		r := cluster.Kubectl(t, ns, "imoocpod", "history", target)
-		if r.Code != exitError || !strings.Contains(r.Stderr, target+" has no history: run-controller writes a revision when it reconciles the object") {
+		if r.Code != harness.ExitError || !strings.Contains(r.Stderr, target+" has no history: run-controller writes a revision when it reconciles the object") {
 			t.Errorf("without revisions: exit code %d, said %q", r.Code, r.Stderr)
 		}
 		a := keep(1)
@@ -243,7 +243,7 @@ func TestUndoOfAnotherKind(t *testing.T) {
 	cluster.AwaitEstablished(t, "crd/herds.undo.example.com")
 	cluster.Apply(t, ns, "{apiVersion: undo.example.com/v1, kind: Herd, metadata: {name: sheep}, spec: {replicas: 3, template: "+somePod+"}}")
 	r := cluster.Kubectl(t, ns, "imoocpod", "undo", "herd/sheep")
-	if want := "error: herd/sheep has no history: its controller keeps no ControllerRevisions and no numbered ReplicaSets\n"; r.Code != exitError || r.Stderr != want {
+	if want := "error: herd/sheep has no history: its controller keeps no ControllerRevisions and no numbered ReplicaSets\n"; r.Code != harness.ExitError || r.Stderr != want {
 		t.Errorf("exit code %d, said %q, want %q", r.Code, r.Stderr, want)
 	}
 	a := cluster.Object(t, ns, "herds.undo.example.com", "sheep")
@@ -279,7 +279,7 @@ func TestUndoOnFailure(t *testing.T) {
 		_, name, _ := strings.Cut(target, "/")
 		before := stored(t, ns, kind, name)
 		r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", target, "no-such-image", "--undo-on-failure", "--fail-after", "0", "--timeout", "5m")
-		if r.Code != exitFailed || !strings.Contains(r.Stderr, target+": image web → no-such-image\n") ||
+		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, target+": image web → no-such-image\n") ||
 			!strings.Contains(r.Stderr, "error: "+target+" has failed: ") || !strings.Contains(r.Stderr, "\n"+target+" undone: image no-such-image → web\n") {
 			t.Errorf("%s: exit code %d, said %q", target, r.Code, r.Stderr)
 		}
@@ -319,12 +319,12 @@ func TestSetWaits(t *testing.T) {
 		}
 	}
 	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "helloworld/hi", "web")
-	if r.Code != exitNotFound {
+	if r.Code != harness.ExitNotFound {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	cluster.Imoocpod(t, ns, "create", "helloworld/hi", "--replicas", "0")
 	r = cluster.Kubectl(t, ns, "imoocpod", "set", "image", "helloworld/hi", "web")
-	if r.Code != exitError || !strings.Contains(r.Stderr, "helloworld/hi has no field for an image: its pods run nginx") {
+	if r.Code != harness.ExitError || !strings.Contains(r.Stderr, "helloworld/hi has no field for an image: its pods run nginx") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 }
@@ -338,8 +338,8 @@ func TestUndoOnFailureLeavesOthers(t *testing.T) {
 	w := cluster.StartPlugin(t, "set", "image", "deployment/web", "-n", ns, "no-such-image", "--undo-on-failure", "--fail-after", "5s", "--timeout", "5m")
 	w.AwaitOutput("image web → no-such-image")
 	harness.Must(t, cluster.Kubectl(t, ns, "set", "env", "deployment/web", "BY=another"))
-	if code := w.Wait(); code != exitFailed {
-		t.Errorf("exit code %d, want %d", code, exitFailed)
+	if code := w.Wait(); code != harness.ExitFailed {
+		t.Errorf("exit code %d, want %d", code, harness.ExitFailed)
 	}
 	w.AwaitOutput("deployment/web was not undone: someone else has changed it meanwhile")
 	if image := fieldsText(t, cluster.Object(t, ns, "deployments.apps", "web"), "spec.template"); !strings.Contains(image, "no-such-image") {
@@ -356,7 +356,7 @@ func TestUndoOfABrokenStatefulSet(t *testing.T) {
 	cluster.Imoocpod(t, ns, "wait", "statefulset/db", "--timeout", "5m")
 	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "statefulset/db", "no-such-image", "--undo-on-failure", "--fail-after", "0", "--timeout", "5m")
 	hint := "hint: a StatefulSet waits for pods that are not ready before it replaces them: kubectl delete pod db-1 -n " + ns + "\n"
-	if r.Code != exitFailed || !strings.HasSuffix(r.Stderr, "\nstatefulset/db undone: image no-such-image → web\n"+hint) {
+	if r.Code != harness.ExitFailed || !strings.HasSuffix(r.Stderr, "\nstatefulset/db undone: image no-such-image → web\n"+hint) {
 		t.Errorf("exit code %d, said %q, want the hint %q", r.Code, r.Stderr, hint)
 	}
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", "db-1"))
@@ -378,7 +378,7 @@ func TestUndoMeetsASecondWriter(t *testing.T) {
 		image string
 	}{
 		{`{"spec":{"replicas":3}}`, 0, "web"},
-		{`{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":1}}}}`, exitPrecondition, "web:2"},
+		{`{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":1}}}}`, harness.ExitPrecondition, "web:2"},
 	} {
 		if image := podImage(t, ns); image != "web:2" {
 			cluster.Imoocpod(t, ns, "set", "image", "deployment/web", "web:2", "--wait", "--timeout", "5m")
@@ -450,7 +450,7 @@ func TestUndoWithTheController(t *testing.T) {
 		t.Errorf("after the undo of a restart it is as restarted at %s", at)
 	}
 	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "foo", "no-such-image", "--undo-on-failure", "--fail-after", "1s", "--timeout", "2m")
-	if r.Code != exitFailed || !strings.Contains(r.Stderr, "imoocpod/foo undone: image no-such-image → web") {
+	if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "imoocpod/foo undone: image no-such-image → web") {
 		t.Errorf("%s: exit code %d, said %s", r.Line, r.Code, r.Stderr)
 	}
 	cluster.Imoocpod(t, ns, "wait", "foo", "--timeout", "2m")

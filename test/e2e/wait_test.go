@@ -31,7 +31,7 @@ func TestWait(t *testing.T) {
 	comes := cluster.StartPlugin(t, "wait", "imoocpod/foo", "imoocpod/bar", "-n", ns, "--for=create", "--timeout", "1h")
 	both := cluster.StartPlugin(t, "wait", "imoocpod", "foo", "bar", "-n", ns, "--for=ready", "--for=create", "--timeout", "1h")
 	configMap := cluster.StartPlugin(t, "wait", "configmap/late", "-n", ns, "--for=create", "--timeout", "1h")
-	if r := cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "1h"); r.Code != exitNotFound {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "1h"); r.Code != harness.ExitNotFound {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
@@ -47,7 +47,7 @@ func TestWait(t *testing.T) {
 
 	// Nobody reconciles them.
 	r := cluster.Kubectl(t, ns, "imoocpod", "wait", "imoocpod", "foo", "bar", "--timeout", "0")
-	if r.Code != exitTimeout || r.Stdout != "" || strings.Count(r.Stderr, "not reconciled") != 2 {
+	if r.Code != harness.ExitTimeout || r.Stdout != "" || strings.Count(r.Stderr, "not reconciled") != 2 {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 	l := cluster.StartRunController(t, ns)
@@ -67,10 +67,10 @@ func TestWait(t *testing.T) {
 		goal string
 		code int
 	}{
-		{"condition=ready", 0}, {"condition=Ready=TRUE", 0}, {"condition=Ready=false", exitTimeout}, {"condition=None", exitTimeout},
-		{"jsonpath={.status.readyReplicas}=2", 0}, {"jsonpath=.status.readyReplicas", 0}, {"jsonpath={.status.readyReplicas}=3", exitTimeout},
-		{`jsonpath={.status.conditions[?(@.type=="Ready")].status}=True`, 0}, {"jsonpath={.status.none}", exitTimeout},
-		{"jsonpath={.status}=3", 1}, {"delete", exitTimeout}, {"create", 0},
+		{"condition=ready", 0}, {"condition=Ready=TRUE", 0}, {"condition=Ready=false", harness.ExitTimeout}, {"condition=None", harness.ExitTimeout},
+		{"jsonpath={.status.readyReplicas}=2", 0}, {"jsonpath=.status.readyReplicas", 0}, {"jsonpath={.status.readyReplicas}=3", harness.ExitTimeout},
+		{`jsonpath={.status.conditions[?(@.type=="Ready")].status}=True`, 0}, {"jsonpath={.status.none}", harness.ExitTimeout},
+		{"jsonpath={.status}=3", 1}, {"delete", harness.ExitTimeout}, {"create", 0},
 	} {
 		if r := cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "0", "--for", test.goal); r.Code != test.code || (r.Code == 0) != (r.Stdout == foo+met+"\n") {
 			t.Errorf("--for=%s: exit code %d, printed %q, said %q, want %d", test.goal, r.Code, r.Stdout, r.Stderr, test.code)
@@ -81,7 +81,7 @@ func TestWait(t *testing.T) {
 	l.Stop()
 	cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "5")
 	for _, goal := range []string{"condition=Ready", "ready"} {
-		if r := cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "0", "--for", goal); r.Code != exitTimeout {
+		if r := cluster.Kubectl(t, ns, "imoocpod", "wait", "foo", "--timeout", "0", "--for", goal); r.Code != harness.ExitTimeout {
 			t.Errorf("--for=%s: exit code %d", goal, r.Code)
 		}
 	}

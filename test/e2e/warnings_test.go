@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // oldCRD is of a kind of which the server says with every answer that it is old.
@@ -34,8 +36,8 @@ func TestServerWarnsOnce(t *testing.T) {
 		"create old/a --replicas 1 --wait --timeout 1s", "create old/b --replicas 1", "scale old/a old/b --replicas 2 --timeout 1s",
 		"scale old/a --by +1", "status old/a old/b", "describe old/a", "delete old/a old/b",
 	} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, words(args)...)...)
-		if (r.Code != 0 && r.Code != exitTimeout) || strings.Count(r.Stderr, "Warning: warn.example.com/v1 is old\n") != 1 {
+		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(args)...)...)
+		if (r.Code != 0 && r.Code != harness.ExitTimeout) || strings.Count(r.Stderr, "Warning: warn.example.com/v1 is old\n") != 1 {
 			t.Errorf("%s: exit code %d, said %q", args, r.Code, r.Stderr)
 		}
 	}

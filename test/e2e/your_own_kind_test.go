@@ -36,7 +36,7 @@ func TestYourOwnKind(t *testing.T) {
 				if l != nil {
 					l.Stop()
 				}
-				l = cluster.StartPlugin(t, append([]string{"run-controller", kubeconfigIn(t, env)}, words(args)...)...)
+				l = cluster.StartPlugin(t, append([]string{"run-controller", kubeconfigIn(t, env)}, harness.Words(args)...)...)
 				continue
 			}
 			c := exec.CommandContext(t.Context(), "bash", "-c", "set -o pipefail; "+line)

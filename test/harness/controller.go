@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -143,3 +144,29 @@ func (l *Controller) Killed() bool {
 
 // Output is what it has said so far.
 func (l *Controller) Output() string { return l.output.String() }
+
+// AwaitIdle waits until a loop has had nothing to do for a second, and returns
+// how often it has looked and written so far.
+func (c *Cluster) AwaitIdle(t *testing.T, namespace string, l *Controller) (looks int64, writes int) {
+	t.Helper()
+	since := time.Now()
+	Eventually(t, "the loop has nothing to do", func() bool {
+		if now := l.Reconciles(); now != looks {
+			looks, since = now, time.Now()
+		}
+		return time.Since(since) > time.Second
+	})
+	return looks, len(c.Requests(t, namespace, ByControllerOf(t)))
+}
+
+// StaysIdle fails the test if the loop looks at anything or writes it.
+func (c *Cluster) StaysIdle(t *testing.T, namespace string, l *Controller, looks int64, writes int) {
+	t.Helper()
+	c.WatchPods(t, namespace).AwaitQuiet(t, QuietFor)
+	if now := l.Reconciles(); now != looks {
+		t.Errorf("%d reconciles of a converged system", now-looks)
+	}
+	if now := c.Requests(t, namespace, ByControllerOf(t)); len(now) != writes {
+		t.Errorf("%d writes of a converged system: %+v", len(now)-writes, now[writes:])
+	}
+}

@@ -125,3 +125,14 @@ func (c *Cluster) Shell(t *testing.T, line string) Result {
 	cmd.Env = c.Environment()
 	return run(t, cmd, line)
 }
+
+// Words splits a command line at blanks; " stands for an empty word.
+func Words(line string) []string {
+	list := strings.Fields(line)
+	for i, word := range list {
+		if word == `"` {
+			list[i] = ""
+		}
+	}
+	return list
+}

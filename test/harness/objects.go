@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -212,4 +214,55 @@ func (c *Cluster) PatchFoo(t *testing.T, namespace, patch string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ImoocPodVersions are the resource versions of all ImoocPods of a namespace.
+func (c *Cluster) ImoocPodVersions(t *testing.T, namespace string) map[string]string {
+	t.Helper()
+	list, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, obj := range list.Items {
+		versions[obj.GetName()] = obj.GetResourceVersion()
+	}
+	return versions
+}
+
+// ImoocPodManifest is the manifest of an ImoocPod; rest begins below metadata.
+func ImoocPodManifest(name, rest string) string {
+	return fmt.Sprintf("apiVersion: batch.tutorial.kubebuilder.io/v1alpha1\nkind: ImoocPod\nmetadata: {name: %s}\n%s\n", name, rest)
+}
+
+// SetFinalizers sets the finalizers of an ImoocPod, a list as JSON.
+// setFinalizers makes an ImoocPod stay when it is deleted, or lets it go.
+func (c *Cluster) SetFinalizers(t *testing.T, namespace, name, finalizers string) {
+	t.Helper()
+	_, err := c.Dynamic.Resource(kinds.ImoocPod().Resource).Namespace(namespace).Patch(t.Context(), name, types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"finalizers":%s}}`, finalizers), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// CRDs are the custom resource definitions of the cluster.
+func (c *Cluster) CRDs() dynamic.ResourceInterface {
+	return c.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+}
+
+// NodeNames lists the nodes of the cluster, without those that a test keeps for
+// itself (newNode).
+func (c *Cluster) NodeNames(t *testing.T) []string {
+	t.Helper()
+	list, err := c.Core.Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: "!e2e/pool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, node := range list.Items {
+		names = append(names, node.Name)
+	}
+	slices.Sort(names)
+	return names
 }

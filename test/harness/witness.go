@@ -23,6 +23,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
+// QuietFor is how long a converged system is watched.
+const QuietFor = 5 * time.Second
+
 // Witness watches the pods and ImoocPods of a namespace from outside: its
 // watches are not the loop's, and it knows pods by their UIDs.
 type Witness struct {

@@ -1,4 +1,4 @@
-package e2e
+package clusterwide
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ import (
 
 // The HelloWorld of a cluster whose CRD is the tutorial's own: it has no /scale
 // and no default, wants nodes in every status, and has a place for nothing else
-// there. It changes a CRD, which concerns everybody, so the test is not parallel.
+// there.
 func TestHelloWorldOfTheTutorial(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", "helloworlds.test.jiaozi.com"))
@@ -39,7 +39,7 @@ func TestHelloWorldOfTheTutorial(t *testing.T) {
 	has(1)
 	cluster.Imoocpod(t, ns, "scale", "helloworld/hello", "--replicas", "0")
 	has(0)
-	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "helloworld/no", "--replicas", "1"); r.Code != exitNotFound {
+	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "helloworld/no", "--replicas", "1"); r.Code != harness.ExitNotFound {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	cluster.Imoocpod(t, ns, "delete", "helloworld/hello")

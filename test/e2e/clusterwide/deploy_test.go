@@ -1,12 +1,9 @@
-package e2e
+package clusterwide
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,16 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
-
-// The tests in this file put the controller into the namespace that is meant
-// for it, which there is once: none of them is parallel.
-
-const system = "imoocpod-system"
 
 // No delete and no upgrade of the controller deletes a person's objects, also
 // those in its own namespace.
@@ -40,27 +31,27 @@ func TestDeployKeepsObjects(t *testing.T) {
 			t.Errorf("%s said %q", r.Line, r.Stderr)
 		}
 	}
-	kustomize("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", "../../deploy/crds")
+	kustomize("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", "../../../deploy/crds")
 	// The CRDs fit into the annotation of a client-side apply, which warns that it is not there yet.
-	harness.Must(t, cluster.Kubectl(t, "", "apply", "--dry-run=server", "--validate=strict", "-k", "../../deploy/crds"))
-	for _, namespace := range []string{ns, system} {
-		harness.Must(t, cluster.Kubectl(t, namespace, "apply", "--validate=strict", "-k", "../../deploy/samples"))
-		defer cluster.Kubectl(t, namespace, "delete", "-k", "../../deploy/samples")
+	harness.Must(t, cluster.Kubectl(t, "", "apply", "--dry-run=server", "--validate=strict", "-k", "../../../deploy/crds"))
+	for _, namespace := range []string{ns, deploy.SystemNamespace} {
+		harness.Must(t, cluster.Kubectl(t, namespace, "apply", "--validate=strict", "-k", "../../../deploy/samples"))
+		defer cluster.Kubectl(t, namespace, "delete", "-k", "../../../deploy/samples")
 	}
-	before := shippedObjects(t, ns, system)
+	before := shippedObjects(t, ns, deploy.SystemNamespace)
 
-	kustomize("apply", "--validate=strict", "--dry-run=server", "-k", "../../deploy")
-	kustomize("apply", "--validate=strict", "-k", "../../deploy")
+	kustomize("apply", "--validate=strict", "--dry-run=server", "-k", "../../../deploy")
+	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
 	// Its pods are let into a namespace where Pod Security is restricted.
-	harness.Must(t, cluster.Kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
-	kustomize("apply", "--validate=strict", "-k", "../../deploy")
-	kustomize("delete", "-k", "../../deploy")
-	if after := shippedObjects(t, ns, system); !maps.Equal(before, after) {
+	harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
+	kustomize("apply", "--validate=strict", "-k", "../../../deploy")
+	kustomize("delete", "-k", "../../../deploy")
+	if after := shippedObjects(t, ns, deploy.SystemNamespace); !maps.Equal(before, after) {
 		t.Errorf("after the controller was deleted, the objects are %v; they were %v", after, before)
 	}
-	kustomize("apply", "-k", "../../deploy")
-	defer kustomize("delete", "-k", "../../deploy")
-	if after := shippedObjects(t, ns, system); !maps.Equal(before, after) {
+	kustomize("apply", "-k", "../../../deploy")
+	defer kustomize("delete", "-k", "../../../deploy")
+	if after := shippedObjects(t, ns, deploy.SystemNamespace); !maps.Equal(before, after) {
 		t.Errorf("after the controller was applied again, the objects are %v; they were %v", after, before)
 	}
 }
@@ -69,13 +60,13 @@ func TestDeployKeepsObjects(t *testing.T) {
 // beside that of others, with the rights that it needs.
 func TestDeployForATeam(t *testing.T) {
 	cluster.InstallCRDs(t)
-	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../docs/operating.md"), "# team-a/kustomization.yaml")
+	_, doc, _ := strings.Cut(harness.ReadFile(t, "../../../docs/operating.md"), "# team-a/kustomization.yaml")
 	doc, _, found := strings.Cut(doc, "```")
 	if !found {
 		t.Fatal("docs/operating.md has no kustomization for a team")
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir+"/deploy", os.DirFS("../../deploy")); err != nil {
+	if err := os.CopyFS(dir+"/deploy", os.DirFS("../../../deploy")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(dir+"/team-a", 0o700); err != nil {
@@ -84,17 +75,17 @@ func TestDeployForATeam(t *testing.T) {
 	if err := os.WriteFile(dir+"/team-a/kustomization.yaml", []byte("#"+doc), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	harness.Must(t, cluster.Kubectl(t, "", "apply", "-f", "../../deploy/crds/namespace.yaml"))
+	harness.Must(t, cluster.Kubectl(t, "", "apply", "-f", "../../../deploy/crds/namespace.yaml"))
 	for _, of := range []string{"team-a", "deploy"} {
 		harness.Must(t, cluster.Kubectl(t, "", "apply", "--validate=strict", "-k", dir+"/"+of))
 		defer func() { harness.Must(t, cluster.Kubectl(t, "", "delete", "-k", dir+"/"+of)) }()
 	}
-	harness.Must(t, cluster.Kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller-team-a", "--timeout", harness.Timeout.String()))
-	harness.Must(t, cluster.Kubectl(t, system, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
-	if out := harness.Must(t, cluster.Kubectl(t, system, "get", "pods", "-l", "team=a", "-o", "jsonpath={.items[*].spec.containers[*].args}")); strings.Count(out, `"--selector=team=a"`) != 2 {
+	harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "rollout", "status", "deployment/imoocpod-controller-team-a", "--timeout", harness.Timeout.String()))
+	harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "rollout", "status", "deployment/imoocpod-controller", "--timeout", harness.Timeout.String()))
+	if out := harness.Must(t, cluster.Kubectl(t, deploy.SystemNamespace, "get", "pods", "-l", "team=a", "-o", "jsonpath={.items[*].spec.containers[*].args}")); strings.Count(out, `"--selector=team=a"`) != 2 {
 		t.Errorf("its pods run with %s", out)
 	}
-	account := "system:serviceaccount:" + system + ":imoocpod-controller-team-a"
+	account := "system:serviceaccount:" + deploy.SystemNamespace + ":imoocpod-controller-team-a"
 	ns := cluster.NewNamespace(t)
 	cluster.StartPlugin(t, "run-controller", "--all-namespaces", "--selector=team=a", "--as", account)
 	for _, team := range []string{"b", "a"} {
@@ -133,59 +124,6 @@ func shippedObjects(t *testing.T, namespaces ...string) map[string]string {
 	return found
 }
 
-// What "install --controller" applies is what the kustomizations make.
-func TestInstallsWhatKustomizeMakes(t *testing.T) {
-	t.Parallel()
-	for dir, args := range map[string]string{
-		"deploy":            "-A --image ghcr.io/imoocpod/kubectl-imoocpod:latest",
-		"deploy/namespaced": "-n default --image ghcr.io/imoocpod/kubectl-imoocpod:latest",
-	} {
-		t.Run(dir, func(t *testing.T) {
-			t.Parallel()
-			want := manifests(t, harness.Must(t, cluster.Kubectl(t, "", "kustomize", "../../"+dir)))
-			got := manifests(t, cluster.Imoocpod(t, "", words("install --controller --dry-run=client -o yaml "+args)...))
-			for id, obj := range got {
-				switch obj.GetKind() {
-				case "CustomResourceDefinition", "Namespace":
-					delete(got, id)
-				case "Deployment":
-					labels := obj.GetLabels()
-					if labels[deploy.LabelVersion] == "" {
-						t.Errorf("%s does not say its version", id)
-					}
-					delete(labels, deploy.LabelVersion)
-					obj.SetLabels(labels)
-				}
-			}
-			for id := range want {
-				if got[id] == nil || !reflect.DeepEqual(want[id].Object, got[id].Object) {
-					t.Errorf("kustomize makes the %s %v\ninstall applies %v", id, want[id], got[id])
-				}
-			}
-			if len(got) != len(want) {
-				t.Errorf("kustomize makes %d objects, install applies %d", len(want), len(got))
-			}
-		})
-	}
-}
-
-// manifests are the objects of a stream of YAML, by what they are.
-func manifests(t *testing.T, text string) map[string]*unstructured.Unstructured {
-	t.Helper()
-	all := map[string]*unstructured.Unstructured{}
-	for decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 1<<20); ; {
-		obj := &unstructured.Unstructured{}
-		err := decoder.Decode(&obj.Object)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[obj.GetKind()+" "+obj.GetNamespace()+"/"+obj.GetName()] = obj
-	}
-}
-
 // form is a way to install the controller.
 type form struct {
 	// where are the flags that say which controller is meant, user those that say
@@ -198,13 +136,13 @@ type form struct {
 // run runs a verb for this controller.
 func (f form) run(t *testing.T, verb string) harness.Result {
 	t.Helper()
-	return cluster.Kubectl(t, "", words("imoocpod "+verb+" "+f.where+" "+f.user)...)
+	return cluster.Kubectl(t, "", harness.Words("imoocpod "+verb+" "+f.where+" "+f.user)...)
 }
 
 // version asks for the versions.
 func (f form) version(t *testing.T) harness.Result {
 	t.Helper()
-	return cluster.Kubectl(t, "", words("imoocpod version -n "+f.namespace+" "+f.user)...)
+	return cluster.Kubectl(t, "", harness.Words("imoocpod version -n "+f.namespace+" "+f.user)...)
 }
 
 const controllerSaid = "deployment.apps/imoocpod-controller"
@@ -217,7 +155,7 @@ func TestInstallController(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "foo")
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "rolebinding", "lead", "--clusterrole=admin", "--user=lead"))
 	for _, f := range []form{
-		{where: "-A", namespace: system},
+		{where: "-A", namespace: deploy.SystemNamespace},
 		{where: "-n " + ns, user: "--as lead", namespace: ns},
 	} {
 		t.Run(f.where, func(t *testing.T) {
@@ -225,7 +163,7 @@ func TestInstallController(t *testing.T) {
 			f.replacesAnotherVersion(t)
 			f.uninstalls(t)
 		})
-		if f.namespace == system {
+		if f.namespace == deploy.SystemNamespace {
 			cluster.Imoocpod(t, "", "install", "--controller", "-A", "--image", "example.com/c:v1") // with it come the rights of people
 			defer cluster.Imoocpod(t, "", "uninstall", "-A")
 			peopleMay(t, ns)
@@ -241,7 +179,7 @@ func TestInstallControllerWithoutItsImage(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	f := form{where: "-n " + ns, namespace: ns}
 	r := f.run(t, "install --controller --image no-such-image")
-	if r.Code != exitFailed || !strings.Contains(r.Stdout, controllerSaid+" created\n") ||
+	if r.Code != harness.ExitFailed || !strings.Contains(r.Stdout, controllerSaid+" created\n") ||
 		!regexp.MustCompile(`(?m)^error: deployment/imoocpod-controller has failed: 2 of 2 pods: container \S+ cannot pull its image no-such-image`).MatchString(r.Stderr) {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}

@@ -1,4 +1,4 @@
-package e2e
+package clusterwide
 
 import (
 	"fmt"
@@ -11,14 +11,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 )
 
-// The tests in this file take the CRD away or change it, which concerns
-// everybody. None of them is parallel, so that none of the others runs
-// meanwhile, and each leaves no object behind.
+// The tests in this file take the CRD away or change it, and each leaves no object
+// behind.
 
 const (
 	crdName = "imoocpods.batch.tutorial.kubebuilder.io"
@@ -33,14 +30,10 @@ func said(others, imoocPods string) string {
 		crdSaid + " " + imoocPods + "\n" + crd + "helloworlds.test.jiaozi.com " + others + "\n"
 }
 
-func crds() dynamic.ResourceInterface {
-	return cluster.Dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-}
-
 // getCRD reads the CRD, nil where there is none.
 func getCRD(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
-	crd, err := crds().Get(t.Context(), crdName, metav1.GetOptions{})
+	crd, err := cluster.CRDs().Get(t.Context(), crdName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -96,8 +89,12 @@ func TestInstall(t *testing.T) {
 		for args, crd := range missing {
 			t.Run(args, func(t *testing.T) {
 				t.Parallel()
-				refusal{code: exitNotFound, says: []string{"error: the server does not serve " + crd + `: run "kubectl imoocpod install" first`}}.
-					check(t, cluster.Kubectl(t, "", append([]string{"imoocpod"}, words(args)...)...))
+				r := cluster.Kubectl(t, "", append([]string{"imoocpod"}, harness.Words(args)...)...)
+				want := "error: the server does not serve " + crd + `: run "kubectl imoocpod install" first`
+				said, hint, _ := strings.Cut(r.Stderr, "\n")
+				if r.Code != harness.ExitNotFound || r.Stdout != "" || said != want || hint != "" && !regexp.MustCompile("^hint: [^\n]+\n$").MatchString(hint) {
+					t.Errorf("exit code %d, printed %q, said %q, want %q and at most a hint", r.Code, r.Stdout, r.Stderr, want)
+				}
 			})
 		}
 	})
@@ -132,7 +129,7 @@ func TestInstallTakesOver(t *testing.T) {
 	ns := cluster.NamespaceName()
 	harness.Must(t, cluster.Kubectl(t, "", "create", "namespace", ns))
 	defer cluster.Kubectl(t, "", "delete", "namespace", ns, "--wait=false")
-	cluster.Apply(t, ns, object("foo", "spec: {replicas: 2, colour: red}"))
+	cluster.Apply(t, ns, harness.ImoocPodManifest("foo", "spec: {replicas: 2, colour: red}"))
 	uid := cluster.ImoocPod(t, ns, "foo").UID
 
 	if out := cluster.Imoocpod(t, "", "install"); out != said("created", "configured") {
@@ -175,7 +172,7 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	hold := func(finalizers string) {
 		t.Helper()
 		// The API server has a finalizer of its own there while objects may exist.
-		if _, err := crds().Patch(t.Context(), crdName, types.JSONPatchType, fmt.Appendf(nil, `[{"op":%s}]`, finalizers), metav1.PatchOptions{}); err != nil {
+		if _, err := cluster.CRDs().Patch(t.Context(), crdName, types.JSONPatchType, fmt.Appendf(nil, `[{"op":%s}]`, finalizers), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -186,7 +183,7 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	r := cluster.Kubectl(t, "", "imoocpod", "install", "--timeout", "1s")
 	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it still has the finalizers "
 	others := "customresourcedefinition.apiextensions.k8s.io/appservices.appcontroller.k8s.io unchanged\ncustomresourcedefinition.apiextensions.k8s.io/mydaemonsets.apps.zhongmingmao.io unchanged\n"
-	if r.Code != exitTimeout || r.Stdout != others || !strings.HasPrefix(r.Stderr, held) || !strings.Contains(r.Stderr, "example.com/hold") {
+	if r.Code != harness.ExitTimeout || r.Stdout != others || !strings.HasPrefix(r.Stderr, held) || !strings.Contains(r.Stderr, "example.com/hold") {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 
@@ -208,35 +205,35 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 
 func TestUninstall(t *testing.T) {
 	ns, other := cluster.NewNamespace(t), cluster.NewNamespace(t)
-	harness.Eventually(t, "no object of an earlier test is left", func() bool { return len(contents(t, "")) == 0 })
+	harness.Eventually(t, "no object of an earlier test is left", func() bool { return len(cluster.ImoocPodVersions(t, "")) == 0 })
 	for _, name := range []string{"foo", "bar"} {
 		cluster.Imoocpod(t, ns, "create", name)
 	}
 	cluster.Imoocpod(t, other, "create", "foo")
-	cluster.Apply(t, other, harness.ReadFile(t, "../../deploy/samples/helloworld.yaml"))
+	cluster.Apply(t, other, harness.ReadFile(t, "../../../deploy/samples/helloworld.yaml"))
 
 	r := cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds")
 	want := "error: refused: removing " + crdName + " would delete 3 objects in all namespaces; pass --delete-objects to confirm\n" +
 		"error: refused: removing helloworlds.test.jiaozi.com would delete 1 object in all namespaces; pass --delete-objects to confirm\n"
-	if r.Code != exitPrecondition || r.Stdout != "" || r.Stderr != want {
+	if r.Code != harness.ExitPrecondition || r.Stdout != "" || r.Stderr != want {
 		t.Errorf("exit code %d, printed %q, said %q, want %q", r.Code, r.Stdout, r.Stderr, want)
 	}
-	if left := len(contents(t, ns)) + len(contents(t, other)); left != 3 {
+	if left := len(cluster.ImoocPodVersions(t, ns)) + len(cluster.ImoocPodVersions(t, other)); left != 3 {
 		t.Errorf("%d objects are left after the refusal, want 3", left)
 	}
 
 	// The CRD stays while an object of it does.
-	setFinalizers(t, ns, "foo", `["example.com/hold"]`)
+	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
 	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
 	// They are waited for in turn, and the garbage collector may hear late of a new CRD.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)
-	if r.Code != exitTimeout || !held.MatchString(r.Stderr) {
+	if r.Code != harness.ExitTimeout || !held.MatchString(r.Stderr) {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	if crd := getCRD(t); crd == nil || crd.GetDeletionTimestamp() != nil {
 		t.Error("the CRD was deleted though an object was held")
 	}
-	setFinalizers(t, ns, "foo", "null")
+	cluster.SetFinalizers(t, ns, "foo", "null")
 
 	cluster.Imoocpod(t, other, "create", "last")
 	out := cluster.Imoocpod(t, "", "uninstall", "--crds", "--delete-objects")
@@ -250,7 +247,7 @@ func TestUninstall(t *testing.T) {
 		t.Error("the CRD is still there")
 	}
 	cluster.Imoocpod(t, "", "install")
-	if left := len(contents(t, ns)) + len(contents(t, other)); left != 0 {
+	if left := len(cluster.ImoocPodVersions(t, ns)) + len(cluster.ImoocPodVersions(t, other)); left != 0 {
 		t.Errorf("%d objects came back", left)
 	}
 }

@@ -1,0 +1,53 @@
+package clusterwide
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
+)
+
+// The API server and etcd go away and come back: the loop says so and catches
+// up.
+func TestServerGoesAwayAndComesBack(t *testing.T) {
+	// Both are made while all is well: it takes the controller manager its time to
+	// make one ready after the server was away.
+	namespace := map[string]string{"kube-apiserver": cluster.NewNamespace(t), "etcd": cluster.NewNamespace(t)}
+	for _, component := range []string{"kube-apiserver", "etcd"} {
+		t.Run(component, func(t *testing.T) {
+			ns := namespace[component]
+			l := cluster.StartRunController(t, ns)
+			cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "5")
+			cluster.AwaitConverged(t, ns, "foo", 5)
+			foo := cluster.ImoocPod(t, ns, "foo")
+			cluster.Tell(t, "kill "+component)
+			if component == "kube-apiserver" {
+				l.AwaitOutput("trying again")
+				// It is away for so long that somebody else could have the lease.
+				l.AwaitOutput("could not renew the lease in time; stopped reconciling, waiting for the lease")
+			}
+			cluster.Tell(t, "start "+component)
+			harness.Eventually(t, "the server takes writes again", func() bool {
+				return cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "8").Code == 0
+			})
+			cluster.AwaitConverged(t, ns, "foo", 8)
+			if made := len(cluster.PodsOf(t, ns, foo.UID)); made != 8 {
+				t.Errorf("%d pods, want 8", made)
+			}
+			if code := l.Stop(); code != 0 {
+				t.Errorf("the loop ended with exit code %d", code)
+			}
+			said := map[string]int{}
+			for line := range strings.Lines(l.Output()) {
+				if what, _, found := strings.Cut(line, ":"); found && strings.HasPrefix(line, "cannot ") {
+					said[what]++
+				}
+			}
+			for what, times := range said {
+				if component == "kube-apiserver" && times > 1 {
+					t.Errorf("it said %d times %q:\n%s", times, what, l.Output())
+				}
+			}
+		})
+	}
+}

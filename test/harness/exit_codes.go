@@ -1,0 +1,14 @@
+package harness
+
+// The exit codes that the README promises.
+const (
+	ExitError        = 1
+	ExitUsage        = 2
+	ExitFailed       = 3
+	ExitTimeout      = 4
+	ExitReverted     = 5
+	ExitNotFound     = 6
+	ExitPrecondition = 7
+	ExitForbidden    = 8
+	ExitInterrupted  = 130
+)

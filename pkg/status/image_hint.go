@@ -17,8 +17,10 @@ func hintImages(o Object, problems []problem.Problem) {
 		if p.Hint == "" || !slices.Contains([]problem.Code{problem.CodeImagePullFailed, problem.CodeInvalidImageName}, p.Code) {
 			continue
 		}
-		name := ShortType(o.Type) + "/" + o.Name
-		problems[i].Hint += fmt.Sprintf("; to set another image: kubectl imoocpod set image %s %s=IMAGE%[3]s; to return to the last one: kubectl imoocpod undo %[1]s%[3]s",
-			name, p.Container, problem.InNamespace(o.Namespace))
+		name, namespace := ShortType(o.Type)+"/"+o.Name, problem.InNamespace(o.Namespace)
+		problems[i].Hint += fmt.Sprintf("; to set another image: kubectl imoocpod set image %s %s=IMAGE%s", name, p.Container, namespace)
+		if o.Generation > 1 { // an object that nobody changed has no other revision
+			problems[i].Hint += fmt.Sprintf("; to return to the last one: kubectl imoocpod undo %s%s", name, namespace)
+		}
 	}
 }

@@ -11,7 +11,9 @@ import (
 func TestHintImages(t *testing.T) {
 	t.Parallel()
 	const look = "look at it"
-	foo := Object{Type: "imoocpod.batch.tutorial.kubebuilder.io", Name: "foo", Namespace: "shop", SetsImage: true}
+	foo := Object{Type: "imoocpod.batch.tutorial.kubebuilder.io", Name: "foo", Namespace: "shop", SetsImage: true, Generation: 1}
+	changed := foo
+	changed.Generation = 2
 	owned := foo
 	owned.Controller = &metav1.OwnerReference{}
 	other := foo
@@ -22,7 +24,8 @@ func TestHintImages(t *testing.T) {
 		hint   string
 		want   string
 	}{
-		"pull":          {foo, problem.CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop"},
+		"never changed": {foo, problem.CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop"},
+		"pull":          {changed, problem.CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop"},
 		"other problem": {foo, problem.CodeStartFailed, look, look},
 		"no hint":       {foo, problem.CodeImagePullFailed, "", ""},
 		"owned":         {owned, problem.CodeImagePullFailed, look, look},

@@ -3,8 +3,12 @@ package harness
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -51,32 +55,62 @@ func (r Request) Writes() bool {
 	return false
 }
 
+// auditLog is what has been read of the API server's audit log. Tests ask again and
+// again, so each line is read once.
+type auditLog struct {
+	mu sync.Mutex
+	// read is how many bytes have been read, and requests are the completed ones by
+	// their namespace.
+	read     int64
+	requests map[string][]Request
+}
+
+// readOn reads what has been logged since the last time.
+func (l *auditLog) readOn(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Seek(l.read, io.SeekStart); err != nil {
+		return err
+	}
+	for lines := bufio.NewReader(f); ; {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // the last line may still be under way
+		}
+		if err != nil {
+			return err
+		}
+		l.read += int64(len(line))
+		var r Request
+		if err := json.Unmarshal(line, &r); err != nil {
+			return fmt.Errorf("read the audit log: %w", err)
+		}
+		if r.Stage == "ResponseComplete" {
+			l.requests[r.Object.Namespace] = append(l.requests[r.Object.Namespace], r)
+		}
+	}
+}
+
 // Requests lists the completed requests of a namespace that the API server has
 // logged and that match.
 func (c *Cluster) Requests(t *testing.T, namespace string, match func(Request) bool) []Request {
 	t.Helper()
-	f, err := os.Open(c.AuditLog)
-	if err != nil {
+	c.audit.mu.Lock()
+	defer c.audit.mu.Unlock()
+	if c.audit.requests == nil {
+		c.audit.requests = map[string][]Request{}
+	}
+	if err := c.audit.readOn(c.AuditLog); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	var found []Request
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<22)
-	for lines.Scan() {
-		if !strings.Contains(lines.Text(), namespace) {
-			continue
-		}
-		var r Request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			continue // the last line may still be under way
-		}
-		if r.Object.Namespace == namespace && r.Stage == "ResponseComplete" && match(r) {
+	for _, r := range c.audit.requests[namespace] {
+		if match(r) {
 			found = append(found, r)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return found
 }

@@ -64,6 +64,8 @@ type Cluster struct {
 	stdin  io.Writer
 	stdout *bufio.Reader
 
+	audit auditLog
+
 	installing sync.Mutex
 	namespaces atomic.Int32
 }

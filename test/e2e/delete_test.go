@@ -55,7 +55,7 @@ func TestDeleteFlags(t *testing.T) {
 	if out := cluster.Imoocpod(t, ns, "delete", "foo", "--wait=false", "--ignore-not-found"); out != deleted {
 		t.Errorf("--wait=false printed %q, want %q", out, deleted)
 	}
-	r := cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--timeout", "1s")
+	r := cluster.Kubectl(t, ns, "imoocpod", "delete", "foo", "--timeout", "5s")
 	const held = "error: wait for imoocpod/foo to be gone: timed out; last seen: progressing: it is being deleted; a finalizer is still pending: example.com/hold\nhint: "
 	if r.Code != harness.ExitTimeout || r.Stdout != deleted || !strings.Contains(r.Stderr, held) {
 		t.Errorf("--timeout: exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)

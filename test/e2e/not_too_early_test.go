@@ -99,7 +99,7 @@ func TestOperatorThatIsLate(t *testing.T) {
 		t.Helper()
 		harness.Must(t, cluster.Kubectl(t, ns, "patch", "boat/it", "--subresource=status", "--type=merge", "--field-manager", "captain", "-p", `{"status":`+fields+`}`))
 	}
-	waits(harness.ExitTimeout, "last seen: progressing: ", "wait", "boat/it", "--timeout", "1s")
+	waits(harness.ExitTimeout, "last seen: progressing: ", "wait", "boat/it", "--timeout", "5s")
 	// The operator copies the count before there is anything.
 	cluster.CreateObject(t, ns, "statefulsets.apps", workload("StatefulSet", "crew", 2))
 	ownedBy(t, ns, "statefulsets.apps", "crew", boat)
@@ -107,7 +107,7 @@ func TestOperatorThatIsLate(t *testing.T) {
 
 	// It is stopped, and the spec changes.
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", "boat/it", "--type=merge", "-p", `{"spec":{"color":"blue"}}`))
-	waits(harness.ExitTimeout, "cannot tell whether its controller has seen the last change", "wait", "boat/it", "--timeout", "1s")
+	waits(harness.ExitTimeout, "cannot tell whether its controller has seen the last change", "wait", "boat/it", "--timeout", "5s")
 	w := cluster.StartPlugin(t, "wait", "boat/it", "-n", ns, "--timeout", "1h")
 	writes(`{"replicas":2,"phase":"Sailing"}`)
 	if code := w.Wait(); code != 0 {

@@ -180,7 +180,7 @@ func TestInstallWhileTheCRDIsDeleted(t *testing.T) {
 	before := getCRD(t).GetUID()
 	harness.Must(t, cluster.Kubectl(t, "", "delete", "crd", crdName, "--wait=false"))
 
-	r := cluster.Kubectl(t, "", "imoocpod", "install", "--timeout", "1s")
+	r := cluster.Kubectl(t, "", "imoocpod", "install", "--timeout", "5s")
 	const held = "error: wait for " + crdSaid + " to be gone: timed out; last seen: it still has the finalizers "
 	others := "customresourcedefinition.apiextensions.k8s.io/appservices.appcontroller.k8s.io unchanged\ncustomresourcedefinition.apiextensions.k8s.io/mydaemonsets.apps.zhongmingmao.io unchanged\n"
 	if r.Code != harness.ExitTimeout || r.Stdout != others || !strings.HasPrefix(r.Stderr, held) || !strings.Contains(r.Stderr, "example.com/hold") {
@@ -224,7 +224,7 @@ func TestUninstall(t *testing.T) {
 
 	// The CRD stays while an object of it does.
 	cluster.SetFinalizers(t, ns, "foo", `["example.com/hold"]`)
-	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "1s")
+	r = cluster.Kubectl(t, "", "imoocpod", "uninstall", "--crds", "--delete-objects", "--timeout", "5s")
 	// They are waited for in turn, and the garbage collector may hear late of a new CRD.
 	held := regexp.MustCompile(`^error: wait for imoocpod.batch.tutorial.kubebuilder.io/(foo|bar) to be gone: timed out; last seen: it still has the finalizers [^\n]+\n$`)
 	if r.Code != harness.ExitTimeout || !held.MatchString(r.Stderr) {

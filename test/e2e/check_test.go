@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 	}
 
 	// As nobody in particular, with no loop, and with a quota in the way.
-	cluster.Apply(t, ns, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: 0}}")
+	quota(t, ns, "0")
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "1")
 	alice := "alice-" + ns
 	defer cluster.Kubectl(t, "", "delete", "clusterroles", "imoocpod-viewer", "imoocpod-editor", "imoocpod-admin", "--ignore-not-found")

@@ -82,7 +82,7 @@ func awaitRow(s *harness.Terminal, cells ...string) {
 func TestLiveWait(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
-	cluster.Apply(t, ns, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: 2}}")
+	quota(t, ns, "2")
 	cluster.Imoocpod(t, ns, "create", "foo", "--replicas", "2")
 	cluster.Imoocpod(t, ns, "create", "bar", "--replicas", "0")
 	wait := func(cols, rows uint16, env []string, args string) *harness.Terminal {

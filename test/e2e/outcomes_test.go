@@ -76,10 +76,7 @@ func TestFailsEarly(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
 	cluster.StartRunController(t, ns)
-	cluster.Apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "1"}}}`)
-	harness.Eventually(t, "the quota is in force", func() bool {
-		return strings.Contains(harness.Must(t, cluster.Kubectl(t, ns, "get", "resourcequota", "few", "-o", "jsonpath={.status.hard}")), "pods")
-	})
+	quota(t, ns, "1")
 	r := cluster.Kubectl(t, ns, "imoocpod", "create", "foo", "--replicas", "2", "--wait", "--fail-after", "1s")
 	if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "error: imoocpod/foo has failed: ") || !strings.Contains(r.Stderr, "exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
@@ -123,7 +120,7 @@ func TestSeveralOutcomes(t *testing.T) {
 	cluster.Imoocpod(t, ns, "create", "waits", "--replicas", "1") // for a loop
 	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "ready", 0))
 	// The server refuses its pods, which the ReplicaSet controller reports at once.
-	cluster.Apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: "0"}}}`)
+	quota(t, ns, "0")
 	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "refused", 1))
 	harness.Eventually(t, "the Deployment is refused its pods", func() bool {
 		return strings.Contains(cluster.Imoocpod(t, ns, "status", "deployment/refused"), "failed: ")
@@ -136,7 +133,7 @@ func TestSeveralOutcomes(t *testing.T) {
 	}{
 		{"wait deployment/ready", 0, nil},
 		{"wait imoocpod/waits deployment/ready", harness.ExitTimeout, []string{"waits to be ready: timed out; last seen: not reconciled"}},
-		{"wait imoocpod/waits deployment/refused deployment/ready --fail-after 0", harness.ExitFailed, []string{"deployment/refused has failed: ", "exceeded quota: none", "waits to be ready: timed out"}},
+		{"wait imoocpod/waits deployment/refused deployment/ready --fail-after 0", harness.ExitFailed, []string{"deployment/refused has failed: ", "exceeded quota: few", "waits to be ready: timed out"}},
 		{"wait imoocpod/waits imoocpod/none deployment/refused --fail-after 0", harness.ExitNotFound, []string{"has failed", `"none" not found`, "timed out"}},
 		{"scale imoocpod/waits imoocpod/none --replicas 2 --current-replicas 7", harness.ExitNotFound, []string{`"none" not found`, "to be 7, was 1"}},
 		{"scale imoocpod/waits deployment/refused --replicas 2 --current-replicas 1 --fail-after 0", harness.ExitFailed, []string{"has failed", "timed out"}},

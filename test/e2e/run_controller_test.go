@@ -152,13 +152,20 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// quota allows so many pods in a namespace, and waits until that is in force.
+// quota limits the pods of a namespace, and waits until the API server keeps to it. That is
+// later than the status of the quota says: its admission plugin has a cache, and one
+// of its own for namespaces without a quota. A secret tells, of which there may be none.
 func quota(t *testing.T, namespace, pods string) {
 	t.Helper()
-	cluster.Apply(t, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "`+pods+`"}}}`)
+	cluster.Apply(t, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {secrets: "0", pods: "`+pods+`"}}}`)
+	probe := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 	harness.Eventually(t, "the quota is in force", func() bool {
 		q, err := cluster.Core.ResourceQuotas(namespace).Get(t.Context(), "few", metav1.GetOptions{})
-		return err == nil && q.Status.Hard.Pods().String() == pods
+		if err != nil || q.Status.Hard.Pods().String() != pods {
+			return false
+		}
+		_, err = cluster.Core.Secrets(namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil && strings.Contains(err.Error(), "exceeded quota: few")
 	})
 }
 

@@ -234,10 +234,7 @@ func TestScaleTimeout(t *testing.T) {
 	}
 
 	// Pods may not be made.
-	cluster.Apply(t, ns, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: "1"}}}`)
-	harness.Eventually(t, "the quota is in force", func() bool {
-		return cluster.Kubectl(t, ns, "run", "probe", "--image", "busybox", "--dry-run=server").Code != 0
-	})
+	quota(t, ns, "1")
 	r = cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--replicas", "2", "--timeout", "10s")
 	if r.Code != harness.ExitTimeout || !strings.Contains(r.Stderr, "timed out; last seen: failed: cannot create more pods: exceeded quota: few") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)

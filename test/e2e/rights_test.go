@@ -369,12 +369,12 @@ func askedByServer(right string) bool {
 func reconcilesByDeployment(t *testing.T, ns string) {
 	t.Helper()
 	harness.Must(t, cluster.Kubectl(t, ns, "create", "deployment", "web", "--image", "nginx", "--replicas", "0"))
-	harness.Must(t, cluster.Kubectl(t, ns, "create", "quota", "deployments", "--hard=count/deployments.apps=1"))
-	harness.Must(t, cluster.Kubectl(t, ns, "wait", "quota/deployments", "--for=jsonpath={.status.used.count/deployments\\.apps}=1", "--timeout", harness.Timeout.String()))
+	limit(t, ns, "count/deployments.apps", "1")
+	harness.Must(t, cluster.Kubectl(t, ns, "wait", "quota/few", "--for=jsonpath={.status.used.count/deployments\\.apps}=1", "--timeout", harness.Timeout.String()))
 	cluster.Apply(t, ns, manifest(appService, "app", "spec: {deploymentName: web}"))
 	cluster.Apply(t, ns, manifest(helloWorld, "hello", "spec: {size: 2}"))
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "appservice/app", "helloworld/hello", "--for=condition=ReplicaFailure", "--timeout", harness.Timeout.String()))
-	harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment/web", "quota/deployments"))
+	harness.Must(t, cluster.Kubectl(t, ns, "delete", "deployment/web", "quota/few"))
 	harness.Must(t, cluster.Kubectl(t, ns, "wait", "appservice/app", "helloworld/hello", "--for=condition=Ready", "--timeout", harness.Timeout.String()))
 	harness.Must(t, cluster.Kubectl(t, ns, "patch", "appservice", "app", "--type=merge", "-p", `{"spec":{"deploymentName":"other"}}`))
 	harness.Eventually(t, "the Deployment has the other name", func() bool {

@@ -152,16 +152,22 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// quota limits the pods of a namespace, and waits until the API server keeps to it. That is
-// later than the status of the quota says: its admission plugin has a cache, and one
-// of its own for namespaces without a quota. A secret tells, of which there may be none.
+// quota limits the pods of a namespace.
 func quota(t *testing.T, namespace, pods string) {
 	t.Helper()
-	cluster.Apply(t, namespace, `{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {secrets: "0", pods: "`+pods+`"}}}`)
+	limit(t, namespace, corev1.ResourcePods, pods)
+}
+
+// limit makes a quota, and waits until the API server keeps to it. That is later than
+// the status of the quota says: its admission plugin has a cache, and one of its own for
+// namespaces without a quota. A secret tells, of which there may be none.
+func limit(t *testing.T, namespace string, resource corev1.ResourceName, most string) {
+	t.Helper()
+	cluster.Apply(t, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {secrets: "0", %s: %q}}}`, resource, most))
 	probe := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 	harness.Eventually(t, "the quota is in force", func() bool {
 		q, err := cluster.Core.ResourceQuotas(namespace).Get(t.Context(), "few", metav1.GetOptions{})
-		if err != nil || q.Status.Hard.Pods().String() != pods {
+		if err != nil || q.Status.Hard.Name(resource, "").String() != most {
 			return false
 		}
 		_, err = cluster.Core.Secrets(namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -23,8 +23,9 @@ type Feed[T interface {
 }] struct {
 	// trim drops what nobody looks at.
 	trim func(T)
-	// known is closed when the objects are known, or why they cannot be.
-	known chan struct{}
+	// known is closed when the objects are known, or why they cannot be; toldKnown does so.
+	known     chan struct{}
+	toldKnown sync.Once
 
 	mu          sync.Mutex
 	subscribers []Subscriber
@@ -56,8 +57,10 @@ func (f *Feed[T]) Subscribe(s Subscriber) {
 	f.subscribers = append(f.subscribers, s)
 }
 
-// notifyAll tells everybody that something changed.
+// notifyAll tells everybody that something changed, and that the objects are known, or why
+// they cannot be: who is told finds that they are.
 func (f *Feed[T]) notifyAll() {
+	f.toldKnown.Do(func() { close(f.known) })
 	for _, s := range f.subscribers {
 		s.Notify()
 	}
@@ -79,14 +82,12 @@ func uids(obj metav1.Object) []types.UID {
 // Run follows what is selected of a Source until the context ends, or the server
 // refuses.
 func (f *Feed[T]) Run(ctx context.Context, from Source, selected metav1.ListOptions, connection *Connection) {
-	known := sync.OnceFunc(func() { close(f.known) })
 	listed := false
 	for {
 		err := Objects(ctx, from, selected, "", connection, TypedHandler[T]{
 			Listed: func(found []T, _ string) (bool, error) {
 				listed = true
 				f.replace(found)
-				known()
 				return false, nil
 			},
 			Changed: f.Change,
@@ -94,26 +95,19 @@ func (f *Feed[T]) Run(ctx context.Context, from Source, selected metav1.ListOpti
 		if apierrors.IsForbidden(err) && listed {
 			err = f.poll(ctx, from, selected)
 		}
-		f.fail(err)
-		known()
+		f.Refuse(err)
 		if !Transient(err) || Sleep(ctx, Pause) != nil {
 			return
 		}
 	}
 }
 
-// fail notes why the objects are not known any more.
-func (f *Feed[T]) fail(err error) {
+// Refuse notes why the objects cannot be known, or not any more.
+func (f *Feed[T]) Refuse(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
 	f.notifyAll()
-}
-
-// Refuse says that nothing can be followed, and why.
-func (f *Feed[T]) Refuse(err error) {
-	f.err = err
-	close(f.known)
 }
 
 // poll lists what may not be watched, again and again.

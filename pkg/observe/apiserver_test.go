@@ -33,6 +33,8 @@ import (
 type apiServer struct {
 	// latency is how long a request takes.
 	latency time.Duration
+	// delays are how much longer those of a kind take, such as "list events".
+	delays map[string]time.Duration
 
 	mu       sync.Mutex
 	revision int
@@ -206,6 +208,9 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 		verb = "watch"
 	case one:
 		verb = "get"
+	}
+	if err := follow.Sleep(r.Context(), s.delays[verb+" "+resource]); err != nil {
+		return nil, err
 	}
 	matches := selecting(namespace, query.Get("labelSelector"), query.Get("fieldSelector"))
 	s.mu.Lock()

@@ -71,11 +71,15 @@ func (f *Fleet) Remove(uid types.UID) {
 // see shows an object when it has changed, or what there is to say of it.
 func (f *Fleet) see(uid types.UID) func(Observation) (bool, time.Duration, error) {
 	var last *Observation
+	unexplained := steady{wanted: explaining}
 	return func(s Observation) (bool, time.Duration, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if s.Object == nil || f.members[uid] == nil {
 			return true, 0, nil
+		}
+		if _, wait := unexplained.look(s.Partial, s.At); wait > 0 {
+			return false, wait, nil
 		}
 		again := s.Report.Recheck
 		if doubtful(s.Report.ReasonCode) {

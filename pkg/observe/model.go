@@ -51,6 +51,10 @@ type model struct {
 
 	competitors status.Snapshot
 
+	// patient says that looks wait for all that may tell why the target is not ready.
+	// Otherwise they do without what is not known yet, and are then partial.
+	patient, partial bool
+
 	// waited is how long this look has waited for what is read once.
 	waited time.Duration
 }
@@ -87,6 +91,21 @@ func eachOf[T interface {
 	return f.Each(ctx, do)
 }
 
+// lacks reports whether a look does without the objects of a feed, which are not known yet
+// and only tell why something is as it is. When they are, the model is told.
+func (m *model) lacks(known <-chan struct{}) bool {
+	if m.patient {
+		return false
+	}
+	select {
+	case <-known:
+		return false
+	default:
+		m.partial = true
+		return true
+	}
+}
+
 // subscriber is how the model hears of changes. Among the objects of others, a change
 // matters if it is about something that the model knows.
 func (m *model) subscriber() follow.Subscriber {
@@ -113,6 +132,7 @@ func (m *model) isOf(obj *unstructured.Unstructured) bool {
 func (m *model) look(ctx context.Context, obj *unstructured.Unstructured, closely, brief bool, since *history) (status.Report, error) {
 	t := m.target
 	t.Object = obj
+	m.partial = false
 	if m.object == nil || m.object.GetResourceVersion() != obj.GetResourceVersion() || m.object.GetUID() != obj.GetUID() {
 		begun := time.Now()
 		facts, err := ReadObject(ctx, m.clients, m.dynamic, t)
@@ -274,7 +294,7 @@ func (m *model) followKind(gvk schema.GroupVersionKind) {
 
 // withReasons is the report with what may tell why an object is not ready. Of one that
 // is ready, events tell whether probes have containers ended, which takes as long as
-// their grace period.
+// their grace period: it is not called ready before they are known.
 func (m *model) withReasons(ctx context.Context, e status.Snapshot) (status.Report, error) {
 	r := status.NewReport(e)
 	var err error
@@ -292,13 +312,26 @@ func (m *model) withReasons(ctx context.Context, e status.Snapshot) (status.Repo
 // addReasons adds events, the nodes of the pods, and whether somebody reconciles the
 // target.
 func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
-	if err := m.addEvents(ctx, e); err != nil {
-		return err
+	err := m.addExplanations(ctx, e)
+	if !m.patient && follow.Transient(err) {
+		m.partial, err = true, nil // the feed tries again
 	}
-	if err := m.addNodes(ctx, e); err != nil || e.Object.Foreign {
+	if err != nil || e.Object.Foreign {
 		return err
 	}
 	return m.addLoops(ctx, e)
+}
+
+// addExplanations adds events, and when they are known, the nodes of the pods that they do
+// not explain.
+func (m *model) addExplanations(ctx context.Context, e *status.Snapshot) error {
+	if m.lacks(m.eventsFeed().Known()) {
+		return nil
+	}
+	if err := m.addEvents(ctx, e); err != nil {
+		return err
+	}
+	return m.addNodes(ctx, e)
 }
 
 // addNodes adds the nodes of pods that do not say why they are not ready. Each is
@@ -310,6 +343,9 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot) error {
 	for _, name := range names {
 		if m.nodes[name] == nil {
 			m.nodes[name] = m.node(name, always)
+		}
+		if m.lacks(m.nodes[name].Known()) {
+			continue
 		}
 		e.Nodes[name] = nil // there is no such node
 		if _, err := eachOf(ctx, m, m.nodes[name], func(node *corev1.Node) { e.Nodes[name] = node }); err != nil {
@@ -339,16 +375,21 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot) error {
 	return nil
 }
 
-// addEvents adds the events of the namespace that are about the target or something
-// below it.
-func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
+// eventsFeed follows the events of the namespace.
+func (m *model) eventsFeed() *follow.Feed[*corev1.Event] {
 	if m.events == nil {
 		m.events = m.eventsOf(m.target.Namespace, m.subscriber())
 	}
+	return m.events
+}
+
+// addEvents adds the events of the namespace that are about the target or something
+// below it.
+func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
 	if !m.shared {
 		m.setAbout(e) // the feed has the events of others, too
 	}
-	_, err := eachOf(ctx, m, m.events, func(event *corev1.Event) {
+	_, err := eachOf(ctx, m, m.eventsFeed(), func(event *corev1.Event) {
 		if m.about[event.InvolvedObject.UID] {
 			e.Events = append(e.Events, *event)
 		}

@@ -29,7 +29,12 @@ type Observation struct {
 	Report status.Report
 	// Met says that it is as it was waited for.
 	Met bool
-	At  time.Time
+	// Partial says that events or nodes are still being read, which may tell why it is not.
+	Partial bool
+	At      time.Time
+
+	// whole looks again, and waits for all that a partial look lacks.
+	whole func(context.Context) (status.Report, error)
 }
 
 // differs reports whether an observation shows a person something else than another.
@@ -42,7 +47,7 @@ func (s Observation) differs(other Observation) bool {
 // another.
 func (s Observation) turned(other Observation) bool {
 	r, o := s.Report, other.Report
-	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
+	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
 // State says how the target is, and what to do about it.
@@ -105,15 +110,15 @@ type Waiter struct {
 // order, and nil of those whose conditions are met. One error is about no target where
 // nothing could be waited for.
 func (a *Waiter) Wait(ctx context.Context, all []WaitTarget) []error {
+	var followed sync.WaitGroup
+	defer followed.Wait()
+	following, stop := context.WithCancel(ctx) // beyond the deadline: see explain
+	defer stop()
 	if a.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.Limits.Timeout, outcome.ErrTimeout)
 		defer cancel()
 	}
-	var followed sync.WaitGroup
-	defer followed.Wait()
-	following, stop := context.WithCancel(ctx)
-	defer stop()
 	var err error
 	if a.feeds, err = newFeeds(following, a.Clients, a.Connection, &followed, len(all) > 1); err != nil {
 		return []error{err} // which is not about any object
@@ -148,14 +153,16 @@ func (a *Waiter) waitOne(ctx context.Context, w WaitTarget) error {
 // was seen then.
 func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
-	var last *Observation
-	held := steady{wanted: g.For}
+	var last, told *Observation
+	held, unexplained := steady{wanted: g.For}, steady{wanted: explaining}
 	err := a.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
 		met, err := g.Met(ctx, s)
-		met, left := held.look(met, s.At)
+		met, left := held.look(met && !s.Partial, s.At)
 		s.Met = met && isLast
-		if last == nil || met || a.Closely || s.differs(*last) {
+		_, wait := unexplained.look(s.Partial, s.At)
+		if wait == 0 && (told == nil || met || a.Closely || s.differs(*told)) {
 			a.tell(s)
+			told = &s
 		}
 		last = &s
 		switch {
@@ -164,16 +171,18 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		case a.Limits.Once:
 			return false, 0, outcome.ErrTimeout
 		}
-		if s.Report.Verdict == status.Paused && !grace.Endless && (!g.CountOnly || !s.Report.Counts) {
+		if s.Report.Verdict == status.Paused && !s.Partial && !grace.Endless && (!g.CountOnly || !s.Report.Counts) {
 			return false, 0, paused(s)
 		}
 		over, again := grace.Look(s.Report, s.At)
-		if over {
+		if over && !s.Partial {
 			return false, 0, &FailedError{s}
 		}
 		switch {
 		case left > 0:
 			again = left
+		case wait > 0:
+			again = wait
 		case again != 0 || !g.Tree:
 		case doubtful(s.Report.ReasonCode):
 			again = follow.Pause
@@ -188,6 +197,7 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 	case errors.Is(err, outcome.ErrTimeout):
 		seen := "nothing"
 		if last != nil {
+			explain(ctx, last)
 			seen = last.State()
 		}
 		return Observation{}, fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
@@ -195,6 +205,23 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		return Observation{}, err // it says which object, and what of it
 	}
 	return Observation{}, fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
+}
+
+// explaining is for how long nothing is shown of a target while what may tell why it is
+// not ready is being read, and how late a wait may end because of that.
+const explaining = time.Second
+
+// explain adds to the last observation before a time-out why the target is not ready,
+// where that was still being read.
+func explain(ctx context.Context, last *Observation) {
+	if !last.Partial {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explaining)
+	defer cancel()
+	if r, err := last.whole(ctx); err == nil {
+		last.Report = r
+	}
 }
 
 // steady is how long a condition has been met without a break.

@@ -73,6 +73,7 @@ func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, change
 		}
 		if obj != nil && g.Tree && (m == nil || !m.isOf(obj)) {
 			m = newModel(a.feeds, t, changes.notify)
+			m.patient = a.Limits.Once
 		}
 		begun := time.Now()
 		s, err := a.look(ctx, t, g, obj, m, &since)
@@ -133,6 +134,11 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 	case g.Tree:
 		if s.Report, err = m.look(ctx, obj, a.Closely, a.brief, since); err == nil {
 			s.Report, err = a.confirm(ctx, g, m, s.Report, since)
+			s.Partial = m.partial
+			s.whole = func(ctx context.Context) (status.Report, error) {
+				m.patient = true
+				return m.look(ctx, obj, a.Closely, a.brief, since)
+			}
 		}
 		if !apierrors.IsForbidden(err) || !t.Kind.Shipped() {
 			break

@@ -1,0 +1,33 @@
+package follow
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Who is told that there are objects, or why there are none, finds them to be known.
+func TestKnownWhenTold(t *testing.T) {
+	t.Parallel()
+	for name, learn := range map[string]func(*Feed[*corev1.Pod]){
+		"objects": func(f *Feed[*corev1.Pod]) { f.replace(nil) },
+		"error":   func(f *Feed[*corev1.Pod]) { f.Refuse(errors.New("no")); f.Refuse(errors.New("still no")) },
+	} {
+		f := New(func(*corev1.Pod) {})
+		told := 0
+		f.Subscribe(Subscriber{Matters: func(...types.UID) bool { return true }, Notify: func() {
+			told++
+			select {
+			case <-f.Known():
+			default:
+				t.Errorf("%s: told before they are known", name)
+			}
+		}})
+		learn(f)
+		if told == 0 {
+			t.Errorf("%s: nobody is told", name)
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -90,7 +89,7 @@ func failingContainer(ctx context.Context, c *clients.Factory, r status.Report, 
 	if len(pods.Items) == 0 {
 		return container, false, errors.New("it is gone")
 	}
-	container, found = logs.FailingContainer(p, pods.Items[0])
+	container, found = logs.FailingContainer(p, &pods.Items[0])
 	return container, found, nil
 }
 
@@ -112,11 +111,11 @@ func addLastLogLine(ctx context.Context, c *clients.Factory, e status.Snapshot, 
 		return
 	}
 	p := &r.Problems[i]
-	at := slices.IndexFunc(e.Pods, func(pod corev1.Pod) bool { return pod.Name == p.Pods[0] })
+	at := slices.IndexFunc(e.Pods, func(pod *status.PodInfo) bool { return pod.Pod.Name == p.Pods[0] })
 	if at < 0 {
 		return
 	}
-	container, found := logs.FailingContainer(*p, e.Pods[at])
+	container, found := logs.FailingContainer(*p, e.Pods[at].Pod)
 	if !found {
 		return
 	}

@@ -166,13 +166,13 @@ func (o *logsOptions) containers(ctx context.Context, t observe.Target, out *log
 		return nil, err
 	}
 	report := status.NewReport(snapshot)
-	all := logs.Containers(report, snapshot.Pods, o.wanted)
+	all := logs.Containers(report, snapshot.Pods.Objects(), o.wanted)
 	if len(all) > 0 {
 		return all, nil
 	}
 	wider := o.wanted
 	wider.Container, wider.AllContainers = "", true
-	found := logs.Containers(report, snapshot.Pods, wider)
+	found := logs.Containers(report, snapshot.Pods.Objects(), wider)
 	switch {
 	case len(report.Pods) == 0:
 		out.Say("%s has no pods", t)
@@ -217,10 +217,10 @@ func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, r
 		running.Go(func() {
 			errs[i] = clients.Explain(t.Kind, observe.FollowPods(ctx, o.clients, t, connection, func(e status.Snapshot, r status.Report) {
 				if !looked {
-					o.sayNone(t, r, e.Pods, reader.Out)
+					o.sayNone(t, r, e.Pods.Objects(), reader.Out)
 				}
 				looked = true
-				f.See(ctx, r, e.Pods)
+				f.See(ctx, r, e.Pods.Objects())
 			}))
 			f.End()
 		})
@@ -233,7 +233,7 @@ func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, r
 }
 
 // sayNone says why there is no log to follow yet, where there is none.
-func (o *logsOptions) sayNone(t observe.Target, r status.Report, pods []corev1.Pod, out *logs.Output) {
+func (o *logsOptions) sayNone(t observe.Target, r status.Report, pods []*corev1.Pod, out *logs.Output) {
 	switch {
 	case len(r.Pods) == 0:
 		out.Say("%s has no pods yet", t)

@@ -216,8 +216,8 @@ func (o *templateChange) condition(ctx context.Context, t observe.Target, before
 		made = o.madeFrom(ctx, t, done)
 	}
 	old := status.NewReport(before).Pods
-	for i := range before.Pods {
-		if pod := &before.Pods[i]; made(pod) {
+	for _, pod := range before.Pods.Objects() {
+		if made(pod) {
 			old = slices.DeleteFunc(old, func(p status.Pod) bool { return p.UID == pod.UID })
 		}
 	}

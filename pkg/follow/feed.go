@@ -2,6 +2,8 @@ package follow
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,14 +25,19 @@ type Feed[T interface {
 }] struct {
 	// trim drops what nobody looks at.
 	trim func(T)
+	// compare puts the objects in order. It tells any two of them apart.
+	compare func(a, b T) int
 	// known is closed when the objects are known, or why they cannot be; toldKnown does so.
 	known     chan struct{}
 	toldKnown sync.Once
 
 	mu          sync.Mutex
 	subscribers []Subscriber
-	all         map[types.UID]T
-	err         error
+	// all are the objects, in order. If they are given, somebody has them who does not
+	// expect that they change.
+	all   []T
+	given bool
+	err   error
 	// polled says that the objects may be listed and not watched.
 	polled bool
 }
@@ -47,8 +54,13 @@ func New[T interface {
 	runtime.Object
 	metav1.Object
 }](trim func(T)) *Feed[T] {
-	return &Feed[T]{trim: trim, known: make(chan struct{}), all: map[types.UID]T{}}
+	byUID := func(a, b T) int { return strings.Compare(string(a.GetUID()), string(b.GetUID())) }
+	return &Feed[T]{trim: trim, compare: byUID, known: make(chan struct{}), all: []T{}}
 }
+
+// OrderBy puts the objects in an order before the feed runs. That of two objects must be
+// the same whatever becomes of them, and compare tells any two apart.
+func (f *Feed[T]) OrderBy(compare func(a, b T) int) { f.compare = compare }
 
 // Subscribe adds who is told of changes.
 func (f *Feed[T]) Subscribe(s Subscriber) {
@@ -137,11 +149,10 @@ func (f *Feed[T]) poll(ctx context.Context, from Source, selected metav1.ListOpt
 func (f *Feed[T]) replace(found []T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.err, f.all = nil, make(map[types.UID]T, len(found))
 	for _, obj := range found {
 		f.trim(obj)
-		f.all[obj.GetUID()] = obj
 	}
+	f.err, f.given, f.all = nil, false, slices.SortedFunc(slices.Values(found), f.compare)
 	f.notifyAll()
 }
 
@@ -149,12 +160,7 @@ func (f *Feed[T]) replace(found []T) {
 func (f *Feed[T]) Change(obj T, gone bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if gone {
-		delete(f.all, obj.GetUID())
-	} else {
-		f.trim(obj)
-		f.all[obj.GetUID()] = obj
-	}
+	f.put(obj, gone)
 	about := uids(obj)
 	for _, s := range f.subscribers {
 		if s.Matters(about...) {
@@ -164,21 +170,50 @@ func (f *Feed[T]) Change(obj T, gone bool) (bool, error) {
 	return false, nil
 }
 
+// put changes one of the objects.
+func (f *Feed[T]) put(obj T, gone bool) {
+	at, found := slices.BinarySearchFunc(f.all, obj, f.compare)
+	if gone && !found {
+		return
+	}
+	if f.given {
+		f.all, f.given = slices.Clone(f.all), false
+	}
+	if gone {
+		f.all = slices.Delete(f.all, at, at+1)
+		return
+	}
+	f.trim(obj)
+	if found {
+		f.all[at] = obj
+	} else {
+		f.all = slices.Insert(f.all, at, obj)
+	}
+}
+
 // Known is closed when the objects are known, or why they cannot be.
 func (f *Feed[T]) Known() <-chan struct{} { return f.known }
 
 // Each shows the objects as they are now, once they are known. The error is why
 // they cannot be.
 func (f *Feed[T]) Each(ctx context.Context, do func(T)) (polled bool, err error) {
+	all, polled, err := f.All(ctx)
+	for _, obj := range all {
+		do(obj)
+	}
+	return polled, err
+}
+
+// All are the objects as they are now, in order, once they are known. They do not change.
+// The error is why they cannot be known.
+func (f *Feed[T]) All(ctx context.Context) (all []T, polled bool, err error) {
 	select {
 	case <-f.known:
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return nil, false, context.Cause(ctx)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, obj := range f.all {
-		do(obj)
-	}
-	return f.polled, f.err
+	f.given = true
+	return f.all, f.polled, f.err
 }

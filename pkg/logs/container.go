@@ -70,10 +70,10 @@ type Container struct {
 }
 
 // Containers are those of the pods of an object whose logs are wanted.
-func Containers(report status.Report, pods []corev1.Pod, w Wanted) []Container {
+func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container {
 	byUID := make(map[types.UID]*corev1.Pod, len(pods))
-	for i := range pods {
-		byUID[pods[i].UID] = &pods[i]
+	for _, pod := range pods {
+		byUID[pod.UID] = pod
 	}
 	var all []Container
 	for _, model := range report.Pods {

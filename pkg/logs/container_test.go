@@ -14,6 +14,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
+// references refer to pods.
+func references(pods []corev1.Pod) []*corev1.Pod {
+	all := make([]*corev1.Pod, len(pods))
+	for i := range pods {
+		all[i] = &pods[i]
+	}
+	return all
+}
+
 // pod is one with containers of these names, those of initialization with a "+".
 func pod(name string, containers ...string) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)}}
@@ -95,7 +104,7 @@ func TestContainers(t *testing.T) {
 			report.Pods = append(report.Pods, status.Pod{Name: p.Name, UID: p.UID, Ready: !slices.Contains(row.failed, p.Name)})
 		}
 		var got []string
-		for _, c := range Containers(report, row.pods, row.wanted) {
+		for _, c := range Containers(report, references(row.pods), row.wanted) {
 			text := fmt.Sprintf("%s %d %d", c.Label, c.Phase, c.Run)
 			switch {
 			case c.Last:

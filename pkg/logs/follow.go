@@ -66,7 +66,7 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 
 // See takes in the pods of the object as they are now. What it begins to follow ends
 // with the context.
-func (f *Follower) See(ctx context.Context, report status.Report, pods []corev1.Pod) {
+func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := f.Wanted

@@ -149,7 +149,7 @@ func (s *stream) Close() error {
 type followTest struct {
 	*kubelets
 	*Follower
-	see       func(status.Report, []corev1.Pod)
+	see       func(status.Report, []*corev1.Pod)
 	done      <-chan struct{}
 	cause     func() error
 	stop      context.CancelCauseFunc
@@ -163,7 +163,7 @@ func newFollowTest(t *testing.T, most int) *followTest {
 	f := &followTest{kubelets: &kubelets{}, done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, stop: stop, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]corev1.Pod{}}
 	r := Reader{Open: f.openLog, Out: &Output{Out: f.out, ErrOut: f.said}, Most: most, Tail: 2}
 	f.Follower = NewFollowers(1, r, Wanted{}, stop)[0]
-	f.see = func(report status.Report, pods []corev1.Pod) { f.See(ctx, report, pods) }
+	f.see = func(report status.Report, pods []*corev1.Pod) { f.See(ctx, report, pods) }
 	return f
 }
 
@@ -186,7 +186,7 @@ func (f *followTest) show() {
 		pods = append(pods, p)
 		report.Pods = append(report.Pods, status.Pod{Name: p.Name, UID: p.UID, Ready: true})
 	}
-	f.see(report, pods)
+	f.see(report, references(pods))
 	synctest.Wait()
 }
 

@@ -15,10 +15,10 @@ import (
 // FailingContainer is the container of a pod whose log may tell of a problem of the
 // pod: the one that the problem names, or the one that ended as it should not. There is
 // none where no container has started.
-func FailingContainer(p problem.Problem, pod corev1.Pod) (Container, bool) {
+func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
 	report := status.Report{Pods: []status.Pod{{Name: pod.Name, UID: pod.UID}}}
 	var found Container
-	for _, c := range Containers(report, []corev1.Pod{pod}, Wanted{Container: p.Container}) {
+	for _, c := range Containers(report, []*corev1.Pod{pod}, Wanted{Container: p.Container}) {
 		if c.Phase != NotStarted && (found.Name == "" || c.broken) {
 			found = c
 		}

@@ -29,7 +29,7 @@ func TestFailingContainer(t *testing.T) {
 		"a sidecar ended as it shall": {pod: with(with(pod("foo-0", "main", "proxy"), "main", corev1.ContainerStatus{State: ended}), "proxy", corev1.ContainerStatus{State: crashed}), want: "proxy"},
 		"initialization ended":        {pod: with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: crashed}), want: "init"},
 	} {
-		got, found := FailingContainer(problem.Problem{Container: row.container}, row.pod)
+		got, found := FailingContainer(problem.Problem{Container: row.container}, &row.pod)
 		if got.Name != row.want || found != (row.want != "") || (got.Last || got.Crashed) != row.previous {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -231,7 +231,11 @@ func (s *apiServer) changeAnything(t *testing.T, random *rand.Rand) {
 	case 4:
 		s.put("nodes", parse(t, fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: %q}]}}", pick(random, "True", "Unknown"))))
 	default:
-		s.put("pods", podOf(t, set, random.IntN(4), random.IntN(2) == 0))
+		pod := podOf(t, set, random.IntN(4), random.IntN(2) == 0)
+		if random.IntN(2) == 0 {
+			probe(t, pod, random.IntN(2))
+		}
+		s.put("pods", pod)
 	}
 	if pods := s.all("pods"); len(pods) > 0 && random.IntN(3) == 0 {
 		pod := pods[random.IntN(len(pods))]

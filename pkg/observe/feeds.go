@@ -36,7 +36,7 @@ type feeds struct {
 	follow func(func(context.Context))
 
 	mu      sync.Mutex
-	pods    map[podsKey]*follow.Feed[*corev1.Pod]
+	pods    map[podsKey]*podFeed
 	events  map[string]*follow.Feed[*corev1.Event]
 	nodes   map[string]*follow.Feed[*corev1.Node]
 	objects map[objectsKey]*follow.Feed[*unstructured.Unstructured]
@@ -62,7 +62,7 @@ func newFeeds(ctx context.Context, c *clients.Factory, connection *follow.Connec
 	return &feeds{
 		clients: c, dynamic: client, core: core, connection: connection, shared: shared,
 		follow: func(run func(context.Context)) { running.Go(func() { run(ctx) }) },
-		pods:   map[podsKey]*follow.Feed[*corev1.Pod]{}, events: map[string]*follow.Feed[*corev1.Event]{},
+		pods:   map[podsKey]*podFeed{}, events: map[string]*follow.Feed[*corev1.Event]{},
 		nodes: map[string]*follow.Feed[*corev1.Node]{}, objects: map[objectsKey]*follow.Feed[*unstructured.Unstructured]{},
 	}, nil
 }
@@ -80,12 +80,12 @@ func (s *feeds) selectorOf(kind kinds.Kind, obj *unstructured.Unstructured) stri
 }
 
 // podsOf follows the pods that a selector selects, and subscribes to them.
-func (s *feeds) podsOf(key podsKey, by follow.Subscriber) *follow.Feed[*corev1.Pod] {
+func (s *feeds) podsOf(key podsKey, by follow.Subscriber) *podFeed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.pods[key]
 	if f == nil {
-		f = follow.New(trimPod)
+		f = newPodFeed()
 		s.pods[key] = f
 		s.follow(func(ctx context.Context) {
 			f.Run(ctx, podSource(s.core.Pods(key.namespace)), metav1.ListOptions{LabelSelector: key.selector}, s.connection)

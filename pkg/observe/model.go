@@ -19,7 +19,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
@@ -36,7 +35,7 @@ type model struct {
 	object *unstructured.Unstructured
 	facts  status.Object
 
-	pods     *follow.Feed[*corev1.Pod]
+	pods     *podFeed
 	selector string // of the pods
 	events   *follow.Feed[*corev1.Event]
 	children map[schema.GroupVersionKind]*follow.Feed[*unstructured.Unstructured]
@@ -45,6 +44,9 @@ type model struct {
 	mu sync.Mutex
 	// about are the UIDs of the object and of what stands below it.
 	about map[types.UID]bool
+	// ownPods and own are the pods and what stands between, as they were when that was noted.
+	ownPods status.Pods
+	own     []status.Child
 
 	// confirmed says that a fresh read has confirmed that the target is ready.
 	confirmed bool
@@ -82,13 +84,18 @@ func eachOf[T interface {
 	runtime.Object
 	metav1.Object
 }](ctx context.Context, m *model, f *follow.Feed[T], do func(T)) (polled bool, err error) {
+	m.await(ctx, f.Known())
+	return f.Each(ctx, do)
+}
+
+// await waits until something is known, and notes how long that took.
+func (m *model) await(ctx context.Context, known <-chan struct{}) {
 	begun := time.Now()
 	select {
-	case <-f.Known():
+	case <-known:
 	case <-ctx.Done():
 	}
 	m.waited += time.Since(begun)
-	return f.Each(ctx, do)
 }
 
 // lacks reports whether a look does without the objects of a feed, which are not known yet
@@ -173,25 +180,16 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 		m.pods, m.selector = m.podsOf(podsKey{m.target.Namespace, selector}, m.subscriber()), selector
 		clear(m.children) // which may have been found by the same selector
 	}
-	own := ownPods(m.target.Kind)
-	var found []*corev1.Pod // which are faster to put in order than the pods themselves
-	polled, err := eachOf(ctx, m, m.pods, func(pod *corev1.Pod) {
-		if !own || metav1.IsControlledBy(pod, m.object) {
-			found = append(found, pod)
-		}
-	})
+	m.await(ctx, m.pods.Known())
+	pods, polled, err := m.pods.now(ctx)
 	if err != nil {
 		return err
 	}
 	if polled {
 		e.Unread = append(e.Unread, "changes of pods")
 	}
-	slices.SortFunc(found, func(a, b *corev1.Pod) int { return problem.CompareNames(a.Name, b.Name) })
-	e.Pods = make([]corev1.Pod, len(found))
-	for i, pod := range found {
-		e.Pods[i] = *pod
-	}
-	if !own {
+	e.Pods = pods
+	if !ownPods(m.target.Kind) {
 		err = m.addIntermediate(ctx, e)
 	}
 	if m.shared {
@@ -202,14 +200,21 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 
 // setAbout notes what the model is about, where not all that it is told is.
 func (m *model) setAbout(e *status.Snapshot) {
+	pods, children := e.OwnPods(), e.Own()
+	sameChild := func(a, b status.Child) bool { return a.UID == b.UID }
+	same := m.about != nil && m.ownPods.SameAs(pods) && slices.EqualFunc(m.own, children, sameChild)
+	m.ownPods, m.own = pods, children
+	if same {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.about
 	m.about = map[types.UID]bool{e.Object.UID: true}
-	for _, pod := range e.OwnPods() {
-		m.about[pod.UID] = true
+	for _, pod := range pods {
+		m.about[pod.Pod.UID] = true
 	}
-	for _, c := range e.Own() {
+	for _, c := range children {
 		m.about[c.UID] = true
 	}
 	for uid := range m.about {
@@ -223,8 +228,8 @@ func (m *model) setAbout(e *status.Snapshot) {
 // addIntermediate adds the objects to which the controller references of pods lead,
 // up to the target. Where it has no pods, those who should make them are looked for.
 func (m *model) addIntermediate(ctx context.Context, e *status.Snapshot) error {
-	for i := range e.Pods {
-		m.followOwner(metav1.GetControllerOfNoCopy(&e.Pods[i]))
+	for _, kind := range e.Pods.OwnerKinds() {
+		m.followKind(kind)
 	}
 	others := !m.target.Kind.Reconciled() && !m.target.Kind.BuiltIn()
 	for range levels {
@@ -233,7 +238,7 @@ func (m *model) addIntermediate(ctx context.Context, e *status.Snapshot) error {
 		if e.Children, err = m.knownChildren(ctx); err != nil {
 			return err
 		}
-		if others || len(e.OwnPods()) == 0 {
+		if others || !e.HasPods() {
 			// A child without pods is seen by nothing but itself.
 			for _, gvk := range podMakers() {
 				m.followKind(gvk)
@@ -298,21 +303,25 @@ func (m *model) followKind(gvk schema.GroupVersionKind) {
 func (m *model) withReasons(ctx context.Context, e status.Snapshot) (status.Report, error) {
 	r := status.NewReport(e)
 	var err error
+	unread := len(e.Unread)
 	switch {
 	case !r.Verdict.Settled():
-		err = m.addReasons(ctx, &e)
+		err = m.addReasons(ctx, &e, r)
 	case e.Probed():
 		err = m.addEvents(ctx, &e)
 	default:
 		return r, nil
 	}
+	if len(e.Events)+len(e.Nodes)+len(e.Unread)-unread == 0 && e.Loops == nil {
+		return r, err // a report on very many pods takes a while
+	}
 	return status.NewReport(e), err
 }
 
 // addReasons adds events, the nodes of the pods, and whether somebody reconciles the
-// target.
-func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
-	err := m.addExplanations(ctx, e)
+// target, to what a report was made from.
+func (m *model) addReasons(ctx context.Context, e *status.Snapshot, r status.Report) error {
+	err := m.addExplanations(ctx, e, r)
 	if !m.patient && follow.Transient(err) {
 		m.partial, err = true, nil // the feed tries again
 	}
@@ -324,20 +333,23 @@ func (m *model) addReasons(ctx context.Context, e *status.Snapshot) error {
 
 // addExplanations adds events, and when they are known, the nodes of the pods that they do
 // not explain.
-func (m *model) addExplanations(ctx context.Context, e *status.Snapshot) error {
+func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r status.Report) error {
 	if m.lacks(m.eventsFeed().Known()) {
 		return nil
 	}
 	if err := m.addEvents(ctx, e); err != nil {
 		return err
 	}
-	return m.addNodes(ctx, e)
+	if len(e.Events) > 0 {
+		r = status.NewReport(*e)
+	}
+	return m.addNodes(ctx, e, r.Pods)
 }
 
 // addNodes adds the nodes of pods that do not say why they are not ready. Each is
 // followed by its name: all nodes of a large cluster are more than a few pods.
-func (m *model) addNodes(ctx context.Context, e *status.Snapshot) error {
-	names := unexplainedNodes(*e)
+func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.Pod) error {
+	names := unexplainedNodes(pods)
 	e.Nodes = make(map[string]*corev1.Node, len(names))
 	always := follow.Subscriber{Matters: func(...types.UID) bool { return true }, Notify: m.notify}
 	for _, name := range names {

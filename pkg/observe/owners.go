@@ -34,8 +34,9 @@ func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snaps
 	if t.Kind.IsPod() {
 		return addItself(t.Object, e)
 	}
-	var err error
-	if e.Pods, err = allPods(ctx, c, t.Namespace, podSelector(t.Kind, t.Object)); err != nil {
+	pods, err := allPods(ctx, c, t.Namespace, podSelector(t.Kind, t.Object))
+	e.Pods = status.NewPods(pods)
+	if err != nil {
 		return err
 	}
 	if ownPods(t.Kind) {
@@ -50,7 +51,7 @@ func addItself(obj *unstructured.Unstructured, e *status.Snapshot) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &pod); err != nil {
 		return fmt.Errorf("read pod %s: %w", obj.GetName(), err)
 	}
-	e.Pods = []corev1.Pod{pod}
+	e.Pods = status.NewPods([]corev1.Pod{pod})
 	return nil
 }
 
@@ -129,12 +130,12 @@ func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *stat
 		return err
 	}
 	k := &ownerKinds{clients: c, client: client, target: t, seen: map[schema.GroupVersionKind]bool{t.Kind.GroupVersionKind(): true}}
-	for i := range e.Pods {
-		k.addOwner(metav1.GetControllerOfNoCopy(&e.Pods[i]))
+	for _, kind := range e.Pods.OwnerKinds() {
+		k.add(kind)
 	}
 	e.Children = k.walk(ctx)
 	others := !t.Kind.Reconciled() && !t.Kind.BuiltIn()
-	if others || len(e.OwnPods()) == 0 {
+	if others || !e.HasPods() {
 		// A child without pods is seen by nothing but itself.
 		for _, gvk := range podMakers() {
 			k.add(gvk)

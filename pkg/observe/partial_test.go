@@ -29,6 +29,27 @@ func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructur
 		pod, reason, message, time.Now().UTC().Format(time.RFC3339)))
 }
 
+// probe gives a pod a container that runs, has ended so often, and is ended by a probe where
+// it does not answer.
+func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
+	t.Helper()
+	containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"tcpSocket": map[string]any{"port": int64(80)}}}}
+	c := map[string]any{
+		"name": "main", "ready": true, "image": "web", "imageID": "", "restartCount": int64(restarts),
+		"state": map[string]any{"running": map[string]any{"startedAt": "1999-12-31T23:00:00Z"}},
+	}
+	if restarts > 0 {
+		c["lastState"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "startedAt": "1999-12-31T22:00:00Z", "finishedAt": "1999-12-31T22:59:00Z"}}
+	}
+	err := unstructured.SetNestedSlice(pod.Object, containers, "spec", "containers")
+	if err == nil {
+		err = unstructured.SetNestedSlice(pod.Object, []any{c}, "status", "containerStatuses")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // waitForWeb waits until the Deployment is ready, and returns what it has shown, the error,
 // and how long it took.
 func waitForWeb(t *testing.T, s *apiServer, limits Limits) (shown []Observation, err error, took time.Duration) {
@@ -115,15 +136,7 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
 		probed := podOf(t, "web-1", 1, true)
-		containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"tcpSocket": map[string]any{"port": int64(80)}}}}
-		if err := unstructured.SetNestedSlice(probed.Object, containers, "spec", "containers"); err != nil {
-			t.Fatal(err)
-		}
-		running := map[string]any{"running": map[string]any{"startedAt": "1999-12-31T23:00:00Z"}}
-		statuses := []any{map[string]any{"name": "main", "ready": true, "state": running, "image": "web", "imageID": "", "restartCount": int64(0)}}
-		if err := unstructured.SetNestedSlice(probed.Object, statuses, "status", "containerStatuses"); err != nil {
-			t.Fatal(err)
-		}
+		probe(t, probed, 0)
 		s.do(func() {
 			s.put("pods", probed)
 			s.put("events", eventOf(t, "web-1-1", corev1.EventTypeNormal, "it is fine"))

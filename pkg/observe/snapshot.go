@@ -237,10 +237,10 @@ func readEvents(ctx context.Context, client corev1client.EventInterface, uids []
 
 // unexplainedNodes are the nodes of pods that are not ready and do not tell why, or do
 // not go.
-func unexplainedNodes(e status.Snapshot) []string {
+func unexplainedNodes(pods []status.Pod) []string {
 	unexplained := []problem.Code{"", problem.CodeTerminating, problem.CodeContainersNotReady, problem.CodeNodeLost}
 	var names []string
-	for _, pod := range status.NewReport(e).Pods {
+	for _, pod := range pods {
 		if !pod.Ready && pod.Node != "" && slices.Contains(unexplained, pod.Code) && !slices.Contains(names, pod.Node) && len(names) < nodesLookedAt {
 			names = append(names, pod.Node)
 		}
@@ -250,7 +250,7 @@ func unexplainedNodes(e status.Snapshot) []string {
 
 // readNodes reads the nodes of pods that do not say why they are not ready.
 func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.Snapshot) error {
-	names := unexplainedNodes(*e)
+	names := unexplainedNodes(status.NewReport(*e).Pods)
 	e.Nodes = make(map[string]*corev1.Node, len(names))
 	for _, name := range names {
 		node, err := nodes.Get(ctx, name, metav1.GetOptions{})

@@ -27,7 +27,7 @@ func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
 			Generation: 2, ObservedGeneration: 2, Desired: desired, Current: current, Ready: ready,
 			Created: screenTime().Add(-time.Hour),
 		},
-		Pods: pods,
+		Pods: status.NewPods(pods),
 		Now:  screenTime(),
 	}
 }
@@ -134,7 +134,7 @@ func screens() map[string]Screen {
 	allReady.NotReady = true
 	watched := Screen{}
 	begun := converging
-	begun.Pods, begun.Object.Ready = podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", "")), 0
+	begun.Pods, begun.Object.Ready = status.NewPods(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0
 	watched.See(status.NewReport(begun), screenTime().Add(-6*time.Second))
 	watched.See(status.NewReport(converging), screenTime())
 	took := Screen{}

@@ -79,6 +79,16 @@ func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	return f, found
 }
 
+// Sound reports whether OfPod finds nothing at any time, unless an event tells of it: the
+// pod is ready, and none of its containers has ended before.
+func Sound(pod *corev1.Pod) bool {
+	ended := func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
+	}
+	return pod.DeletionTimestamp == nil && !finished(pod) && ready(pod) &&
+		!slices.ContainsFunc(pod.Status.ContainerStatuses, ended) && !slices.ContainsFunc(pod.Status.InitContainerStatuses, ended)
+}
+
 func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }

@@ -73,20 +73,21 @@ type Finding struct {
 // Fold makes one problem of the same findings on many pods. What comes first
 // will not end without help, or else affects the most pods.
 func Fold(findings []Finding, pods int) []Problem {
-	groups := map[string][]Finding{}
-	for _, f := range findings {
-		groups[f.key()] = append(groups[f.key()], f)
+	groups := map[findingKey][]*Finding{}
+	for i := range findings {
+		key := findings[i].key()
+		groups[key] = append(groups[key], &findings[i])
 	}
 	problems := []Problem{}
 	for _, group := range groups {
-		slices.SortFunc(group, func(a, b Finding) int {
+		slices.SortFunc(group, func(a, b *Finding) int {
 			return cmp.Or(a.Since.Compare(b.Since), CompareNames(a.Pod, b.Pod))
 		})
 		first := group[0]
 		p := Problem{
 			Code: first.Code, Message: OneLine(first.Message), Hint: first.Hint, Container: first.Container,
 			Since: metav1.NewTime(first.Since),
-			Fatal: slices.ContainsFunc(group, func(f Finding) bool { return f.Fatal }),
+			Fatal: slices.ContainsFunc(group, func(f *Finding) bool { return f.Fatal }),
 		}
 		for _, f := range group {
 			if f.Pod != "" {
@@ -116,15 +117,20 @@ func rank(p Problem) int {
 	return 0
 }
 
-// key is the same for what is folded: the same words, whatever numbers and pod
-// are in them.
-func (f Finding) key() string {
+// findingKey is the same for what is folded: the same words, whatever numbers and pod are
+// in them.
+type findingKey struct {
+	code             Code
+	container, words string
+	own              bool
+}
+
+func (f *Finding) key() findingKey {
 	words := f.Message
 	if f.Pod != "" {
 		words = strings.ReplaceAll(words, f.Pod, "")
 	}
-	words = withoutDigits(words)
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%t", f.Code, f.Container, words, f.Pod == "")
+	return findingKey{f.Code, f.Container, withoutDigits(words), f.Pod == ""}
 }
 
 // longObject is how long an object in a message may be: shorter ones are words

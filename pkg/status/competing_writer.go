@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -111,12 +110,12 @@ func scales(h *autoscalingv2.HorizontalPodAutoscaler, o Object) bool {
 }
 
 // budgets finds the budgets over an object's pods.
-func budgets(all []policyv1.PodDisruptionBudget, pods []*corev1.Pod) []Budget {
+func budgets(all []policyv1.PodDisruptionBudget, pods Pods) []Budget {
 	var found []Budget
 	for i := range all {
 		b := &all[i]
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err != nil || !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return selector.Matches(labels.Set(pod.Labels)) }) {
+		if err != nil || !slices.ContainsFunc(pods, func(pod *PodInfo) bool { return selector.Matches(labels.Set(pod.Pod.Labels)) }) {
 			continue
 		}
 		budget := Budget{

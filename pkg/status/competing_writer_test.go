@@ -59,7 +59,7 @@ func TestBudgets(t *testing.T) {
 	mine.Labels, others.Labels = map[string]string{"app": "web"}, map[string]string{"app": "db"}
 	r := NewReport(Snapshot{
 		Object:  Object{UID: "it"},
-		Pods:    []corev1.Pod{mine, others},
+		Pods:    NewPods([]corev1.Pod{mine, others}),
 		Budgets: []policyv1.PodDisruptionBudget{budget("another's", "db", nil, nil), budget("low", "web", new(intstr.FromString("50%")), nil), budget("most", "web", nil, new(intstr.FromInt32(1))), budget("another's", "db", nil, nil)},
 		Now:     lookedAt(),
 	})

@@ -172,12 +172,10 @@ func (o Object) counted(pods []Pod, children []Child) Object {
 
 // updatedOf counts the pods of the newest template where the status does not: a pod that
 // does not say what it was made from counts, as it does for the controller.
-func (o Object) updatedOf(pods []*corev1.Pod) Object {
+func (o Object) updatedOf(pods Pods) Object {
 	n := int32(0)
 	for _, pod := range pods {
-		made := pod.Labels[apis.LabelTemplateHash]
-		finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		if pod.DeletionTimestamp == nil && !finished && (made == "" || made == o.Template) {
+		if pod.live && (pod.template == "" || pod.template == o.Template) {
 			n++
 		}
 	}

@@ -42,7 +42,7 @@ func TestParkedVerdict(t *testing.T) {
 		if test.change != nil {
 			test.change(&o)
 		}
-		r := NewReport(Snapshot{Object: o, Pods: test.pods, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Pods: NewPods(test.pods), Now: lookedAt()})
 		if r.Verdict != test.want || test.reason != "" && r.Reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.want, test.reason)
 		}

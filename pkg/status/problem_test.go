@@ -28,6 +28,7 @@ func recorded(t *testing.T, name string) Snapshot {
 		t.Fatal(err)
 	}
 	e := Snapshot{Nodes: map[string]*corev1.Node{}, Now: lookedAt()}
+	var pods []corev1.Pod
 	for document := range strings.SplitSeq(string(data), "\n---\n") {
 		var head struct{ Kind string }
 		if err := yaml.Unmarshal([]byte(document), &head); err != nil {
@@ -40,8 +41,8 @@ func recorded(t *testing.T, name string) Snapshot {
 		}
 		switch head.Kind {
 		case "Pod":
-			e.Pods = append(e.Pods, corev1.Pod{})
-			read(&e.Pods[len(e.Pods)-1])
+			pods = append(pods, corev1.Pod{})
+			read(&pods[len(pods)-1])
 		case "Event":
 			e.Events = append(e.Events, corev1.Event{})
 			read(&e.Events[len(e.Events)-1])
@@ -53,7 +54,8 @@ func recorded(t *testing.T, name string) Snapshot {
 			t.Fatalf("%s: a %q", name, head.Kind)
 		}
 	}
-	n := int32(len(e.Pods))
+	e.Pods = NewPods(pods)
+	n := int32(len(pods))
 	e.Object = Object{Type: "imoocpod.x", Kind: "ImoocPod", Namespace: "shop", Name: "foo", UID: "owner", Generation: 1, ObservedGeneration: 1, Desired: n, Current: n}
 	return e
 }
@@ -375,9 +377,9 @@ func TestOrderOfProblems(t *testing.T) {
 	t.Parallel()
 	e := recorded(t, "image-pull")
 	e.Object.Conditions = []metav1.Condition{{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "it has timed out progressing."}}
-	probing := recorded(t, "probe").Pods[0]
+	probing := recorded(t, "probe").Pods[0].Pod
 	probing.Name, probing.UID = "probing", "probing"
-	e.Pods = append(e.Pods, probing)
+	e.Pods = append(e.Pods, NewPodInfo(probing))
 	r := NewReport(e)
 	var codes []problem.Code
 	for _, p := range r.Problems {

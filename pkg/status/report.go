@@ -161,12 +161,16 @@ func NewReport(e Snapshot) Report {
 // The count of ready pods that an object tells is doubted if one of them is not
 // believed to be what its kubelet says, or will not become ready without help: then
 // whoever counted it may not have seen that yet.
-func judgePods(e Snapshot, owned []*corev1.Pod, events happened) (pods []Pod, findings []problem.Finding, doubted bool) {
+func judgePods(e Snapshot, owned Pods, events happened) (pods []Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]Pod, 0, len(owned))
 	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object)}
 	for _, pod := range owned {
-		model := newPod(pod)
-		if f, found := problem.OfPod(pod, model.ended(), in); found {
+		model := pod.model
+		if pod.sound && len(events[model.UID]) == 0 {
+			pods = append(pods, model)
+			continue
+		}
+		if f, found := problem.OfPod(pod.Pod, model.ended(), in); found {
 			doubted = doubted || model.Ready || f.Fatal
 			model.Ready = false
 			model.Code = f.Code
@@ -195,10 +199,17 @@ func relevant(events []corev1.Event, pods []Pod) []problem.Event {
 		return nil // it takes a while to look at very many pods
 	}
 	hidden := map[types.UID]bool{}
+	for _, e := range events {
+		hidden[e.InvolvedObject.UID] = false
+	}
 	shown := 0
 	for _, pod := range pods {
-		if hidden[pod.UID] = pod.Ready || shown == unreadyShown; !hidden[pod.UID] {
+		hides := pod.Ready || shown == unreadyShown
+		if !hides {
 			shown++
+		}
+		if _, happened := hidden[pod.UID]; happened {
+			hidden[pod.UID] = hides
 		}
 	}
 	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))

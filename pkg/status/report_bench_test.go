@@ -29,7 +29,7 @@ func BenchmarkReport(b *testing.B) {
 					e.Object.Ready++
 				}
 				pod.Status.Conditions = []corev1.PodCondition{ready}
-				e.Pods = append(e.Pods, pod)
+				e.Pods = append(e.Pods, NewPodInfo(&pod))
 			}
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()

@@ -54,7 +54,7 @@ func TestScaledToZeroByAnAutoscaler(t *testing.T) {
 		if test.hpa != nil {
 			test.hpa(&h)
 		}
-		r := NewReport(Snapshot{Object: o, Pods: test.pods, Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{h}, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Pods: NewPods(test.pods), Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{h}, Now: lookedAt()})
 		if r.Verdict != test.verdict || test.reason != "" && r.Reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.verdict, test.reason)
 		}

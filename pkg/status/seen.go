@@ -127,21 +127,9 @@ func changeSeen(e Snapshot, r Report, children []Child) bool {
 			return true
 		}
 	}
-	for _, n := range r.Tree.Children {
-		if n.Kind == "Pod" && createdAfter(r.Pods, n.UID, spec.Time.Time) {
-			return true
-		}
-	}
-	return false
-}
-
-func createdAfter(pods []Pod, uid types.UID, at time.Time) bool {
-	for _, pod := range pods {
-		if pod.UID == uid {
-			return pod.Created.After(at)
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Pods, func(pod Pod) bool {
+		return pod.Created.After(spec.Time.Time) && slices.ContainsFunc(r.Tree.Children, func(n Node) bool { return n.Kind == "Pod" && n.UID == pod.UID })
+	})
 }
 
 // countShows reports whether what is there would be another number if the

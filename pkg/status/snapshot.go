@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +24,7 @@ type Snapshot struct {
 	Object Object
 	// Pods are pods that may be the object's; its own are found among them by
 	// their controller references. Nil: they were not read.
-	Pods []corev1.Pod
+	Pods Pods
 	// Children are the objects that stand between the object and its pods, such as
 	// ReplicaSets. There may be others among them, too.
 	Children []Child
@@ -56,10 +57,8 @@ type Snapshot struct {
 // Probed reports whether a pod that is ready has a container that a probe may have
 // ended at any time. Then events may tell what the pod does not.
 func (e Snapshot) Probed() bool {
-	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
-	return slices.ContainsFunc(newFamily(e).pods(e.Pods), func(pod *corev1.Pod) bool {
-		return (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed)) && newPod(pod).Ready
-	})
+	f := newFamily(e)
+	return slices.ContainsFunc(e.Pods, func(pod *PodInfo) bool { return pod.probed && f.has(pod) })
 }
 
 // Child is an object that has a controller and controls others.
@@ -86,7 +85,13 @@ type Child struct {
 func (e Snapshot) Own() []Child { return newFamily(e).own(e.Children) }
 
 // OwnPods are those of the pods that belong to the object.
-func (e Snapshot) OwnPods() []*corev1.Pod { return newFamily(e).pods(e.Pods) }
+func (e Snapshot) OwnPods() Pods { return newFamily(e).pods(e.Pods) }
+
+// HasPods reports whether one of the pods belongs to the object.
+func (e Snapshot) HasPods() bool {
+	f := newFamily(e)
+	return slices.ContainsFunc(e.Pods, f.has)
+}
 
 // workloads are the children that have a count of pods.
 func workloads(children []Child) []Child {
@@ -128,14 +133,15 @@ const deepest = 8
 
 // family knows what belongs to an object through controller references.
 type family struct {
-	uid      types.UID
-	children map[types.UID]Child
+	uid types.UID
+	// owners are the controllers of the children.
+	owners map[types.UID]types.UID
 }
 
 func newFamily(e Snapshot) family {
-	f := family{uid: e.Object.UID, children: map[types.UID]Child{}}
+	f := family{uid: e.Object.UID, owners: make(map[types.UID]types.UID, len(e.Children))}
 	for _, c := range e.Children {
-		f.children[c.UID] = c
+		f.owners[c.UID] = c.Controller
 	}
 	return f
 }
@@ -146,25 +152,33 @@ func (f family) leads(from types.UID) bool {
 		if from == f.uid {
 			return from != ""
 		}
-		child, known := f.children[from]
+		owner, known := f.owners[from]
 		if !known {
 			return false
 		}
-		from = child.Controller
+		from = owner
 	}
 	return false
 }
 
-// pods picks those of the object, in the order of their names. A pod is its own.
-func (f family) pods(all []corev1.Pod) []*corev1.Pod {
-	var owned []*corev1.Pod
-	for i := range all {
-		ref := metav1.GetControllerOfNoCopy(&all[i])
-		if ref != nil && f.leads(ref.UID) || f.uid != "" && all[i].UID == f.uid {
-			owned = append(owned, &all[i])
+// is reports whether a pod is the object itself.
+func (f family) is(pod *PodInfo) bool { return f.uid != "" && pod.model.UID == f.uid }
+
+// has reports whether a pod is one of the object's.
+func (f family) has(pod *PodInfo) bool { return f.leads(pod.owner.Value()) || f.is(pod) }
+
+// pods picks those of the object. A pod is its own.
+func (f family) pods(all Pods) Pods {
+	owned := make(Pods, 0, len(all))
+	owner, leads := unique.Make(types.UID("")), false
+	for _, pod := range all {
+		if pod.owner != owner { // nearly all have the same
+			owner, leads = pod.owner, f.leads(pod.owner.Value())
+		}
+		if leads || f.is(pod) {
+			owned = append(owned, pod)
 		}
 	}
-	slices.SortFunc(owned, func(a, b *corev1.Pod) int { return problem.CompareNames(a.Name, b.Name) })
 	return owned
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
@@ -26,16 +24,28 @@ type Node struct {
 
 // tree puts what belongs to the object below it, pods in their order. What has no pods
 // and wants none, such as an old ReplicaSet, is left out.
-func (f family) tree(o Object, between []Child, pods []*corev1.Pod) Node {
-	below := map[types.UID][]Node{}
-	for _, pod := range pods {
-		if by := metav1.GetControllerOfNoCopy(pod); by != nil {
-			below[by.UID] = append(below[by.UID], Node{Kind: "Pod", Name: pod.Name, UID: pod.UID})
-		}
-	}
+func (f family) tree(o Object, between []Child, pods Pods) Node {
 	root := Node{Kind: o.Kind, Name: o.Name, UID: o.UID, Desired: &o.Desired, Ready: &o.Ready}
-	root.Children = f.nodes(o.UID, between, below, 0)
+	root.Children = f.nodes(o.UID, between, leaves(pods), 0)
 	return root
+}
+
+// leaves are the nodes of pods, by their controllers.
+func leaves(pods Pods) map[types.UID][]Node {
+	of := map[types.UID][]Node{}
+	for len(pods) > 0 {
+		owner := pods[0].owner
+		end := slices.IndexFunc(pods, func(pod *PodInfo) bool { return pod.owner != owner })
+		if end < 0 {
+			end = len(pods)
+		}
+		all := slices.Grow(of[owner.Value()], end)
+		for _, pod := range pods[:end] {
+			all = append(all, Node{Kind: "Pod", Name: pod.model.Name, UID: pod.model.UID})
+		}
+		of[owner.Value()], pods = all, pods[end:]
+	}
+	return of
 }
 
 func (f family) nodes(uid types.UID, between []Child, pods map[types.UID][]Node, depth int) []Node {
@@ -51,5 +61,8 @@ func (f family) nodes(uid types.UID, between []Child, pods map[types.UID][]Node,
 		}
 	}
 	slices.SortFunc(all, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), problem.CompareNames(a.Name, b.Name)) })
+	if all == nil {
+		return pods[uid] // which are many
+	}
 	return append(all, pods[uid]...)
 }

@@ -23,7 +23,7 @@ func TestTree(t *testing.T) {
 			{Kind: "ReplicaSet", Name: "web-1", UID: "old", Controller: "deployment", Desired: new(int32(0)), Ready: new(int32(0))},
 			{Kind: "ReplicaSet", Name: "alien", UID: "alien", Controller: "another", Desired: new(int32(2))},
 		},
-		Pods: pods,
+		Pods: NewPods(pods),
 		Now:  lookedAt(),
 	})
 	var lines []string

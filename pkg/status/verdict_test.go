@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -336,7 +335,7 @@ func TestChildren(t *testing.T) {
 		if !o.Uncounted {
 			o.Current, o.Ready = 2, 2
 		}
-		r := NewReport(Snapshot{Object: o, Pods: []corev1.Pod{}, Children: test.children, Now: lookedAt()})
+		r := NewReport(Snapshot{Object: o, Pods: Pods{}, Children: test.children, Now: lookedAt()})
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || !strings.Contains(r.Reason, test.reason) {
 			t.Errorf("%s: it is %s (%s): %s", name, r.Verdict, r.ReasonCode, r.Reason)
 		}

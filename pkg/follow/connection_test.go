@@ -41,6 +41,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 				synctest.Wait()
 				connection.note(c.err)
 				<-time.After(2 * lossTold)
+				synctest.Wait()
 				if want := []bool{true}; c.lost && !slices.Equal(told, want) || !c.lost && told != nil {
 					t.Errorf("told that the connection was lost: %v, want %t", told, c.lost)
 				}
@@ -59,6 +60,7 @@ func TestConnectionIsBack(t *testing.T) {
 		<-time.After(lossTold / 2)
 		connection.note(nil)
 		<-time.After(2 * lossTold)
+		synctest.Wait()
 		if told != nil {
 			t.Fatalf("a break of half of the time was told: %v", told)
 		}
@@ -67,6 +69,7 @@ func TestConnectionIsBack(t *testing.T) {
 		<-time.After(lossTold / 2)
 		connection.note(away)
 		<-time.After(lossTold)
+		synctest.Wait()
 		connection.note(nil)
 		if want := []time.Time{lost, {}}; !slices.EqualFunc(told, want, time.Time.Equal) {
 			t.Errorf("told %v, want %v", told, want)

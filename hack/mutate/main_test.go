@@ -42,6 +42,15 @@ func Name(n int) string {
 	return "pod" + "s"
 }
 
+func First(numbers []int) int {
+	for i := 0; ; i++ {
+		if numbers[i] == 0 {
+			continue
+		}
+		return numbers[i]
+	}
+}
+
 func Untested(n int) int { return -n*2 }
 `,
 		"it/it_test.go": `package it
@@ -50,6 +59,12 @@ import "testing"
 
 func TestSum(t *testing.T) {
 	if got := Sum([]int{1, -2, 3}, 9); got != 4 {
+		t.Errorf("it is %d", got)
+	}
+}
+
+func TestFirst(t *testing.T) {
+	if got := First([]int{0, 7}); got != 7 {
 		t.Errorf("it is %d", got)
 	}
 }
@@ -85,15 +100,15 @@ func TestTested(t *testing.T) {
 	}
 	const (
 		lived     = "lived it.go:14:11: > → >=\nlived it.go:7:17: < → <=\n"
-		uncovered = "not covered it.go:27:35: - → +\nnot covered it.go:27:37: * → /\n"
+		uncovered = "not covered it.go:36:35: - → +\nnot covered it.go:36:37: * → /\n"
 		score     = "example.com/it/it: the tests notice "
 	)
 	for name, test := range map[string]struct {
 		packages []string
 		want     string
 	}{
-		"its own tests": {[]string{"it"}, score + "13 of 17 changes (76.5 %): killed 13, timed out 0, lived 2, not covered 2\n" + lived + uncovered},
-		"more tests":    {[]string{"./it/", "more"}, score + "15 of 17 changes (88.2 %): killed 15, timed out 0, lived 2, not covered 0\n" + lived},
+		"its own tests": {[]string{"it"}, score + "15 of 19 changes (78.9 %): killed 15, timed out 0, lived 2, not covered 2\n" + lived + uncovered},
+		"more tests":    {[]string{"./it/", "more"}, score + "17 of 19 changes (89.5 %): killed 17, timed out 0, lived 2, not covered 0\n" + lived},
 	} {
 		var out strings.Builder
 		if err := mutate(t.Context(), &out, test.packages); err != nil {

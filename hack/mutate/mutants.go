@@ -191,7 +191,7 @@ func (m *mutation) assignment(node *ast.AssignStmt, edits *fileEdits, source []b
 func (m *mutation) branch(node *ast.BranchStmt, parents []ast.Node, edits *fileEdits) {
 	others := map[token.Token]token.Token{token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 	other, ok := others[node.Tok]
-	if !ok || !inLoop(parents) {
+	if !ok || !inLoop(parents) || other == token.BREAK && lastAndEndless(parents) {
 		return
 	}
 	label := ""
@@ -210,6 +210,31 @@ func inLoop(parents []ast.Node) bool {
 		case *ast.FuncLit, *ast.FuncDecl:
 			return false
 		}
+	}
+	return false
+}
+
+// lastAndEndless reports whether a break would end a loop without a condition that a
+// function with results ends in. That does not compile: a return would be missing.
+func lastAndEndless(parents []ast.Node) bool {
+	for i, parent := range slices.Backward(parents) {
+		switch parent := parent.(type) {
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.RangeStmt:
+			return false
+		case *ast.ForStmt:
+			body, _ := parents[i-1].(*ast.BlockStmt)
+			return parent.Cond == nil && body != nil && body.List[len(body.List)-1] == parent && hasResults(parents[i-2])
+		}
+	}
+	return false
+}
+
+func hasResults(node ast.Node) bool {
+	switch node := node.(type) {
+	case *ast.FuncDecl:
+		return node.Type.Results != nil
+	case *ast.FuncLit:
+		return node.Type.Results != nil
 	}
 	return false
 }

@@ -52,6 +52,10 @@ type apiServer struct {
 	requests  map[string]int
 	// listed are the objects of a resource that lists had.
 	listed map[string]int
+	// pageSize is how many objects a list has at most; zero, all.
+	pageSize int
+	// failing are requests that the server fails to answer, such as "list pods".
+	failing map[string]bool
 }
 
 type change struct {
@@ -70,12 +74,24 @@ type watchStream struct {
 // resources are the types that the server serves.
 func resources() map[string]map[string]string {
 	return map[string]map[string]string{
-		"v1":                     {"pods": "Pod", "events": "Event", "nodes": "Node"},
-		"apps/v1":                {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet"},
-		"coordination.k8s.io/v1": {"leases": "Lease"},
-		"autoscaling/v2":         {"horizontalpodautoscalers": "HorizontalPodAutoscaler"},
-		"policy/v1":              {"poddisruptionbudgets": "PodDisruptionBudget"},
+		"v1":                      {"pods": "Pod", "events": "Event", "nodes": "Node"},
+		"apps/v1":                 {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet"},
+		"coordination.k8s.io/v1":  {"leases": "Lease"},
+		"autoscaling/v2":          {"horizontalpodautoscalers": "HorizontalPodAutoscaler"},
+		"policy/v1":               {"poddisruptionbudgets": "PodDisruptionBudget"},
+		"apiextensions.k8s.io/v1": {"customresourcedefinitions": "CustomResourceDefinition"},
+		"example.com/v1":          {"sets": "Set", "cells": "Cell"},
+
+		kinds.ImoocPod().Resource.GroupVersion().String(): {"imoocpods": "ImoocPod"},
 	}
+}
+
+// scaled reports whether a type has /scale, and clusterwide whether its objects are in no
+// namespace.
+func scaled(version, resource string) bool { return version == "apps/v1" || resource == "sets" }
+
+func clusterwide(resource string) bool {
+	return resource == "nodes" || resource == "customresourcedefinitions"
 }
 
 // typeOf is the type of a resource.
@@ -91,7 +107,7 @@ func typeOf(resource string) (version, kind string) {
 func newAPIServer() *apiServer {
 	return &apiServer{
 		revision: 1, log: []change{{}}, objects: map[string]map[string]*unstructured.Unstructured{}, stalled: map[string]bool{}, forbidden: map[string]bool{},
-		changed: make(chan struct{}), watches: map[*watchStream]bool{}, requests: map[string]int{}, listed: map[string]int{},
+		changed: make(chan struct{}), watches: map[*watchStream]bool{}, requests: map[string]int{}, listed: map[string]int{}, failing: map[string]bool{},
 	}
 }
 
@@ -110,11 +126,20 @@ func (s *apiServer) factory(t testing.TB) *clients.Factory {
 }
 
 // deployments is the kind of Deployments.
-func deployments() kinds.Kind {
-	return kinds.KindOf(&meta.RESTMapping{
-		Resource:         schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"},
-		GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Scope: meta.RESTScopeNamespace,
-	})
+func deployments() kinds.Kind { return kindOf("deployments") }
+
+// imoocPods is the kind of ImoocPods.
+func imoocPods() kinds.Kind { return kinds.ImoocPod() }
+
+// kindOf is the kind of a resource that the server serves.
+func kindOf(resource string) kinds.Kind {
+	version, kind := typeOf(resource)
+	gv := schema.FromAPIVersionAndKind(version, kind).GroupVersion()
+	scope := meta.RESTScopeNamespace
+	if clusterwide(resource) {
+		scope = meta.RESTScopeRoot
+	}
+	return kinds.KindOf(&meta.RESTMapping{Resource: gv.WithResource(resource), GroupVersionKind: gv.WithKind(kind), Scope: scope})
 }
 
 // do changes something, and wakes the watches.
@@ -187,6 +212,9 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := follow.Sleep(r.Context(), s.latency); err != nil {
 		return nil, err
 	}
+	if strings.HasPrefix(r.URL.Path, "/openapi/") {
+		return respond(r, http.StatusOK, openAPI(r.URL.Path)), nil
+	}
 	version, path, found := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/"), "/api/"), "/")
 	if found && !strings.HasPrefix(r.URL.Path, "/api/") {
 		var rest string
@@ -201,6 +229,9 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 		namespace, path, _ = strings.Cut(rest, "/")
 	}
 	resource, name, one := strings.Cut(path, "/")
+	if of, subresource, is := strings.Cut(name, "/"); is {
+		resource, name = resource+"/"+subresource, of
+	}
 	query := r.URL.Query()
 	verb := "list"
 	switch {
@@ -219,6 +250,8 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case s.forbidden[verb+" "+resource]:
 		return respond(r, http.StatusForbidden, statusOf(http.StatusForbidden, "Forbidden", "no right to "+verb+" "+resource)), nil
+	case s.failing[verb+" "+resource]:
+		return respond(r, http.StatusInternalServerError, statusOf(http.StatusInternalServerError, "InternalError", "cannot "+verb+" "+resource)), nil
 	case verb == "watch":
 		since, err := strconv.Atoi(query.Get("resourceVersion"))
 		if err != nil || since < s.compacted {
@@ -238,11 +271,26 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 			items = append(items, obj.Object)
 		}
 	}
+	about := map[string]any{"resourceVersion": strconv.Itoa(s.revision)}
+	begin, _ := strconv.Atoi(query.Get("continue"))
+	if end := begin + s.pageSize; begin < end && end < len(items) {
+		items, about["continue"] = items[:end], strconv.Itoa(end)
+	}
+	items = items[begin:]
 	s.listed[resource] += len(items)
 	return respond(r, http.StatusOK, asJSON(map[string]any{
-		"apiVersion": version, "kind": resources()[version][resource] + "List", "items": items,
-		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.revision)},
+		"apiVersion": version, "kind": resources()[version][resource] + "List", "items": items, "metadata": about,
 	})), nil
+}
+
+// openAPI is the schema of Cells, which have two counts that look alike.
+func openAPI(path string) string {
+	if path == "/openapi/v3" {
+		return `{"paths":{"apis/example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/example.com/v1"}}}`
+	}
+	return `{"components":{"schemas":{"cell":{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"Cell"}],"properties":{
+		"spec":{"type":"object","properties":{"readers":{"type":"object","properties":{"replicas":{"type":"integer"}}},"writers":{"type":"object","properties":{"replicas":{"type":"integer"}}}}},
+		"status":{"type":"object","properties":{"readyReplicas":{"type":"integer"},"replicas":{"type":"integer"}}}}}}}}`
 }
 
 // discovery tells which types there are.
@@ -262,10 +310,10 @@ func discovery(path, version string) string {
 	}
 	var all []any
 	for name, kind := range resources()[version] {
-		if version == "apps/v1" {
+		if scaled(version, name) {
 			all = append(all, map[string]any{"name": name + "/scale", "group": "autoscaling", "version": "v1", "kind": "Scale", "namespaced": true, "verbs": []any{"get"}})
 		}
-		all = append(all, map[string]any{"name": name, "singularName": strings.ToLower(kind), "kind": kind, "namespaced": kind != "Node", "verbs": []any{"get", "list", "watch"}})
+		all = append(all, map[string]any{"name": name, "singularName": strings.ToLower(kind), "kind": kind, "namespaced": !clusterwide(name), "verbs": []any{"get", "list", "watch"}})
 	}
 	return asJSON(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": all})
 }

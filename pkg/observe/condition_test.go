@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
@@ -119,6 +122,146 @@ func TestConditionScaled(t *testing.T) {
 		s.Kind, s.Object = kinds.ImoocPod(), parse(t, "spec: {replicas: 3}")
 		if met, err := Scaled(nil, field, 3).Met(t.Context(), s); met != test.met || err != nil {
 			t.Errorf("%d, %s: it is %t, %v", name, test.what, met, err)
+		}
+	}
+}
+
+// The count is read where it was written: in the field that was found, or that of the
+// kind, or else from the report.
+func TestConditionScaledReadsTheField(t *testing.T) {
+	t.Parallel()
+	size, err := fieldpath.ParsePath(".spec.size")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		what   string
+		kind   kinds.Kind
+		field  discover.Field
+		object string
+		met    bool
+	}{
+		{"the field that was found", kinds.ImoocPod(), discover.Field{Path: &size}, "spec: {size: 3, replicas: 5}", true},
+		{"that of the kind", kinds.ImoocPod(), discover.Field{}, "spec: {size: 5, replicas: 3}", true},
+		{"the report, where there is none", kindOf("sets"), discover.Field{Scale: true}, "spec: {size: 5, replicas: 5}", true},
+		{"the report, where it is not set", kinds.ImoocPod(), discover.Field{}, "spec: {}", true},
+		{"another count there", kinds.ImoocPod(), discover.Field{Path: &size}, "spec: {size: 5, replicas: 3}", false},
+		{"another count in that of the kind", kinds.ImoocPod(), discover.Field{}, "spec: {size: 3, replicas: 5}", false},
+	} {
+		s := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: 3, Current: 3, Ready: 3}}}
+		s.Kind, s.Name, s.Namespace, s.Object = test.kind, "foo", "ns", parse(t, test.object)
+		met, err := Scaled(newAPIServer().factory(t), test.field, 3).Met(t.Context(), s)
+		if met != test.met || errors.Is(err, outcome.ErrReverted) == test.met {
+			t.Errorf("%s: it is %t, %v", test.what, met, err)
+		}
+	}
+	s := Observation{Target: Target{Kind: kinds.ImoocPod(), Object: parse(t, "spec: {replicas: many}")}}
+	if met, err := Scaled(nil, discover.Field{}, 3).Met(t.Context(), s); met || err == nil || errors.Is(err, outcome.ErrReverted) {
+		t.Errorf("of a count that is no number it says %t, %v", met, err)
+	}
+}
+
+// Whoever sets another count is named, and so is who may have had it set.
+func TestConditionScaledNamesWhoSetAnotherCount(t *testing.T) {
+	t.Parallel()
+	const by = "managedFields: [{manager: %s, operation: Update, fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:replicas': {}}}}]"
+	s := serveWeb(t, 2)
+	s.do(func() {
+		s.put("horizontalpodautoscalers", parse(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: ns, uid: hpa},
+			spec: {minReplicas: 2, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`))
+	})
+	alone := serveWeb(t, 2)
+	unreadable := serveWeb(t, 2)
+	unreadable.failing["list horizontalpodautoscalers"] = true
+	field := discover.Field{Path: new(fieldpath.Fields("spec", "replicas"))}
+	for _, test := range []struct {
+		what    string
+		server  *apiServer
+		manager string
+		want    string
+	}{
+		{"an autoscaler", s, "kube-controller-manager", "reverted: deployment/web was scaled to 5, and the field manager \"kube-controller-manager\" set it to 2" +
+			"\nhint: HorizontalPodAutoscaler/web keeps its replica count between 2 and 9"},
+		{"a person", alone, "kubectl", `reverted: deployment/web was scaled to 5, and the field manager "kubectl" set it to 2`},
+		{"nobody that is known", alone, "", "reverted: deployment/web was scaled to 5, and another set it to 2"},
+		{"what cannot be read", unreadable, "", "reverted: deployment/web was scaled to 5, and another set it to 2"},
+	} {
+		target := web()
+		target.Object = deployment(t, 2, 2)
+		if test.manager != "" {
+			fields := parse(t, fmt.Sprintf(by, test.manager)).Object["managedFields"]
+			set(t, target.Object, fields, "metadata", "managedFields")
+		}
+		_, err := Scaled(test.server.factory(t), field, 5).Met(t.Context(), Observation{Target: target})
+		if !errors.Is(err, outcome.ErrReverted) || err.Error() != test.want {
+			t.Errorf("%s: %v, want %s", test.what, err, test.want)
+		}
+	}
+}
+
+// Where pods must have gone, one that is on its way out is waited for.
+func TestConditionWithoutTerminating(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("it cannot be told")
+	for _, test := range []struct {
+		what string
+		met  bool
+		err  error
+		pods []status.Pod
+		want bool
+	}{
+		{"all stay", true, nil, []status.Pod{{}, {}}, true},
+		{"one goes", true, nil, []status.Pod{{}, {Ending: true}}, false},
+		{"not met", false, nil, []status.Pod{{}}, false},
+		{"not met, and one goes", false, nil, []status.Pod{{Ending: true}}, false},
+		{"an error", false, failed, nil, false},
+	} {
+		g := WithoutTerminating(Condition{Met: func(context.Context, Observation) (bool, error) { return test.met, test.err }})
+		if met, err := g.Met(t.Context(), Observation{Report: status.Report{Pods: test.pods}}); met != test.want || !errors.Is(err, test.err) {
+			t.Errorf("%s: it is %t, %v", test.what, met, err)
+		}
+	}
+}
+
+// What is waited for is told in full words.
+func TestConditionsSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"ready": "to be ready", "create": "to be created", "delete": "to be gone",
+		"condition=Ready": "to have the condition Ready", "condition=Ready=true": "to have the condition Ready",
+		"condition=Ready=False": "to have the condition Ready=False", "jsonpath={.a}=b": "to have {.a}=b",
+	} {
+		condition, err := ParseCondition(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := condition().What; got != want {
+			t.Errorf("--for=%s waits for an object %q, want %q", word, got, want)
+		}
+	}
+	if _, err := ParseCondition("none"); err == nil || err.Error() != `cannot wait for "none": must be ready, create, delete, condition=NAME[=VALUE] or jsonpath=EXPRESSION[=VALUE]` {
+		t.Error(err)
+	}
+}
+
+// A status that is not as it should be ends the wait, or is no condition.
+func TestConditionOfAnOddStatus(t *testing.T) {
+	t.Parallel()
+	for object, test := range map[string]struct{ met, fails bool }{
+		"{metadata: {generation: 3}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 3}]}}":   {true, false},
+		"{metadata: {generation: 3}, status: {conditions: [{type: Ready, status: 'True'}]}}":                          {true, false},
+		"{metadata: {generation: 3}, status: {conditions: [odd, {type: Ready, status: 'True'}]}}":                     {true, false},
+		"{metadata: {generation: 3}, status: {conditions: [{status: 'True'}, {type: Ready, status: 'False'}]}}":       {false, false},
+		"{metadata: {generation: 3}, status: {observedGeneration: odd, conditions: [{type: Ready, status: 'True'}]}}": {true, false},
+		"{metadata: {generation: 3}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}":   {false, false},
+		"{metadata: {generation: 3}, status: {observedGeneration: 4, conditions: [{type: Ready, status: 'True'}]}}":   {true, false},
+		"{metadata: {generation: 3}, status: {conditions: odd}}":                                                      {false, true},
+		"{metadata: {generation: 3}}": {false, false},
+	} {
+		var s Observation
+		s.Object = parse(t, object)
+		if met, err := statusCondition("Ready", "true").Met(t.Context(), s); met != test.met || (err != nil) != test.fails {
+			t.Errorf("of %s it is %t, %v", object, met, err)
 		}
 	}
 }

@@ -1,0 +1,99 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// budget is a PodDisruptionBudget whose status is from long ago.
+func budget(t testing.TB, name, selector string) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %s, namespace: ns, uid: %[1]s},
+		spec: {minAvailable: 1, selector: %s}, status: {expectedPods: 9, currentHealthy: 9, desiredHealthy: 1, disruptionsAllowed: 8}}`, name, selector))
+}
+
+// set sets one field of an object.
+func set(t testing.TB, obj *unstructured.Unstructured, value any, path ...string) *unstructured.Unstructured {
+	t.Helper()
+	if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// The pods of a budget are counted as they are now: those that live, and of them those
+// that are ready.
+func TestGuardsCountThePodsOfABudget(t *testing.T) {
+	t.Parallel()
+	s := serveWeb(t, 2)
+	s.do(func() {
+		gone := podOf(t, "web-1", 2, true)
+		s.put("pods", set(t, gone, "2000-01-01T00:00:00Z", "metadata", "deletionTimestamp"))
+		s.put("pods", set(t, podOf(t, "web-1", 3, true), "Succeeded", "status", "phase"))
+		s.put("pods", set(t, podOf(t, "web-1", 4, true), "Failed", "status", "phase"))
+		s.put("pods", podOf(t, "web-1", 5, false))
+		scheduled := []any{map[string]any{"type": "PodScheduled", "status": "True"}}
+		s.put("pods", set(t, podOf(t, "web-1", 6, false), scheduled, "status", "conditions"))
+		other := podOf(t, "other", 0, true)
+		other.SetLabels(map[string]string{"app": "other"})
+		s.put("pods", other)
+		// A pod that the object does not own counts, too, if the budget selects it.
+		stray := podOf(t, "stray", 0, true)
+		s.put("pods", stray)
+		s.put("poddisruptionbudgets", budget(t, "broken", "{matchExpressions: [{key: app, operator: Near}]}"))
+		s.put("poddisruptionbudgets", budget(t, "web", "{matchLabels: {app: web}}"))
+	})
+	r, err := Guards(t.Context(), s.factory(t), web())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Budgets) != 1 || r.Budgets[0].Name != "web" || r.Budgets[0].Pods != 5 || r.Budgets[0].Healthy != 3 {
+		t.Errorf("the budgets are %+v, want web with 3 healthy of 5 pods", r.Budgets)
+	}
+}
+
+// Without a budget, there is nothing to count.
+func TestGuardsWithoutABudget(t *testing.T) {
+	t.Parallel()
+	s := serveWeb(t, 2)
+	r, err := Guards(t.Context(), s.factory(t), web())
+	if err != nil || len(r.Budgets) != 0 || len(r.Pods) != 2 || s.requests["list pods"] != 1 {
+		t.Errorf("%+v, %v, %d lists of pods", r, err, s.requests["list pods"])
+	}
+}
+
+// What may not be read is named, and what cannot be read is an error.
+func TestGuardsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		request   string
+		forbidden bool
+		unread    []string
+	}{
+		{"list pods", true, []string{"pods"}},
+		{"list poddisruptionbudgets", true, []string{"poddisruptionbudgets"}},
+		{"list horizontalpodautoscalers", true, []string{"horizontalpodautoscalers"}},
+		{"list pods", false, nil},
+		{"list poddisruptionbudgets", false, nil},
+		{"list horizontalpodautoscalers", false, nil},
+		{"get deployments", false, nil},
+	} {
+		s := serveWeb(t, 2)
+		s.do(func() { s.put("poddisruptionbudgets", budget(t, "web", "{matchLabels: {app: web}}")) })
+		if s.failing[test.request] = !test.forbidden; test.forbidden {
+			s.forbidden[test.request] = true
+		}
+		c := s.factory(t)
+		r, err := Guards(t.Context(), c, web())
+		if test.forbidden != (err == nil) || !slices.Equal(slices.Compact(r.Unread), test.unread) {
+			t.Errorf("%s, forbidden: %t: not read is %v, and the error %v", test.request, test.forbidden, r.Unread, err)
+		}
+		report, err := Competitors(t.Context(), c, web())
+		if test.forbidden != (err == nil) || !slices.Equal(report.Unread, test.unread) {
+			t.Errorf("of competitors, %s, forbidden: %t: not read is %v, and the error %v", test.request, test.forbidden, report.Unread, err)
+		}
+	}
+}

@@ -324,9 +324,10 @@ func selecting(namespace, byLabel, byField string) func(*unstructured.Unstructur
 	field, fieldErr := fields.ParseSelector(byField)
 	return func(obj *unstructured.Unstructured) bool {
 		about, _, _ := unstructured.NestedString(obj.Object, "involvedObject", "uid")
+		kind, _, _ := unstructured.NestedString(obj.Object, "involvedObject", "kind")
 		reason, _, _ := unstructured.NestedString(obj.Object, "reason")
 		return labelErr == nil && fieldErr == nil && obj.GetNamespace() == namespace && label.Matches(labels.Set(obj.GetLabels())) &&
-			field.Matches(fields.Set{"metadata.name": obj.GetName(), "involvedObject.uid": about, "reason": reason})
+			field.Matches(fields.Set{"metadata.name": obj.GetName(), "involvedObject.uid": about, "involvedObject.kind": kind, "reason": reason})
 	}
 }
 
@@ -391,6 +392,13 @@ func (s *apiServer) tell(ctx context.Context, w *watchStream, since int, matches
 			return
 		}
 	}
+}
+
+// sent are the requests that the server has had, but for discovery.
+func (s *apiServer) sent() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.requests))
 }
 
 // pass lets so much of the test's own time pass, and all happen that is due.

@@ -126,11 +126,7 @@ func TestReadObjectAsksNoMoreThanItNeeds(t *testing.T) {
 		if _, err := s.readObject(t, resource, "spec: {replicas: 2}", nil); err != nil {
 			t.Error(err)
 		}
-		var sent []string
-		for request := range s.requests {
-			sent = append(sent, request)
-		}
-		if slices.Sort(sent); !slices.Equal(sent, want) {
+		if sent := s.sent(); !slices.Equal(sent, want) {
 			t.Errorf("for %s it sends %v, want %v", resource, sent, want)
 		}
 	}

@@ -1,0 +1,185 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// deployments is the client for Deployments.
+func (s *apiServer) deployments(t *testing.T) dynamic.ResourceInterface {
+	t.Helper()
+	client, err := s.factory(t).Dynamic()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return web().Resource(client)
+}
+
+// waiting is something that waits, and what became of it.
+type waiting struct {
+	ended chan struct{}
+	err   error
+}
+
+// begin begins to wait, and returns when whatever is read once has been read.
+func begin(wait func() error) *waiting {
+	w := &waiting{ended: make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		w.err = wait()
+	}()
+	pass(time.Second)
+	return w
+}
+
+// over reports whether the wait has ended.
+func (w *waiting) over() bool {
+	synctest.Wait()
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// An object is shown as it is, and after each change; nil, it is not there.
+func TestWaitForObjectShowsEachChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAPIServer()
+		var seen []string
+		w := begin(func() error {
+			return WaitForObject(t.Context(), s.deployments(t), "web", time.Hour, func(obj *unstructured.Unstructured) (bool, error) {
+				if obj == nil {
+					seen = append(seen, "none")
+				} else {
+					seen = append(seen, obj.GetName()+" "+obj.GetResourceVersion())
+				}
+				return len(seen) == 4, nil
+			})
+		})
+		other := deployment(t, 1, 1)
+		other.SetName("other")
+		for _, change := range []func(){
+			func() { s.put("deployments", deployment(t, 1, 1)) },
+			func() { s.put("deployments", other) },
+			func() { s.remove("deployments", deployment(t, 1, 1)) },
+		} {
+			s.do(change)
+			if w.over() {
+				t.Error("it has ended too soon")
+			}
+		}
+		s.do(func() { s.put("deployments", deployment(t, 1, 1)) })
+		if !w.over() || w.err != nil || !slices.Equal(seen, []string{"none", "web 2", "none", "web 5"}) {
+			t.Errorf("it has seen %v, %v", seen, w.err)
+		}
+	})
+}
+
+// A wait for an object ends as it is told to, and otherwise when its time is over.
+func TestWaitForObjectEnds(t *testing.T) {
+	t.Parallel()
+	odd, stopped := errors.New("it is odd"), errors.New("somebody has stopped it")
+	never := func(*unstructured.Unstructured) (bool, error) { return false, nil }
+	for what, test := range map[string]struct {
+		done   func(*unstructured.Unstructured) (bool, error)
+		change func(s *apiServer, stop context.CancelCauseFunc)
+		is     func(error) bool
+	}{
+		"at once":               {func(obj *unstructured.Unstructured) (bool, error) { return obj != nil, nil }, nil, func(err error) bool { return err == nil }},
+		"with an error":         {func(*unstructured.Unstructured) (bool, error) { return false, odd }, nil, func(err error) bool { return errors.Is(err, odd) }},
+		"when its time is over": {never, nil, func(err error) bool { return errors.Is(err, outcome.ErrTimeout) }},
+		"when the command does": {never, func(_ *apiServer, stop context.CancelCauseFunc) { stop(stopped) }, func(err error) bool { return errors.Is(err, stopped) }},
+		"when the server refuses": {never, func(s *apiServer, _ context.CancelCauseFunc) {
+			s.forbidden["watch deployments"] = true
+			s.endWatches("", "")
+		}, apierrors.IsForbidden},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 2)
+			ctx, stop := context.WithCancelCause(t.Context())
+			w := begin(func() error { return WaitForObject(ctx, s.deployments(t), "web", time.Minute, test.done) })
+			if test.change != nil {
+				s.do(func() { test.change(s, stop) })
+			}
+			pass(58 * time.Second)
+			if timeout := what == "when its time is over"; w.over() == timeout {
+				t.Errorf("%s: it has ended: %t, %v", what, w.over(), w.err)
+			}
+			pass(time.Second)
+			if !w.over() || !test.is(w.err) {
+				t.Errorf("%s: it has ended: %t, %v", what, w.over(), w.err)
+			}
+			stop(nil)
+		})
+	}
+}
+
+// This very object is waited for, and not another one of its name. What is told at the end
+// is what holds it.
+func TestWaitUntilGone(t *testing.T) {
+	t.Parallel()
+	const still = "wait for deployment.apps/web to be gone: timed out; last seen: "
+	changed := func(change func(*unstructured.Unstructured)) func(*apiServer) {
+		return func(s *apiServer) {
+			obj := s.all("deployments")[0].DeepCopy()
+			change(obj)
+			s.put("deployments", obj)
+		}
+	}
+	for what, test := range map[string]struct {
+		change func(*apiServer)
+		want   string
+	}{
+		"it goes":       {func(s *apiServer) { s.remove("deployments", s.all("deployments")[0]) }, ""},
+		"another comes": {changed(func(obj *unstructured.Unstructured) { obj.SetUID("another") }), ""},
+		"it stays":      {func(*apiServer) {}, still + "it still exists"},
+		"finalizers hold it": {changed(func(obj *unstructured.Unstructured) { obj.SetFinalizers([]string{"example.com/a", "example.com/b"}) }),
+			still + "it still has the finalizers example.com/a, example.com/b"},
+		"it may not be read any more": {func(s *apiServer) { s.forbidden["watch deployments"] = true; s.endWatches("", "") },
+			"wait for deployment.apps/web to be gone: no right to watch deployments"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 2)
+			w := begin(func() error { return WaitUntilGone(t.Context(), s.deployments(t), deployment(t, 2, 2), time.Minute) })
+			if w.over() {
+				t.Errorf("%s: it has ended before, %v", what, w.err)
+			}
+			s.do(func() { test.change(s) })
+			pass(time.Minute)
+			if got := fmt.Sprint(w.err); !w.over() || got != test.want && (w.err != nil || test.want != "") {
+				t.Errorf("%s: it has ended: %t, %v, want %q", what, w.over(), w.err, test.want)
+			}
+		})
+	}
+}
+
+// Versions that cannot be compared prove nothing.
+func TestAtLeast(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		version, since string
+		want           bool
+	}{
+		{"9", "10", false}, {"10", "10", true}, {"11", "10", true}, {"100", "99", true}, {"x", "10", true}, {"", "10", true}, {"9", "x", true},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		obj.SetResourceVersion(test.version)
+		if got := AtLeast(obj, test.since); got != test.want {
+			t.Errorf("%q is at least %q: %t", test.version, test.since, got)
+		}
+	}
+}

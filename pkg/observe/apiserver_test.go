@@ -283,12 +283,12 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	})), nil
 }
 
-// openAPI is the schema of Cells, which have two counts that look alike.
+// openAPI is the schema of pods, and that of Cells, which have two counts that look alike.
 func openAPI(path string) string {
 	if path == "/openapi/v3" {
-		return `{"paths":{"apis/example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/example.com/v1"}}}`
+		return `{"paths":{"apis/example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/example.com/v1"},"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1"}}}`
 	}
-	return `{"components":{"schemas":{"cell":{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"Cell"}],"properties":{
+	return `{"components":{"schemas":{"pod":{"type":"object","x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"Pod"}]},"cell":{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"Cell"}],"properties":{
 		"spec":{"type":"object","properties":{"readers":{"type":"object","properties":{"replicas":{"type":"integer"}}},"writers":{"type":"object","properties":{"replicas":{"type":"integer"}}}}},
 		"status":{"type":"object","properties":{"readyReplicas":{"type":"integer"},"replicas":{"type":"integer"}}}}}}}}`
 }

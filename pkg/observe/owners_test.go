@@ -1,8 +1,11 @@
 package observe
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -33,6 +36,159 @@ func TestPodSelector(t *testing.T) {
 	} {
 		if got := podSelector(test.kind, parse(t, test.object)); got != test.want {
 			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+		}
+	}
+}
+
+// A pod that is the target is all that stands below it.
+func TestPodIsItsOwnTree(t *testing.T) {
+	t.Parallel()
+	target := Target{Kind: kindOf("pods"), Namespace: "ns", Name: "web-1-0"}
+	s := serveWeb(t, 2)
+	e, _, err := ReadTree(t.Context(), s.factory(t), target)
+	if err != nil || len(e.Pods) != 1 || e.Pods[0].Pod.Name != "web-1-0" || s.requests["list pods"] != 0 {
+		t.Errorf("%d pods, %v, after %v", len(e.Pods), err, s.sent())
+	}
+	s.do(func() { s.put("pods", set(t, podOf(t, "web-1", 0, true), "odd", "spec", "containers")) })
+	if _, _, err := ReadTree(t.Context(), s.factory(t), target); err == nil {
+		t.Error("a pod whose containers are a word can be read")
+	}
+}
+
+// The pods of an object are read page by page, and without what nobody looks at.
+func TestAllPods(t *testing.T) {
+	t.Parallel()
+	s := serveWeb(t, 2)
+	s.pageSize = 2
+	s.do(func() {
+		for i := range 5 {
+			pod := podOf(t, "web-1", i, true)
+			pod.SetAnnotations(map[string]string{"note": "long", apis.AnnotationDefaultContainer: "main"})
+			s.put("pods", pod)
+		}
+	})
+	c := s.factory(t)
+	pods, err := allPods(t.Context(), c, "ns", "app=web")
+	if err != nil || len(pods) != 5 || s.requests["list pods"] != 3 {
+		t.Fatalf("%d pods in %d lists, %v", len(pods), s.requests["list pods"], err)
+	}
+	if got := pods[4].Annotations; len(got) != 1 || got[apis.AnnotationDefaultContainer] != "main" {
+		t.Errorf("its annotations are %v", got)
+	}
+	if pods, err := allPods(t.Context(), c, "ns", "app=none"); err != nil || pods == nil || len(pods) != 0 {
+		t.Errorf("of none: %v, %v", pods, err)
+	}
+	s.failing["list pods"] = true
+	if pods, err := allPods(t.Context(), c, "ns", "app=web"); err == nil || pods == nil {
+		t.Errorf("from a server that fails: %v, %v", pods, err)
+	}
+	nowhere := s.factory(t)
+	*nowhere.Flags.APIServer = "http://[broken"
+	if pods, err := allPods(t.Context(), nowhere, "ns", ""); err == nil || pods == nil {
+		t.Errorf("without a server: %v, %v", pods, err)
+	}
+}
+
+// What stands between an object and its pods is found by the references of the pods, level by
+// level, and where there are none, among the kinds that make pods.
+func TestReadIntermediate(t *testing.T) {
+	t.Parallel()
+	owned := func(obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {
+		return set(t, obj, []any{map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name, "uid": name, "controller": true}}, "metadata", "ownerReferences")
+	}
+	cell := parse(t, "{apiVersion: example.com/v1, kind: Cell, metadata: {name: cell, namespace: ns, uid: cell, generation: 1}, spec: {readers: {replicas: 1}}}")
+	plain := parse(t, "{apiVersion: example.com/v1, kind: Set, metadata: {name: plain, namespace: ns, uid: plain}}")
+	workload := func(kind, name string) *unstructured.Unstructured {
+		return parse(t, "{apiVersion: apps/v1, kind: "+kind+", metadata: {name: "+name+", namespace: ns, uid: "+name+"}, spec: {replicas: 1}}")
+	}
+	for _, test := range []struct {
+		what    string
+		target  Target
+		put     map[string][]*unstructured.Unstructured
+		failing string
+		want    string
+		lists   []string
+	}{
+		{"a Deployment with pods", web(), map[string][]*unstructured.Unstructured{
+			"deployments": {deployment(t, 1, 1)}, "replicasets": {replicaSet(t, "web-1", 1, 1)}, "pods": {podOf(t, "web-1", 0, true)},
+		}, "", "web-1", []string{"list pods", "list replicasets"}},
+		{"a Deployment without pods", web(), map[string][]*unstructured.Unstructured{
+			"deployments": {deployment(t, 1, 0)}, "replicasets": {replicaSet(t, "web-1", 1, 0)},
+		}, "", "web-1", []string{"list daemonsets", "list pods", "list replicasets", "list statefulsets"}},
+		{"a kind of others, over another and a Deployment", Target{Kind: kindOf("cells"), Namespace: "ns", Name: "cell"}, map[string][]*unstructured.Unstructured{
+			"cells": {cell}, "sets": {owned(plain, "example.com/v1", "Cell", "cell")}, "deployments": {owned(deployment(t, 1, 1), "example.com/v1", "Set", "plain")},
+			"replicasets": {replicaSet(t, "web-1", 1, 1)}, "pods": {podOf(t, "web-1", 0, true)},
+		}, "", "plain web web-1", []string{"list daemonsets", "list deployments", "list pods", "list replicasets", "list sets", "list statefulsets"}},
+		{"a kind of others, with a child that has no pods", Target{Kind: kindOf("cells"), Namespace: "ns", Name: "cell"}, map[string][]*unstructured.Unstructured{
+			"cells": {cell}, "replicasets": {owned(workload("ReplicaSet", "own"), "example.com/v1", "Cell", "cell")},
+			"statefulsets": {owned(workload("StatefulSet", "idle"), "example.com/v1", "Cell", "cell"), workload("StatefulSet", "stray")},
+			"pods":         {owned(podOf(t, "own", 0, true), "apps/v1", "ReplicaSet", "own")},
+		}, "", "idle own", []string{"list daemonsets", "list deployments", "list pods", "list replicasets", "list statefulsets"}},
+		{"what cannot be read is left out", Target{Kind: kindOf("cells"), Namespace: "ns", Name: "cell"}, map[string][]*unstructured.Unstructured{
+			"cells": {cell}, "replicasets": {owned(workload("ReplicaSet", "own"), "example.com/v1", "Cell", "cell")}, "statefulsets": {owned(workload("StatefulSet", "idle"), "example.com/v1", "Cell", "cell")},
+		}, "list replicasets", "idle", []string{"list daemonsets", "list deployments", "list pods", "list replicasets", "list statefulsets"}},
+		{"what is not served is left out", web(), map[string][]*unstructured.Unstructured{
+			"deployments": {deployment(t, 1, 1)}, "replicasets": {replicaSet(t, "web-1", 1, 1)},
+			"pods": {podOf(t, "web-1", 0, true), owned(podOf(t, "other", 0, true), "gone.example.com/v1", "Thing", "other")},
+		}, "", "web-1", []string{"list pods", "list replicasets"}},
+	} {
+		s := newAPIServer()
+		s.pageSize = 1
+		s.failing[test.failing] = true
+		s.do(func() {
+			for resource, all := range test.put {
+				for _, obj := range all {
+					s.put(resource, obj)
+				}
+			}
+		})
+		e, _, err := ReadTree(t.Context(), s.factory(t), test.target)
+		var names []string
+		for _, child := range e.Children {
+			names = append(names, child.Name)
+		}
+		slices.Sort(names)
+		lists := slices.DeleteFunc(s.sent(), func(request string) bool { return !strings.HasPrefix(request, "list ") })
+		if got := strings.Join(names, " "); err != nil || got != test.want || !slices.Equal(lists, test.lists) {
+			t.Errorf("%s: between are %q after %v, %v, want %q after %v", test.what, got, lists, err, test.want, test.lists)
+		}
+	}
+}
+
+// Objects are read from the namespace of the target, and of built-in Deployments only the
+// ReplicaSets that they select.
+func TestChildSelector(t *testing.T) {
+	t.Parallel()
+	replicaSets := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
+	others := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "deployments"}}
+	for _, test := range []struct {
+		what  string
+		kind  kinds.Kind
+		child schema.GroupVersionKind
+		want  string
+	}{
+		{"a ReplicaSet of a Deployment", deployments(), replicaSets, "app=web"},
+		{"something else of a Deployment", deployments(), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, ""},
+		{"a ReplicaSet of something else", kindOf("statefulsets"), replicaSets, ""},
+		{"a ReplicaSet of a Deployment of others", others, replicaSets, ""},
+	} {
+		if got := childSelector(test.kind, deployment(t, 1, 1), test.child); got != test.want {
+			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+		}
+	}
+}
+
+// Only kinds that this program ships, and whose pods it makes, have a label on all of them.
+func TestOwnPods(t *testing.T) {
+	t.Parallel()
+	declared := kindOf("sets")
+	declared.Mapping.Strategy = kinds.StrategyPods
+	for _, test := range []struct {
+		kind kinds.Kind
+		want bool
+	}{{kinds.ImoocPod(), true}, {kinds.MyDaemonSet(), true}, {kinds.AppService(), false}, {declared, false}, {deployments(), false}} {
+		if got := ownPods(test.kind); got != test.want {
+			t.Errorf("%s: %t", test.kind, got)
 		}
 	}
 }

@@ -38,6 +38,7 @@ func serveFoo(t testing.TB, ready int) *apiServer {
 	t.Helper()
 	s := newAPIServer()
 	s.do(func() {
+		s.put("nodes", parse(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}"))
 		s.put("imoocpods", imoocPod(t, 2, ready))
 		for i := range 2 {
 			s.put("pods", podOfFoo(t, i, i < ready))

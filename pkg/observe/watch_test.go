@@ -2,17 +2,23 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -198,6 +204,292 @@ func TestSelectorThatChanges(t *testing.T) {
 		f.mu.Unlock()
 		stop()
 		running.Wait()
+	})
+}
+
+// A target is followed as this very object: another one of its name is not it, and what is
+// older than what the wait begins with proves nothing.
+func TestWatchObject(t *testing.T) {
+	t.Parallel()
+	named := func(uid string) *unstructured.Unstructured {
+		obj := deployment(t, 2, 2)
+		obj.SetUID(types.UID(uid))
+		return obj
+	}
+	for what, test := range map[string]struct {
+		target  WaitTarget
+		changes []*unstructured.Unstructured // nil, it is removed
+		want    []string
+	}{
+		"by its name":          {WaitTarget{}, []*unstructured.Unstructured{named("web"), nil}, []string{"web", "web", "none"}},
+		"the first that comes": {WaitTarget{}, []*unstructured.Unstructured{named("a")}, []string{"web", "none"}},
+		"by its UID":           {WaitTarget{UID: "web"}, []*unstructured.Unstructured{named("web"), named("a"), named("web")}, []string{"web", "web", "none", "web"}},
+		"another by its UID":   {WaitTarget{UID: "a"}, []*unstructured.Unstructured{named("a")}, []string{"none", "a"}},
+		"since a version":      {WaitTarget{Since: "7"}, []*unstructured.Unstructured{named("web"), named("web")}, []string{"", "web", "web"}},
+		"since a version of another": {WaitTarget{Since: "9", UID: "a"}, []*unstructured.Unstructured{named("a"), named("web"), named("a")},
+			[]string{"none", "", "none", "a"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 2) // which ends with the version 6
+			test.target.Target = web()
+			ctx, stop := context.WithCancel(t.Context())
+			c := watcher{changed: make(chan struct{}, 1)}
+			w := begin(func() error { return c.watchObject(ctx, s.deployments(t), test.target) })
+			var seen []string
+			see := func() {
+				word := ""
+				select {
+				case <-c.changed:
+					if word = "none"; c.obj != nil {
+						word = string(c.obj.GetUID())
+					}
+				default:
+				}
+				seen = append(seen, word)
+			}
+			see()
+			for _, obj := range test.changes {
+				s.do(func() {
+					if obj == nil {
+						s.remove("deployments", s.all("deployments")[0])
+					} else {
+						s.put("deployments", obj)
+					}
+				})
+				synctest.Wait()
+				see()
+			}
+			stop()
+			if !w.over() || !slices.Equal(seen, test.want) {
+				t.Errorf("%s: it has seen %q, want %q", what, seen, test.want)
+			}
+		})
+	}
+}
+
+// A change is told once until somebody looks, and a look comes with a change, with the time,
+// or not at all.
+func TestNextChange(t *testing.T) {
+	t.Parallel()
+	obj := deployment(t, 1, 1)
+	c := watcher{changed: make(chan struct{}, 1)}
+	c.set(obj)
+	c.notify()
+	if got, err := c.next(t.Context(), nil); got != obj || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	again := make(chan time.Time, 1)
+	again <- time.Time{}
+	if got, err := c.next(t.Context(), again); got != obj || err != nil || len(c.changed) > 0 {
+		t.Errorf("%v, %v, and %d changes", got, err, len(c.changed))
+	}
+	stopped := errors.New("somebody has stopped it")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(stopped)
+	if got, err := c.next(ctx, nil); got != nil || !errors.Is(err, stopped) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// An error of a request that the end of a context has made is told as that end.
+func TestCauseOf(t *testing.T) {
+	t.Parallel()
+	stopped, other := errors.New("somebody has stopped it"), errors.New("it is odd")
+	ended, stop := context.WithCancelCause(t.Context())
+	stop(stopped)
+	for _, test := range []struct {
+		ended     bool
+		err, want error
+	}{
+		{true, fmt.Errorf("list: %w", context.Canceled), stopped},
+		{true, fmt.Errorf("list: %w", context.DeadlineExceeded), stopped},
+		{true, fmt.Errorf("list: %w", stopped), stopped},
+		{true, other, other},
+		{false, context.Canceled, context.Canceled},
+		{false, context.DeadlineExceeded, context.DeadlineExceeded},
+		{false, nil, nil},
+	} {
+		ctx := t.Context()
+		if test.ended {
+			ctx = ended
+		}
+		if got := causeOf(ctx, test.err); got != test.want { //nolint:errorlint // the very same
+			t.Errorf("%v is %v, want %v", test.err, got, test.want)
+		}
+	}
+}
+
+// What the controller has done is remembered until the spec or the object is another one.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	first := time.Unix(1000, 0)
+	look := func(uid types.UID, generation int64, ready int32, at int, children ...types.UID) status.Snapshot {
+		e := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: status.NewPods([]corev1.Pod{{}}), Events: []corev1.Event{{}}}
+		e.Object.UID, e.Object.Generation, e.Object.Ready = uid, generation, ready
+		for _, child := range children {
+			e.Children = append(e.Children, status.Child{UID: child, Controller: uid})
+		}
+		return e
+	}
+	var h history
+	for i, test := range []struct {
+		look         status.Snapshot
+		acted, below bool
+		since        int
+	}{
+		{look("a", 1, 0, 0), false, false, 0},
+		{look("a", 1, 0, 1), false, false, 0},
+		{look("a", 1, 1, 2), true, false, 0},
+		{look("a", 1, 0, 3), true, false, 0}, // as at first
+		{look("a", 1, 0, 4, "child"), true, true, 0},
+		{look("a", 1, 0, 5), true, true, 0},
+		{look("a", 2, 0, 6), false, false, 6},
+		{look("a", 2, 0, 7, "child"), true, true, 6},
+		{look("b", 2, 0, 8), false, false, 8},
+		{look("b", 2, 0, 9), false, false, 8},
+	} {
+		e := test.look
+		h.add(&e)
+		if e.Acted != test.acted || e.ActedBelow != test.below || !e.Since.Equal(first.Add(time.Duration(test.since)*time.Second)) {
+			t.Errorf("%d: acted: %t, below: %t, since %s", i, e.Acted, e.ActedBelow, e.Since)
+		}
+		if len(e.Pods) != 1 || len(e.Events) != 1 || len(h.first.Pods)+len(h.first.Events) > 0 {
+			t.Errorf("%d: it keeps %d pods and %d events", i, len(h.first.Pods), len(h.first.Events))
+		}
+	}
+}
+
+// A look that took long is followed by a longer rest, within bounds.
+func TestRestAfter(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]time.Duration{
+		0: leastRest, time.Millisecond: leastRest, 5 * time.Millisecond: 20 * time.Millisecond, 100 * time.Millisecond: 400 * time.Millisecond,
+		250 * time.Millisecond: time.Second, time.Minute: time.Second,
+	} {
+		if got := restAfter(took); got != want {
+			t.Errorf("after %s it rests for %s, want %s", took, got, want)
+		}
+	}
+}
+
+// A server that fails at the first look ends a wait, and one that fails later is asked again.
+func TestWaitOutlastsAServerThatFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.failing["list pods"] = true
+		w := s.waitFor(t, &Waiter{}, web(), Ready())
+		if !w.over() || !apierrors.IsInternalError(w.err) || !strings.HasPrefix(w.err.Error(), "wait for deployment/web to be ready: ") {
+			t.Errorf("at the first look: it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		w := s.waitFor(t, &Waiter{}, web(), Ready())
+		s.failing["list pods"] = true // which a wait does again before it ends
+		s.readyAll(t)
+		pass(10 * time.Second)
+		if w.over() {
+			t.Fatalf("later: it has ended: %v", w.err)
+		}
+		if n := s.requests["list pods"]; n < 5 || n > 12 {
+			t.Errorf("it has asked %d times in ten seconds", n)
+		}
+		s.do(func() { delete(s.failing, "list pods") })
+		if pass(2 * time.Second); !w.over() || w.err != nil {
+			t.Errorf("later: it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		w := s.waitFor(t, &Waiter{}, web(), Ready())
+		s.forbidden["list pods"] = true
+		s.readyAll(t)
+		if pass(time.Second); !w.over() || !apierrors.IsForbidden(w.err) {
+			t.Errorf("with a right that was taken: it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+}
+
+// A wait that asks nothing of what stands below an object reads nothing of it, and one for an
+// object of this program ends by its status where nobody may read its pods.
+func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	followed := []string{"list deployments", "watch deployments"}
+	for what, test := range map[string]struct {
+		server    func(*testing.T) *apiServer
+		target    Target
+		condition Condition
+		forbidden bool // the pods
+		want      []string
+		pods      int // lists of them
+	}{
+		"one that is there":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Created(), false, followed, 0},
+		"one that is ready":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), false, nil, 2},
+		"whatever it comes to":         {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
+		"one of this program":          {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), false, nil, 1},
+		"one without a right to pods":  {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), true, nil, 1},
+		"one of another, without that": {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), true, nil, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := test.server(t)
+			s.forbidden["list pods"] = test.forbidden
+			var last Observation
+			w := s.waitFor(t, &Waiter{Show: func(s Observation) { last = s }}, test.target, test.condition)
+			refused := test.forbidden && test.target.Kind.BuiltIn()
+			if !w.over() || refused != apierrors.IsForbidden(w.err) || !refused && (w.err != nil || !last.Met || last.Report.Verdict != status.Ready) {
+				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
+			}
+			if sent := s.sent(); test.want != nil && !slices.Equal(sent, test.want) || s.requests["list pods"] != test.pods {
+				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.requests["list pods"])
+			}
+		})
+	}
+}
+
+// What a fresh read has confirmed is not read anew until it was otherwise.
+func TestWaitConfirmsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 2)
+		stop := false
+		g := Ready()
+		g.Met = func(context.Context, Observation) (bool, error) { return stop, nil }
+		w := s.waitFor(t, &Waiter{}, web(), g)
+		for _, step := range []struct{ ready, lists int }{{2, 2}, {2, 2}, {1, 2}, {2, 3}, {2, 3}} {
+			s.do(func() {
+				s.put("replicasets", replicaSet(t, "web-1", 2, step.ready))
+				s.put("deployments", deployment(t, 2, step.ready))
+			})
+			if pass(time.Second); s.requests["list pods"] != step.lists {
+				t.Errorf("with %d ready there were %d lists of pods, want %d", step.ready, s.requests["list pods"], step.lists)
+			}
+		}
+		stop = true
+		s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
+		if pass(time.Second); !w.over() || w.err != nil {
+			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+}
+
+// An object of the same name that was made anew is another one, of which all is read anew.
+func TestWaitForWhatIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serveFoo(t, 1)
+		var last Observation
+		a := &Waiter{Show: func(s Observation) { last = s }, Closely: true}
+		w := s.waitFor(t, a, foo(), Condition{Tree: true, Met: Ready().Met})
+		s.do(func() {
+			again := imoocPod(t, 1, 1)
+			again.SetUID("again")
+			s.put("imoocpods", again)
+		})
+		// It is another one for who waits for that which was there.
+		if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) {
+			t.Errorf("it has ended: %t, %v, with %s", w.over(), w.err, last.State())
+		}
 	})
 }
 

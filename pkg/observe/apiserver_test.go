@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +116,7 @@ func newAPIServer() *apiServer {
 func (s *apiServer) factory(t testing.TB) *clients.Factory {
 	t.Helper()
 	c := clients.New("test", genericiooptions.NewTestIOStreamsDiscard())
-	*c.Flags.APIServer, *c.Flags.CacheDir = "http://server", t.TempDir()
+	*c.Flags.APIServer, *c.Flags.CacheDir = "http://server", os.DevNull // nothing is kept on disk
 	wrap := c.Flags.WrapConfigFn
 	c.Flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		config = wrap(config)

@@ -106,7 +106,7 @@ const running = "spec: {image: %[1]s, selector: {matchLabels: {app: web}}, templ
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	replicaSets := map[string][]*unstructured.Unstructured{"replicasets": {
-		replicaSet(t, "1", "a", "web"), replicaSet(t, "9", "z", "another"), replicaSet(t, "none", "y", "web"),
+		replicaSet(t, "9", "z", "another"), replicaSet(t, "1", "a", "web"), replicaSet(t, "none", "y", "web"),
 		replicaSet(t, "3", "c", "web"), replicaSet(t, "2", "b", "web"),
 	}}
 	const replace = "$patch: replace, "
@@ -142,6 +142,23 @@ func TestHistory(t *testing.T) {
 		}
 		if got := strings.Join(words, "; "); err != nil || got != test.want || history.Current() != test.current || !slices.Equal(lists, test.lists) {
 			t.Errorf("%s: %q, the current is %d, after %q, %v", test.what, got, history.Current(), lists, err)
+		}
+	}
+}
+
+// Which fields the object has now is told by its newest revision: a controller may have kept
+// others before.
+func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
+	t.Parallel()
+	older := controllerRevision(t, 1, "a", "")
+	older.Object["data"] = parse(t, "spec: {pods: {$patch: replace, size: 1}}").Object
+	for _, all := range [][]*unstructured.Unstructured{
+		{older, controllerRevision(t, 2, "b", "$patch: replace, ")}, {controllerRevision(t, 2, "b", "$patch: replace, "), older},
+	} {
+		client := lister{objects: map[string][]*unstructured.Unstructured{"controllerrevisions": all}, lists: &[]string{}}
+		history, err := History(t.Context(), client, targetOf(t, kindOf("apps", "statefulsets"), fmt.Sprintf(running, "b")))
+		if err != nil || len(history.Now) != 1 || history.Now[0].Path.String() != ".spec.template" || history.Current() != 0 {
+			t.Errorf("%+v, %v", history, err)
 		}
 	}
 }

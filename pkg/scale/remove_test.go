@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -554,5 +555,78 @@ func TestRemoveFromAReplicaSetOfADeployment(t *testing.T) {
 	_, err := s.remove(observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "ns", Name: "web-0"}, Request{Remove: []string{"web-0-a"}})
 	if err == nil || !strings.HasSuffix(err.Error(), "the Deployment web sets its count; remove the pod from that") || len(s.patches) > 0 {
 		t.Errorf("%v, %q", err, s.patches)
+	}
+}
+
+// A ReplicaSet that nobody controls, or somebody else, is none of the Deployment, and one of
+// its own can be scaled as well.
+func TestRemoveBesideOtherReplicaSets(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	web := s.deployment(3)
+	stray := s.put("apps/v1", "ReplicaSet", "stray", map[string]any{"spec": map[string]any{"replicas": int64(2)}, "status": map[string]any{"replicas": int64(2)}})
+	s.pod("stray-a", stray)
+	other := s.put("apps/v1", "ReplicaSet", "other", map[string]any{"spec": map[string]any{"replicas": int64(2)}})
+	ownedBy(other, s.put("apps/v1", "Deployment", "db", map[string]any{}))
+	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); err != nil || done.Replicas != 2 || len(s.patches) != 2 {
+		t.Errorf("%s, %v, %q", done, err, s.patches)
+	}
+	if done, err := s.remove(observe.Target{Kind: kindOf("apps", "v1", "ReplicaSet"), Namespace: "ns", Name: "stray"}, Request{Remove: []string{"stray-a"}}); err != nil || done.Replicas != 1 {
+		t.Errorf("%s, %v, %q", done, err, s.patches)
+	}
+}
+
+// A pod that is another one by now does not become the cheapest, and the count stays.
+func TestRemoveAPodThatWasMadeAnew(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	web := s.deployment(3)
+	const pod = "/api/v1/namespaces/ns/pods/web-0-a"
+	s.read = func(read string) {
+		if read == pod {
+			again := (&unstructured.Unstructured{Object: s.objects[pod]}).DeepCopy()
+			again.SetUID("another")
+			s.objects[pod] = again.Object
+		}
+	}
+	if done, err := s.remove(web, Request{Remove: []string{"web-0-a"}}); !apierrors.IsConflict(err) || len(s.patches) > 0 {
+		t.Errorf("%s, %v, %q", done, err, s.patches)
+	}
+}
+
+// What cannot be is refused, and nothing is written.
+func TestRemoveFromOddObjects(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		begin func(*shelf) observe.Target
+		pod   string
+		want  string
+	}{
+		"a kind whose pods cannot be chosen": {func(*shelf) observe.Target {
+			return observe.Target{Kind: kinds.AppService(), Namespace: "ns", Name: "foo"}
+		}, "a", "which chooses the pods itself"},
+		"an object that is not there": {func(*shelf) observe.Target {
+			return observe.Target{Kind: kindOf("apps", "v1", "Deployment"), Namespace: "ns", Name: "web"}
+		}, "a", "NotFound"},
+		"a Deployment that is being deleted": {func(s *shelf) observe.Target {
+			web := s.deployment(3)
+			_ = unstructured.SetNestedField(s.objects["/apis/apps/v1/namespaces/ns/deployments/web"], "2026-01-02T12:00:00Z", "metadata", "deletionTimestamp")
+			return web
+		}, "web-0-a", "is being deleted and cannot be scaled"},
+		"a count that is none": {func(s *shelf) observe.Target {
+			web := s.deployment(3)
+			_ = unstructured.SetNestedField(s.objects["/apis/apps/v1/namespaces/ns/deployments/web"], "many", "spec", "replicas")
+			return web
+		}, "web-0-a", ".spec.replicas"},
+		"a list of pods that is none": {func(s *shelf) observe.Target {
+			web := s.put("apps.kruise.io/v1alpha1", "CloneSet", "web", map[string]any{"spec": map[string]any{"replicas": int64(3), "scaleStrategy": map[string]any{"podsToDelete": "web-a"}}})
+			s.pod("web-a", web)
+			return observe.Target{Kind: kindOf("apps.kruise.io", "v1alpha1", "CloneSet"), Namespace: "ns", Name: "web"}
+		}, "web-a", "read .spec.scaleStrategy.podsToDelete: "},
+	} {
+		s := newShelf(t)
+		if done, err := s.remove(test.begin(s), Request{Remove: []string{test.pod}}); err == nil || !strings.Contains(err.Error(), test.want) || len(s.patches) > 0 {
+			t.Errorf("%s: %s, %v, %q, want %q", name, done, err, s.patches, test.want)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -171,5 +172,100 @@ func TestScaleWithoutTheRightToRemember(t *testing.T) {
 		if err != nil || done.String() != "3 → 5" || s.count() != 5 || len(s.obj.GetAnnotations()) > 0 {
 			t.Errorf("%s, %v, and the object is %v", done, err, s.obj)
 		}
+	}
+}
+
+// Only objects of this program remember, where the field is known, and where they were read
+// or have no other way.
+func TestRemembers(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	theirs, ours := newServer(3).target(), ofFoo()
+	read, theirsRead := ofFoo(), newServer(3).target()
+	read.Object, theirsRead.Object = newServer(3).obj, newServer(3).obj
+	for _, test := range []struct {
+		what   string
+		target observe.Target
+		field  discover.Field
+		want   bool
+	}{
+		{"ours, that was read", read, discover.Field{Scale: true, Path: &path}, true},
+		{"ours, that was not", ours, discover.Field{Scale: true, Path: &path}, false},
+		{"ours, without /scale", ours, discover.Field{Path: &path}, true},
+		{"ours, without a field", read, discover.Field{Scale: true}, false},
+		{"of others", theirs, discover.Field{Path: &path}, false},
+		{"of others, that was read", theirsRead, discover.Field{Scale: true, Path: &path}, false},
+	} {
+		if got := remembers(test.target, test.field); got != test.want {
+			t.Errorf("%s: %t", test.what, got)
+		}
+	}
+}
+
+// A count that was not set is no count to return to.
+func TestRememberWithoutACount(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+	edits, err := remember(ofFoo(), obj, replicas(t), Request{Replicas: 5})
+	if err != nil || len(edits) != 1 || edits[0].Value != nil {
+		t.Errorf("%+v, %v", edits, err)
+	}
+	if edits, err = remember(newServer(3).target(), obj, replicas(t), Request{Replicas: 5}); err != nil || len(edits) > 0 {
+		t.Errorf("of others: %+v, %v", edits, err)
+	}
+}
+
+// The way back from zero, and to it, is remembered as any other.
+func TestUndoneAtZero(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int32{`{"from":3,"to":0,"path":".spec.replicas"}`: 3, `{"from":0,"to":0,"path":".spec.replicas"}`: 0} {
+		obj := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "foo", "managedFields": []any{replicasOf(kinds.FieldManager, "")}}, "spec": map[string]any{"replicas": int64(0)},
+		}}
+		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: text})
+		if n, err := Undone(ofFoo(), obj, replicas(t)); n != want || err != nil {
+			t.Errorf("%s: %d, %v", text, n, err)
+		}
+	}
+	for _, text := range []string{`{"to":5,"path":".spec.replicas"}`, `{"from":5,"path":".spec.replicas"}`, `{"from":3,"to":-5,"path":".spec.replicas"}`} {
+		obj := newServer(5).obj
+		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: text})
+		if _, err := Undone(ofFoo(), obj, replicas(t)); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "it needs two counts") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// The command to go back names the field, where that is not the one of the kind.
+func TestUndoneNamesTheField(t *testing.T) {
+	t.Parallel()
+	size := fieldpath.Fields("spec", "size")
+	theirs := newServer(5).target()
+	for _, test := range []struct {
+		target observe.Target
+		path   fieldpath.Path
+		want   string
+	}{
+		{ofFoo(), replicas(t), "--replicas 3 --current-replicas 5"},
+		{ofFoo(), size, "--replicas 3 --current-replicas 5 --replicas-path .spec.size"},
+		{theirs, replicas(t), "--replicas 3 --current-replicas 5 --replicas-path .spec.replicas"},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(5), "size": int64(5)}}}
+		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: `{"from":3,"to":5,"path":"` + test.path.String() + `"}`})
+		if _, err := Undone(test.target, obj, test.path); !errors.Is(err, outcome.ErrReverted) || !strings.HasSuffix(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+}
+
+// A kind of others never remembers, and who asks is told before anything is read.
+func TestUndoOfAKindOfOthers(t *testing.T) {
+	t.Parallel()
+	err := Request{Undo: true}.Check(newServer(3).target())
+	if !errors.Is(err, outcome.ErrRefused) || !strings.HasSuffix(err.Error(), "hint: to set a count: kubectl imoocpod scale deployments.apps/web -n shop --replicas COUNT") {
+		t.Error(err)
+	}
+	if err := (Request{Undo: true}).Check(ofFoo()); err != nil {
+		t.Error(err)
 	}
 }

@@ -309,3 +309,85 @@ func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 		running.Wait()
 	})
 }
+
+// What an object has to do with is itself, its controller, and what an event is about.
+func TestUIDs(t *testing.T) {
+	t.Parallel()
+	owned := aPod("a", 0)
+	owned.OwnerReferences = []metav1.OwnerReference{{UID: "other"}, {UID: "owner", Controller: new(true)}}
+	about := &corev1.Event{ObjectMeta: metav1.ObjectMeta{UID: "event"}, InvolvedObject: corev1.ObjectReference{UID: "pod"}}
+	for _, test := range []struct {
+		obj  metav1.Object
+		want []types.UID
+	}{{aPod("a", 0), []types.UID{"a-0"}}, {owned, []types.UID{"a-0", "owner"}}, {about, []types.UID{"event", "pod"}}} {
+		if got := uids(test.obj); !slices.Equal(got, test.want) {
+			t.Errorf("%v, want %v", got, test.want)
+		}
+	}
+}
+
+// Each subscriber is told of the changes that matter to it, and all of a list.
+func TestSubscribersAreToldWhatMatters(t *testing.T) {
+	t.Parallel()
+	f := New(func(pod *corev1.Pod) { pod.Annotations = nil })
+	told := map[types.UID]int{}
+	for _, uid := range []types.UID{"a-0", "b-0"} {
+		f.Subscribe(Subscriber{Matters: func(all ...types.UID) bool { return slices.Contains(all, uid) }, Notify: func() { told[uid]++ }})
+	}
+	pod := aPod("a", 0)
+	pod.Annotations = map[string]string{"note": "long"}
+	for _, step := range []struct {
+		change func()
+		a, b   int
+	}{
+		{func() { _, _ = f.Change(pod, false) }, 1, 0},
+		{func() { _, _ = f.Change(aPod("b", 0), false) }, 1, 1},
+		{func() { _, _ = f.Change(aPod("a", 0), true) }, 2, 1},
+		{func() { f.replace([]*corev1.Pod{aPod("a", 0)}) }, 3, 2},
+		{func() { f.Refuse(nil) }, 4, 3},
+	} {
+		step.change()
+		if told["a-0"] != step.a || told["b-0"] != step.b {
+			t.Errorf("they were told %v, want %d and %d", told, step.a, step.b)
+		}
+	}
+	if pod.Annotations != nil {
+		t.Error("a change is not trimmed")
+	}
+}
+
+// A feed that cannot run says why, and one that is not known yet is waited for.
+func TestFeedThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	f := New(func(*corev1.Pod) {})
+	f.Refuse(errOdd)
+	if _, err := f.Each(t.Context(), func(*corev1.Pod) {}); !errors.Is(err, errOdd) {
+		t.Error(err)
+	}
+	<-f.Known()
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errOdd)
+	if _, err := New(func(*corev1.Pod) {}).Each(ctx, func(*corev1.Pod) { t.Error("there is a pod") }); !errors.Is(err, errOdd) {
+		t.Error(err)
+	}
+}
+
+// Who may not list pods is told so, and does not ask again. Who may not any more is told so.
+func TestFeedThatMayNotList(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		script script
+		lists  int
+	}{
+		"from the first": {script{lists: []error{errForbidden}}, 1},
+		"any more":       {script{lists: []error{nil, nil, errAway, errForbidden}, watches: []func(chan<- watch.Event) error{refuses(errForbidden)}}, 4},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := New(func(*corev1.Pod) {})
+			f.Run(t.Context(), test.script.source(), metav1.ListOptions{}, nil)
+			if _, err := f.Each(t.Context(), func(*corev1.Pod) {}); !apierrors.IsForbidden(err) || test.script.listed != test.lists {
+				t.Errorf("%s: %v after %d lists", what, err, test.script.listed)
+			}
+		})
+	}
+}

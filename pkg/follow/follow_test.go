@@ -1,0 +1,299 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+)
+
+var (
+	errForbidden = apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no"))
+	errAway      = apierrors.NewServiceUnavailable("the server is away")
+	errExpired   = apierrors.NewResourceExpired("too old resource version")
+	errGone      = &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone}}
+	errOdd       = errors.New("it is odd")
+)
+
+// A list that is to be as new as a version is asked for with it, and without it where the
+// server does not have that version.
+func TestListSince(t *testing.T) {
+	t.Parallel()
+	const notOlder = "7 NotOlderThan"
+	for _, test := range []struct {
+		what  string
+		since string
+		err   error // of the first list
+		asked []string
+		fails bool
+	}{
+		{"any", "", nil, []string{" "}, false},
+		{"any, that fails", "", errAway, []string{" "}, true},
+		{"a version", "7", nil, []string{notOlder}, false},
+		{"a version that is to come", "7", apierrors.NewTimeoutError("too large resource version", 1), []string{notOlder, " "}, false},
+		{"a version that is over", "7", errExpired, []string{notOlder, " "}, false},
+		{"a version that is gone", "7", errGone, []string{notOlder, " "}, false},
+		{"a version, without a right", "7", errForbidden, []string{notOlder}, true},
+		{"a version, of a server that is away", "7", errAway, []string{notOlder}, true},
+	} {
+		var asked []string
+		from := Source{List: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			if asked = append(asked, fmt.Sprint(opts.ResourceVersion, " ", opts.ResourceVersionMatch)); len(asked) == 1 && test.err != nil {
+				return nil, test.err
+			}
+			if opts.LabelSelector != "app=web" {
+				t.Errorf("%s: it lists %+v", test.what, opts)
+			}
+			return &corev1.PodList{}, nil
+		}}
+		_, err := listSince(t.Context(), from, metav1.ListOptions{LabelSelector: "app=web"}, test.since)
+		if (err != nil) != test.fails || !slices.Equal(asked, test.asked) {
+			t.Errorf("%s: it asks for %q, %v, want %q", test.what, asked, err, test.asked)
+		}
+	}
+}
+
+// What may be over soon is tried again, and what will not change is not.
+func TestWhichErrorsPass(t *testing.T) {
+	t.Parallel()
+	status := func(code int32) error { return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}} }
+	request := func(err error) error { return &url.Error{Op: "Get", URL: "https://server", Err: err} }
+	for _, test := range []struct {
+		err                  error
+		transient, permanent bool
+	}{
+		{nil, false, false},
+		{errOdd, false, false},
+		{status(499), false, false},
+		{status(500), true, false},
+		{errAway, true, false},
+		{apierrors.NewTooManyRequests("slow down", 1), true, false},
+		{errForbidden, false, true},
+		{apierrors.NewUnauthorized("who?"), false, true},
+		{apierrors.NewNotFound(corev1.Resource("pods"), ""), false, true},
+		{errExpired, false, true},
+		{errGone, false, true},
+		{apierrors.NewBadRequest("odd"), false, false},
+		{fmt.Errorf("list: %w", errAway), true, false},
+		{request(io.ErrUnexpectedEOF), true, false},
+		{request(context.Canceled), false, false},
+		{request(context.DeadlineExceeded), false, false},
+		{context.Canceled, false, false},
+	} {
+		if got := Transient(test.err); got != test.transient {
+			t.Errorf("%v is transient: %t", test.err, got)
+		}
+		if got := permanent(test.err); got != test.permanent {
+			t.Errorf("%v is permanent: %t", test.err, got)
+		}
+	}
+}
+
+func TestItemsOf(t *testing.T) {
+	t.Parallel()
+	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []corev1.Pod{*aPod("a", 0), *aPod("b", 0)}}
+	if items, version, err := itemsOf[*corev1.Pod](list); err != nil || version != "7" || len(items) != 2 || items[0].Name != "a" || items[1].Name != "b" {
+		t.Errorf("%v, %s, %v", items, version, err)
+	}
+	if _, _, err := itemsOf[*corev1.Node](list); err == nil || err.Error() != "read a list: it has a *v1.Pod" {
+		t.Error(err)
+	}
+	if _, _, err := itemsOf[*corev1.Pod](aPod("a", 0)); err == nil {
+		t.Error("a pod is a list")
+	}
+}
+
+// script is a server that answers lists and watches in turn as it is told, with a list
+// without pods and with watches that stay open where it is told nothing.
+type script struct {
+	lists   []error
+	watches []func(chan<- watch.Event) error
+	listed  int
+	watched int
+}
+
+func (s *script) source() Source {
+	return Source{
+		List: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			if s.listed++; s.listed <= len(s.lists) && s.lists[s.listed-1] != nil {
+				return nil, s.lists[s.listed-1]
+			}
+			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
+		},
+		Watch: func(_ context.Context, _ metav1.ListOptions) (watch.Interface, error) {
+			s.watched++
+			events := make(chan watch.Event, 10)
+			w := watch.NewProxyWatcher(events)
+			if s.watched <= len(s.watches) {
+				if err := s.watches[s.watched-1](events); err != nil {
+					return nil, err
+				}
+			}
+			return w, nil
+		},
+	}
+}
+
+// sends makes a watch that sends events and stays open.
+func sends(all ...watch.Event) func(chan<- watch.Event) error {
+	return func(events chan<- watch.Event) error {
+		for _, e := range all {
+			events <- e
+		}
+		return nil
+	}
+}
+
+func refuses(err error) func(chan<- watch.Event) error {
+	return func(chan<- watch.Event) error { return err }
+}
+
+func event(kind watch.EventType, obj runtime.Object) watch.Event {
+	if pod, is := obj.(*corev1.Pod); is {
+		pod.ResourceVersion = "2"
+	}
+	return watch.Event{Type: kind, Object: obj}
+}
+
+// What is listed and what changes is told until the handler has seen enough, the server
+// refuses, or the context ends.
+func TestObjectsEnds(t *testing.T) {
+	t.Parallel()
+	yes := func() (bool, error) { return true, nil }
+	no := func() (bool, error) { return false, nil }
+	fails := func() (bool, error) { return false, errOdd }
+	both := func() (bool, error) { return true, errOdd }
+	status := func(err *apierrors.StatusError) watch.Event {
+		return watch.Event{Type: watch.Error, Object: new(err.Status())}
+	}
+	for _, test := range []struct {
+		what            string
+		script          script
+		listed, changed func() (bool, error)
+		want            error
+		lists, watches  int
+		ends            bool
+	}{
+		{"it has seen enough", script{}, yes, no, nil, 1, 0, true},
+		{"what is there is odd", script{}, fails, no, errOdd, 1, 0, true},
+		{"it has seen enough, and that is odd", script{}, both, no, errOdd, 1, 0, true},
+		{"nothing changes", script{}, no, yes, nil, 1, 1, false},
+		{"a change is enough", script{watches: []func(chan<- watch.Event) error{sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
+		{"a change is odd", script{watches: []func(chan<- watch.Event) error{sends(event(watch.Added, aPod("a", 0)))}}, no, fails, errOdd, 1, 1, true},
+		{"a change is enough, and odd", script{watches: []func(chan<- watch.Event) error{sends(event(watch.Added, aPod("a", 0)))}}, no, both, errOdd, 1, 1, true},
+		{"a change of something else", script{watches: []func(chan<- watch.Event) error{sends(event(watch.Added, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}), event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 1, 1, true},
+		{"no right to list", script{lists: []error{errForbidden}}, no, no, errForbidden, 1, 0, true},
+		{"the first list fails", script{lists: []error{errAway}}, no, no, errAway, 1, 0, true},
+		{"no right to watch", script{watches: []func(chan<- watch.Event) error{refuses(errForbidden)}}, no, no, errForbidden, 1, 1, true},
+		{"the watch has expired", script{watches: []func(chan<- watch.Event) error{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
+		{"the watch expires", script{watches: []func(chan<- watch.Event) error{sends(status(errExpired)), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 2, 2, true},
+		{"a list fails after that", script{lists: []error{nil, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 4, 2, true},
+		{"no right to list after that", script{lists: []error{nil, errForbidden}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}, no, no, errForbidden, 2, 1, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithCancelCause(t.Context())
+			ended, err := false, error(nil)
+			go func() {
+				err = Objects(ctx, test.script.source(), metav1.ListOptions{}, "", nil, TypedHandler[*corev1.Pod]{
+					Listed:  func([]*corev1.Pod, string) (bool, error) { return test.listed() },
+					Changed: func(*corev1.Pod, bool) (bool, error) { return test.changed() },
+				})
+				ended = true
+			}()
+			pass(10 * time.Second)
+			if ended != test.ends || !errors.Is(err, test.want) || test.script.listed != test.lists || test.script.watched != test.watches {
+				t.Errorf("%s: it has ended: %t, %v, after %d lists and %d watches", test.what, ended, err, test.script.listed, test.script.watched)
+			}
+			stopped := errors.New("somebody has stopped it")
+			stop(stopped)
+			if synctest.Wait(); !ended || !test.ends && !errors.Is(err, stopped) {
+				t.Errorf("%s: in the end it has ended: %t, %v", test.what, ended, err)
+			}
+		})
+	}
+}
+
+// A list that is tried again stops with the context.
+func TestObjectsStopsBetweenLists(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := script{lists: []error{nil, errAway, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}
+		ctx, stop := context.WithTimeoutCause(t.Context(), 1500*time.Millisecond, errOdd)
+		defer stop()
+		err := Objects(ctx, s.source(), metav1.ListOptions{}, "", nil, TypedHandler[*corev1.Pod]{Listed: func([]*corev1.Pod, string) (bool, error) { return false, nil }})
+		if !errors.Is(err, errOdd) || s.listed != 3 {
+			t.Errorf("%v after %d lists", err, s.listed)
+		}
+	})
+}
+
+// dynamicPods is the client of a server whose list and watch are given.
+type dynamicPods struct {
+	dynamic.ResourceInterface
+
+	list   *unstructured.UnstructuredList
+	events []watch.Event
+	asked  []string
+}
+
+func (c *dynamicPods) List(_ context.Context, opts metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	c.asked = append(c.asked, "list "+opts.FieldSelector+" "+opts.LabelSelector)
+	return c.list, nil
+}
+
+func (c *dynamicPods) Watch(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	c.asked = append(c.asked, "watch "+opts.FieldSelector+" "+opts.LabelSelector)
+	events := make(chan watch.Event, len(c.events))
+	for _, e := range c.events {
+		events <- e
+	}
+	return watch.NewProxyWatcher(events), nil
+}
+
+// Objects of any type are listed and followed as they are selected.
+func TestDynamic(t *testing.T) {
+	t.Parallel()
+	object := func(name, version string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name, "resourceVersion": version}}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*object("a", "1"), *object("b", "2")}}
+		list.SetResourceVersion("2")
+		c := &dynamicPods{list: list, events: []watch.Event{{Type: watch.Modified, Object: object("a", "3")}, {Type: watch.Deleted, Object: object("b", "4")}}}
+		var seen []string
+		selected := ByName("a")
+		selected.LabelSelector = "app=web"
+		err := Dynamic(t.Context(), c, selected, "", Handler{
+			Listed: func(found []unstructured.Unstructured) (bool, error) {
+				for _, obj := range found {
+					seen = append(seen, obj.GetName())
+				}
+				return false, nil
+			},
+			Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+				seen = append(seen, fmt.Sprint(obj.GetName(), " ", gone))
+				return gone, nil
+			},
+		})
+		if want := []string{"a", "b", "a false", "b true"}; err != nil || !slices.Equal(seen, want) {
+			t.Errorf("it has seen %q, %v, want %q", seen, err, want)
+		}
+		if want := []string{"list metadata.name=a app=web", "watch metadata.name=a app=web"}; !slices.Equal(c.asked, want) {
+			t.Errorf("it has asked for %q, want %q", c.asked, want)
+		}
+	})
+}

@@ -89,7 +89,9 @@ func resources() map[string]map[string]string {
 
 // scaled reports whether a type has /scale, and clusterwide whether its objects are in no
 // namespace.
-func scaled(version, resource string) bool { return version == "apps/v1" || resource == "sets" }
+func scaled(version, resource string) bool {
+	return version == "apps/v1" && resource != "daemonsets" || resource == "sets"
+}
 
 func clusterwide(resource string) bool {
 	return resource == "nodes" || resource == "customresourcedefinitions"

@@ -47,6 +47,7 @@ func TestReadObject(t *testing.T) {
 		total    int32 // zero: it is not known
 		told     int32 // likewise
 		selects  bool
+		count    string // the field of the count; "" is not asked
 	}{
 		{what: "a Deployment", resource: "deployments", object: "spec: {replicas: 3}", desired: 3},
 		{what: "a Deployment by another field", resource: "deployments", object: "spec: {replicas: 3, size: 7}", path: &size, desired: 7},
@@ -66,7 +67,7 @@ func TestReadObject(t *testing.T) {
 		{what: "a Cell whose CRD names the field", resource: "cells", object: "spec: {size: 4}",
 			served: []change{crdOf(t, "cells", map[string]string{apis.Prefix + "replicas-path": ".spec.size"}, "{status: {}}")}, desired: 4},
 		{what: "a Cell whose status says it", resource: "cells", object: "spec: {size: 4}\nstatus: {wanted: 6}",
-			served: []change{crdOf(t, "cells", map[string]string{apis.Prefix + "replicas-path": ".spec.size", apis.Prefix + "desired-path": ".status.wanted"}, "{status: {}}")}, desired: 6},
+			served: []change{crdOf(t, "cells", map[string]string{apis.Prefix + "replicas-path": ".spec.size", apis.Prefix + "desired-path": ".status.wanted"}, "{status: {}}")}, desired: 6, count: ".spec.size"},
 	} {
 		s := newAPIServer()
 		s.do(func() {
@@ -77,6 +78,9 @@ func TestReadObject(t *testing.T) {
 		o, err := s.readObject(t, test.resource, test.object, test.path)
 		if err != nil || !o.NoCount && o.Desired != test.desired || o.NoCount != test.noCount || o.Selects != test.selects {
 			t.Errorf("%s: %d are desired, no count: %t, selects: %t, %v", test.what, o.Desired, o.NoCount, o.Selects, err)
+		}
+		if test.count != "" && o.Count != test.count {
+			t.Errorf("%s: its count is in %q, want %s", test.what, o.Count, test.count)
 		}
 		if got := number(o.Total); got != test.total {
 			t.Errorf("%s: in all there are %d, want %d", test.what, got, test.total)

@@ -241,6 +241,43 @@ func TestObjectsStopsBetweenLists(t *testing.T) {
 	})
 }
 
+// An answer to a list tells that the server is there. That it is away is told by a list after
+// the first alone: what fails at first ends.
+func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
+	t.Parallel()
+	away := slices.Repeat([]error{errAway}, 5)
+	expires := []func(chan<- watch.Event) error{refuses(errExpired)}
+	for _, test := range []struct {
+		what   string
+		lost   bool // before
+		script script
+		want   []bool // that it is told to be lost
+	}{
+		{"the first list", true, script{}, []bool{true, false}},
+		{"a first list that fails", false, script{lists: []error{errAway}}, nil},
+		{"a first list that is refused", true, script{lists: []error{errForbidden}}, []bool{true}},
+		{"a list that is tried again", false, script{lists: slices.Concat([]error{nil}, away), watches: expires}, []bool{true, false}},
+		{"a list that is refused in the end", false, script{lists: slices.Concat([]error{nil}, away, []error{errForbidden}), watches: expires}, []bool{true, false}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []bool
+			connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
+			if test.lost {
+				connection.note(errAway)
+				pass(2 * lossTold)
+			}
+			_ = Objects(t.Context(), test.script.source(), metav1.ListOptions{}, "", connection, TypedHandler[*corev1.Pod]{
+				Listed: func([]*corev1.Pod, string) (bool, error) {
+					return len(test.script.watches) == 0 || test.script.listed > 1, nil
+				},
+			})
+			if pass(2 * lossTold); !slices.Equal(told, test.want) {
+				t.Errorf("%s: it is told to be lost: %v, want %v", test.what, told, test.want)
+			}
+		})
+	}
+}
+
 // dynamicPods is the client of a server whose list and watch are given.
 type dynamicPods struct {
 	dynamic.ResourceInterface

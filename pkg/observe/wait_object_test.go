@@ -128,6 +128,21 @@ func TestWaitForObjectEnds(t *testing.T) {
 	}
 }
 
+// A request that is under way when the time is over is no other error than that.
+func TestWaitForObjectEndsWhileItReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 2)
+		s.latency = time.Minute
+		w := begin(func() error {
+			return WaitForObject(t.Context(), s.deployments(t), "web", 10*time.Second, func(*unstructured.Unstructured) (bool, error) { return false, nil })
+		})
+		if pass(10 * time.Second); !w.over() || w.err != outcome.ErrTimeout { //nolint:errorlint // nothing is said of the request
+			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+}
+
 // This very object is waited for, and not another one of its name. What is told at the end
 // is what holds it.
 func TestWaitUntilGone(t *testing.T) {

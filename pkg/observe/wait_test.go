@@ -362,6 +362,23 @@ func TestWaitForSeveral(t *testing.T) {
 	})
 }
 
+// One target of a namespace is followed by its own pods, and not by those of others.
+func TestWaitForOneReadsItsOwnPods(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.do(func() {
+			other := podOf(t, "other", 0, true)
+			other.SetLabels(map[string]string{"app": "other"})
+			s.put("pods", other)
+		})
+		w := s.waitFor(t, &Waiter{Limits: limits(time.Minute, 0)}, web(), Ready())
+		if pass(time.Minute); !w.over() || s.requests["list pods"] != 1 || s.listed["pods"] != 2 {
+			t.Errorf("%d lists of pods, with %d, %v", s.requests["list pods"], s.listed["pods"], w.err)
+		}
+	})
+}
+
 // Where nothing can be waited for, the one error is about no target.
 func TestWaitWithoutAServer(t *testing.T) {
 	t.Parallel()

@@ -135,8 +135,8 @@ unit: check-go ## Run the unit tests
 # How many end-to-end tests run at the same time: they wait more than they work.
 TESTS ?= 8
 
-# The packages whose rules are functions of values: their unit tests are fast, and are all that is asked.
-PACKAGE ?= pkg/controller/plan pkg/status pkg/problem pkg/check pkg/leaserecord pkg/kinds pkg/statusfacts pkg/fieldpath pkg/printer
+# The packages whose unit tests are fast, and are all that is asked: most of their rules are functions of values.
+PACKAGE ?= pkg/controller/plan pkg/status pkg/problem pkg/check pkg/leaserecord pkg/kinds pkg/statusfacts pkg/fieldpath pkg/printer pkg/scale pkg/rollout pkg/follow
 
 # A target is PACKAGE:NAME. Plain "go test" runs the seeds of all; a value that was found to fail is kept in testdata.
 FUZZTIME ?= 10s

@@ -50,14 +50,14 @@ func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
 	}
 }
 
-// waitForWeb waits until the Deployment is ready, and returns what it has shown, the error,
-// and how long it took.
-func waitForWeb(t *testing.T, s *apiServer, limits Limits) (shown []Observation, err error, took time.Duration) {
+// waitForWeb waits until the Deployment is ready, and returns what it has shown,
+// how long it took, and the error.
+func waitForWeb(t *testing.T, s *apiServer, limits Limits) (shown []Observation, took time.Duration, err error) {
 	t.Helper()
 	begun := time.Now()
 	a := &Waiter{Clients: s.factory(t), Limits: limits, Show: func(s Observation) { shown = append(shown, s) }}
 	errs := a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Ready()}}})
-	return shown, errors.Join(errs...), time.Since(begun)
+	return shown, time.Since(begun), errors.Join(errs...)
 }
 
 // A wait does not wait for events, which only tell why it goes on.
@@ -110,7 +110,7 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 				s := serveWeb(t, 1)
 				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
 				s.delays = map[string]time.Duration{"list events": test.delay}
-				shown, err, took := waitForWeb(t, s, test.limits)
+				shown, took, err := waitForWeb(t, s, test.limits)
 				if !errors.Is(err, test.want) || strings.Contains(err.Error(), "no such secret") != test.has {
 					t.Errorf("it ended with %v", err)
 				}
@@ -143,7 +143,7 @@ func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 			s.put("events", eventOf(t, "web-1-1", problem.EventKilling, "Container main failed liveness probe, will be restarted"))
 		})
 		s.delays = map[string]time.Duration{"list events": 3 * time.Second}
-		shown, err, _ := waitForWeb(t, s, Limits{Timeout: time.Minute})
+		shown, _, err := waitForWeb(t, s, Limits{Timeout: time.Minute})
 		if !errors.Is(err, outcome.ErrTimeout) {
 			t.Errorf("it ended with %v", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -395,26 +396,25 @@ func TestWaitShows(t *testing.T) {
 	for _, closely := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
-			shown := 0
-			w := s.waitFor(t, &Waiter{Closely: closely, Limits: limits(2*time.Minute, 0), Show: func(Observation) { shown++ }}, web(), never())
-			if shown < 1 || shown > 1 && !closely {
-				t.Errorf("looking closely: %t, at first it has shown %d", closely, shown)
+			var shown atomic.Int64
+			w := s.waitFor(t, &Waiter{Closely: closely, Limits: limits(2*time.Minute, 0), Show: func(Observation) { shown.Add(1) }}, web(), never())
+			if n := shown.Swap(0); n < 1 || n > 1 && !closely {
+				t.Errorf("looking closely: %t, at first it has shown %d", closely, n)
 			}
-			shown = 0
 			s.do(func() { s.put("deployments", deployment(t, 2, 1)) }) // which says the same
 			pass(time.Second)
-			if want := map[bool]int{false: 0, true: 1}[closely]; shown != want {
-				t.Errorf("looking closely: %t, it has shown %d, want %d", closely, shown, want)
+			if n, want := shown.Load(), map[bool]int64{false: 0, true: 1}[closely]; n != want {
+				t.Errorf("looking closely: %t, it has shown %d, want %d", closely, n, want)
 			}
 			s.do(func() { s.put("deployments", deployment(t, 3, 1)) })
 			pass(time.Second)
-			if want := map[bool]int{false: 1, true: 2}[closely]; shown != want {
-				t.Errorf("looking closely: %t, after a change it has shown %d, want %d", closely, shown, want)
+			if n, want := shown.Swap(0), map[bool]int64{false: 1, true: 2}[closely]; n != want {
+				t.Errorf("looking closely: %t, after a change it has shown %d, want %d", closely, n, want)
 			}
 			// What no watch tells of is seen all the same, a little later.
-			shown = 0
-			if pass(backstop); closely && shown != 1 {
-				t.Errorf("after a time without changes it has shown %d", shown)
+			pass(backstop)
+			if n := shown.Load(); closely && n != 1 {
+				t.Errorf("after a time without changes it has shown %d", n)
 			}
 			pass(2 * time.Minute)
 			if !w.over() {
@@ -430,7 +430,7 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	for what, test := range map[string]struct {
 		condition Condition
 		doubt     bool
-		looks     int
+		looks     int64
 	}{
 		"in doubt":                        {never(), true, 10},
 		"in no doubt":                     {never(), false, 0},
@@ -442,16 +442,17 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 			if test.doubt { // the Deployment counts two ready pods, and there is one
 				s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
 			}
-			looks := 0
+			var looks atomic.Int64
 			s.waitFor(t, &Waiter{Closely: true, Limits: limits(20*time.Second, 0), Show: func(s Observation) {
-				looks++
+				looks.Add(1)
 				if test.condition.Tree && doubtful(s.Report.ReasonCode) != test.doubt {
 					t.Errorf("%s: %s", what, s.Report.Reason)
 				}
 			}}, web(), test.condition)
-			looks = 0
-			if pass(10 * time.Second); looks < test.looks-1 || looks > test.looks+1 {
-				t.Errorf("%s: %d looks, want about %d", what, looks, test.looks)
+			looks.Store(0)
+			pass(10 * time.Second)
+			if n := looks.Load(); n < test.looks-1 || n > test.looks+1 {
+				t.Errorf("%s: %d looks, want about %d", what, n, test.looks)
 			}
 			pass(time.Minute)
 		})

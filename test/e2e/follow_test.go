@@ -30,7 +30,8 @@ func TestWaitReadsOnceAndFollows(t *testing.T) {
 		}) {
 			count[r.Verb+" "+r.Resource()]++
 		}
-		if count["list pods"] > test.lists || count["watch pods"] > 1 || count["list events"] > 1 || count["list replicasets"] > test.lists {
+		// A busy server may end a watch, which is taken up again.
+		if count["list pods"] > test.lists || count["watch pods"] > 2 || count["list events"] > 1 || count["list replicasets"] > test.lists {
 			t.Errorf("to follow %s took the requests %v", test.target, count)
 		}
 	}

@@ -84,7 +84,8 @@ func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Snapsho
 		return status.Snapshot{}, t, err
 	}
 	e := status.Snapshot{Object: o, Now: time.Now()}
-	return e, t, readTree(ctx, c, t, &e)
+	err = readTree(ctx, c, t, &e)
+	return e, t, err
 }
 
 // ReadAll is look for who wants to see all that there is, ready or not.
@@ -96,7 +97,8 @@ func ReadAll(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot
 	if status.NewReport(e).Verdict.Settled() {
 		err = readReasons(ctx, c, &e)
 	}
-	return e, t, firstError(err, ReadCompetitors(ctx, c, &e))
+	err = firstError(err, ReadCompetitors(ctx, c, &e))
+	return e, t, err
 }
 
 // readReasons reads what may tell why an object is not ready: events, the nodes

@@ -176,10 +176,10 @@ krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with k
 
 # What finds something new when it is repeated, or takes too long for every change:
 # many more random runs, every end-to-end test with the race detector in every process,
-# a release built twice, and the measurements in small. "make test-operators" is run every
+# a release built twice, the demo, and the measurements in small. "make test-operators" is run every
 # night, too, by a job of its own.
 .PHONY: nightly
-nightly: check-go $(CLUSTER) reproducible ## Run what takes too long for every change (about an hour)
+nightly: check-go $(CLUSTER) reproducible demo ## Run what takes too long for every change (about an hour)
 	@$(CLUSTER) build >/dev/null
 	go test $(RACE) -vet=off -count=1 -timeout 60m -parallel $(TESTS) ./test/e2e/... -race-everywhere
 	go -C test/bench test -count=1 -timeout 30m ./...

@@ -252,7 +252,7 @@ becomes mydaemonset/agent status.availableReplicas "$nodes"
 want 'the number of nodes with a pod of agent' "$nodes" nodes_of agent
 true_that "MyDaemonSet agent has a pod on each of the $nodes nodes"
 refused kubectl imoocpod scale mydaemonset/agent --replicas 9
-printed "it runs one pod per node, now $nodes"
+printed "it runs one pod per node ($nodes now)"
 
 show kubectl imoocpod status mydaemonset/agent
 printed 'ready'

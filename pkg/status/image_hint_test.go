@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
@@ -32,8 +33,31 @@ func TestHintImages(t *testing.T) {
 		"other kind":    {other, problem.CodeImagePullFailed, look, look},
 	} {
 		problems := []problem.Problem{{Code: problem.CodeStartFailed, Hint: look}, {Code: row.code, Hint: row.hint, Container: "app"}}
-		if hintImages(row.object, problems); problems[1].Hint != row.want {
+		if hintImages(row.object, nil, problems); problems[1].Hint != row.want {
 			t.Errorf("%s: %q, want %q", name, problems[1].Hint, row.want)
+		}
+	}
+}
+
+func TestMayHaveEarlier(t *testing.T) {
+	t.Parallel()
+	set := func(uid, controller types.UID) Child {
+		return Child{Kind: "ReplicaSet", UID: uid, Controller: controller}
+	}
+	for name, row := range map[string]struct {
+		generation int64
+		children   []Child
+		want       bool
+	}{
+		"never changed":           {1, nil, false},
+		"changed":                 {2, nil, true},
+		"only scaled":             {2, []Child{set("a", "web")}, false},
+		"two templates":           {2, []Child{set("a", "web"), set("b", "web")}, true},
+		"one and that of another": {2, []Child{set("a", "web"), set("b", "other")}, false},
+		"through a Deployment":    {2, []Child{{Kind: "Deployment", UID: "deployment", Controller: "web"}, set("a", "deployment")}, true},
+	} {
+		if got := mayHaveEarlier(Object{UID: "web", Generation: row.generation}, row.children); got != row.want {
+			t.Errorf("%s: %t, want %t", name, got, row.want)
 		}
 	}
 }

@@ -440,10 +440,11 @@ func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Re
 			return r, nil
 		}
 	}
-	snapshot, _, err := observe.Read(ctx, o.clients, t)
-	if err == nil && inFull && o.named() {
-		err = observe.ReadCompetitors(ctx, o.clients, &snapshot)
+	read := observe.Read
+	if inFull && o.named() {
+		read = observe.ReadNamed
 	}
+	snapshot, _, err := read(ctx, o.clients, t)
 	if err != nil {
 		return status.Report{}, err
 	}

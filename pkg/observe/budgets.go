@@ -15,15 +15,9 @@ import (
 // Guards is Competitors with the pods of each budget counted now, because the status of a
 // budget lags behind the pods. What may not be read is in the Unread of the report.
 func Guards(ctx context.Context, c *clients.Factory, t Target) (status.Report, error) {
-	e, _, err := ReadTree(ctx, c, t)
-	if err := unlessForbidden("pods", &e, err); err != nil {
-		return status.Report{}, err
-	}
-	if err := ReadCompetitors(ctx, c, &e); err != nil {
-		return status.Report{}, err
-	}
-	if len(e.Budgets) == 0 {
-		return status.NewReport(e), nil
+	e, err := readGuarded(ctx, c, t)
+	if err != nil || len(e.Budgets) == 0 {
+		return status.NewReport(e), err
 	}
 	pods, err := allPods(ctx, c, t.Namespace, "")
 	if err := unlessForbidden("pods", &e, err); err != nil {

@@ -159,7 +159,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured, closel
 	}
 	e := status.Snapshot{Object: m.facts, Now: time.Now()}
 	// Of a kind of another program, what it says of itself is not enough.
-	if kind := t.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && status.NewReport(e).Verdict.Settled() {
+	if kind := t.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && m.facts.Template == "" && status.NewReport(e).Verdict.Settled() {
 		since.add(&e)
 		return status.NewReport(e), nil
 	}
@@ -375,10 +375,10 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot) error {
 		var bad error
 		_, err := eachOf(ctx, m, m.loopsOf(namespace), func(obj *unstructured.Unstructured) {
 			var lease coordinationv1.Lease
-			bad = firstError(bad, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease))
+			bad = cmp.Or(bad, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease))
 			loops = append(loops, process.LoopOf(&lease))
 		})
-		if err := firstError(err, bad); err != nil {
+		if err := cmp.Or(err, bad); err != nil {
 			return unlessForbidden("leases in "+namespace, e, err)
 		}
 	}
@@ -411,6 +411,6 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
 
 // readCompetitors reads who will put the number of pods back, and who guards the pods.
 func (m *model) readCompetitors(ctx context.Context) error {
-	m.competitors = status.Snapshot{Object: m.facts}
-	return ReadCompetitors(ctx, m.clients, &m.competitors)
+	m.competitors = status.Snapshot{}
+	return readCompetitors(ctx, m.clients, m.facts.Namespace, &m.competitors)
 }

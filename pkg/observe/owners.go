@@ -3,6 +3,8 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,13 +135,14 @@ func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *stat
 	for _, kind := range e.Pods.OwnerKinds() {
 		k.add(kind)
 	}
-	e.Children = k.walk(ctx)
+	// A child without pods is seen by nothing but itself.
 	others := !t.Kind.Reconciled() && !t.Kind.BuiltIn()
-	if others || !e.HasPods() {
-		// A child without pods is seen by nothing but itself.
-		for _, gvk := range podMakers() {
-			k.add(gvk)
-		}
+	if others {
+		k.addPodMakers()
+	}
+	e.Children = k.walk(ctx)
+	if !others && !e.HasPods() {
+		k.addPodMakers()
 		e.Children = append(e.Children, k.walk(ctx)...)
 	}
 	return nil
@@ -155,12 +158,6 @@ type ownerKinds struct {
 	next []schema.GroupVersionKind
 }
 
-func (k *ownerKinds) addOwner(ref *metav1.OwnerReference) {
-	if ref != nil {
-		k.add(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
-	}
-}
-
 func (k *ownerKinds) add(gvk schema.GroupVersionKind) {
 	if !k.seen[gvk] {
 		k.seen[gvk] = true
@@ -168,27 +165,11 @@ func (k *ownerKinds) add(gvk schema.GroupVersionKind) {
 	}
 }
 
-// walk reads a level of kinds at a time.
-func (k *ownerKinds) walk(ctx context.Context) []status.Child {
-	var found []status.Child
-	for range levels {
-		level := k.next
-		k.next = nil
-		for _, gvk := range level {
-			err := k.each(ctx, gvk, func(obj *unstructured.Unstructured) {
-				if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-					k.addOwner(ref)
-					found = append(found, statusfacts.Child(obj))
-				}
-			})
-			if err != nil {
-				// What cannot be read, of a kind that may have nothing to do with
-				// the target, is left out.
-				klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", gvk, "err", err)
-			}
-		}
+// addPodMakers adds the kinds that make pods for others.
+func (k *ownerKinds) addPodMakers() {
+	for _, gvk := range podMakers() {
+		k.add(gvk)
 	}
-	return found
 }
 
 // podMakers are the kinds that make pods for others.
@@ -197,23 +178,59 @@ func podMakers() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{apps.WithKind("ReplicaSet"), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
-// each lists the objects of a kind.
-func (k *ownerKinds) each(ctx context.Context, gvk schema.GroupVersionKind, do func(*unstructured.Unstructured)) error {
+// walk reads the kinds of a level at the same time, then those of the next level.
+func (k *ownerKinds) walk(ctx context.Context) []status.Child {
+	var found []status.Child
+	for range levels {
+		level := k.next
+		k.next = nil
+		lists := make([][]controlled, len(level))
+		var reading sync.WaitGroup
+		for i, gvk := range level {
+			reading.Go(func() {
+				var err error
+				if lists[i], err = k.list(ctx, gvk); err != nil {
+					// What cannot be read, of a kind that may have nothing to do with
+					// the target, is left out.
+					klog.FromContext(ctx).V(1).Info("Ignoring the owners of a kind", "kind", gvk, "err", err)
+				}
+			})
+		}
+		reading.Wait()
+		for _, one := range slices.Concat(lists...) {
+			k.add(schema.FromAPIVersionAndKind(one.by.APIVersion, one.by.Kind))
+			found = append(found, one.child)
+		}
+	}
+	return found
+}
+
+// controlled is an object that a controller reference leads on from.
+type controlled struct {
+	child status.Child
+	by    *metav1.OwnerReference
+}
+
+// list lists the objects of a kind that have a controller.
+func (k *ownerKinds) list(ctx context.Context, gvk schema.GroupVersionKind) ([]controlled, error) {
 	objects, err := objectsOf(k.clients, k.client, gvk, k.target.Namespace)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var all []controlled
 	selected := metav1.ListOptions{Limit: page, LabelSelector: childSelector(k.target.Kind, k.target.Object, gvk)}
 	for {
 		list, err := objects.List(ctx, selected)
 		if err != nil {
-			return err
+			return all, err
 		}
 		for i := range list.Items {
-			do(&list.Items[i])
+			if by := metav1.GetControllerOf(&list.Items[i]); by != nil {
+				all = append(all, controlled{statusfacts.Child(&list.Items[i]), by})
+			}
 		}
 		if selected.Continue = list.GetContinue(); selected.Continue == "" {
-			return nil
+			return all, nil
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			s.delays = map[string]time.Duration{"list events": hanging}
-			ended := s.wait(t)
+			ended := s.wait(t, web())
 			pass(after)
 			s.do(func() {
 				s.put("pods", podOf(t, "web-1", 1, true))

@@ -3,12 +3,11 @@ package observe
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -88,22 +87,44 @@ func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Snapsho
 	return e, t, err
 }
 
-// ReadAll is look for who wants to see all that there is, ready or not.
+// ReadAll is Read for who wants to see all that there is, ready or not.
 func ReadAll(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
-	e, t, err := Read(ctx, c, t)
-	if err != nil {
+	return withCompetitors(ctx, c, t, func(ctx context.Context) (status.Snapshot, Target, error) {
+		e, t, err := Read(ctx, c, t)
+		if err == nil && status.NewReport(e).Verdict.Settled() {
+			err = readReasons(ctx, c, &e)
+		}
 		return e, t, err
-	}
-	if status.NewReport(e).Verdict.Settled() {
-		err = readReasons(ctx, c, &e)
-	}
-	err = firstError(err, ReadCompetitors(ctx, c, &e))
-	return e, t, err
+	})
 }
 
 // readReasons reads what may tell why an object is not ready: events, the nodes
-// of its pods, and whether somebody reconciles it.
+// of its pods, and at the same time whether somebody reconciles it.
 func readReasons(ctx context.Context, c *clients.Factory, e *status.Snapshot) error {
+	if e.Object.Foreign {
+		return readExplanations(ctx, c, e)
+	}
+	client, err := c.Dynamic()
+	if err != nil {
+		return err
+	}
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	loops := status.Snapshot{Object: e.Object}
+	var loopsErr error
+	reading.Go(func() { loopsErr = ReadLoops(ctx, client, &loops) })
+	if err := readExplanations(ctx, c, e); err != nil {
+		return err
+	}
+	reading.Wait()
+	e.Loops, e.Unread = loops.Loops, append(e.Unread, loops.Unread...)
+	return loopsErr
+}
+
+// readExplanations reads events, and the nodes of the pods that they do not explain.
+func readExplanations(ctx context.Context, c *clients.Factory, e *status.Snapshot) error {
 	core, err := c.Core()
 	if err != nil {
 		return err
@@ -119,14 +140,7 @@ func readReasons(ctx context.Context, c *clients.Factory, e *status.Snapshot) er
 	if err = unlessForbidden("events", e, err); err != nil {
 		return err
 	}
-	if err := readNodes(ctx, core.Nodes(), e); err != nil || e.Object.Foreign {
-		return err
-	}
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
-	}
-	return ReadLoops(ctx, client, e)
+	return readNodes(ctx, core.Nodes(), e)
 }
 
 // ownerUIDs are the UIDs of a tree but those of pods.
@@ -141,33 +155,25 @@ func ownerUIDs(n status.Node) []types.UID {
 	return uids
 }
 
-// ReadCompetitors reads who will put the number of pods back, and who guards the
-// pods.
-func ReadCompetitors(ctx context.Context, c *clients.Factory, e *status.Snapshot) error {
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
-	}
-	namespace := e.Object.Namespace
-	e.Autoscalers, err = listAs[autoscalingv2.HorizontalPodAutoscaler](ctx, client, autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), namespace, "")
-	if err = unlessForbidden("horizontalpodautoscalers", e, err); err != nil {
-		return err
-	}
-	e.Budgets, err = listAs[policyv1.PodDisruptionBudget](ctx, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace, "")
-	return unlessForbidden("poddisruptionbudgets", e, err)
-}
-
 // ReadLoops finds the run-controllers that may cover an object: those of its
 // namespace, and those of all.
 func ReadLoops(ctx context.Context, client dynamic.Interface, e *status.Snapshot) error {
+	namespaces := loopNamespaces(e.Object.Namespace)
+	leases, errs := make([][]coordinationv1.Lease, len(namespaces)), make([]error, len(namespaces))
+	var reading sync.WaitGroup
+	for i, namespace := range namespaces {
+		reading.Go(func() {
+			leases[i], errs[i] = listAs[coordinationv1.Lease](ctx, client, coordinationv1.SchemeGroupVersion.WithResource("leases"), namespace, apis.LabelController+"="+apis.RunController)
+		})
+	}
+	reading.Wait()
 	loops := []leaserecord.Loop{}
-	for _, namespace := range loopNamespaces(e.Object.Namespace) {
-		leases, err := listAs[coordinationv1.Lease](ctx, client, coordinationv1.SchemeGroupVersion.WithResource("leases"), namespace, apis.LabelController+"="+apis.RunController)
-		if err != nil {
-			return unlessForbidden("leases in "+namespace, e, err)
+	for i, namespace := range namespaces {
+		if errs[i] != nil {
+			return unlessForbidden("leases in "+namespace, e, errs[i])
 		}
-		for i := range leases {
-			loops = append(loops, process.LoopOf(&leases[i]))
+		for j := range leases[i] {
+			loops = append(loops, process.LoopOf(&leases[i][j]))
 		}
 	}
 	e.Loops = loops
@@ -276,22 +282,4 @@ func unlessForbidden(what string, e *status.Snapshot, err error) error {
 	}
 	e.Unread = append(e.Unread, what)
 	return nil
-}
-
-// firstError is the first of two errors, if there is one.
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// Competitors reads what a change of the count may meet, and no more.
-func Competitors(ctx context.Context, c *clients.Factory, t Target) (status.Report, error) {
-	e, _, err := ReadTree(ctx, c, t)
-	if err := unlessForbidden("pods", &e, err); err != nil {
-		return status.Report{}, err
-	}
-	err = ReadCompetitors(ctx, c, &e)
-	return status.NewReport(e), err
 }

@@ -360,12 +360,11 @@ func TestListAs(t *testing.T) {
 	})
 	c := s.factory(t)
 	var e status.Snapshot
-	e.Object.Namespace = "ns"
-	if err := ReadCompetitors(t.Context(), c, &e); err != nil || len(e.Budgets) != 5 || s.requests["list poddisruptionbudgets"] != 3 {
+	if err := readCompetitors(t.Context(), c, "ns", &e); err != nil || len(e.Budgets) != 5 || s.requests["list poddisruptionbudgets"] != 3 {
 		t.Errorf("%d budgets in %d lists, %v", len(e.Budgets), s.requests["list poddisruptionbudgets"], err)
 	}
 	s.do(func() { s.put("poddisruptionbudgets", set(t, budget(t, "odd", "{}"), "odd", "status")) })
-	if err := ReadCompetitors(t.Context(), c, &e); err == nil {
+	if err := readCompetitors(t.Context(), c, "ns", &e); err == nil {
 		t.Error("a budget whose status is a word can be read")
 	}
 }

@@ -155,9 +155,9 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 
 // confirm is the report on a target that a wait relies on. Where the watches say that it
 // has come to what is waited for, it is read anew first, as they may be behind each
-// other. Of what this program reconciles, its own status says so.
+// other. Of what this program or Kubernetes reconciles, its own status says so.
 func (a *Waiter) confirm(ctx context.Context, g Condition, m *model, r status.Report, since *history) (status.Report, error) {
-	if !r.Verdict.Settled() || !g.FailsFast || m.confirmed || m.target.Kind.Shipped() {
+	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()
 		return r, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -65,14 +66,40 @@ func serveWeb(t *testing.T, ready int) *apiServer {
 	return s
 }
 
-// wait begins to wait until the Deployment is ready. The time is that of the end; zero,
-// it goes on.
-func (s *apiServer) wait(t *testing.T) (ended *time.Time) {
+// setOf is a Set, which another program reconciles, with two pods, of which so many are ready.
+func setOf(t testing.TB, ready int) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: example.com/v1, kind: Set, metadata: {name: web, namespace: ns, uid: web, generation: 1},
+		spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: %d}}`, ready))
+}
+
+// theSet is the Set as a target.
+func theSet() Target {
+	path := fieldpath.Fields("spec", "replicas")
+	return Target{Kind: kindOf("sets"), Namespace: "ns", Name: "web", Path: &path}
+}
+
+// serveSet puts the Set with two pods, of which so many are ready, on a server.
+func serveSet(t *testing.T, ready int) *apiServer {
+	t.Helper()
+	s := serveWeb(t, ready)
+	s.do(func() {
+		crd := crdOf(t, "sets", nil, "{status: {}}")
+		s.put(crd.resource, crd.object)
+		s.put("sets", setOf(t, ready))
+		s.objects["deployments"] = nil
+	})
+	return s
+}
+
+// wait begins to wait until a target is ready. The time is that of the end; zero, it goes
+// on.
+func (s *apiServer) wait(t *testing.T, target Target) (ended *time.Time) {
 	t.Helper()
 	a := &Waiter{Clients: s.factory(t), Limits: Limits{Timeout: time.Hour}}
 	ended = &time.Time{}
 	go func() {
-		for _, err := range a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Ready()}}}) {
+		for _, err := range a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: []Condition{Ready()}}}) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -84,28 +111,40 @@ func (s *apiServer) wait(t *testing.T) (ended *time.Time) {
 }
 
 // A wait ends soon after the last change that it depends on, however long requests
-// took that are over.
+// took that are over. What another program reconciles is read again at the end: object,
+// pods, and the kinds that may stand between.
 func TestWaitEndsSoon(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 1)
-		s.latency = 50 * time.Millisecond
-		ended := s.wait(t)
-		s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)) })
-		pass(time.Millisecond)
-		s.do(func() { s.put("replicasets", replicaSet(t, "web-1", 2, 2)) })
-		pass(time.Millisecond)
-		s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
-		changed := time.Now()
-		pass(time.Minute)
-		// At the end, object, pods, and ReplicaSets are read again.
-		if took := ended.Sub(changed); took < 0 || took > leastRest+3*s.latency {
-			t.Errorf("the wait ended %s after the last change", took)
-		}
-		if n := s.requests["list pods"]; n != 2 {
-			t.Errorf("%d lists of pods", n)
-		}
-	})
+	const latency = 50 * time.Millisecond
+	for what, test := range map[string]struct {
+		server func(*testing.T, int) *apiServer
+		target Target
+		change func(*testing.T, *apiServer)
+		within time.Duration
+		pods   int // lists of them
+	}{
+		"a Deployment": {serveWeb, web(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("deployments", deployment(t, 2, 2)) }, leastRest, 1},
+		"a Set":        {serveSet, theSet(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("sets", setOf(t, 2)) }, leastRest + 3*latency, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := test.server(t, 1)
+			s.latency = latency
+			ended := s.wait(t, test.target)
+			s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)) })
+			pass(time.Millisecond)
+			s.do(func() { s.put("replicasets", replicaSet(t, "web-1", 2, 2)) })
+			pass(time.Millisecond)
+			s.do(func() { test.change(t, s) })
+			changed := time.Now()
+			pass(time.Minute)
+			if took := ended.Sub(changed); took < 0 || took > test.within {
+				t.Errorf("%s: the wait ended %s after the last change", what, took)
+			}
+			if n := s.requests["list pods"]; n != test.pods {
+				t.Errorf("%s: %d lists of pods", what, n)
+			}
+		})
+	}
 }
 
 // Watches of different types may be behind each other. A wait does not end where they
@@ -113,14 +152,14 @@ func TestWaitEndsSoon(t *testing.T) {
 func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 1)
-		ended := s.wait(t)
+		s := serveSet(t, 1)
+		ended := s.wait(t, theSet())
 		s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)); s.put("replicasets", replicaSet(t, "web-1", 2, 2)) })
 		pass(time.Second)
 		s.do(func() { s.stalled["replicasets"] = true })
 		s.do(func() {
 			s.put("replicasets", replicaSet(t, "web-1", 2, 1))
-			s.put("deployments", deployment(t, 2, 2)) // which has not seen that yet
+			s.put("sets", setOf(t, 2)) // whose program has not seen that yet
 		})
 		pass(time.Minute)
 		if !ended.IsZero() {
@@ -384,10 +423,11 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 1)
-		w := s.waitFor(t, &Waiter{}, web(), Ready())
+		s := serveSet(t, 1)
+		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
 		s.failing["list pods"] = true // which a wait does again before it ends
 		s.readyAll(t)
+		s.do(func() { s.put("sets", setOf(t, 2)) })
 		pass(10 * time.Second)
 		if w.over() {
 			t.Fatalf("later: it has ended: %v", w.err)
@@ -401,10 +441,11 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 1)
-		w := s.waitFor(t, &Waiter{}, web(), Ready())
+		s := serveSet(t, 1)
+		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
 		s.forbidden["list pods"] = true
 		s.readyAll(t)
+		s.do(func() { s.put("sets", setOf(t, 2)) })
 		if pass(time.Second); !w.over() || !apierrors.IsForbidden(w.err) {
 			t.Errorf("with a right that was taken: it has ended: %t, %v", w.over(), w.err)
 		}
@@ -425,7 +466,8 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 		pods      int // lists of them
 	}{
 		"one that is there":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Created(), false, listed, 0},
-		"one that is ready":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), false, nil, 2},
+		"one that is ready":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), false, nil, 1},
+		"one of another program":       {func(t *testing.T) *apiServer { t.Helper(); return serveSet(t, 2) }, theSet(), Ready(), false, nil, 2},
 		"whatever it comes to":         {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
 		"one of this program":          {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), false, nil, 1},
 		"one without a right to pods":  {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), true, nil, 1},
@@ -453,22 +495,22 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 func TestWaitConfirmsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := serveWeb(t, 2)
+		s := serveSet(t, 2)
 		stop := false
 		g := Ready()
 		g.Met = func(context.Context, Observation) (bool, error) { return stop, nil }
-		w := s.waitFor(t, &Waiter{}, web(), g)
+		w := s.waitFor(t, &Waiter{}, theSet(), g)
 		for _, step := range []struct{ ready, lists int }{{2, 2}, {2, 2}, {1, 2}, {2, 3}, {2, 3}} {
 			s.do(func() {
 				s.put("replicasets", replicaSet(t, "web-1", 2, step.ready))
-				s.put("deployments", deployment(t, 2, step.ready))
+				s.put("sets", setOf(t, step.ready))
 			})
 			if pass(time.Second); s.requests["list pods"] != step.lists {
 				t.Errorf("with %d ready there were %d lists of pods, want %d", step.ready, s.requests["list pods"], step.lists)
 			}
 		}
 		stop = true
-		s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
+		s.do(func() { s.put("sets", setOf(t, 2)) })
 		if pass(time.Second); !w.over() || w.err != nil {
 			t.Errorf("it has ended: %t, %v", w.over(), w.err)
 		}

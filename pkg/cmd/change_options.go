@@ -55,7 +55,9 @@ func (o *changeOptions) connect() (err error) {
 	if o.finder, err = o.clients.Finder(); err != nil {
 		return err
 	}
-	o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
+	if o.dryRun == "none" {
+		o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
+	}
 	return nil
 }
 

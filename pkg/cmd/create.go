@@ -223,6 +223,8 @@ func (o *createOptions) Run(ctx context.Context) error {
 func (o *createOptions) connect() (err error) {
 	if o.namespace, o.chosen, err = o.clients.Namespace(); err == nil && !o.dryRun.client() {
 		o.client, err = o.clients.Dynamic()
+	}
+	if o.dryRun == "none" {
 		o.loops = &loopWarner{client: o.client, out: o.streams.ErrOut}
 	}
 	return err
@@ -235,6 +237,9 @@ func (o *createOptions) waits() bool { return o.wait && o.dryRun == "none" }
 func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstructured.Unstructured) (observe.WaitTarget, error) {
 	if err := o.sayWhy(ctx, obj); err != nil {
 		return observe.WaitTarget{}, err
+	}
+	if !o.wait {
+		o.loops.begin(ctx, t)
 	}
 	if !o.dryRun.client() {
 		var err error
@@ -251,7 +256,7 @@ func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstruc
 		return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
 	}
 	err := o.printer.PrintObj(obj, o.streams.Out)
-	if err == nil && o.dryRun == "none" {
+	if err == nil {
 		t.Object = obj
 		o.loops.warn(ctx, t)
 	}

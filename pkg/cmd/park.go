@@ -240,6 +240,7 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 // change makes the planned change of an object, and says so.
 func (o *parkOptions) change(ctx context.Context, p parking) error {
 	t := p.target
+	o.loops.begin(ctx, t)
 	warnOfCompetitors(ctx, o.clients, o.streams.ErrOut, t, func(int64) (int32, error) { return p.now.After, nil })
 	done, obj := p.now, t.Object
 	var err error
@@ -264,8 +265,6 @@ func (o *parkOptions) change(ctx context.Context, p parking) error {
 	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(said)); err != nil {
 		return err
 	}
-	if o.dryRun == "none" {
-		o.loops.warn(ctx, t)
-	}
+	o.loops.warn(ctx, t)
 	return nil
 }

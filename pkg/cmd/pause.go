@@ -95,6 +95,7 @@ func (o *pauseOptions) pause(ctx context.Context, t observe.Target) error {
 			annotations[key] = value
 		}
 	}
+	o.loops.begin(ctx, t)
 	before := apis.ReadPause(t.Object.GetAnnotations())
 	obj, err := o.patch(ctx, t, map[string]any{"metadata": map[string]any{"annotations": annotations}})
 	if err != nil {
@@ -107,9 +108,7 @@ func (o *pauseOptions) pause(ctx context.Context, t observe.Target) error {
 	if err := o.tell(o.printer, t, obj, text); err != nil {
 		return err
 	}
-	if o.dryRun == "none" {
-		o.loops.warn(ctx, t)
-	}
+	o.loops.warn(ctx, t)
 	return nil
 }
 

@@ -121,10 +121,10 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
 	var before status.Snapshot
-	if o.wait {
-		if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
-			return observe.WaitTarget{}, err
-		}
+	if !o.wait {
+		o.loops.begin(ctx, t)
+	} else if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
+		return observe.WaitTarget{}, err
 	}
 	if !o.dryRun.client() {
 		if obj, err = o.patch(ctx, t, patch); err != nil {
@@ -133,7 +133,7 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 	}
 	if !o.wait {
 		err := o.printer.PrintObj(obj, o.streams.Out)
-		if err == nil && o.dryRun == "none" {
+		if err == nil {
 			o.loops.warn(ctx, t)
 		}
 		return observe.WaitTarget{}, err

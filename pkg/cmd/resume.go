@@ -59,6 +59,7 @@ func (o *resumeOptions) resume(ctx context.Context, t observe.Target) error {
 	if before == (apis.Pause{}) {
 		return o.tell(o.unchanged, t, t.Object, "was not paused")
 	}
+	o.loops.begin(ctx, t)
 	obj, err := o.patch(ctx, t, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		apis.AnnotationPausedUntil: nil, apis.AnnotationPausedBy: nil, apis.AnnotationPausedReason: nil,
 	}}})
@@ -75,8 +76,6 @@ func (o *resumeOptions) resume(ctx context.Context, t observe.Target) error {
 	if err := o.tell(o.printer, t, obj, was); err != nil {
 		return err
 	}
-	if o.dryRun == "none" {
-		o.loops.warn(ctx, t)
-	}
+	o.loops.warn(ctx, t)
 	return nil
 }

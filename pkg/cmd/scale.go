@@ -275,7 +275,7 @@ func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget
 	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(done.String())); err != nil {
 		return observe.WaitTarget{}, err
 	}
-	if !o.wait && o.dryRun == "none" {
+	if !o.wait {
 		o.loops.warn(ctx, t)
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path.path == nil {

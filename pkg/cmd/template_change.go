@@ -115,10 +115,10 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	warnPaused(o.streams.ErrOut, t, t.Object)
 	w := written{target: t}
 	var before status.Snapshot
-	if o.wait {
-		if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
-			return written{}, err
-		}
+	if !o.wait {
+		o.loops.begin(ctx, t)
+	} else if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
+		return written{}, err
 	}
 	w.done, err = rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, o.request(compute))
 	if err != nil {
@@ -135,7 +135,7 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 			return written{}, err
 		}
 	}
-	if !o.wait && o.dryRun == "none" {
+	if !o.wait {
 		o.loops.warn(ctx, t)
 	}
 	w.wait = observe.WaitTarget{

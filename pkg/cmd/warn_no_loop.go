@@ -20,35 +20,63 @@ import (
 )
 
 // loopWarner warns that no controller will act on a change. It reads the leases of
-// controllers once, and says nothing where they may not be read.
+// controllers, and says nothing where they may not be read. A nil one, of a dry run, does
+// nothing.
 type loopWarner struct {
 	client dynamic.Interface
 	out    io.Writer
 
-	answer chan []leaserecord.Loop // nil until begin
-	read   bool
-	loops  []leaserecord.Loop // nil: not known
+	answer chan loopsSeen // nil until begin
+	seen   *loopsSeen     // nil until the answer is there
 	warned []string
+}
+
+// loopsSeen are the controllers that leases tell of.
+type loopsSeen struct {
+	loops []leaserecord.Loop // nil: not known
+	// now says that they come from a consistent read, and not from the cache of the server.
+	now bool
+}
+
+// reconcile reports whether one of the controllers may act on a target.
+func (s loopsSeen) reconcile(t observe.Target) bool {
+	return s.loops == nil || covered(s.loops, t, time.Now())
 }
 
 // begin reads the leases while the change is made, where they will matter.
 func (w *loopWarner) begin(ctx context.Context, t observe.Target) {
-	if !t.Kind.Reconciled() || w.answer != nil {
+	if w == nil || w.answer != nil || !t.Kind.Reconciled() {
 		return
 	}
-	w.answer = make(chan []leaserecord.Loop, 1)
-	go func() { w.answer <- readLoops(ctx, w.client) }()
+	w.answer = make(chan loopsSeen, 1)
+	go func() {
+		// A consistent list may wait up to 100 ms until the cache of the server is known to
+		// be up to date (KEP-2340), and a controller that runs has been in the cache for long.
+		seen := loopsSeen{loops: readLoops(ctx, w.client, anyVersion)}
+		if !seen.reconcile(t) {
+			seen = loopsSeen{readLoops(ctx, w.client, newestVersion), true}
+		}
+		w.answer <- seen
+	}()
 }
+
+// The resourceVersion of a list from the cache of the server as it is, and of a consistent
+// one.
+const anyVersion, newestVersion = "0", ""
 
 // warn warns once for each kind in a namespace.
 func (w *loopWarner) warn(ctx context.Context, t observe.Target) {
-	if !t.Kind.Reconciled() {
+	if w == nil || !t.Kind.Reconciled() {
 		return
 	}
-	if w.begin(ctx, t); !w.read {
-		w.read, w.loops = true, <-w.answer
+	if w.begin(ctx, t); w.seen == nil {
+		seen := <-w.answer
+		w.seen = &seen
 	}
-	if w.loops == nil || covered(w.loops, t, time.Now()) {
+	if !w.seen.now && !w.seen.reconcile(t) { // unlike the target that they were read for
+		w.seen = &loopsSeen{readLoops(ctx, w.client, newestVersion), true}
+	}
+	if w.seen.reconcile(t) {
 		return
 	}
 	where, flags := "namespace "+t.Namespace, "-n "+t.Namespace
@@ -66,10 +94,11 @@ func (w *loopWarner) warn(ctx context.Context, t observe.Target) {
 	_ = escape.PrintLine(w.out, "%s", warning) // the change is made, and that is what matters
 }
 
-// readLoops reads the leases of all controllers, nil where that is not allowed.
-func readLoops(ctx context.Context, client dynamic.Interface) []leaserecord.Loop {
+// readLoops reads the leases of all controllers as of a resourceVersion, nil where that is
+// not allowed.
+func readLoops(ctx context.Context, client dynamic.Interface, resourceVersion string) []leaserecord.Loop {
 	list, err := client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).List(ctx, metav1.ListOptions{
-		LabelSelector: apis.LabelController + "=" + apis.RunController,
+		LabelSelector: apis.LabelController + "=" + apis.RunController, ResourceVersion: resourceVersion,
 	})
 	if err != nil {
 		return nil

@@ -68,7 +68,11 @@ func TestPausedUnderChaos(t *testing.T) {
 		return imp.Status.ObservedGeneration == imp.Generation
 	})
 	for _, line := range []string{"wait foo --timeout 5m", "scale foo --replicas 5 --timeout 5m", "restart foo --wait", "status foo --exit-code", "status foo --wait"} {
-		r := cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(line)...)...)
+		var r harness.Result
+		harness.Eventually(t, "a second has passed since the last restart", func() bool {
+			r = cluster.Kubectl(t, ns, append([]string{"imoocpod"}, harness.Words(line)...)...)
+			return !strings.Contains(r.Stderr, "less than a second ago")
+		})
 		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "imoocpod/foo is paused: ") && !strings.Contains(r.Stderr, "imoocpod.batch.tutorial.kubebuilder.io/foo is paused: ") {
 			t.Errorf("%s: exit code %d, said %q", line, r.Code, r.Stderr)
 		}

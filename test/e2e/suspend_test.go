@@ -29,7 +29,7 @@ func TestLoopThatSlept(t *testing.T) {
 	w.AwaitConverged(t, "foo", 3)
 
 	sleeper.Thaw(t)
-	const lost = "could not renew the lease in time: another controller is running: "
+	const lost = "could not renew the lease in time" // and who holds it, if that is known by then
 	sleeper.AwaitOutput(lost)
 	sleeper.AwaitOutput("waiting until it stops")
 	d.Scale(5)

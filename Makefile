@@ -381,7 +381,7 @@ run: build ## Run the controller (ARGS="-A" for all namespaces)
 
 .PHONY: cluster-up
 cluster-up: $(CLUSTER) ## Start it in the background and print the variables to export (REAL=1: with a real node)
-	@$(CLUSTER) up $(real)
+	@$(CLUSTER) up $(or $(real),--kwok-config=test/e2e/testdata/kwok/as-annotated.yaml)
 
 .PHONY: cluster-down
 cluster-down: $(CLUSTER) ## Stop it

@@ -60,6 +60,7 @@ func upCommand(ctx context.Context, args []string) error {
 	}
 	fmt.Printf("export KUBECONFIG=%s\n", shellQuote(e.Kubeconfig))
 	fmt.Printf("export PATH=%s:\"$PATH\"\n", shellQuote(e.Bin))
+	fmt.Printf("export %s=%s\n", auditLogVariable, shellQuote(e.AuditLog))
 	progress("ready; the printed lines set KUBECONFIG and put its kubectl first in PATH")
 	return nil
 }

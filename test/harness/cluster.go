@@ -3,7 +3,7 @@
 // the process of the test, faults between it and the server, and a witness that
 // watches from outside what becomes of it all. Nothing in it is a fake.
 //
-// A test run has one Cluster, which Start starts, or which Connect connects to a
+// A test run has one Cluster, which Start starts, or for which Use and Connect use a
 // control plane that runs already. Everything else is a method of it, or is given
 // what it needs.
 package harness
@@ -67,6 +67,8 @@ type Cluster struct {
 	audit auditLog
 
 	installing sync.Mutex
+	// run tells the namespaces of this test run from those of others on the control plane.
+	run        string
 	namespaces atomic.Int32
 }
 
@@ -114,6 +116,35 @@ func (c *Cluster) start(root string, everywhere bool, args []string) (stop func(
 		err = errors.Join(err, stop())
 	}
 	return stop, err
+}
+
+// auditLogVariable names the environment variable by which "cluster up" says where the
+// audit log is.
+const auditLogVariable = "IMOOCPOD_CLUSTER_AUDIT_LOG"
+
+// Use builds the plugin from root, and uses the control plane that "cluster up" has started
+// and the environment leads to. It goes on after stop, and the namespaces of the tests stay
+// in it. Its servers cannot be told to stop.
+func Use(root string) (c *Cluster, stop func() error, err error) {
+	c = &Cluster{Kubeconfig: os.Getenv("KUBECONFIG"), AuditLog: os.Getenv(auditLogVariable), run: fmt.Sprint(os.Getpid(), "-")}
+	if c.AuditLog == "" {
+		return nil, nil, errors.New("no control plane: set the environment with eval \"$(make cluster-up)\"")
+	}
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the kubectl of the control plane: %w", err)
+	}
+	if c.Dir, err = os.MkdirTemp("", "imoocpod-test-"); err != nil {
+		return nil, nil, fmt.Errorf("make a directory for the test run: %w", err)
+	}
+	c.Bin, c.PluginDir = filepath.Dir(kubectl), filepath.Join(c.Dir, "plugin")
+	stop = func() error { return os.RemoveAll(c.Dir) }
+	plugin := filepath.Join(c.PluginDir, program)
+	c.withRaceDetector = func() (string, error) { return plugin, nil }
+	if err := errors.Join(buildPlugin(root, plugin, false), c.Connect()); err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return c, stop, nil
 }
 
 // buildPlugin builds it with the race detector, or as it is shipped.
@@ -186,6 +217,9 @@ func (c *Cluster) Connect() (err error) {
 // Tell gives a control plane that Start started a command, such as "stop etcd".
 func (c *Cluster) Tell(t *testing.T, command string) {
 	t.Helper()
+	if c.stdin == nil {
+		t.Fatal("the test stops servers: run it on a control plane of its own, without -running")
+	}
 	if _, err := fmt.Fprintln(c.stdin, command); err != nil {
 		t.Fatal(err)
 	}

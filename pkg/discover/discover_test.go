@@ -1,0 +1,69 @@
+package discover
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// The kinds that may carry a count are those with /scale and custom ones that can be
+// changed, in the order of their groups. A group that does not answer takes none of the
+// others away.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.serve("example.com/v1", "Set", "sets")
+	s.serve("apps/v1", "Deployment", "deployments", "scale")
+	s.resources[1].APIResources = append(s.resources[1].APIResources, metav1.APIResource{Name: "controllerrevisions", Kind: "ControllerRevision", Verbs: metav1.Verbs{"patch"}})
+	s.serve("cells.example.com/v1", "Cell", "cells")
+	s.resources[2].APIResources[0].Verbs = metav1.Verbs{"get"} // which nobody can change
+	s.serve("a/b/c", "Odd", "odds")
+	s.serve("alpha.example.com/v1", "Zoo", "zoos")
+	s.resources[4].APIResources[0].Namespaced = false
+	s.resources[4].APIResources = append(s.resources[4].APIResources, metav1.APIResource{Name: "bars", Kind: "Bar", Verbs: metav1.Verbs{"patch"}, Namespaced: true})
+	s.partial = errors.New("a group does not answer")
+	found, err := s.finder().Kinds()
+	var names []string
+	for _, kind := range found {
+		names = append(names, kind.CRD())
+		if kind.Clusterwide != (kind.Kind == "Zoo") {
+			t.Errorf("%s is in no namespace: %t", kind, kind.Clusterwide)
+		}
+	}
+	if !errors.Is(err, s.partial) || !slices.Equal(names, []string{"bars.alpha.example.com", "zoos.alpha.example.com", "deployments.apps", "sets.example.com"}) {
+		t.Errorf("it finds %v, %v", names, err)
+	}
+	s.resources = nil
+	if found, err := s.finder().Kinds(); len(found) > 0 || !errors.Is(err, s.partial) {
+		t.Errorf("where nothing answers, it finds %v, %v", found, err)
+	}
+}
+
+// What is known of the count of a kind is a field, candidates, or that there is none.
+func TestDiscover(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, crd("{}", "{}"))
+	if d := s.finder().Discover(t.Context(), set()); d.Err == nil || d.Field != nil || d.PerNode || d.Candidates != nil {
+		t.Errorf("without discovery: %+v", d)
+	}
+	s.serve("example.com/v1", "Set", "sets")
+	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object, properties: {replicas: {type: integer}}}")
+	if d := s.finder().Discover(t.Context(), set()); d.Err != nil || d.Field != nil || len(d.Candidates) != 1 || d.Kind.CRD() != "sets.example.com" {
+		t.Errorf("with a field that may be meant: %+v", d)
+	}
+	s.resources = nil
+	s.serve("example.com/v1", "Set", "sets", "scale")
+	if d := s.finder().Discover(t.Context(), set()); d.Err != nil || d.Field == nil || d.Field.String() != "/scale" || len(d.Candidates) > 0 {
+		t.Errorf("with /scale: %+v", d)
+	}
+	for _, kind := range kinds.Shipped() {
+		perNode := kind.Mapping.Strategy == kinds.StrategyNodes
+		if d := s.finder().Discover(t.Context(), kind); d.Err != nil || d.PerNode != perNode || (d.Field == nil) != perNode {
+			t.Errorf("%s: %+v", kind, d)
+		}
+	}
+}

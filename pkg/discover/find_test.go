@@ -1,0 +1,225 @@
+package discover
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// The first source that knows where the count lives decides: the command line, what the
+// program ships, /scale, what the CRD declares, its annotation. A guess from the schema is an
+// error.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	forbidden := apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
+	given := fieldpath.Fields("spec", "mine")
+	for _, test := range []struct {
+		what        string
+		kind        kinds.Kind
+		subresource []string
+		annotations string
+		scale       string
+		refused     error
+		given       *fieldpath.Path
+		want        Field  // its Path is in path
+		path        string // "" for none
+	}{
+		{what: "the command line", kind: set(), subresource: []string{"scale"}, annotations: "{imoocpod.dev/replicas-path: .spec.size}", scale: "{}", given: &given,
+			want: Field{Found: "--replicas-path"}, path: ".spec.mine"},
+		{what: "shipped", kind: kinds.ImoocPod(), want: Field{Scale: true, Found: "built in"}, path: ".spec.replicas"},
+		{what: "built in", kind: deployment(), subresource: []string{"scale"}, want: Field{Scale: true, Found: "/scale"}, path: ".spec.replicas"},
+		{what: "/scale", kind: set(), subresource: []string{"status", "scale"}, annotations: "{imoocpod.dev/replicas-path: .spec.other}", scale: "{status: {}, scale: {specReplicasPath: .spec.size}}",
+			want: Field{Scale: true, Found: "/scale"}, path: ".spec.size"},
+		{what: "/scale with a path that cannot be", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: '.spec['}}", want: Field{Scale: true, Found: "/scale"}},
+		{what: "/scale, and no right to read the CRD", kind: set(), subresource: []string{"scale"}, scale: "{scale: {specReplicasPath: .spec.size}}", refused: forbidden,
+			want: Field{Scale: true, Found: "/scale"}},
+		{what: "the annotation", kind: set(), subresource: []string{"status"}, annotations: "{imoocpod.dev/replicas-path: .spec.size}", scale: "{}",
+			want: Field{Found: "annotation of the CRD"}, path: ".spec.size"},
+	} {
+		annotations, scale := test.annotations, test.scale
+		if annotations == "" {
+			annotations = "{}"
+		}
+		if scale == "" {
+			scale = "{}"
+		}
+		s := newServer(t, crd(annotations, scale))
+		s.refused = test.refused
+		s.serve("apps/v1", "Deployment", "deployments", test.subresource...)
+		s.serve("example.com/v1", "Set", "sets", test.subresource...)
+		f := s.finder()
+		for range 2 {
+			got, err := f.Find(t.Context(), test.kind, nil, test.given)
+			path := ""
+			if got.Path != nil {
+				path = got.Path.String()
+			}
+			if err != nil || path != test.path || got.Scale != test.want.Scale || got.Found != test.want.Found {
+				t.Errorf("%s: %+v in %q, %v", test.what, got, path, err)
+			}
+		}
+		if s.asked["crd"] > 1 || test.kind.BuiltIn() && s.asked["crd"] > 0 || test.kind.Shipped() && len(s.asked) > 0 {
+			t.Errorf("%s: it has asked %v", test.what, s.asked)
+		}
+	}
+}
+
+// Where nothing names the count, the fields that could be meant are told, and their sum.
+func TestFindGuessesNothing(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, crd("{}", "{}"))
+	s.serve("example.com/v1", "Set", "sets")
+	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object, properties: {replicas: {type: integer}, image: {type: string}, readers: {type: object, properties: {replicas: {type: integer}}}}}")
+	f := s.finder()
+	for _, test := range []struct {
+		object string
+		total  int32 // -1 is none
+	}{
+		{"{}", -1},
+		{"{spec: {replicas: 2, readers: {replicas: 3}}}", 5},
+		{"{spec: {replicas: 0}}", 0},
+		{"{spec: {replicas: -1}}", -1},
+		{"{spec: {replicas: 2147483647}}", 2147483647},
+		{"{spec: {replicas: 2147483647, readers: {replicas: 1}}}", -1},
+		{"{spec: {replicas: 2147483648, readers: {replicas: 1}}}", 1},
+	} {
+		_, err := f.Find(t.Context(), set(), parse(t, test.object), nil)
+		var unknown *UnknownFieldError
+		if !errors.As(err, &unknown) || len(unknown.Candidates) != 2 || err.Error() != "sets.example.com has no /scale, and its CRD does not name the replica field" {
+			t.Fatalf("%s: %+v, %v", test.object, unknown, err)
+		}
+		if total := unknown.Total(); (total == nil) != (test.total < 0) || total != nil && *total != test.total {
+			t.Errorf("%s: in all there are %v, want %d", test.object, total, test.total)
+		}
+	}
+	if s.asked["schema"] != 1 {
+		t.Errorf("it has asked for the schema %d times", s.asked["schema"])
+	}
+	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object, properties: {image: {type: string}}}")
+	if _, err := s.finder().Find(t.Context(), set(), nil, nil); err == nil || err.Error() != "sets.example.com has no replica count: no /scale, and no such field in .spec" {
+		t.Errorf("without a field: %v", err)
+	}
+}
+
+// A kind with a pod on each node has no count, whatever its schema says.
+func TestFindPerNode(t *testing.T) {
+	t.Parallel()
+	var perNode kinds.Kind
+	for _, kind := range kinds.Shipped() {
+		if kind.Mapping.Strategy == kinds.StrategyNodes {
+			perNode = kind
+		}
+	}
+	_, err := newServer(t).finder().Find(t.Context(), perNode, nil, nil)
+	var none *NoCountError
+	if !errors.As(err, &none) || !strings.HasSuffix(err.Error(), " has no replica count: it runs one pod per node") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// What the server cannot answer is an error that says which question, and is asked again.
+func TestFindAsksAgainAfterAnError(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, crd("{imoocpod.dev/replicas-path: .spec.size}", "{}"))
+	f := s.finder()
+	if _, err := f.Find(t.Context(), set(), nil, nil); err == nil || !strings.HasPrefix(err.Error(), "find out whether sets.example.com has /scale: ") {
+		t.Errorf("without discovery: %v", err)
+	}
+	s.serve("example.com/v1", "Set", "sets")
+	s.refused = apierrors.NewInternalError(errors.New("down"))
+	if _, err := f.Find(t.Context(), set(), nil, nil); !apierrors.IsInternalError(err) || !strings.HasPrefix(err.Error(), "read the CRD of sets.example.com: ") {
+		t.Errorf("without the CRD: %v", err)
+	}
+	s.refused = nil
+	if field, err := f.Find(t.Context(), set(), nil, nil); err != nil || field.String() != ".spec.size" {
+		t.Errorf("later: %s, %v", field, err)
+	}
+	odd := newServer(t, crd("{imoocpod.dev/replicas-path: '.spec['}", "{}"))
+	odd.serve("example.com/v1", "Set", "sets")
+	if _, err := odd.finder().Find(t.Context(), set(), nil, nil); err == nil || !strings.HasPrefix(err.Error(), "annotation imoocpod.dev/replicas-path of the CRD sets.example.com: ") {
+		t.Errorf("with an annotation that is no path: %v", err)
+	}
+}
+
+// The schema of a version is where the server has it, and a server without it is named.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.describe(t, "api/v1", "v1", "Pod", "{type: object, properties: {nodeName: {type: string}}}")
+	pod := kinds.Kind{Kind: "Pod"}
+	pod.Resource.Version, pod.Resource.Resource = "v1", "pods"
+	fields, err := s.finder().Schema(pod)
+	if _, found, _ := unstructured.NestedMap(fields, "properties", "spec"); err != nil || !found {
+		t.Errorf("of the core group: %v, %v", fields, err)
+	}
+	if _, err := s.finder().Schema(set()); err == nil || err.Error() != "read the schema of sets.example.com: the server has none for example.com/v1" {
+		t.Errorf("of a group that is not there: %v", err)
+	}
+}
+
+// What a kind's status can tell comes from the CRD, and from the OpenAPI document where that
+// may not be read.
+func TestStatusFacts(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, crd("{imoocpod.dev/desired-path: .status.replicas}", "{status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}"))
+	s.serve("example.com/v1", "Set", "sets", "status", "scale")
+	s.describe(t, "apis/example.com/v1", "example.com/v1", "Set", "{type: object}")
+	size := fieldpath.Fields("spec", "size")
+	f := s.finder()
+	for range 2 {
+		facts, err := f.StatusFacts(t.Context(), set(), &size)
+		if err != nil || len(facts.Desired) == 0 || len(facts.Ready) == 0 {
+			t.Errorf("from the CRD: %+v, %v", facts, err)
+		}
+	}
+	if s.asked["crd"] != 1 || s.asked["schema"] != 0 {
+		t.Errorf("it has asked %v", s.asked)
+	}
+	s.refused = apierrors.NewForbidden(kinds.CRDResource().GroupResource(), "sets.example.com", errors.New("no"))
+	facts, err := s.finder().StatusFacts(t.Context(), set(), &size)
+	if err != nil || len(facts.Desired) > 0 || len(facts.Ready) == 0 {
+		t.Errorf("from the OpenAPI document: %+v, %v", facts, err)
+	}
+	odd := newServer(t, crd("{imoocpod.dev/desired-path: '.status['}", "{}"))
+	if _, err := odd.finder().StatusFacts(t.Context(), set(), nil); err == nil || !strings.HasPrefix(err.Error(), "the CRD sets.example.com: ") {
+		t.Errorf("with an annotation that is no path: %v", err)
+	}
+	if _, err := newServer(t).finder().StatusFacts(t.Context(), deployment(), nil); err != nil {
+		t.Errorf("of what is built in: %v", err)
+	}
+}
+
+// What a CRD declares becomes part of the kind; what is shipped or built in asks no CRD.
+func TestDeclare(t *testing.T) {
+	t.Parallel()
+	declared := "{imoocpod.dev/plan: pods, imoocpod.dev/replicas-path: .spec.size, imoocpod.dev/image: nginx}"
+	s := newServer(t, crd(declared, "{status: {}}"))
+	f := s.finder()
+	if kind, err := f.Declare(t.Context(), set()); err != nil || !kind.Reconciled() || kind.Path().String() != ".spec.size" {
+		t.Errorf("what declares a plan: %+v, %v", kind, err)
+	}
+	plain := newServer(t, crd("{}", "{}")).finder()
+	if kind, err := plain.Declare(t.Context(), set()); err != nil || kind.Reconciled() {
+		t.Errorf("what declares nothing: %+v, %v", kind, err)
+	}
+	s.refused = apierrors.NewInternalError(errors.New("down"))
+	if _, err := s.finder().Declare(t.Context(), set()); !apierrors.IsInternalError(err) {
+		t.Errorf("with a server that fails: %v", err)
+	}
+	for _, kind := range []kinds.Kind{deployment(), kinds.ImoocPod()} {
+		if _, err := s.finder().Declare(t.Context(), kind); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	var bad *kinds.DeclarationError
+	wrong := newServer(t, crd("{imoocpod.dev/plan: magic}", "{}")).finder()
+	if kind, err := wrong.Declare(t.Context(), set()); !errors.As(err, &bad) || kind.Reconciled() {
+		t.Errorf("what declares a plan that there is not: %+v, %v", kind, err)
+	}
+}

@@ -1,0 +1,130 @@
+package discover
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/openapi/openapitest"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// server is what a finder asks. Its fields can be changed between two questions.
+type server struct {
+	discovery.CachedDiscoveryInterface
+
+	resources []*metav1.APIResourceList
+	// partial is an error beside the resources, as when an aggregated API does not answer.
+	partial error
+	schemas map[string]openapi.GroupVersion
+	// refused is what the server says instead of a CRD.
+	refused error
+
+	dynamic *fake.FakeDynamicClient
+	// asked is how often there was a question, by what it was.
+	asked map[string]int
+}
+
+// newServer serves resources, each as GROUP/VERSION/RESOURCE with further words for
+// subresources, and CRDs.
+func newServer(t *testing.T, crds ...string) *server {
+	t.Helper()
+	var objects []runtime.Object
+	for _, text := range crds {
+		objects = append(objects, parse(t, text))
+	}
+	s := &server{schemas: map[string]openapi.GroupVersion{}, asked: map[string]int{}}
+	s.dynamic = fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{kinds.CRDResource(): "CustomResourceDefinitionList"}, objects...)
+	s.dynamic.PrependReactor("get", "customresourcedefinitions", func(clienttesting.Action) (bool, runtime.Object, error) {
+		s.asked["crd"]++
+		return s.refused != nil, nil, s.refused
+	})
+	return s
+}
+
+func (s *server) finder() *Finder { return &Finder{Discovery: s, Dynamic: s.dynamic} }
+
+// serve adds a resource and its subresources to a version of a group.
+func (s *server) serve(version, kind, resource string, subresources ...string) {
+	all := []metav1.APIResource{{Name: resource, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"get", "patch"}}}
+	for _, sub := range subresources {
+		all = append(all, metav1.APIResource{Name: resource + "/" + sub, Verbs: metav1.Verbs{"get", "patch"}})
+	}
+	s.resources = append(s.resources, &metav1.APIResourceList{GroupVersion: version, APIResources: all})
+}
+
+// describe adds the schema of a spec and a status to the OpenAPI document of a version.
+func (s *server) describe(t *testing.T, at, version, kind, spec string) {
+	t.Helper()
+	gv, err := schema.ParseGroupVersion(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	properties := parse(t, "{spec: "+spec+", status: {type: object, properties: {readyReplicas: {type: integer}}}}").Object
+	document, err := json.Marshal(map[string]any{"components": map[string]any{"schemas": map[string]any{
+		kind: map[string]any{
+			"x-kubernetes-group-version-kind": []any{map[string]any{"group": gv.Group, "version": gv.Version, "kind": kind}},
+			"type":                            "object", "properties": properties,
+		},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.schemas[at] = openapitest.FakeGroupVersion{GVSpec: document}
+}
+
+func (s *server) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
+	return s.resources, s.partial
+}
+
+func (s *server) ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error) {
+	s.asked["resources"]++
+	for _, list := range s.resources {
+		if list.GroupVersion == version {
+			return list, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{}, version)
+}
+
+func (s *server) OpenAPIV3() openapi.Client {
+	s.asked["schema"]++
+	return &openapitest.FakeClient{PathsMap: s.schemas}
+}
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// crd is the CRD of Sets with annotations and subresources.
+func crd(annotations, subresources string) string {
+	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: sets.example.com, annotations: %s}, spec: {group: example.com, scope: Namespaced,
+		names: {kind: Set, plural: sets, singular: set}, versions: [{name: v0, served: true, subresources: {scale: {specReplicasPath: .spec.old}}}, {name: v1, served: true, storage: true, subresources: %s,
+		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}, image: {type: string}}},
+		status: {type: object, properties: {readyReplicas: {type: integer}, replicas: {type: integer}}}}}}}]}}`, annotations, subresources)
+}
+
+// set is the kind of Sets, as discovery tells it.
+func set() kinds.Kind {
+	return kinds.KindOf(mapping(schema.GroupVersion{Group: "example.com", Version: "v1"}, metav1.APIResource{Name: "sets", Kind: "Set", Namespaced: true}))
+}
+
+func deployment() kinds.Kind {
+	return kinds.KindOf(mapping(schema.GroupVersion{Group: "apps", Version: "v1"}, metav1.APIResource{Name: "deployments", Kind: "Deployment", Namespaced: true}))
+}

@@ -153,8 +153,8 @@ func TestWarningWithoutController(t *testing.T) {
 	if r := cluster.Kubectl(t, ns, "imoocpod", "create", "bar", "--as", blind); r.Code != 0 || r.Stderr != "" {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
-	l := cluster.StartRunController(t, ns)
-	l.AwaitOutput("in namespace " + ns)
+	cluster.StartRunController(t, ns)
+	cluster.Imoocpod(t, ns, "wait", "bar", "--timeout", "2m") // so it has the lease
 	if r := cluster.Kubectl(t, ns, "imoocpod", "create", "foo", "--replicas", "0"); r.Code != 0 || r.Stderr != "" {
 		t.Errorf("with a controller: exit code %d, said %q", r.Code, r.Stderr)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,15 +37,26 @@ func readTree(ctx context.Context, c *clients.Factory, t Target, e *status.Snaps
 	if t.Kind.IsPod() {
 		return addItself(t.Object, e)
 	}
-	pods, err := allPods(ctx, c, t.Namespace, podSelector(t.Kind, t.Object))
-	e.Pods = status.NewPods(pods)
+	selector := podSelector(t.Kind, t.Object)
+	if ownPods(t.Kind) {
+		pods, err := allPods(ctx, c, t.Namespace, selector)
+		e.Pods = status.NewPods(pods)
+		return err
+	}
+	client, err := c.Dynamic()
 	if err != nil {
 		return err
 	}
-	if ownPods(t.Kind) {
-		return nil
+	k := newOwnerKinds(c, client, t)
+	var reading sync.WaitGroup
+	reading.Go(func() { e.Children = k.walk(ctx) })
+	pods, err := allPods(ctx, c, t.Namespace, selector)
+	reading.Wait()
+	e.Pods = status.NewPods(pods)
+	if err == nil {
+		readOwners(ctx, k, e)
 	}
-	return readIntermediate(ctx, c, t, e)
+	return err
 }
 
 // addItself adds a pod that is the target: it is all that stands below it.
@@ -118,34 +130,29 @@ func podSelector(kind kinds.Kind, obj *unstructured.Unstructured) string {
 // ReplicaSets of a Deployment match its selector: it releases those that do not. Of
 // others, nothing is known.
 func childSelector(kind kinds.Kind, obj *unstructured.Unstructured, child schema.GroupVersionKind) string {
-	if kind.BuiltIn() && kind.Resource.Resource == "deployments" && child.Kind == "ReplicaSet" {
+	if isDeployment(kind) && child == replicaSets() {
 		return podSelector(kind, obj)
 	}
 	return ""
 }
 
-// readIntermediate follows the controller references of pods upwards, up to the target.
-// Where it has no pods, those who should make them are looked for.
-func readIntermediate(ctx context.Context, c *clients.Factory, t Target, e *status.Snapshot) error {
-	client, err := c.Dynamic()
-	if err != nil {
-		return err
-	}
-	k := &ownerKinds{clients: c, client: client, target: t, seen: map[schema.GroupVersionKind]bool{t.Kind.GroupVersionKind(): true}}
+func isDeployment(kind kinds.Kind) bool {
+	return kind.Resource == appsv1.SchemeGroupVersion.WithResource("deployments")
+}
+
+func replicaSets() schema.GroupVersionKind { return appsv1.SchemeGroupVersion.WithKind("ReplicaSet") }
+
+// readOwners follows the controller references of pods upwards, up to the target. Where it
+// has no pods, those who should make them are looked for.
+func readOwners(ctx context.Context, k *ownerKinds, e *status.Snapshot) {
 	for _, kind := range e.Pods.OwnerKinds() {
 		k.add(kind)
 	}
-	// A child without pods is seen by nothing but itself.
-	others := !t.Kind.Reconciled() && !t.Kind.BuiltIn()
-	if others {
-		k.addPodMakers()
-	}
-	e.Children = k.walk(ctx)
-	if !others && !e.HasPods() {
+	e.Children = append(e.Children, k.walk(ctx)...)
+	if !e.HasPods() {
 		k.addPodMakers()
 		e.Children = append(e.Children, k.walk(ctx)...)
 	}
-	return nil
 }
 
 // ownerKinds are the kinds of the objects between targets and their pods.
@@ -156,6 +163,19 @@ type ownerKinds struct {
 	// seen are the kinds that were met, next those of them that are still to be read.
 	seen map[schema.GroupVersionKind]bool
 	next []schema.GroupVersionKind
+}
+
+// newOwnerKinds begins with the kinds that are read whoever the pods belong to: of a kind of
+// another program, a child without pods is seen by nothing but itself.
+func newOwnerKinds(c *clients.Factory, client dynamic.Interface, t Target) *ownerKinds {
+	k := &ownerKinds{clients: c, client: client, target: t, seen: map[schema.GroupVersionKind]bool{t.Kind.GroupVersionKind(): true}}
+	switch {
+	case !t.Kind.Reconciled() && !t.Kind.BuiltIn():
+		k.addPodMakers()
+	case isDeployment(t.Kind):
+		k.add(replicaSets())
+	}
+	return k
 }
 
 func (k *ownerKinds) add(gvk schema.GroupVersionKind) {
@@ -174,8 +194,8 @@ func (k *ownerKinds) addPodMakers() {
 
 // podMakers are the kinds that make pods for others.
 func podMakers() []schema.GroupVersionKind {
-	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
-	return []schema.GroupVersionKind{apps.WithKind("ReplicaSet"), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
+	apps := appsv1.SchemeGroupVersion
+	return []schema.GroupVersionKind{replicaSets(), apps.WithKind("StatefulSet"), apps.WithKind("DaemonSet"), apps.WithKind("Deployment")}
 }
 
 // walk reads the kinds of a level at the same time, then those of the next level.

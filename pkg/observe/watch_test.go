@@ -124,7 +124,7 @@ func TestWaitEndsSoon(t *testing.T) {
 		pods   int // lists of them
 	}{
 		"a Deployment": {serveWeb, web(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("deployments", deployment(t, 2, 2)) }, leastRest, 1},
-		"a Set":        {serveSet, theSet(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("sets", setOf(t, 2)) }, leastRest + 3*latency, 2},
+		"a Set":        {serveSet, theSet(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("sets", setOf(t, 2)) }, leastRest + 2*latency, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := test.server(t, 1)

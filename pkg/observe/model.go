@@ -180,6 +180,9 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 		m.pods, m.selector = m.podsOf(podsKey{m.target.Namespace, selector}, m.subscriber()), selector
 		clear(m.children) // which may have been found by the same selector
 	}
+	if !ownPods(m.target.Kind) {
+		m.followKinds(childKinds(m.target.Kind)...)
+	}
 	m.await(ctx, m.pods.Known())
 	pods, polled, err := m.pods.now(ctx)
 	if err != nil {
@@ -228,21 +231,15 @@ func (m *model) setAbout(e *status.Snapshot) {
 // addIntermediate adds the objects to which the controller references of pods lead,
 // up to the target. Where it has no pods, those who should make them are looked for.
 func (m *model) addIntermediate(ctx context.Context, e *status.Snapshot) error {
-	for _, kind := range e.Pods.OwnerKinds() {
-		m.followKind(kind)
-	}
-	others := !m.target.Kind.Reconciled() && !m.target.Kind.BuiltIn()
+	m.followKinds(e.Pods.OwnerKinds()...)
 	for range levels {
 		before := len(m.children)
 		var err error
 		if e.Children, err = m.knownChildren(ctx); err != nil {
 			return err
 		}
-		if others || !e.HasPods() {
-			// A child without pods is seen by nothing but itself.
-			for _, gvk := range podMakers() {
-				m.followKind(gvk)
-			}
+		if !e.HasPods() {
+			m.followKinds(podMakers()...)
 		}
 		if len(m.children) == before {
 			return nil
@@ -270,7 +267,7 @@ func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
 		}
 	}
 	for _, owner := range owners {
-		m.followOwner(owner)
+		m.followKinds(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
 	}
 	slices.SortFunc(all, func(a, b status.Child) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
@@ -278,23 +275,19 @@ func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
 	return all, context.Cause(ctx)
 }
 
-func (m *model) followOwner(owner *metav1.OwnerReference) {
-	if owner != nil {
-		m.followKind(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
-	}
-}
-
-// followKind follows the objects of a kind in the namespace: all of them, because one
+// followKinds follows the objects of some kinds in the namespace: all of them, because one
 // that has no pods yet, or cannot make any, is found by nothing but its own reference.
-func (m *model) followKind(gvk schema.GroupVersionKind) {
-	if m.children[gvk] != nil || gvk == m.target.Kind.GroupVersionKind() {
-		return
+func (m *model) followKinds(all ...schema.GroupVersionKind) {
+	for _, gvk := range all {
+		if m.children[gvk] != nil || gvk == m.target.Kind.GroupVersionKind() {
+			continue
+		}
+		selector := ""
+		if !m.shared {
+			selector = childSelector(m.target.Kind, m.object, gvk)
+		}
+		m.children[gvk] = m.ofKind(gvk, m.target.Namespace, selector, m.subscriber())
 	}
-	selector := ""
-	if !m.shared {
-		selector = childSelector(m.target.Kind, m.object, gvk)
-	}
-	m.children[gvk] = m.ofKind(gvk, m.target.Namespace, selector, m.subscriber())
 }
 
 // withReasons is the report with what may tell why an object is not ready. Of one that

@@ -145,12 +145,10 @@ func replicaSets() schema.GroupVersionKind { return appsv1.SchemeGroupVersion.Wi
 // readOwners follows the controller references of pods upwards, up to the target. Where it
 // has no pods, those who should make them are looked for.
 func readOwners(ctx context.Context, k *ownerKinds, e *status.Snapshot) {
-	for _, kind := range e.Pods.OwnerKinds() {
-		k.add(kind)
-	}
+	k.add(e.Pods.OwnerKinds()...)
 	e.Children = append(e.Children, k.walk(ctx)...)
 	if !e.HasPods() {
-		k.addPodMakers()
+		k.add(podMakers()...)
 		e.Children = append(e.Children, k.walk(ctx)...)
 	}
 }
@@ -165,30 +163,31 @@ type ownerKinds struct {
 	next []schema.GroupVersionKind
 }
 
-// newOwnerKinds begins with the kinds that are read whoever the pods belong to: of a kind of
-// another program, a child without pods is seen by nothing but itself.
+// newOwnerKinds begins with the kinds that are read whoever the pods belong to.
 func newOwnerKinds(c *clients.Factory, client dynamic.Interface, t Target) *ownerKinds {
 	k := &ownerKinds{clients: c, client: client, target: t, seen: map[schema.GroupVersionKind]bool{t.Kind.GroupVersionKind(): true}}
-	switch {
-	case !t.Kind.Reconciled() && !t.Kind.BuiltIn():
-		k.addPodMakers()
-	case isDeployment(t.Kind):
-		k.add(replicaSets())
-	}
+	k.add(childKinds(t.Kind)...)
 	return k
 }
 
-func (k *ownerKinds) add(gvk schema.GroupVersionKind) {
-	if !k.seen[gvk] {
-		k.seen[gvk] = true
-		k.next = append(k.next, gvk)
+// childKinds are the kinds of children that objects of a kind are known to have, or may
+// have. Of a kind of another program, a child without pods is seen by nothing but itself.
+func childKinds(kind kinds.Kind) []schema.GroupVersionKind {
+	switch {
+	case !kind.Reconciled() && !kind.BuiltIn():
+		return podMakers()
+	case isDeployment(kind):
+		return []schema.GroupVersionKind{replicaSets()}
 	}
+	return nil
 }
 
-// addPodMakers adds the kinds that make pods for others.
-func (k *ownerKinds) addPodMakers() {
-	for _, gvk := range podMakers() {
-		k.add(gvk)
+func (k *ownerKinds) add(all ...schema.GroupVersionKind) {
+	for _, gvk := range all {
+		if !k.seen[gvk] {
+			k.seen[gvk] = true
+			k.next = append(k.next, gvk)
+		}
 	}
 }
 

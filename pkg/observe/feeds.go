@@ -235,15 +235,28 @@ func eventSource(events corev1client.EventInterface) follow.Source {
 // trimPod drops what makes pods large, and neither verdicts nor logs ask for.
 func trimPod(pod *corev1.Pod) {
 	main, named := pod.Annotations[apis.AnnotationDefaultContainer]
-	pod.ManagedFields, pod.Annotations, pod.Spec.Volumes = nil, nil, nil
+	pod.ManagedFields, pod.Annotations = nil, nil
 	if named {
 		pod.Annotations = map[string]string{apis.AnnotationDefaultContainer: main}
 	}
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+	pod.Spec = corev1.PodSpec{
+		NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates,
+		InitContainers: trimContainers(pod.Spec.InitContainers), Containers: trimContainers(pod.Spec.Containers),
+	}
+	pod.Status.HostIP, pod.Status.HostIPs, pod.Status.PodIP, pod.Status.PodIPs = "", nil, "", nil
+	for _, containers := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range containers {
-			containers[i].Env, containers[i].EnvFrom, containers[i].VolumeMounts = nil, nil, nil
+			c := &containers[i]
+			c.ImageID, c.AllocatedResources, c.Resources, c.VolumeMounts, c.User = "", nil, nil, nil, nil
 		}
 	}
+}
+
+func trimContainers(all []corev1.Container) []corev1.Container {
+	for i, c := range all {
+		all[i] = corev1.Container{Name: c.Name, Image: c.Image, LivenessProbe: c.LivenessProbe, RestartPolicy: c.RestartPolicy}
+	}
+	return all
 }
 
 // trimChild drops the pod template and more of a child, of which only the counts,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -37,7 +38,7 @@ type createOptions struct {
 	// counted says that --replicas was given.
 	counted  bool
 	replicas int32
-	path     pathFlag
+	path     *fieldpath.Path
 	image    string
 	command  []string
 	// files hold objects to create as they are.
@@ -114,7 +115,7 @@ object, followed by a status report for every change.`,
 	cmd.Flags().BoolVarP(&o.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
 	cmd.Flags().StringVarP(&o.files.Kustomize, "kustomize", "k", "", "Process the kustomization directory. This flag can't be used together with -f or -R.")
 	cmd.Flags().VarP(count{&o.replicas, 0}, "replicas", "r", "The desired number of replicas.")
-	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
+	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "Set a field, as PATH=VALUE; the schema gives the type of the value (can be repeated).")
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container; required for a MyDaemonSet.")
@@ -175,7 +176,7 @@ func (o *createOptions) validate() error {
 	switch problem := nameProblem(o.name); {
 	case problem != "":
 		return usageErrorf("invalid name %q: %s", o.name, problem)
-	case o.path.path != nil && !o.counted:
+	case o.path != nil && !o.counted:
 		return usageErrorf("--replicas-path needs --replicas")
 	case o.image == "" && o.limits.given("image"):
 		return usageErrorf("--image must not be empty")
@@ -211,7 +212,7 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if !kind.Clusterwide && (o.chosen || !o.dryRun.client()) {
 		obj.SetNamespace(o.namespace)
 	}
-	t := observe.Target{Kind: kind, Namespace: o.namespace, Name: o.name, Path: o.path.path}
+	t := observe.Target{Kind: kind, Namespace: o.namespace, Name: o.name, Path: o.path}
 	w, err := o.send(ctx, t, obj)
 	if err != nil || !o.waits() {
 		return err

@@ -25,7 +25,7 @@ func (o *createOptions) object(ctx context.Context, kind kinds.Kind) (*unstructu
 	obj.SetGroupVersionKind(kind.GroupVersionKind())
 	obj.SetName(o.name)
 	var err error
-	if kind.Reconciled() && o.path.path == nil {
+	if kind.Reconciled() && o.path == nil {
 		err = o.putSpec(kind, obj)
 	} else if o.counted {
 		err = o.putCount(ctx, kind, obj)
@@ -39,14 +39,14 @@ func (o *createOptions) object(ctx context.Context, kind kinds.Kind) (*unstructu
 // putCount puts the count of a kind that this program does not ship where it
 // lives.
 func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unstructured.Unstructured) error {
-	field, err := o.finder.Find(ctx, kind, obj, o.path.path)
+	field, err := o.finder.Find(ctx, kind, obj, o.path)
 	var unknown *discover.UnknownFieldError
 	switch {
 	case errors.As(err, &unknown):
 		return &chooseFieldError{verb: "create", target: observe.Target{Kind: kind, Name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
 	case err != nil:
 		return err
-	case o.path.path == nil && o.severalCounts(ctx, kind, field):
+	case o.path == nil && o.severalCounts(ctx, kind, field):
 		facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func checkLength(objectName string) error {
 func (o *createOptions) check(kind kinds.Kind) error {
 	r := kind.Mapping
 	switch {
-	case kind.Shipped() && o.path.path != nil:
+	case kind.Shipped() && o.path != nil:
 		return fmt.Errorf("--replicas-path cannot be used for the kind %s, whose replica field is known", kind.Kind)
 	case !kind.Reconciled() && (o.image != "" || len(o.command) > 0):
 		return errors.New("--image and a command can only be used for kinds that run-controller reconciles; use --set for other types")

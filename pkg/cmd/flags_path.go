@@ -1,29 +1,31 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
 )
 
-// pathFlag is the value of --replicas-path.
-type pathFlag struct {
-	path *fieldpath.Path
+// addReplicasPathFlag adds --replicas-path.
+func addReplicasPathFlag(cmd *cobra.Command, path **fieldpath.Path) {
+	cmd.Flags().Var(replicasPathFlag(path), "replicas-path", "JSONPath of the replica field, for types that do not name it.")
 }
 
-// Set takes a value from the command line.
-func (f *pathFlag) Set(word string) error {
+func replicasPathFlag(path **fieldpath.Path) parsedFlag[fieldpath.Path] {
+	return parsedFlag[fieldpath.Path]{path, parseReplicasPath, "path"}
+}
+
+func parseReplicasPath(word string) (fieldpath.Path, error) {
 	path, err := fieldpath.ParsePath(word)
-	if err != nil {
-		return err
+	if err == nil && slices.ContainsFunc(path.Steps, hasPlaceholder) {
+		err = fmt.Errorf("path %q: replace %s with the key of the element", word, schemawalk.Unknown)
 	}
-	if slices.ContainsFunc(path.Steps, hasPlaceholder) {
-		return fmt.Errorf("path %q: replace %s with the key of the element", word, schemawalk.Unknown)
-	}
-	f.path = &path
-	return nil
+	return path, err
 }
 
 // hasPlaceholder reports whether a step of a path was copied from a list of candidates
@@ -32,13 +34,19 @@ func hasPlaceholder(s fieldpath.Step) bool {
 	return s.Name == schemawalk.Unknown || slices.ContainsFunc(s.Where, func(c fieldpath.Comparison) bool { return c.Value == schemawalk.Unknown })
 }
 
-// String returns the value.
-func (f *pathFlag) String() string {
-	if f.path == nil {
-		return ""
-	}
-	return f.path.String()
+// specFieldFlag is the value of --template-path and --image-path: a field under .spec.
+func specFieldFlag(path **fieldpath.Path) parsedFlag[fieldpath.Path] {
+	return parsedFlag[fieldpath.Path]{path, parseSpecField, "path"}
 }
 
-// Type names the kind of value in help texts.
-func (f *pathFlag) Type() string { return "path" }
+func parseSpecField(word string) (fieldpath.Path, error) {
+	path, err := fieldpath.ParseSteps(word)
+	if err != nil {
+		return path, fmt.Errorf("path %q: %w", word, err)
+	}
+	last := path.Steps[len(path.Steps)-1]
+	if path.Steps[0].Name != "spec" || len(path.Steps) == 1 || last.Kind != fieldpath.Field {
+		return path, errors.New("it must be a field in .spec, such as .spec.template")
+	}
+	return path, nil
+}

@@ -12,11 +12,10 @@ import (
 func TestPathWithPlaceholder(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{`.spec.pools[?(@.name=="KEY")].size`, `.spec.pools["KEY"].size`} {
-		var f pathFlag
-		if err := f.Set(strings.ReplaceAll(path, "KEY", schemawalk.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+schemawalk.Unknown+" with the key") {
+		if _, err := parseReplicasPath(strings.ReplaceAll(path, "KEY", schemawalk.Unknown)); err == nil || !strings.Contains(err.Error(), "replace "+schemawalk.Unknown+" with the key") {
 			t.Errorf("%s with the placeholder: %v", path, err)
 		}
-		if err := f.Set(path); err != nil {
+		if _, err := parseReplicasPath(path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -33,7 +33,7 @@ const (
 func (f *stepFlags) addFlags(cmd *cobra.Command) {
 	f.changed = cmd.Flags().Changed
 	f.onFailure = stopOnFailure
-	cmd.Flags().Var(stepFlag{&f.step}, "step", "Change the count in steps of 10 replicas, or of 25% of the whole change (rounded up), for example; wait until each is ready.")
+	cmd.Flags().Var(parsedFlag[scale.Step]{&f.step, scale.ParseStep, "step"}, "step", "Change the count in steps of 10 replicas, or of 25% of the whole change (rounded up), for example; wait until each is ready.")
 	cmd.Flags().DurationVar(&f.settle, "settle", 0, "How long the pods must stay ready after a step before the next one, such as 30s.")
 	addChoice(cmd, &f.onFailure, "on-failure", "Must be %s. Keep the count of a step whose pods do not become ready, or go back to the count before it.", stopOnFailure, revertOnFailure)
 	cmd.Flags().BoolVar(&f.parallel, "parallel", false, "Change several objects in steps at the same time, not one after another.")
@@ -60,32 +60,6 @@ func (f *stepFlags) validate(change scale.Request, limits observe.Limits) error 
 	}
 	return nil
 }
-
-// stepFlag is the value of --step.
-type stepFlag struct {
-	step **scale.Step
-}
-
-// Set takes a value from the command line.
-func (f stepFlag) Set(word string) error {
-	step, err := scale.ParseStep(word)
-	if err != nil {
-		return err
-	}
-	*f.step = &step
-	return nil
-}
-
-// String returns the value.
-func (f stepFlag) String() string {
-	if f.step == nil || *f.step == nil {
-		return ""
-	}
-	return (*f.step).String()
-}
-
-// Type names the kind of value in help texts.
-func (f stepFlag) Type() string { return "step" }
 
 // flags are those that were given, for a command that continues.
 func (f *stepFlags) flags() string {

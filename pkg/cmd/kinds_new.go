@@ -25,7 +25,6 @@ type kindsNewOptions struct {
 	streams  genericiooptions.IOStreams
 	print    *genericclioptions.PrintFlags
 	scaffold kinds.Scaffold
-	path     pathFlag
 	install  bool
 
 	crd *unstructured.Unstructured
@@ -62,7 +61,7 @@ an existing definition: one with different content is an error.`,
 	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVar(&o.scaffold.Group, "group", "", "API group of the kind, a domain.")
 	addChoice(cmd, &o.scaffold.Plan, "plan", "What an object manages. Must be %s.", kinds.Strategies()...)
-	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field. (default .spec.replicas)")
+	cmd.Flags().Var(replicasPathFlag(&o.scaffold.ReplicasPath), "replicas-path", "JSONPath of the replica field. (default .spec.replicas)")
 	cmd.Flags().StringVar(&o.scaffold.Image, "image", o.scaffold.Image, "Default image of the container.")
 	cmd.Flags().BoolVar(&o.install, "install", false, "Create the definition in the cluster instead of printing it.")
 	return bind(cmd, o)
@@ -72,7 +71,7 @@ func (o *kindsNewOptions) complete(args []string) error {
 	if len(args) != 1 {
 		return usageErrorf("expected one NAME, got %d arguments", len(args))
 	}
-	o.scaffold.Kind, o.scaffold.ReplicasPath = args[0], o.path.path
+	o.scaffold.Kind = args[0]
 	if !o.install && *o.print.OutputFormat == "" {
 		*o.print.OutputFormat = "yaml"
 	}
@@ -83,7 +82,7 @@ func (o *kindsNewOptions) validate() (err error) {
 	switch {
 	case o.scaffold.Group == "":
 		return usageErrorf("--group is required, such as example.com")
-	case o.scaffold.Plan.Uncounted() && o.path.path != nil:
+	case o.scaffold.Plan.Uncounted() && o.scaffold.ReplicasPath != nil:
 		return usageErrorf("--replicas-path cannot be used with --plan=nodes, which has no replica count")
 	case o.scaffold.Image == "":
 		return usageErrorf("--image must not be empty")

@@ -19,6 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -32,7 +33,7 @@ type parkOptions struct {
 
 	// back says that the objects get their counts back.
 	back     bool
-	path     pathFlag
+	path     *fieldpath.Path
 	allKinds bool
 	yes      bool
 
@@ -75,7 +76,7 @@ it scales more than one object to zero.`,
   # Park everything in a namespace from a script
   kubectl imoocpod park --all-kinds -n dev --yes`,
 	}
-	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
+	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
 	return o.bind(cmd)
 }
@@ -217,7 +218,7 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 	}
 	p := parking{target: t, plan: func(obj *unstructured.Unstructured) (scale.ParkPlan, error) { return scale.Unpark(t, obj) }}
 	if !o.back {
-		field, err := o.finder.Find(ctx, t.Kind, t.Object, o.path.path)
+		field, err := o.finder.Find(ctx, t.Kind, t.Object, o.path)
 		var unknown *discover.UnknownFieldError
 		switch {
 		case errors.As(err, &unknown):
@@ -227,7 +228,7 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 		case field.Path == nil:
 			return p, fmt.Errorf("no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", t.Kind.CRD())
 		}
-		p.target.Path = o.path.path
+		p.target.Path = o.path
 		p.plan = func(obj *unstructured.Unstructured) (scale.ParkPlan, error) {
 			return scale.Park(t, obj, *field.Path, o.user, time.Now())
 		}

@@ -13,9 +13,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
 )
 
@@ -24,7 +26,7 @@ type scaleOptions struct {
 	changeOptions
 
 	counted bool // by --replicas
-	path    pathFlag
+	path    *fieldpath.Path
 	// group names one of several groups of pods, in the place of a path.
 	group  string
 	change scale.Request
@@ -120,11 +122,11 @@ someone else changes the replica count.`,
 	}
 	o.addFlags(cmd)
 	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This, --by, --remove, or --undo is required.")
-	cmd.Flags().Var(changeFlag{&o.change.By}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
+	cmd.Flags().Var(parsedFlag[replicafield.CountChange]{&o.change.By, replicafield.ParseCountChange, "change"}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
 	cmd.Flags().StringSliceVar(&o.change.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
 	cmd.Flags().BoolVar(&o.change.Undo, "undo", false, "Return to the number of replicas before the last change by this command.")
 	cmd.Flags().BoolVar(&o.change.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
-	cmd.Flags().Var(&o.path, "replicas-path", "JSONPath of the replica field, for types that do not name it.")
+	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")
 	cmd.Flags().Var(count{&o.change.Current, scale.AnyCount}, "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.change.ResourceVersion, "resource-version", "", "Scale only if this is the current resource version.")
@@ -158,7 +160,7 @@ func (o *scaleOptions) validate() error {
 		return usageErrorf("--replicas, --by, --remove or --undo is required")
 	case o.steps.given() && (removes || o.change.Reuse):
 		return usageErrorf("--step cannot be used together with --remove or --reuse")
-	case o.group != "" && o.path.path != nil:
+	case o.group != "" && o.path != nil:
 		return usageErrorf("--group and --replicas-path cannot be used together")
 	case o.change.ResourceVersion != "" && !isResourceVersion(o.change.ResourceVersion):
 		return usageErrorf("--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.ResourceVersion)
@@ -278,7 +280,7 @@ func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget
 	if !o.wait {
 		o.loops.warn(ctx, t)
 	}
-	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path.path == nil {
+	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path == nil {
 		if err := escape.PrintLine(o.streams.ErrOut, "%s: replica field %s%s", t, named, o.beside(ctx, t, field)); err != nil {
 			return observe.WaitTarget{}, err
 		}

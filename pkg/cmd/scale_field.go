@@ -29,7 +29,7 @@ func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, e
 	if err := o.change.Check(t); err != nil {
 		return located{}, err
 	}
-	path := o.path.path
+	path := o.path
 	if o.group != "" {
 		var err error
 		if path, err = o.groupPath(ctx, t); err != nil {

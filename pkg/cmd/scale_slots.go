@@ -3,7 +3,7 @@ package cmd
 // validateSlots refuses what cannot be meant by --remove and --reuse.
 func (o *scaleOptions) validateSlots() error {
 	if len(o.change.Remove) == 0 {
-		if o.change.Reuse && (o.group != "" || o.path.path != nil) {
+		if o.change.Reuse && (o.group != "" || o.path != nil) {
 			return usageErrorf("--reuse cannot be used together with --group or --replicas-path")
 		}
 		return nil

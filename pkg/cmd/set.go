@@ -56,7 +56,7 @@ changed the pod template meanwhile.`
 // setOptions is what the subcommands of set share.
 type setOptions struct {
 	templateChange
-	template fieldFlag
+	template *fieldpath.Path
 	// what is the subcommand, and words are what it sets, as they were given.
 	what  string
 	words []string
@@ -78,13 +78,13 @@ func (o *setOptions) commandFor(t observe.Target, words ...string) string {
 func (o *setOptions) addFlags(cmd *cobra.Command) {
 	o.templateChange.addFlags(cmd)
 	o.addUndoFlag(cmd)
-	cmd.Flags().Var(&o.template, "template-path", "JSONPath of the pod template, for types that have several.")
+	cmd.Flags().Var(specFieldFlag(&o.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 
 // places finds the fields of a target that pods are made from.
 func (o *setOptions) places(t observe.Target, images bool) (rollout.Places, error) {
-	if o.template.path != nil {
-		return rollout.Places{Template: o.template.path}, nil
+	if o.template != nil {
+		return rollout.Places{Template: o.template}, nil
 	}
 	places, err := rollout.FindPlaces(o.finder, t, images)
 	if unknown := (*rollout.UnknownPlaceError)(nil); errors.As(err, &unknown) {

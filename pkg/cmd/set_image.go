@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
@@ -19,7 +20,7 @@ import (
 // setImageOptions says which images to set.
 type setImageOptions struct {
 	setOptions
-	image  fieldFlag
+	image  *fieldpath.Path
 	images []podtemplate.ImageSetting
 }
 
@@ -46,7 +47,7 @@ Otherwise it changes nothing and lists the candidates, with the command for each
   kubectl imoocpod set image deployment/web web=nginx:1.30`,
 	}
 	o.addFlags(cmd)
-	cmd.Flags().Var(&o.image, "image-path", "JSONPath of the image field, for types that have several.")
+	cmd.Flags().Var(specFieldFlag(&o.image), "image-path", "JSONPath of the image field, for types that have several.")
 	return bind(cmd, o)
 }
 
@@ -76,9 +77,9 @@ func (o *setImageOptions) validate() error {
 	switch {
 	case len(o.images) == 0:
 		return usageErrorf("an IMAGE or CONTAINER=IMAGE is required")
-	case o.image.path != nil && o.template.path != nil:
+	case o.image != nil && o.template != nil:
 		return usageErrorf("--image-path and --template-path cannot be used together")
-	case o.image.path != nil && (len(o.images) > 1 || o.images[0].Container != ""):
+	case o.image != nil && (len(o.images) > 1 || o.images[0].Container != ""):
 		return usageErrorf("--image-path takes one IMAGE, without the name of a container")
 	}
 	return o.setOptions.validate()
@@ -88,7 +89,7 @@ func (o *setImageOptions) validate() error {
 func (o *setImageOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
 
 func (o *setImageOptions) want(_ context.Context, t observe.Target) (wanted, error) {
-	path := o.image.path
+	path := o.image
 	if path == nil {
 		places, err := o.places(t, true)
 		if err != nil {

@@ -2,9 +2,13 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -67,6 +71,17 @@ func (o *changeOptions) read(ctx context.Context, t *observe.Target) (err error)
 		t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	}
 	return err
+}
+
+// mergePatch changes an object by a JSON merge patch.
+func (o *changeOptions) mergePatch(ctx context.Context, t observe.Target, patch map[string]any, manager string) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("make the patch: %w", err)
+	}
+	return t.Resource(o.finder.Dynamic).Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
+		FieldManager: manager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
+	})
 }
 
 // each does something with one target after the other. One that fails does not stop the

@@ -28,7 +28,7 @@ type pauseOptions struct {
 }
 
 func newPauseCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &pauseOptions{pauseCommand: newPauseCommandParts(c, streams, "paused"), length: pauseLength{For: time.Hour}}
+	o := &pauseOptions{pauseCommand: pauseCommand{changeOptions: newChangeOptions(c, streams, "paused")}, length: pauseLength{For: time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=DURATION|forever] [--reason=TEXT] [--dry-run=server|client|none]",
 		Short: "Stop the controller from changing the pods of an object for a time",
@@ -58,7 +58,7 @@ these fields.`,
   # Pause the rollout of a Deployment until someone resumes it
   kubectl imoocpod pause deployment/web --for forever`,
 	}
-	o.addPauseFlags(cmd)
+	o.addFlags(cmd)
 	cmd.Flags().Var(&o.length, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is paused, for those who find it.")

@@ -8,14 +8,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -34,12 +31,8 @@ type pauseCommand struct {
 	unchanged printers.ResourcePrinter
 }
 
-func newPauseCommandParts(c *clients.Factory, streams genericiooptions.IOStreams, done string) pauseCommand {
-	return pauseCommand{changeOptions: newChangeOptions(c, streams, done)}
-}
-
-func (o *pauseCommand) addPauseFlags(cmd *cobra.Command) {
-	o.addFlags(cmd)
+func (o *pauseCommand) addFlags(cmd *cobra.Command) {
+	o.changeOptions.addFlags(cmd)
 	addManagerFlag(cmd, &o.fieldManager)
 }
 
@@ -75,38 +68,30 @@ func (o *pauseCommand) connect() (err error) {
 // patch changes an object by a merge patch, unless another has its name by now.
 func (o *pauseCommand) patch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
 	if o.dryRun.client() {
-		obj := t.Object.DeepCopy()
-		merge(obj.Object, patch)
-		return obj, nil
+		return patched(t.Object, patch)
 	}
-	merge(patch, map[string]any{"metadata": map[string]any{"uid": string(t.Object.GetUID())}}) // a precondition
+	if err := unstructured.SetNestedField(patch, string(t.Object.GetUID()), "metadata", "uid"); err != nil { // a precondition
+		return nil, fmt.Errorf("make the patch: %w", err)
+	}
+	return o.mergePatch(ctx, t, patch, o.fieldManager)
+}
+
+// patched is an object as a server makes it of a merge patch.
+func patched(obj *unstructured.Unstructured, patch map[string]any) (*unstructured.Unstructured, error) {
+	before, err := obj.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("make the patch: %w", err)
 	}
-	return t.Resource(o.finder.Dynamic).Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
-		FieldManager: o.fieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
-	})
-}
-
-// merge applies a JSON merge patch (RFC 7386) to an object.
-func merge(into, patch map[string]any) {
-	for name, value := range patch {
-		below, is := value.(map[string]any)
-		there, has := into[name].(map[string]any)
-		switch {
-		case value == nil:
-			delete(into, name)
-		case is && has:
-			merge(there, below)
-		case is:
-			there = map[string]any{}
-			merge(there, below)
-			into[name] = there
-		default:
-			into[name] = value
-		}
+	merged, err := jsonpatch.MergePatch(before, data)
+	if err != nil {
+		return nil, fmt.Errorf("apply the patch: %w", err)
 	}
+	after := &unstructured.Unstructured{}
+	return after, after.UnmarshalJSON(merged)
 }
 
 // findSwitch finds the field that pauses an object of another program.

@@ -46,24 +46,28 @@ func TestPauseSaysUntilWhen(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
+func TestPatched(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ into, patch, want string }{
-		{`{}`, `{"a":{"b":1,"c":null}}`, `{"a":{"b":1}}`},
-		{`{"a":{"b":1,"c":2}}`, `{"a":{"c":null,"d":{"e":true}}}`, `{"a":{"b":1,"d":{"e":true}}}`},
-		{`{"a":1}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`},
-		{`{"a":{"b":1}}`, `{"a":null}`, `{}`},
+	for _, c := range []struct{ obj, patch, want string }{
+		{`{"kind":"Foo"}`, `{"a":{"b":1,"c":null}}`, `{"a":{"b":1},"kind":"Foo"}`},
+		{`{"a":{"b":1,"c":2},"kind":"Foo"}`, `{"a":{"c":null,"d":{"e":true}}}`, `{"a":{"b":1,"d":{"e":true}},"kind":"Foo"}`},
+		{`{"a":1,"kind":"Foo"}`, `{"a":{"b":1}}`, `{"a":{"b":1},"kind":"Foo"}`},
+		{`{"a":{"b":1},"kind":"Foo"}`, `{"a":null}`, `{"kind":"Foo"}`},
 	} {
-		var into, patch map[string]any
-		if err := json.Unmarshal([]byte(c.into), &into); err != nil {
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON([]byte(c.obj)); err != nil {
 			t.Fatal(err)
 		}
+		var patch map[string]any
 		if err := json.Unmarshal([]byte(c.patch), &patch); err != nil {
 			t.Fatal(err)
 		}
-		merge(into, patch)
-		if got, err := json.Marshal(into); err != nil || string(got) != c.want {
-			t.Errorf("%s with %s is %s, want %s", c.into, c.patch, got, c.want)
+		after, err := patched(obj, patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(after.Object); err != nil || string(got) != c.want {
+			t.Errorf("%s with %s is %s, want %s", c.obj, c.patch, got, c.want)
 		}
 	}
 }

@@ -3,17 +3,13 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -26,21 +22,10 @@ import (
 )
 
 // restartOptions says whose pods to replace.
-type restartOptions struct {
-	changeOptions
-
-	fieldManager string
-	reason       string
-
-	wait   bool
-	limits waitFlags
-
-	// by is who restarts.
-	by string
-}
+type restartOptions struct{ podsChange }
 
 func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &restartOptions{changeOptions: newChangeOptions(c, streams, "restarted")}
+	o := &restartOptions{podsChange{changeOptions: newChangeOptions(c, streams, "restarted")}}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Restart the pods of an object, a few at a time",
@@ -66,34 +51,16 @@ with code 4 when the timeout is over.`,
   kubectl imoocpod restart deployment/web
   kubectl imoocpod restart appservices -l tier=front`,
 	}
-	o.addFlags(cmd)
-	addManagerFlag(cmd, &o.fieldManager)
-	addReasonFlag(cmd, &o.reason)
-	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have new pods and are ready.")
-	o.limits.addChangeWaitFlags(cmd)
+	o.addFlags(cmd, "Wait until the objects have new pods and are ready.")
 	return bind(cmd, o)
 }
 
-func (o *restartOptions) complete(args []string) error {
-	o.wait = o.limits.waits(o.wait)
-	return o.changeOptions.complete(args)
-}
-
-func (o *restartOptions) validate() error { return o.limits.validateWait(o.wait) }
-
 // Run restarts the objects, and waits for them if that was asked for.
 func (o *restartOptions) Run(ctx context.Context) error {
-	if err := o.connect(); err != nil {
+	targets, errs, err := o.begin(ctx, "no objects passed to restart")
+	if err != nil {
 		return err
 	}
-	targets, errs := o.find(ctx, o.clients)
-	if len(targets)+len(errs) == 0 {
-		return errors.New("no objects passed to restart")
-	}
-	if len(targets) > 0 {
-		o.by = o.clients.User(ctx)
-	}
-	o.wait = o.wait && o.dryRun == "none"
 	all, failed := each(targets, func(t observe.Target) (observe.WaitTarget, error) { return o.restart(ctx, t) })
 	errs = append(errs, failed...)
 	if o.wait {
@@ -120,26 +87,23 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 	if err := o.sayWhy(obj, path, patch); err != nil {
 		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
-	var before status.Snapshot
-	if !o.wait {
-		o.loops.begin(ctx, t)
-	} else if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
+	before, err := o.readBefore(ctx, t)
+	if err != nil {
 		return observe.WaitTarget{}, err
 	}
 	if !o.dryRun.client() {
-		if obj, err = o.patch(ctx, t, patch); err != nil {
+		if obj, err = o.mergePatch(ctx, t, patch, o.fieldManager); err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}
-	if !o.wait {
-		err := o.printer.PrintObj(obj, o.streams.Out)
-		if err == nil {
-			o.loops.warn(ctx, t)
-		}
+	if err := o.printObject(obj); err != nil {
 		return observe.WaitTarget{}, err
 	}
-	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
-	return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
+	if !o.wait {
+		o.loops.warn(ctx, t)
+		return observe.WaitTarget{}, nil
+	}
+	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}, nil
 }
 
 // sayWhy adds to a patch, and to the object that was read, who restarts it and why. With
@@ -196,14 +160,4 @@ func (o *restartOptions) below(ctx context.Context, t observe.Target) string {
 		return ""
 	}
 	return "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart " + strings.Join(below, " ") + inNamespaceOf(t)
-}
-
-func (o *restartOptions) patch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
-	data, err := json.Marshal(patch)
-	if err != nil {
-		return nil, fmt.Errorf("make the patch: %w", err)
-	}
-	return t.Resource(o.finder.Dynamic).Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
-		FieldManager: o.fieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
-	})
 }

@@ -17,7 +17,7 @@ import (
 type resumeOptions struct{ pauseCommand }
 
 func newResumeCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &resumeOptions{newPauseCommandParts(c, streams, "resumed")}
+	o := &resumeOptions{pauseCommand{changeOptions: newChangeOptions(c, streams, "resumed")}}
 	cmd := &cobra.Command{
 		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none]",
 		Short: "End the pause of an object",
@@ -35,7 +35,7 @@ sets to true.`,
   # Resume the rollout of a Deployment
   kubectl imoocpod resume deployment/web`,
 	}
-	o.addPauseFlags(cmd)
+	o.addFlags(cmd)
 	return bind(cmd, o)
 }
 

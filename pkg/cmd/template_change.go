@@ -25,19 +25,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// templateChange is what the verbs share that change what the pods of an object are made
-// from: their flags, the write, and the wait.
+// templateChange is what "set" and "undo" share, which change what the pods of an object are
+// made from.
 type templateChange struct {
-	changeOptions
-
-	fieldManager string
-	reason       string
-	wait         bool
+	podsChange
 	// undoOnFailure says that what was before is written back if the object fails.
 	undoOnFailure bool
-	limits        waitFlags
-	// by is who changes the objects.
-	by string
 }
 
 // wanted computes the fields that a verb wants of an object as it is, and the cause of
@@ -45,20 +38,11 @@ type templateChange struct {
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
 func newTemplateChange(c *clients.Factory, streams genericiooptions.IOStreams, done string) templateChange {
-	return templateChange{changeOptions: newChangeOptions(c, streams, done)}
+	return templateChange{podsChange: podsChange{changeOptions: newChangeOptions(c, streams, done)}}
 }
 
 func (o *templateChange) addFlags(cmd *cobra.Command) {
-	o.changeOptions.addFlags(cmd)
-	addManagerFlag(cmd, &o.fieldManager)
-	addReasonFlag(cmd, &o.reason)
-	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects have pods of the new template and are ready.")
-	o.limits.addChangeWaitFlags(cmd)
-}
-
-// addReasonFlag adds --reason.
-func addReasonFlag(cmd *cobra.Command, reason *string) {
-	cmd.Flags().StringVar(reason, "reason", "", "Why the object is changed, which \"history\" shows. The default says what changes.")
+	o.podsChange.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
 }
 
 // addUndoFlag adds --undo-on-failure.
@@ -67,11 +51,9 @@ func (o *templateChange) addUndoFlag(cmd *cobra.Command) {
 }
 
 func (o *templateChange) complete(args []string) error {
-	o.wait = o.limits.waits(o.wait || o.undoOnFailure)
-	return o.changeOptions.complete(args)
+	o.wait = o.wait || o.undoOnFailure
+	return o.podsChange.complete(args)
 }
-
-func (o *templateChange) validate() error { return o.limits.validateWait(o.wait) }
 
 // written is an object that was changed, and what it was before.
 type written struct {
@@ -83,17 +65,10 @@ type written struct {
 // run changes all objects in the way that want computes for each, and waits for them if
 // that was asked for.
 func (o *templateChange) run(ctx context.Context, want func(context.Context, observe.Target) (wanted, error)) error {
-	if err := o.connect(); err != nil {
+	targets, errs, err := o.begin(ctx, "no matching resources found")
+	if err != nil {
 		return err
 	}
-	targets, errs := o.find(ctx, o.clients)
-	if len(targets)+len(errs) == 0 {
-		return errors.New("no matching resources found")
-	}
-	if len(targets) > 0 {
-		o.by = o.clients.User(ctx)
-	}
-	o.wait = o.wait && o.dryRun == "none"
 	// All are written before any is waited for.
 	all, failed := each(targets, func(t observe.Target) (written, error) { return o.change(ctx, t, want) })
 	errs = append(errs, failed...)
@@ -114,10 +89,8 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	}
 	warnPaused(o.streams.ErrOut, t, t.Object)
 	w := written{target: t}
-	var before status.Snapshot
-	if !o.wait {
-		o.loops.begin(ctx, t)
-	} else if before, _, err = observe.ReadTree(ctx, o.clients, t); err != nil {
+	before, err := o.readBefore(ctx, t)
+	if err != nil {
 		return written{}, err
 	}
 	w.done, err = rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, o.request(compute))
@@ -189,14 +162,6 @@ func (o *templateChange) say(t observe.Target, done rollout.Result) error {
 		return err
 	}
 	return escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(done.Change))
-}
-
-// printObject prints an object: in one line of JSON where reports follow it.
-func (o *templateChange) printObject(obj *unstructured.Unstructured) error {
-	if o.wait {
-		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
-	}
-	return o.printer.PrintObj(obj, o.streams.Out)
 }
 
 // condition is what is waited for after a change. The built-in controllers say which

@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// podsChange is what the verbs share whose changes replace pods: they say who makes the
+// change and why, and may wait for the new pods.
+type podsChange struct {
+	changeOptions
+
+	fieldManager string
+	reason       string
+	wait         bool
+	limits       waitFlags
+
+	// by is who changes the objects.
+	by string
+}
+
+func (o *podsChange) addFlags(cmd *cobra.Command, waitUsage string) {
+	o.changeOptions.addFlags(cmd)
+	addManagerFlag(cmd, &o.fieldManager)
+	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is changed, which \"history\" shows. The default says what changes.")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, waitUsage)
+	o.limits.addChangeWaitFlags(cmd)
+}
+
+func (o *podsChange) complete(args []string) error {
+	o.wait = o.limits.waits(o.wait)
+	return o.changeOptions.complete(args)
+}
+
+func (o *podsChange) validate() error { return o.limits.validateWait(o.wait) }
+
+// begin finds the objects to change, and who changes them. Some may be found although
+// others are not: errs are of those. none is the error where there is nothing to change.
+func (o *podsChange) begin(ctx context.Context, none string) (targets []observe.Target, errs []error, err error) {
+	if err := o.connect(); err != nil {
+		return nil, nil, err
+	}
+	targets, errs = o.find(ctx, o.clients)
+	if len(targets)+len(errs) == 0 {
+		return nil, nil, errors.New(none)
+	}
+	if len(targets) > 0 {
+		o.by = o.clients.User(ctx)
+	}
+	o.wait = o.wait && o.dryRun == "none"
+	return targets, errs, nil
+}
+
+// printObject prints a changed object: in one line of JSON where reports follow it.
+func (o *podsChange) printObject(obj *unstructured.Unstructured) error {
+	if o.wait {
+		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
+	}
+	return o.printer.PrintObj(obj, o.streams.Out)
+}
+
+// readBefore reads, for a wait, what stands below a target before it is changed. Without a
+// wait it begins to look for a controller.
+func (o *podsChange) readBefore(ctx context.Context, t observe.Target) (before status.Snapshot, err error) {
+	if !o.wait {
+		o.loops.begin(ctx, t)
+		return before, nil
+	}
+	before, _, err = observe.ReadTree(ctx, o.clients, t)
+	return before, err
+}

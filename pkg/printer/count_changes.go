@@ -3,6 +3,7 @@ package printer
 import (
 	"fmt"
 	"io"
+	"slices"
 )
 
 // CountChange is a change of the replica count of one object that is to be made.
@@ -14,10 +15,7 @@ type CountChange struct {
 
 // CountChanges writes a table of changes, one row for each object.
 func CountChanges(w io.Writer, changes []CountChange) error {
-	several := false
-	for _, c := range changes {
-		several = several || c.Namespace != changes[0].Namespace
-	}
+	several := slices.ContainsFunc(changes, func(c CountChange) bool { return c.Namespace != changes[0].Namespace })
 	row := func(namespace string, cells ...string) []string {
 		if several {
 			return append([]string{namespace}, cells...)

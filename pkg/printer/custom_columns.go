@@ -34,7 +34,7 @@ func ParseCustomColumns(spec string) (*CustomColumns, error) {
 		if !found {
 			return nil, fmt.Errorf("unexpected custom-columns spec: %s, expected <header>:<json-path-expr>", part)
 		}
-		path, err := ParseJSONPath(expression)
+		path, err := parseJSONPath(expression)
 		if err != nil {
 			return nil, fmt.Errorf("custom column %s: %w", header, err)
 		}
@@ -43,9 +43,9 @@ func ParseCustomColumns(spec string) (*CustomColumns, error) {
 	return c, nil
 }
 
-// ParseJSONPath reads a JSONPath expression as kubectl takes it where there is
+// parseJSONPath reads a JSONPath expression as kubectl takes it where there is
 // nothing else: {.a.b}, {a.b}, .a.b or a.b. What it does not find is no error.
-func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
+func parseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
 	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {
 		return nil, fmt.Errorf("unexpected path string %q, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'", expression)

@@ -3,7 +3,6 @@ package printer
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +50,7 @@ func (p *Progress) See(r status.Report, done bool, now time.Time) {
 		p.objects = map[types.NamespacedName]waited{}
 		p.begun, p.told = now, now
 	}
-	p.changed = types.NamespacedName{Namespace: r.Metadata.Namespace, Name: ObjectName(r)}
+	p.changed = types.NamespacedName{Namespace: r.Metadata.Namespace, Name: objectName(r)}
 	p.objects[p.changed] = waited{r, done, max(p.objects[p.changed].surplus, surplus(r))}
 	p.most = max(p.most, p.toDo())
 	p.fresh = true
@@ -227,24 +226,4 @@ func (p *Progress) bar(style Style, now time.Time) string {
 		text += fmt.Sprintf(", %.1f/s, %s left", rate, duration.HumanDuration(rest))
 	}
 	return bar + " " + text
-}
-
-// connectionLost says since when nothing was heard of the server.
-func connectionLost(since, now time.Time) string {
-	return "connection lost " + age(since, now) + " ago"
-}
-
-// ObjectName names the object of a report as people do, such as "imoocpod/foo".
-func ObjectName(r status.Report) string {
-	return status.ShortType(r.Metadata.Type) + "/" + r.Metadata.Name
-}
-
-// namespaces are those of the objects, each once.
-func namespaces(reports []status.Report) []string {
-	var all []string
-	for _, r := range reports {
-		all = append(all, r.Metadata.Namespace)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -67,7 +68,7 @@ func (o rollout) text(ready int32, now time.Time) string {
 	case o.begun.IsZero():
 		return ""
 	case o.settled:
-		return "took " + age(time.Time{}.Add(1), time.Time{}.Add(1+o.took))
+		return "took " + duration.HumanDuration(o.took)
 	}
 	text := age(o.begun, now)
 	if gained, watched := ready-o.ready, now.Sub(o.seen); gained > 0 && watched >= time.Second {

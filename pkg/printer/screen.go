@@ -189,7 +189,7 @@ func (f frame) look(v status.Verdict) (sign, color string) {
 
 func (f frame) verdict(r status.Report) line {
 	sign, color := f.look(r.Verdict)
-	l := line{{color, sign + " "}, {bold, ObjectName(r)}}
+	l := line{{color, sign + " "}, {bold, objectName(r)}}
 	if r.Metadata.Namespace != "" {
 		l = l.add(dim, " in "+r.Metadata.Namespace)
 	}

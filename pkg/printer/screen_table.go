@@ -31,7 +31,7 @@ func (f frame) table(height int) []line {
 		if r.Verdict == status.Ready {
 			reason = f.rollouts[r.Metadata.UID].text(r.Replicas.Ready, f.now)
 		}
-		all = append(all, f.row(c, color, sign, r.Metadata.Namespace, ObjectName(r), counted(r), string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, f.now), reason))
+		all = append(all, f.row(c, color, sign, r.Metadata.Namespace, objectName(r), counted(r), string(r.Verdict), age(r.Metadata.CreationTimestamp.Time, f.now), reason))
 		if hints && r.Hint != "" && !r.Verdict.Settled() {
 			all = append(all, line{{cyan, "    hint: " + r.Hint}})
 		}
@@ -66,14 +66,14 @@ type tableColumns struct{ namespace, name, ready, verdict, age int }
 func (f frame) tableColumns(all, rows []status.Report) tableColumns {
 	c := tableColumns{name: len("NAME"), ready: len("READY"), verdict: len("VERDICT"), age: len("AGE")}
 	wide := func(to *int, text string) { *to = max(*to, plain(text).width()) }
-	if len(namespaces(all)) > 1 {
+	if slices.ContainsFunc(all, func(r status.Report) bool { return r.Metadata.Namespace != all[0].Metadata.Namespace }) {
 		c.namespace = len("NAMESPACE")
 	}
 	for _, r := range rows {
 		if c.namespace > 0 {
 			wide(&c.namespace, r.Metadata.Namespace)
 		}
-		wide(&c.name, ObjectName(r))
+		wide(&c.name, objectName(r))
 		wide(&c.ready, counted(r))
 		wide(&c.verdict, string(r.Verdict))
 		wide(&c.age, age(r.Metadata.CreationTimestamp.Time, f.now))

@@ -51,7 +51,7 @@ func (t *Table) Print(w io.Writer, reports []status.Report, now time.Time) error
 // name is the name of an object, with its type where there are several.
 func (t *Table) name(r status.Report) string {
 	if t.types {
-		return ObjectName(r)
+		return objectName(r)
 	}
 	return r.Metadata.Name
 }

@@ -3,6 +3,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -21,7 +22,7 @@ import (
 // the problems, who stands in the way of a change, the pods, the conditions.
 func Report(w io.Writer, r status.Report, now time.Time) error {
 	p := &text{w: w}
-	p.line("%s: %s: %s", ObjectName(r), r.Verdict, r.Reason)
+	p.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)
 	if said := lastLogLine(r); said != "" {
 		p.line("%s", said)
 	}
@@ -176,9 +177,9 @@ func age(then, now time.Time) string {
 	return duration.HumanDuration(now.Sub(then))
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "<none>"
-	}
-	return s
+func orNone(s string) string { return cmp.Or(s, "<none>") }
+
+// objectName names the object of a report as people do, such as "imoocpod/foo".
+func objectName(r status.Report) string {
+	return status.ShortType(r.Metadata.Type) + "/" + r.Metadata.Name
 }

@@ -207,12 +207,7 @@ func containers(pod *status.Pod) string {
 	return fmt.Sprintf("%d/%d", pod.ReadyContainers, pod.Containers)
 }
 
-func restarts(pod *status.Pod) string {
-	if pod.Restarts == 1 {
-		return "1 restart"
-	}
-	return fmt.Sprintf("%d restarts", pod.Restarts)
-}
+func restarts(pod *status.Pod) string { return status.Quantity(pod.Restarts, "restart") }
 
 // leastReason is how much of a line there must be left for a reason to begin in it.
 const leastReason = 40

@@ -58,13 +58,8 @@ func (p *Progress) Show(s observe.Observation) {
 func (p *Progress) SetLost(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.terminal == nil && p.seen {
-		switch {
-		case p.state.Lost.IsZero() && !since.IsZero():
-			p.println("connection to the server lost, reconnecting")
-		case since.IsZero() && !p.state.Lost.IsZero():
-			p.println("connected to the server again")
-		}
+	if p.terminal == nil && p.seen && p.state.Lost.IsZero() != since.IsZero() {
+		p.println(printer.Connection(since))
 	}
 	p.state.Lost = since
 	p.tell()

@@ -181,7 +181,7 @@ func (c *Factory) KindNamed(ctx context.Context, word string) (kinds.Kind, error
 		gvk, err = mapper.KindFor(short.WithVersion(""))
 	}
 	if meta.IsNoMatchError(err) {
-		return kinds.Kind{}, MissingType(word)
+		return kinds.Kind{}, missingType(word)
 	}
 	if err != nil {
 		return kinds.Kind{}, fmt.Errorf("find the type %s: %w", word, err)

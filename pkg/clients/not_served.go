@@ -23,6 +23,10 @@ func NotServed(err error) bool {
 	return details == nil || details.Name == ""
 }
 
+// NotFound reports whether an error means that there is no such object, of a type that
+// the server has.
+func NotFound(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
+
 // Explain makes an error that the API server gave for an object of a kind say
 // what is missing, where the server's own words do not.
 func Explain(kind kinds.Kind, err error) error {
@@ -35,17 +39,12 @@ func Explain(kind kinds.Kind, err error) error {
 // unknownType is how the builder begins to say that a word is no type.
 const unknownType = "the server doesn't have a resource type "
 
-// UnknownType gives an error of the builder about an unknown type its own form.
-func UnknownType(err error) error {
+// ExplainType makes an error of the resource builder about a type that the server does not
+// have say what is missing. The type may be known from an earlier discovery.
+func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
-		return MissingType(strings.Trim(word, `"`))
+		return missingType(strings.Trim(word, `"`))
 	}
-	return err
-}
-
-// MissingResource is missingType where the type is known from an earlier
-// discovery, and the server does not have the path any more.
-func MissingResource(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return err
@@ -58,9 +57,9 @@ func MissingResource(err error) error {
 	return err
 }
 
-// MissingType is the error for a type that the server does not have. It names what to
+// missingType is the error for a type that the server does not have. It names what to
 // install where this program ships the type.
-func MissingType(word string) error {
+func missingType(word string) error {
 	err := &outcome.UnknownTypeError{Type: word}
 	for _, kind := range kinds.Shipped() {
 		if slices.Contains(TypeNames(kind), word) {

@@ -35,12 +35,8 @@ type applier struct {
 	printer printers.ResourcePrinter
 }
 
-// objects is the client for objects like one of the manifests, of which the kinds
-// are known, and so that their plurals are regular.
-func (a *applier) objects(obj *unstructured.Unstructured) dynamic.ResourceInterface {
-	return objectsLike(a.client, obj)
-}
-
+// objectsLike is the client for objects like one of the manifests, of which the kinds are
+// known, and so that their plurals are regular.
 func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 	return client.Resource(resource).Namespace(obj.GetNamespace())
@@ -49,7 +45,7 @@ func objectsLike(client dynamic.Interface, obj *unstructured.Unstructured) dynam
 // apply makes an object what the manifest says, by server-side apply, and
 // returns it as it was, nil if there was none, and as it is now.
 func (a *applier) apply(ctx context.Context, obj *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
-	objects := a.objects(obj)
+	objects := objectsLike(a.client, obj)
 	before, err = objects.Get(ctx, obj.GetName(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -80,18 +76,18 @@ func (a *applier) takeOver(ctx context.Context, objects dynamic.ResourceInterfac
 
 // say prints an object, or what was done with it.
 func (a *applier) say(obj *unstructured.Unstructured, deed string) error {
-	if a.printer == nil {
-		a.print.NamePrintFlags.Operation = a.dryRun.mark(deed)
-		printer, err := linePrinter(a.print)
-		if err != nil {
-			return err
-		}
-		if format := *a.print.OutputFormat; format != "" {
-			a.printer = printer // which knows what it has printed before
-		}
-		return printer.PrintObj(obj, a.out)
+	if a.printer != nil {
+		return a.printer.PrintObj(obj, a.out)
 	}
-	return a.printer.PrintObj(obj, a.out)
+	a.print.NamePrintFlags.Operation = a.dryRun.mark(deed)
+	printer, err := linePrinter(a.print)
+	if err != nil {
+		return err
+	}
+	if *a.print.OutputFormat != "" {
+		a.printer = printer // which knows what it has printed before
+	}
+	return printer.PrintObj(obj, a.out)
 }
 
 // applyDeed is the word for what an apply did.

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/doctor"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -94,12 +92,8 @@ func (o *checkOptions) print(checks []check.Result, passed bool) error {
 	if o.output.format == "" {
 		return printer.Checks(o.streams.Out, fixOnce(checks), o.color.style(o.streams.Out))
 	}
-	text, err := json.MarshalIndent(map[string]any{"apiVersion": status.ReportVersion, "kind": "CheckReport", "passed": passed, "checks": checks}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("print the checks: %w", err)
-	}
-	_, err = fmt.Fprintf(o.streams.Out, "%s\n", text)
-	return err
+	report := map[string]any{"apiVersion": status.ReportVersion, "kind": "CheckReport", "passed": passed, "checks": checks}
+	return o.output.write(o.streams.Out, report, "  ")
 }
 
 // fixOnce leaves the commands that fix several checks below the last of these.
@@ -111,17 +105,4 @@ func fixOnce(checks []check.Result) []check.Result {
 		}
 	}
 	return checks
-}
-
-// sameCluster are the flags by which a command that is pasted acts on the
-// cluster that was looked at.
-func sameCluster(c *clients.Factory) string {
-	var flags string
-	if given := *c.Flags.KubeConfig; given != "" {
-		flags += " --kubeconfig " + escape.ShellWord(given)
-	}
-	if given := *c.Flags.Context; given != "" {
-		flags += " --context " + escape.ShellWord(given)
-	}
-	return flags
 }

@@ -54,7 +54,7 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unst
 		return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
 			kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))
 	case field.Path == nil:
-		return fmt.Errorf("no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", kind.CRD())
+		return unreadField(kind)
 	}
 	return field.Path.Set(obj.Object, int64(o.replicas))
 }

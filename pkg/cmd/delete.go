@@ -91,7 +91,7 @@ func (c cascade) policy() metav1.DeletionPropagation {
 func (o *deleteOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
 	if o.ignoreNotFound {
-		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !clients.NotServed(err) })
+		errs = slices.DeleteFunc(errs, clients.NotFound)
 	}
 	if len(targets)+len(errs) == 0 {
 		if o.ignoreNotFound {
@@ -131,7 +131,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
 	if (o.wait || o.dryRun.client()) && t.Object == nil {
 		present, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
-		if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
+		if o.ignoreNotFound && clients.NotFound(err) {
 			return nil, nil //nolint:nilnil // there is none, as was asked for
 		}
 		if err != nil {
@@ -144,7 +144,7 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 	}
 	policy := o.cascade.policy()
 	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: &policy, DryRun: o.dryRun.server()})
-	if o.ignoreNotFound && apierrors.IsNotFound(err) && !clients.NotServed(err) {
+	if o.ignoreNotFound && clients.NotFound(err) {
 		return nil, nil //nolint:nilnil // likewise
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
@@ -90,4 +92,21 @@ func (o *output) validate() error {
 		return usageErrorf("unknown output format %q: the only one is %s", o.format, o.formats[0])
 	}
 	return usageErrorf("unknown output format %q: must be %s", o.format, strings.Join(o.formats, " or "))
+}
+
+// write writes a value as JSON or, in any other format, as YAML.
+func (o *output) write(w io.Writer, value any, indent string) error {
+	var data []byte
+	var err error
+	if o.format == "json" {
+		data, err = json.MarshalIndent(value, "", indent)
+		data = append(data, '\n')
+	} else {
+		data, err = yaml.Marshal(value)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
 }

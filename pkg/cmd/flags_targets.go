@@ -247,7 +247,7 @@ func separate(err error) []error {
 func (f *targetFlags) explainTypes(errs []error) []error {
 	args := f.args
 	for i, err := range errs {
-		errs[i] = clients.MissingResource(clients.UnknownType(err))
+		errs[i] = clients.ExplainType(err)
 	}
 	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -128,11 +127,11 @@ func (o *historyOptions) show(ctx context.Context, t observe.Target, named, furt
 		if err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
-		return o.print(revision.Object(r.Fields))
+		return o.output.write(o.streams.Out, revision.Object(r.Fields), "    ")
 	}
 	rows := historyRows(t, history)
 	if o.output.format != "" {
-		return o.print(map[string]any{"revisions": rows})
+		return o.output.write(o.streams.Out, map[string]any{"revisions": rows}, "    ")
 	}
 	return printer.History(o.streams.Out, rows, time.Now())
 }
@@ -193,21 +192,4 @@ func diffFields(w io.Writer, fromName, toName string, from, to []revision.Field)
 		return err
 	}
 	return printer.Diff(w, fromName, toName, string(was), string(is))
-}
-
-// print prints a value in the format that was asked for, which is YAML by default.
-func (o *historyOptions) print(value any) error {
-	var data []byte
-	var err error
-	if o.output.format == "json" {
-		data, err = json.MarshalIndent(value, "", "    ")
-		data = append(data, '\n')
-	} else {
-		data, err = yaml.Marshal(value)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = o.streams.Out.Write(data)
-	return err
 }

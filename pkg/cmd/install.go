@@ -256,7 +256,7 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 	var sent []sentCRD
 	var errs []error
 	for _, crd := range crds {
-		err := o.awaitDeleted(ctx, a.objects(crd), crd.GetName())
+		err := o.awaitDeleted(ctx, objectsLike(a.client, crd), crd.GetName())
 		var one sentCRD
 		if err == nil {
 			one.before, one.after, err = a.apply(ctx, crd)
@@ -276,7 +276,7 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 // await waits until the server serves a definition, and says what was done.
 func (o *installOptions) await(ctx context.Context, a *applier, crd sentCRD) error {
 	if len(o.dryRun.server()) == 0 {
-		if err := awaitEstablished(ctx, a.objects(crd.after), crd.after, o.timeout); err != nil {
+		if err := awaitEstablished(ctx, objectsLike(a.client, crd.after), crd.after, o.timeout); err != nil {
 			return err
 		}
 	}

@@ -36,9 +36,8 @@ func newKindsNewCommand(c *clients.Factory, streams genericiooptions.IOStreams) 
 		scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
 	}
 	cmd := &cobra.Command{
-		Use:                   "new NAME --group=GROUP [--plan=pods|deployment|nodes] [--replicas-path=PATH] [--image=IMAGE] [--install]",
-		Short:                 "Create a CRD for your own kind, which \"run-controller\" reconciles",
-		DisableFlagsInUseLine: true,
+		Use:   "new NAME --group=GROUP [--plan=pods|deployment|nodes] [--replicas-path=PATH] [--image=IMAGE] [--install]",
+		Short: "Create a CRD for your own kind, which \"run-controller\" reconciles",
 		Long: `Print a custom resource definition for your own kind. It is complete: a schema with
 defaults and rules, a status, /scale, columns, and the annotations that tell
 "run-controller" how to reconcile the kind. You do not have to write or compile

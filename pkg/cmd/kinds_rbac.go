@@ -43,7 +43,6 @@ CRD from the cluster or, with --filename, from a file.`,
 
   # Create the roles for a kind that is not installed yet
   kubectl imoocpod kinds rbac -f foo.yaml | kubectl apply -f -`,
-		DisableFlagsInUseLine: true,
 	}
 	addPrintFlags(cmd, o.print)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "", "A file with the CRDs of the kinds, instead of those in the cluster. '-' reads standard input.")

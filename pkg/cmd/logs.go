@@ -19,6 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/logs"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -202,13 +203,7 @@ func names(containers []logs.Container) []string {
 func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, reader logs.Reader) []error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	connection := &follow.Connection{Changed: func(lost time.Time) {
-		if lost.IsZero() {
-			reader.Out.Say("connected to the server again")
-		} else {
-			reader.Out.Say("connection to the server lost, reconnecting")
-		}
-	}}
+	connection := &follow.Connection{Changed: func(lost time.Time) { reader.Out.Say("%s", printer.Connection(lost)) }}
 	errs := make([]error, len(targets))
 	var running sync.WaitGroup
 	for i, f := range logs.NewFollowers(len(targets), reader, o.wanted, stop) {

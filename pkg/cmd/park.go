@@ -226,7 +226,7 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 		case err != nil:
 			return p, err
 		case field.Path == nil:
-			return p, fmt.Errorf("no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", t.Kind.CRD())
+			return p, unreadField(t.Kind)
 		}
 		p.target.Path = o.path
 		p.plan = func(obj *unstructured.Unstructured) (scale.ParkPlan, error) {

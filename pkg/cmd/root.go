@@ -67,7 +67,9 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 	add := func(group string, verbs ...*cobra.Command) {
 		for _, verb := range verbs {
 			verb.GroupID = group
-			verb.DisableFlagsInUseLine = true
+			for _, cmd := range append(commandsBelow(verb), verb) {
+				cmd.DisableFlagsInUseLine = true
+			}
 			root.AddCommand(verb)
 		}
 	}

@@ -38,9 +38,6 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSetImageCommand(c, streams), newSetEnvCommand(c, streams), newSetResourcesCommand(c, streams))
-	for _, verb := range cmd.Commands() {
-		verb.DisableFlagsInUseLine = true
-	}
 	return cmd
 }
 

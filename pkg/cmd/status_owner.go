@@ -31,22 +31,15 @@ func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Targ
 		if hasStatus(t.Kind) {
 			all = append(all, t)
 		} else {
-			errs = append(errs, noStatus(t.Kind, t.String()))
+			errs = append(errs, noStatus(t.String()))
 		}
 	}
 	return all, errs
 }
 
-// noStatus refuses a kind whose objects have neither replicas nor pods.
-func noStatus(kind kinds.Kind, what string) error {
-	return fmt.Errorf("%s has no replicas and no pods of its own; \"%s kinds\" lists the types that have", orType(what, kind), programName)
-}
-
-func orType(what string, kind kinds.Kind) string {
-	if what != "" {
-		return what
-	}
-	return "the type " + kind.CRD()
+// noStatus refuses what has neither replicas nor pods: an object, or a type.
+func noStatus(what string) error {
+	return fmt.Errorf("%s has no replicas and no pods of its own; \"%s kinds\" lists the types that have", what, programName)
 }
 
 // takeWord decides what one bare word means: an ImoocPod of that name, or else a type,

@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
@@ -67,11 +68,7 @@ func (o *statusOptions) runWatch(ctx context.Context, connection *follow.Connect
 // printConnection says where there is no screen that the connection was lost, or is
 // there again.
 func (o *statusOptions) printConnection(lost time.Time) {
-	text := "connected to the server again"
-	if !lost.IsZero() {
-		text = "connection to the server lost, reconnecting"
-	}
-	_, _ = fmt.Fprintln(o.streams.ErrOut, text) // what is watched matters more
+	_, _ = fmt.Fprintln(o.streams.ErrOut, printer.Connection(lost)) // what is watched matters more
 }
 
 // sources are what is to be followed.
@@ -102,7 +99,7 @@ func (o *statusOptions) sources(ctx context.Context) ([]watched, []error) {
 				return nil, []error{err}
 			}
 			if !hasStatus(kind) {
-				return nil, []error{noStatus(kind, "")}
+				return nil, []error{noStatus("the type " + kind.CRD())}
 			}
 			ofKind(kind)
 		}

@@ -128,11 +128,3 @@ func refuseUndo(t observe.Target) error {
 func hintHistory(t observe.Target) string {
 	return fmt.Sprintf("\nhint: %s history %s%s", programName, argumentOf(t), inNamespaceOf(t))
 }
-
-// argumentOf is the target as it is written on a command line.
-func argumentOf(t observe.Target) string {
-	if t.Kind.Shipped() && t.Kind.Singular == "imoocpod" {
-		return t.Name
-	}
-	return t.Kind.CRD() + "/" + t.Name
-}

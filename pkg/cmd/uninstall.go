@@ -95,7 +95,15 @@ func (o *uninstallOptions) uninstallCRDs(ctx context.Context, client dynamic.Int
 		return err
 	}
 	for _, crd := range crds {
-		if err := o.uninstall(ctx, client.Resource(kinds.CRDResource()), crd.GetName()); err != nil {
+		removed, err := o.remove(ctx, client.Resource(kinds.CRDResource()), crd.GetName(), nil)
+		if err != nil {
+			return err
+		}
+		said := "deleted"
+		if !removed {
+			said = "was not installed"
+		}
+		if err := escape.PrintLine(o.streams.Out, "customresourcedefinition.apiextensions.k8s.io/%s %s", crd.GetName(), said); err != nil {
 			return err
 		}
 	}
@@ -115,7 +123,7 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	}
 	removed := false
 	for _, obj := range slices.Backward(objs) {
-		gone, err := o.remove(ctx, objectsLike(client, obj), obj.GetName())
+		gone, err := o.remove(ctx, objectsLike(client, obj), obj.GetName(), new(metav1.DeletePropagationForeground))
 		if err != nil {
 			return err
 		}
@@ -136,43 +144,21 @@ func (o *uninstallOptions) uninstallController(ctx context.Context, client dynam
 	return escape.PrintLine(o.streams.Out, "no controller is installed for %s", where)
 }
 
-// remove deletes an object and waits until it and what it owns are gone. gone is
-// false if it was not there.
-func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, objName string) (gone bool, err error) {
-	present, err := objects.Get(ctx, objName, metav1.GetOptions{})
+// remove deletes an object and waits until it is gone: after what it owns, if the policy
+// is foreground. removed is false if it was not there.
+func (o *uninstallOptions) remove(ctx context.Context, objects dynamic.ResourceInterface, name string, policy *metav1.DeletionPropagation) (removed bool, err error) {
+	present, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	uid, foreground := present.GetUID(), metav1.DeletePropagationForeground
-	err = objects.Delete(ctx, objName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &foreground})
+	err = objects.Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(present.GetUID())), PropagationPolicy: policy})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false, err
 	}
 	return true, observe.WaitUntilGone(ctx, objects, present, o.timeout)
-}
-
-func (o *uninstallOptions) uninstall(ctx context.Context, client dynamic.ResourceInterface, crdName string) error {
-	said := "customresourcedefinition.apiextensions.k8s.io/%s deleted"
-	crd, err := client.Get(ctx, crdName, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		said = "customresourcedefinition.apiextensions.k8s.io/%s was not installed"
-	case err != nil:
-		return err
-	default:
-		uid := crd.GetUID()
-		err := client.Delete(ctx, crdName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-		if err := observe.WaitUntilGone(ctx, client, crd, o.timeout); err != nil {
-			return err
-		}
-	}
-	return escape.PrintLine(o.streams.Out, said, crdName)
 }
 
 // clear makes sure that no objects are left: it deletes them if that is meant,

@@ -3,14 +3,12 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/doctor"
@@ -86,28 +84,22 @@ func controllerVersions(ctx context.Context, c *clients.Factory) ([]doctor.Contr
 }
 
 func (o *versionOptions) print(v versions) error {
-	var text []byte
-	var err error
-	switch o.output.format {
-	case "json":
-		text, err = json.MarshalIndent(v, "", "  ")
-		text = append(text, '\n')
-	case "yaml":
-		text, err = yaml.Marshal(v)
-	default:
-		text = fmt.Appendf(nil, "Client Version: %s\n", v.ClientVersion)
-		if v.ServerVersion != nil {
-			text = fmt.Appendf(text, "Server Version: %s\n", escape.Line(v.ServerVersion.GitVersion))
-		}
-		for _, d := range v.Controllers {
-			text = fmt.Appendf(text, "Controller Version: %s (namespace %s)\n", escape.Line(cmp.Or(d.Version, "unknown")), escape.Line(d.Namespace))
+	if o.output.format != "" {
+		return o.output.write(o.streams.Out, v, "  ")
+	}
+	lines := []string{"Client Version: " + v.ClientVersion}
+	if v.ServerVersion != nil {
+		lines = append(lines, "Server Version: "+v.ServerVersion.GitVersion)
+	}
+	for _, d := range v.Controllers {
+		lines = append(lines, fmt.Sprintf("Controller Version: %s (namespace %s)", cmp.Or(d.Version, "unknown"), d.Namespace))
+	}
+	for _, line := range lines {
+		if err := escape.PrintLine(o.streams.Out, "%s", line); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("print the versions: %w", err)
-	}
-	_, err = o.streams.Out.Write(text)
-	return err
+	return nil
 }
 
 // warnOfSkew says which controllers are not of this program's version.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -170,7 +169,7 @@ func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 		targets, errs = o.targetFlags.find(ctx, o.clients)
 	}
 	if o.waitsFor("delete") {
-		errs = slices.DeleteFunc(errs, func(err error) bool { return apierrors.IsNotFound(err) && !clients.NotServed(err) })
+		errs = slices.DeleteFunc(errs, clients.NotFound)
 	}
 	return targets, errs
 }

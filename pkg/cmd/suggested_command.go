@@ -1,0 +1,36 @@
+package cmd
+
+import (
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+)
+
+// argumentOf is the target as it is written on a command line.
+func argumentOf(t observe.Target) string {
+	if t.Kind.Shipped() && t.Kind.Singular == "imoocpod" {
+		return t.Name
+	}
+	return t.Kind.CRD() + "/" + t.Name
+}
+
+// inNamespaceOf is the flag for the namespace of a target, after a space.
+func inNamespaceOf(t observe.Target) string {
+	if t.Namespace == "" {
+		return ""
+	}
+	return " -n " + t.Namespace
+}
+
+// sameCluster are the flags by which a command that is pasted acts on the
+// cluster that was looked at.
+func sameCluster(c *clients.Factory) string {
+	var flags string
+	if given := *c.Flags.KubeConfig; given != "" {
+		flags += " --kubeconfig " + escape.ShellWord(given)
+	}
+	if given := *c.Flags.Context; given != "" {
+		flags += " --context " + escape.ShellWord(given)
+	}
+	return flags
+}

@@ -3,9 +3,9 @@ package clients
 import (
 	"context"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/klog/v2"
 )
 
@@ -14,18 +14,18 @@ import (
 // it carries this name. It is "" where the server does not tell: no change fails for
 // want of it.
 func (c *Factory) User(ctx context.Context) string {
-	client, err := c.Dynamic()
+	config, err := c.Config()
 	if err != nil {
 		return "" // the change itself will say so
 	}
-	review := &unstructured.Unstructured{}
-	review.SetGroupVersionKind(schema.GroupVersionKind{Group: "authentication.k8s.io", Version: "v1", Kind: "SelfSubjectReview"})
-	reviews := client.Resource(schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"})
-	answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
+	client, err := authenticationv1client.NewForConfig(config)
+	if err != nil {
+		return "" // likewise
+	}
+	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("The server does not report the user name", "err", err)
 		return ""
 	}
-	name, _, _ := unstructured.NestedString(answer.Object, "status", "userInfo", "username") // an answer of another form names nobody
-	return name
+	return review.Status.UserInfo.Username
 }

@@ -3,10 +3,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/client-go/dynamic"
-	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
@@ -22,7 +22,8 @@ type Doctor struct {
 
 	client dynamic.Interface
 	access authorizationv1client.SelfSubjectAccessReviewsGetter
-	users  authenticationv1client.SelfSubjectReviewsGetter
+	// user is the name under which the server knows who asks, "you" if it does not say.
+	user string
 
 	// declared are the kinds that CRDs declare, and of which there are objects.
 	declared []string
@@ -40,13 +41,11 @@ func (d *Doctor) Run(ctx context.Context, c *clients.Factory) ([]check.Result, e
 	if d.access, err = c.Access(); err != nil {
 		return nil, err
 	}
-	if d.users, err = authenticationv1client.NewForConfig(config); err != nil {
-		return nil, err
-	}
 	server, err := c.ServerVersion(ctx)
 	if err != nil {
 		return nil, err // nothing else can be looked at
 	}
+	d.user = cmp.Or(c.User(ctx), "you")
 	checks := []check.Result{check.Server(server.GitVersion, config.Host)}
 	for _, look := range []func(context.Context) ([]check.Result, error){
 		d.definitions, d.declarations, d.rights, d.loops, d.controllers, d.heldUp,

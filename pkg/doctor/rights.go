@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,14 +42,13 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	user := d.whoAmI(ctx)
 	answers := d.ask(ctx, needed)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	checks := checkRights(needed, answers, user, d.Namespace)
+	checks := checkRights(needed, answers, d.user, d.Namespace)
 	if slices.ContainsFunc(checks, func(c check.Result) bool { return c.State == check.Failed }) {
-		bindRoles(checks, needed, d.roles(ctx), user, d.Namespace)
+		bindRoles(checks, needed, d.roles(ctx), d.user, d.Namespace)
 	}
 	return checks, nil
 }
@@ -261,13 +259,4 @@ func checkRights(needed []verbRights, answers map[check.Right]*bool, user, names
 		checks = append(checks, check.Rights(verb.verb, missing, answered, user, namespace))
 	}
 	return checks
-}
-
-// whoAmI is the user as the server sees it, or "you" where it does not say.
-func (d *Doctor) whoAmI(ctx context.Context) string {
-	answer, err := d.users.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-	if err != nil || answer.Status.UserInfo.Username == "" {
-		return "you"
-	}
-	return answer.Status.UserInfo.Username
 }

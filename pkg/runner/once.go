@@ -75,7 +75,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		return outcome.Join(errs)
 	}
 	if err == nil || errors.Is(err, errGivenUp) {
-		o.Log.say("converged: %s", objectCount(len(all)))
+		o.Log.say("converged: %s", status.Quantity(len(all), "object"))
 		return nil
 	}
 	return err
@@ -89,13 +89,6 @@ func (o *Options) anyOf(ctx context.Context, kind kinds.Kind, namespace string) 
 	}
 	list, err := client.Resource(kind.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil && len(list.Items) > 0
-}
-
-func objectCount(n int) string {
-	if n == 1 {
-		return "1 object"
-	}
-	return fmt.Sprintf("%d objects", n)
 }
 
 // nameOf is an object's type and name, with the namespace where there are several.

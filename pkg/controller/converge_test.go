@@ -17,7 +17,7 @@ func inWorkers(t *testing.T, d declaredKind, do func(w *world, kind kinds.Kind))
 	t.Helper()
 	crd, kind := d.worker(t)
 	inWorld(t, []kinds.Kind{kind}, func(w *world) {
-		w.put(crdResource(), crd)
+		w.put(kinds.CRDResource(), crd)
 		do(w, kind)
 	})
 }

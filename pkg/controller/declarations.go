@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
@@ -103,19 +101,15 @@ func declarationOf(obj any) (any, error) {
 	return d, nil
 }
 
-func crdResource() schema.GroupVersionResource { return kinds.CRDResource() }
-
 // follow reconciles what CRDs declare, from when they do until they
 // do not any more.
 func (d *declarations) follow(ctx context.Context, run func(*owners)) error {
-	crds := d.Dynamic.Resource(crdResource())
+	crds := d.Dynamic.Resource(kinds.CRDResource())
 	crdInformer, err := d.health.Informer(informer.Source{
-		Resource: crdResource().Resource,
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return crds.List(ctx, opts)
-		},
-		Watch:  crds.Watch,
-		Client: d.Dynamic, Example: &unstructured.Unstructured{}, Trim: declarationOf,
+		Resource: kinds.CRDResource().Resource,
+		List:     informer.Lists(crds.List),
+		Watch:    crds.Watch,
+		Client:   d.Dynamic, Example: &unstructured.Unstructured{}, Trim: declarationOf,
 	})
 	if err != nil {
 		return err
@@ -159,7 +153,7 @@ var errNotDeclared = errors.New("no CRD of that name has the annotation " + kind
 
 // mayRead says at the start where the rights for that are missing.
 func (d *declarations) mayRead(ctx context.Context) error {
-	_, err := d.Dynamic.Resource(crdResource()).List(ctx, metav1.ListOptions{Limit: 1})
+	_, err := d.Dynamic.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{Limit: 1})
 	if forbidden(err) {
 		return fmt.Errorf("list CRDs to find declared kinds (without this permission, pass the CRDs with --kind-file): %w", err)
 	}
@@ -212,14 +206,9 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 		d.orphans.request()
 	case before != nil:
 		d.kinds.remove(before)
-		d.forgetAll(before)
+		for _, k := range before.keys() {
+			d.queue.Wake(k, "its kind is no longer reconciled")
+		}
 	}
 	d.syncStates.Notify()
-}
-
-// forgetAll has what is remembered of a kind's objects forgotten.
-func (d *declarations) forgetAll(o *owners) {
-	for _, k := range o.keys() {
-		d.queue.Wake(k, "its kind is no longer reconciled")
-	}
 }

@@ -9,9 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
@@ -55,15 +53,10 @@ func (f *follower) followInstalled(ctx context.Context, o *owners) error {
 	objects := o.client.Namespace(f.Namespace)
 	objectInformer, err := f.health.Informer(informer.Source{
 		Resource: o.kind.CRD(),
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			opts.LabelSelector = f.Selector.String()
-			return objects.List(ctx, opts)
-		},
-		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.LabelSelector = f.Selector.String()
-			return objects.Watch(ctx, opts)
-		},
-		Client: o.client, Example: &unstructured.Unstructured{}, Trim: trimOwner(o.kind),
+		List:     informer.Lists(objects.List),
+		Watch:    objects.Watch,
+		Selector: f.Selector.String(),
+		Client:   o.client, Example: &unstructured.Unstructured{}, Trim: trimOwner(o.kind),
 		Indexers: o.indexers(), Missing: removed,
 	})
 	if err != nil {
@@ -153,7 +146,7 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 		if !ok {
 			return
 		}
-		k := expectations.Key{Kind: o.kind.CRD(), Namespace: u.GetNamespace(), Name: u.GetName()}
+		k := o.key(u)
 		switch {
 		case how == listed:
 			f.queue.WakeLater(k, "it", how)
@@ -168,8 +161,7 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 			after, ok2 := obj.(*unstructured.Unstructured)
 			changed := !ok || !ok2 || differs(o.kind, before, after)
 			if !changed {
-				k := expectations.Key{Kind: o.kind.CRD(), Namespace: after.GetNamespace(), Name: after.GetName()}
-				changed = f.statusChanged(k, o.kind, before, after)
+				changed = f.statusChanged(o.key(after), o.kind, before, after)
 			}
 			enqueue(obj, changed, updated)
 		},

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -31,12 +32,7 @@ func (k *kindSet) get(crd string) *owners {
 func (k *kindSet) list() []*owners {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	list := make([]*owners, 0, len(k.all))
-	for _, o := range k.all {
-		list = append(list, o)
-	}
-	slices.SortFunc(list, func(a, b *owners) int { return cmp.Compare(a.kind.CRD(), b.kind.CRD()) })
-	return list
+	return slices.SortedFunc(maps.Values(k.all), func(a, b *owners) int { return cmp.Compare(a.kind.CRD(), b.kind.CRD()) })
 }
 
 func (k *kindSet) put(o *owners) {
@@ -87,7 +83,7 @@ func (k *kindSet) concerned(name kinds.Strategy, concern strategy.Concern) []exp
 	var keys []expectations.Key
 	if ref := concern.Owner; ref != nil {
 		if o := k.of(ref); o != nil && o.kind.Mapping.Strategy == name {
-			keys = append(keys, expectations.Key{Kind: o.kind.CRD(), Namespace: concern.Namespace, Name: ref.Name})
+			keys = append(keys, o.keyOf(concern.Namespace, ref.Name))
 		}
 	}
 	if !concern.All && concern.Indexed == "" {

@@ -251,7 +251,7 @@ func TestNameOfTheDeploymentThatIsNoTextIsTold(t *testing.T) {
 
 // relabelCRD changes the label for names that the CRD of Worker declares.
 func (w *world) relabelCRD(label string) {
-	w.edit(crdResource(), "", "workers.example.com", func(crd *unstructured.Unstructured) {
+	w.edit(kinds.CRDResource(), "", "workers.example.com", func(crd *unstructured.Unstructured) {
 		annotations := crd.GetAnnotations()
 		annotations[kinds.AnnotationNameLabel] = label
 		crd.SetAnnotations(annotations)

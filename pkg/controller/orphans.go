@@ -67,7 +67,7 @@ func (s *orphanScanner) relabel(ctx context.Context, pod *corev1.Pod, owner meta
 	if err != nil {
 		return nil, fmt.Errorf("restore the labels of pod %s: %w", pod.Name, err)
 	}
-	s.expectations.Orphans.SetLabelled(expectations.Key{Kind: o.kind.CRD(), Namespace: pod.Namespace, Name: owner.Name}, labelled.ResourceVersion)
+	s.expectations.Orphans.SetLabelled(o.keyOf(pod.Namespace, owner.Name), labelled.ResourceVersion)
 	return labelled, nil
 }
 
@@ -196,7 +196,7 @@ func (s *orphanScanner) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerRefere
 	if o == nil || err != nil || !ok {
 		return
 	}
-	k := expectations.Key{Kind: o.kind.CRD(), Namespace: pod.Namespace, Name: ref.Name}
+	k := o.keyOf(pod.Namespace, ref.Name)
 	s.expectations.Orphans.Add(k, r)
 	s.queue.Wake(k, "pod", pod.Name, "cannot be labeled")
 }

@@ -50,7 +50,6 @@ const (
 	byBeside = "beside"
 )
 
-// indexers are those of the cache.
 func (o *owners) indexers() cache.Indexers {
 	index := func(value func(*unstructured.Unstructured) string) cache.IndexFunc {
 		return func(obj any) ([]string, error) {
@@ -68,16 +67,16 @@ func (o *owners) indexers() cache.Indexers {
 	return indexers
 }
 
-// key is that of an object of the kind.
 func (o *owners) key(obj *unstructured.Unstructured) expectations.Key {
-	return expectations.Key{Kind: o.kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	return o.keyOf(obj.GetNamespace(), obj.GetName())
+}
+
+func (o *owners) keyOf(namespace, name string) expectations.Key {
+	return expectations.Key{Kind: o.kind.CRD(), Namespace: namespace, Name: name}
 }
 
 // keys are those of all objects in the cache.
-func (o *owners) keys() []expectations.Key {
-	store, _ := o.cached()
-	return o.keysIn(store)
-}
+func (o *owners) keys() []expectations.Key { return o.keysIn(o.getStore()) }
 
 // keysIn are those of all objects in a cache of the kind, which may be nil.
 func (o *owners) keysIn(store cache.Indexer) []expectations.Key {

@@ -1,13 +1,8 @@
 package controller
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -21,21 +16,17 @@ func podSource(c strategy.Clients, listed func()) informer.Source {
 	pods := c.Core.Pods(c.Namespace)
 	return informer.Source{
 		Resource: "pods",
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			opts.LabelSelector = apis.LabelOwner
-			return pods.List(ctx, opts)
-		},
-		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.LabelSelector = apis.LabelOwner
-			return pods.Watch(ctx, opts)
-		},
-		Client: c.Core, Example: &corev1.Pod{}, Trim: strategy.TrimPod,
+		List:     informer.Lists(pods.List),
+		Watch:    pods.Watch,
+		Selector: apis.LabelOwner,
+		Client:   c.Core, Example: &corev1.Pod{}, Trim: strategy.TrimPod,
 		Indexers: cache.Indexers{strategy.ByOwner: strategy.IndexByOwner, strategy.ByLabel: strategy.IndexByLabel},
 		Listed:   listed,
 	}
 }
 
-// podEvents puts the owner of a pod into the queue, likewise.
+// podEvents puts the owner of a pod into the queue when something changed that its plan
+// reads, or when the loop waits to see what it wrote itself.
 func (l *loop) podEvents() cache.ResourceEventHandler {
 	enqueue := func(obj any, changed bool, how string) {
 		r, ok := informer.Object(obj).(*strategy.PodRecord)
@@ -49,7 +40,7 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 			}
 			return
 		}
-		k := expectations.Key{Kind: owners.kind.CRD(), Namespace: r.Namespace, Name: r.Controller().Name}
+		k := owners.keyOf(r.Namespace, r.Controller().Name)
 		if how == deleted {
 			l.expectations.Orphans.Gone(k, r)
 		}
@@ -89,7 +80,7 @@ func (l *loop) enqueueNamers(r *strategy.PodRecord) {
 			continue
 		}
 		for _, obj := range o.find(byUID, string(r.Label)) {
-			l.queue.Wake(expectations.Key{Kind: o.kind.CRD(), Namespace: obj.GetNamespace(), Name: obj.GetName()}, "pod", r.Name, "changed")
+			l.queue.Wake(o.key(obj), "pod", r.Name, "changed")
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -25,11 +24,9 @@ func (l *loop) followQuotas(ctx context.Context) error {
 	}
 	quotaInformer, err := l.health.Informer(informer.Source{
 		Resource: "resourcequotas",
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return quotas.List(ctx, opts)
-		},
-		Watch:  quotas.Watch,
-		Client: l.Core, Example: &corev1.ResourceQuota{},
+		List:     informer.Lists(quotas.List),
+		Watch:    quotas.Watch,
+		Client:   l.Core, Example: &corev1.ResourceQuota{},
 	})
 	if err != nil {
 		return fmt.Errorf("watch resourcequotas: %w", err)

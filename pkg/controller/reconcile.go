@@ -40,7 +40,7 @@ type reconciler struct {
 func (r *reconciler) reconcile(ctx context.Context, k expectations.Key) (again time.Duration, err error) {
 	owners := r.kinds.get(k.Kind)
 	if owners != nil && owners.withdrawn.Load() {
-		return 0, nil // takeUp wakes the object when it knows what is in force
+		return 0, nil // handleCRDChange wakes the object when it knows what is in force
 	}
 	var obj *unstructured.Unstructured
 	if owners != nil {

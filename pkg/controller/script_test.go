@@ -171,7 +171,7 @@ func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 					go func() { // a goroutine of its own, which FailNow ends
 						defer close(done)
 						play(heard, both, func(w *world) {
-							w.put(crdResource(), crd)
+							w.put(kinds.CRDResource(), crd)
 							s.run(w)
 						})
 					}()

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 const (
@@ -129,7 +130,7 @@ func newServer() *server {
 	return &server{
 		kinds: map[schema.GroupVersionResource]served{
 			podsResource: {kind: "Pod", status: true}, nodesResource: {kind: "Node"}, quotasResource: {kind: "ResourceQuota"},
-			eventsResource: {kind: "Event"}, strategy.DeploymentResource(): {kind: "Deployment", status: true}, strategy.RevisionResource(): {kind: "ControllerRevision"}, crdResource(): {kind: "CustomResourceDefinition"},
+			eventsResource: {kind: "Event"}, strategy.DeploymentResource(): {kind: "Deployment", status: true}, strategy.RevisionResource(): {kind: "ControllerRevision"}, kinds.CRDResource(): {kind: "CustomResourceDefinition"},
 		},
 		objects: map[schema.GroupVersionResource]map[string]*unstructured.Unstructured{},
 		applied: map[string]map[string]any{}, unlisted: map[schema.GroupVersionResource]bool{},

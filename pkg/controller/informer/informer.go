@@ -110,6 +110,8 @@ type Source struct {
 	Resource string
 	List     func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// Selector is that of the labels of the objects; "": all are listed.
+	Selector string
 	// Client is what they are done with, which tells how it can be watched.
 	Client any
 	// Example is of the type of the objects.
@@ -125,6 +127,11 @@ type Source struct {
 	Missing func()
 }
 
+// Lists makes the List of a client that of a Source.
+func Lists[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, error)) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) { return list(ctx, opts) }
+}
+
 // Informer makes an informer over a source, which is yet to be run.
 func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 	heard := func(ctx context.Context, err error) {
@@ -135,6 +142,7 @@ func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 	}
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			opts.LabelSelector = s.Selector
 			list, err := s.List(ctx, opts)
 			heard(ctx, err)
 			if err == nil && s.Listed != nil {
@@ -143,6 +151,7 @@ func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			opts.LabelSelector = s.Selector
 			w, err := s.Watch(ctx, opts)
 			heard(ctx, err)
 			if err == nil && s.Listed != nil && ptr.Deref(opts.SendInitialEvents, false) {

@@ -70,7 +70,7 @@ func (l *Lazy) Keep(ctx context.Context, tried func(error)) {
 		return
 	}
 	err := wait.PollUntilContextCancel(ctx, tryAgain, true, func(ctx context.Context) (bool, error) {
-		_, err := l.source.List(ctx, metav1.ListOptions{Limit: 1})
+		_, err := l.source.List(ctx, metav1.ListOptions{LabelSelector: l.source.Selector, Limit: 1})
 		if err == nil || ctx.Err() == nil {
 			tried(err)
 		}

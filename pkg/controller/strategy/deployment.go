@@ -77,11 +77,9 @@ func deploymentSource(c Clients) informer.Source {
 	deployments := c.Dynamic.Resource(DeploymentResource()).Namespace(c.Namespace)
 	return informer.Source{
 		Resource: "deployments",
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return deployments.List(ctx, opts)
-		},
-		Watch:  deployments.Watch,
-		Client: c.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimDeployment,
+		List:     informer.Lists(deployments.List),
+		Watch:    deployments.Watch,
+		Client:   c.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimDeployment,
 		Indexers: cache.Indexers{ByOwner: IndexByOwner},
 	}
 }

@@ -219,7 +219,6 @@ func deletePod(ctx context.Context, w *Work, d plan.Deletion, o *Outcome) error 
 	return nil
 }
 
-// createPod creates one pod.
 func createPod(ctx context.Context, w *Work, creation plan.Creation, o *Outcome) error {
 	ctx, cancel := Finish(ctx)
 	defer cancel()

@@ -1,13 +1,10 @@
 package strategy
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
@@ -39,11 +36,9 @@ func nodeSource(c Clients) informer.Source {
 	nodes := c.Core.Nodes()
 	return informer.Source{
 		Resource: "nodes",
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return nodes.List(ctx, opts)
-		},
-		Watch:  nodes.Watch,
-		Client: c.Core, Example: &corev1.Node{}, Trim: trimNode,
+		List:     informer.Lists(nodes.List),
+		Watch:    nodes.Watch,
+		Client:   c.Core, Example: &corev1.Node{}, Trim: trimNode,
 	}
 }
 

@@ -10,10 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
@@ -40,15 +38,10 @@ func RevisionSource(c Clients) informer.Source {
 	revisions := c.Dynamic.Resource(RevisionResource()).Namespace(c.Namespace)
 	return informer.Source{
 		Resource: RevisionResource().Resource,
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			opts.LabelSelector = apis.LabelOwner
-			return revisions.List(ctx, opts)
-		},
-		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.LabelSelector = apis.LabelOwner
-			return revisions.Watch(ctx, opts)
-		},
-		Client: c.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimRevision,
+		List:     informer.Lists(revisions.List),
+		Watch:    revisions.Watch,
+		Selector: apis.LabelOwner,
+		Client:   c.Dynamic, Example: &unstructured.Unstructured{}, Trim: trimRevision,
 		Indexers: cache.Indexers{ByOwner: IndexByOwner},
 	}
 }
@@ -163,7 +156,6 @@ func (w *Work) revisions() dynamic.ResourceInterface {
 	return w.Dynamic.Resource(RevisionResource()).Namespace(w.Namespace)
 }
 
-// createRevision creates the revision of the owner's template.
 func (w *Work) createRevision(ctx context.Context, number int64) (*unstructured.Unstructured, error) {
 	data, err := kinds.RevisionData(w.Kind, w.Object)
 	if err != nil {

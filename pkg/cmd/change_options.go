@@ -51,7 +51,6 @@ func (o *changeOptions) complete(args []string) error {
 	return o.targetFlags.complete(args)
 }
 
-// connect makes the printer and the clients.
 func (o *changeOptions) connect() (err error) {
 	if o.printer, err = linePrinter(o.print); err != nil {
 		return err
@@ -73,7 +72,6 @@ func (o *changeOptions) read(ctx context.Context, t *observe.Target) (err error)
 	return err
 }
 
-// mergePatch changes an object by a JSON merge patch.
 func (o *changeOptions) mergePatch(ctx context.Context, t observe.Target, patch map[string]any, manager string) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
@@ -98,7 +96,6 @@ func each[T any](targets []observe.Target, do func(observe.Target) (T, error)) (
 	return done, errs
 }
 
-// addManagerFlag adds --field-manager.
 func addManagerFlag(cmd *cobra.Command, manager *string) {
 	cmd.Flags().StringVar(manager, "field-manager", kinds.FieldManager, "Name of the manager used to track field ownership.")
 }

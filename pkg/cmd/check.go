@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// checkOptions says for what the checks are made.
 type checkOptions struct {
 	clients       *clients.Factory
 	streams       genericiooptions.IOStreams
@@ -57,7 +56,6 @@ func (o *checkOptions) complete(args []string) error { return noArgs("check", ar
 
 func (o *checkOptions) validate() error { return o.output.validate() }
 
-// Run makes the checks, and prints them.
 func (o *checkOptions) Run(ctx context.Context) error {
 	namespace, _, err := o.clients.Namespace()
 	if err != nil {

@@ -146,7 +146,6 @@ func harmless(words []cobra.Completion) []cobra.Completion {
 	return all
 }
 
-// completeFlag makes a flag complete to some words.
 func completeFlag[T ~string](cmd *cobra.Command, flag string, words ...T) {
 	completions := make([]cobra.Completion, 0, len(words))
 	for _, word := range words {
@@ -161,7 +160,6 @@ func completeFlagBy(cmd *cobra.Command, flag string, complete cobra.CompletionFu
 	}
 }
 
-// oneOf completes some words.
 func oneOf(words ...cobra.Completion) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return beginningWith(word, slices.Clone(words)), cobra.ShellCompDirectiveNoFileComp

@@ -20,7 +20,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// completionOptions says where the program is.
 type completionOptions struct {
 	streams genericiooptions.IOStreams
 	// called is the program as it was called, such as by kubectl, which finds it
@@ -89,7 +88,6 @@ func (o *completionOptions) complete(args []string) error {
 
 func (o *completionOptions) validate() error { return nil }
 
-// Run prints a script, or makes or removes the link.
 func (o *completionOptions) Run(context.Context) error { return o.do(o.streams.Out) }
 
 // install puts the link that kubectl looks for beside the program as it was

@@ -19,7 +19,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// deleteOptions says what to delete and what becomes of its pods.
 type deleteOptions struct {
 	targetFlags
 	clients *clients.Factory
@@ -87,7 +86,6 @@ func (c cascade) policy() metav1.DeletionPropagation {
 	}[c]
 }
 
-// Run deletes the objects, and waits until they are gone if that was asked for.
 func (o *deleteOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
 	if o.ignoreNotFound {

@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// describeOptions says what to describe.
 type describeOptions struct {
 	targetFlags
 	clients *clients.Factory

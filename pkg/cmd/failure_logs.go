@@ -93,7 +93,6 @@ func failingContainer(ctx context.Context, c *clients.Factory, r status.Report, 
 	return container, found, nil
 }
 
-// lastLines reads the last lines of a container.
 func lastLines(ctx context.Context, c *clients.Factory, container logs.Container, lines, most int64) ([]logs.Line, error) {
 	core, err := c.Core()
 	if err != nil {

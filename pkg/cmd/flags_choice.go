@@ -23,7 +23,6 @@ func addChoice[T ~string](cmd *cobra.Command, value *T, flag, usage string, word
 	completeFlag(cmd, flag, words...)
 }
 
-// Set takes a value from the command line.
 func (c choice[T]) Set(word string) error {
 	if !slices.Contains(c.words, T(word)) {
 		return errors.New("must be " + c.alternatives())
@@ -45,7 +44,6 @@ func (c choice[T]) alternatives() string {
 	return strings.Join(quoted[:last], ", ") + ", or " + quoted[last]
 }
 
-// String returns the value.
 func (c choice[T]) String() string {
 	if c.value == nil {
 		return ""
@@ -53,5 +51,4 @@ func (c choice[T]) String() string {
 	return string(*c.value)
 }
 
-// Type names the kind of value in help texts.
 func (c choice[T]) Type() string { return "string" }

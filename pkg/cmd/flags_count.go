@@ -12,7 +12,6 @@ type count struct {
 	least int32
 }
 
-// Set takes a value from the command line.
 func (c count) Set(text string) error {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < int64(c.least) {
@@ -22,7 +21,6 @@ func (c count) Set(text string) error {
 	return nil
 }
 
-// String returns the value.
 func (c count) String() string {
 	if c.value == nil {
 		return "0"
@@ -30,5 +28,4 @@ func (c count) String() string {
 	return strconv.FormatInt(int64(*c.value), 10)
 }
 
-// Type names the kind of value in help texts.
 func (c count) Type() string { return "int32" }

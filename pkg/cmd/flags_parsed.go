@@ -10,7 +10,6 @@ type parsedFlag[T fmt.Stringer] struct {
 	kind string
 }
 
-// Set takes a value from the command line.
 func (f parsedFlag[T]) Set(word string) error {
 	value, err := f.parse(word)
 	if err != nil {
@@ -20,7 +19,6 @@ func (f parsedFlag[T]) Set(word string) error {
 	return nil
 }
 
-// String returns the value.
 func (f parsedFlag[T]) String() string {
 	if f.value == nil || *f.value == nil {
 		return ""
@@ -28,5 +26,4 @@ func (f parsedFlag[T]) String() string {
 	return (**f.value).String()
 }
 
-// Type names the kind of value in help texts.
 func (f parsedFlag[T]) Type() string { return f.kind }

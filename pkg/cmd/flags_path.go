@@ -11,7 +11,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
 )
 
-// addReplicasPathFlag adds --replicas-path.
 func addReplicasPathFlag(cmd *cobra.Command, path **fieldpath.Path) {
 	cmd.Flags().Var(replicasPathFlag(path), "replicas-path", "JSONPath of the replica field, for types that do not name it.")
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
 )
 
-// historyOptions says whose revisions to show.
 type historyOptions struct {
 	targetFlags
 	clients *clients.Factory

@@ -23,7 +23,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// installOptions says what to install, and how.
 type installOptions struct {
 	clients *clients.Factory
 	streams genericiooptions.IOStreams
@@ -118,7 +117,6 @@ func (o *installOptions) validate() error {
 	return err
 }
 
-// Run installs what was asked for.
 func (o *installOptions) Run(ctx context.Context) error {
 	crds, err := deploy.CRDs()
 	if err != nil {
@@ -177,7 +175,6 @@ func isRelease(version string) bool {
 	return version != "v0.0.0-dev" && regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`).MatchString(version)
 }
 
-// awaitController waits until the controller runs as it is installed.
 func (o *installOptions) awaitController(ctx context.Context) error {
 	kind, err := o.clients.KindNamed(ctx, "deployments.apps")
 	if err != nil {

@@ -32,7 +32,6 @@ import (
 // surveyors is how many kinds are asked about at the same time.
 const surveyors = 8
 
-// kindsOptions says how to list the kinds.
 type kindsOptions struct {
 	clients *clients.Factory
 	streams genericiooptions.IOStreams
@@ -128,7 +127,6 @@ func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) 
 	}, nil
 }
 
-// Run lists the kinds.
 func (o *kindsOptions) Run(ctx context.Context) error {
 	var err error
 	if o.finder, err = o.clients.Finder(); err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// kindsNewOptions says which kind to make a CRD of.
 type kindsNewOptions struct {
 	clients  *clients.Factory
 	streams  genericiooptions.IOStreams
@@ -93,7 +92,6 @@ func (o *kindsNewOptions) validate() (err error) {
 	return err
 }
 
-// Run prints the definition, or creates it.
 func (o *kindsNewOptions) Run(ctx context.Context) error {
 	said := &applier{print: o.print, out: o.streams.Out}
 	if !o.install {

@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/runner"
 )
 
-// kindsRBACOptions says of which kinds to print the rights of a loop.
 type kindsRBACOptions struct {
 	clients *clients.Factory
 	streams genericiooptions.IOStreams
@@ -90,7 +89,6 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	return []kinds.Kind{kind}, err
 }
 
-// Run prints the roles.
 func (o *kindsRBACOptions) Run(ctx context.Context) error {
 	printer, err := linePrinter(o.print)
 	if err != nil {

@@ -26,7 +26,6 @@ import (
 // tailByDefault is how many lines of each container are shown where no flag says.
 const tailByDefault = 20
 
-// logsOptions says whose logs to show and how.
 type logsOptions struct {
 	targetFlags
 	clients *clients.Factory

@@ -27,7 +27,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
 )
 
-// parkOptions says which objects to scale to zero for a time, or back.
 type parkOptions struct {
 	changeOptions
 
@@ -102,7 +101,6 @@ func (o *parkOptions) complete(args []string) error {
 
 func (o *parkOptions) validate() error { return nil }
 
-// Run parks the objects, or gives them their counts back.
 func (o *parkOptions) Run(ctx context.Context) error {
 	if err := o.connect(); err != nil {
 		return err
@@ -132,7 +130,6 @@ func (o *parkOptions) Run(ctx context.Context) error {
 	return outcome.Join(errs)
 }
 
-// targets are the objects that are meant.
 func (o *parkOptions) targets(ctx context.Context) ([]observe.Target, []error) {
 	if !o.allKinds {
 		return o.find(ctx, o.clients)

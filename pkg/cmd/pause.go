@@ -16,7 +16,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
-// pauseOptions says which objects to pause, for how long and why.
 type pauseOptions struct {
 	pauseCommand
 
@@ -65,7 +64,6 @@ these fields.`,
 	return bind(cmd, o)
 }
 
-// Run pauses the objects.
 func (o *pauseOptions) Run(ctx context.Context) error {
 	return o.each(ctx, func(ctx context.Context, t observe.Target) error {
 		if t.Object.GetDeletionTimestamp() != nil {
@@ -140,7 +138,6 @@ type pauseLength struct {
 	Forever bool
 }
 
-// Set takes a value from the command line.
 func (l *pauseLength) Set(text string) error {
 	if text == apis.PausedForever {
 		*l = pauseLength{Forever: true}
@@ -169,7 +166,6 @@ func (l *pauseLength) String() string {
 	return text
 }
 
-// Type names the kind of value in help texts.
 func (l *pauseLength) Type() string { return "duration" }
 
 // until says until when an object is paused, with the length of that, and why. Who

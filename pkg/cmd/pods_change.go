@@ -21,7 +21,6 @@ type podsChange struct {
 	wait         bool
 	limits       waitFlags
 
-	// by is who changes the objects.
 	by string
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// restartOptions says whose pods to replace.
 type restartOptions struct{ podsChange }
 
 func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
@@ -55,7 +54,6 @@ with code 4 when the timeout is over.`,
 	return bind(cmd, o)
 }
 
-// Run restarts the objects, and waits for them if that was asked for.
 func (o *restartOptions) Run(ctx context.Context) error {
 	targets, errs, err := o.begin(ctx, "no objects passed to restart")
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
-// resumeOptions says which objects are to be paused no longer.
 type resumeOptions struct{ pauseCommand }
 
 func newResumeCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
@@ -39,7 +38,6 @@ sets to true.`,
 	return bind(cmd, o)
 }
 
-// Run resumes the objects.
 func (o *resumeOptions) Run(ctx context.Context) error {
 	return o.each(ctx, func(ctx context.Context, t observe.Target) error {
 		if t.Kind.Reconciled() {

@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/runner"
 )
 
-// runControllerOptions says what the loop works on.
 type runControllerOptions struct {
 	runner.Options
 	clients *clients.Factory
@@ -133,7 +132,6 @@ func (o *runControllerOptions) validate() error {
 	return validateServing(o.Serve)
 }
 
-// Run runs the controller.
 func (o *runControllerOptions) Run(ctx context.Context) error {
 	verbosity, err := strconv.Atoi(o.verbosity())
 	if err != nil {

@@ -198,7 +198,6 @@ func (o *scaleOptions) sayStopped(c located, at, to, good int32) {
 	}
 }
 
-// scaleCommand is the command that gives an object a count.
 func (o *scaleOptions) scaleCommand(c located, replicas int32) string {
 	command := fmt.Sprintf("%s scale %s/%s%s --replicas %d", programName, c.target.Kind.CRD(), c.target.Name, inNamespaceOf(c.target), replicas)
 	if path := c.target.Path; path != nil {

@@ -63,7 +63,6 @@ func newSetOptions(c *clients.Factory, streams genericiooptions.IOStreams, what,
 	return setOptions{templateChange: newTemplateChange(c, streams, done), what: what}
 }
 
-// commandFor is the command for one object.
 func (o *setOptions) commandFor(t observe.Target, words ...string) string {
 	all := []string{programName, "set", o.what, argumentOf(t)}
 	for _, word := range words {

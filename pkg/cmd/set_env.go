@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 )
 
-// setEnvOptions says which variables to set.
 type setEnvOptions struct {
 	setOptions
 	container string
@@ -69,7 +68,6 @@ func (o *setEnvOptions) validate() error {
 	return o.setOptions.validate()
 }
 
-// Run sets the variables.
 func (o *setEnvOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
 
 func (o *setEnvOptions) want(_ context.Context, t observe.Target) (wanted, error) {

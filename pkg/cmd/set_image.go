@@ -17,7 +17,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 )
 
-// setImageOptions says which images to set.
 type setImageOptions struct {
 	setOptions
 	image  *fieldpath.Path
@@ -85,7 +84,6 @@ func (o *setImageOptions) validate() error {
 	return o.setOptions.validate()
 }
 
-// Run sets the images.
 func (o *setImageOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
 
 func (o *setImageOptions) want(_ context.Context, t observe.Target) (wanted, error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 )
 
-// setResourcesOptions says which resources to set.
 type setResourcesOptions struct {
 	setOptions
 	container string
@@ -67,7 +66,6 @@ func (o *setResourcesOptions) validate() error {
 	return o.setOptions.validate()
 }
 
-// Run sets the resources.
 func (o *setResourcesOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
 
 func (o *setResourcesOptions) want(_ context.Context, t observe.Target) (wanted, error) {

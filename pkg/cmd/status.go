@@ -31,7 +31,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
 )
 
-// statusOptions says which objects to show and how.
 type statusOptions struct {
 	targetFlags
 	clients *clients.Factory
@@ -360,7 +359,6 @@ func (o *statusOptions) searched() string {
 	return strings.Join(names, ", ")
 }
 
-// find reads the objects to show.
 func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	if o.named() {
 		targets, errs := o.targetFlags.find(ctx, o.clients)

@@ -71,7 +71,6 @@ func (o *statusOptions) printConnection(lost time.Time) {
 	_, _ = fmt.Fprintln(o.streams.ErrOut, printer.Connection(lost)) // what is watched matters more
 }
 
-// sources are what is to be followed.
 func (o *statusOptions) sources(ctx context.Context) ([]watched, []error) {
 	var sources []watched
 	var errs []error
@@ -206,7 +205,6 @@ func (w *statusWatch) show(kind kinds.Kind, obj *unstructured.Unstructured, gone
 	return w.print(status.NewReport(status.Snapshot{Object: facts}).Gone())
 }
 
-// print shows a report.
 func (w *statusWatch) print(r status.Report) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

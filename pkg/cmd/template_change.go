@@ -45,7 +45,6 @@ func (o *templateChange) addFlags(cmd *cobra.Command) {
 	o.podsChange.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
 }
 
-// addUndoFlag adds --undo-on-failure.
 func (o *templateChange) addUndoFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.undoOnFailure, "undo-on-failure", false, "If an object fails, write back what it had before, and exit with code 3; implies --wait.")
 }
@@ -119,7 +118,6 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	return w, nil
 }
 
-// request is the change of one object.
 func (o *templateChange) request(want wanted) rollout.Request {
 	return rollout.Request{
 		By: o.by, FieldManager: o.fieldManager, Client: o.dryRun.client(), DryRun: o.dryRun.server(),

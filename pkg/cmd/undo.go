@@ -17,7 +17,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
 )
 
-// undoOptions says what to return to.
 type undoOptions struct {
 	templateChange
 	revision int64
@@ -62,7 +61,6 @@ func (o *undoOptions) validate() error {
 	return o.templateChange.validate()
 }
 
-// Run gives the objects an earlier pod template.
 func (o *undoOptions) Run(ctx context.Context) error { return o.run(ctx, o.want) }
 
 // want computes the fields of the revision to return to.

@@ -23,7 +23,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// uninstallOptions says what to remove.
 type uninstallOptions struct {
 	clients       *clients.Factory
 	streams       genericiooptions.IOStreams
@@ -74,7 +73,6 @@ func (o *uninstallOptions) validate() error {
 	return nil
 }
 
-// Run removes the controller, or the definitions.
 func (o *uninstallOptions) Run(ctx context.Context) error {
 	client, err := o.clients.Dynamic()
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
-// versionOptions says which versions to show and how.
 type versionOptions struct {
 	clients *clients.Factory
 	streams genericiooptions.IOStreams
@@ -51,7 +50,6 @@ func (o *versionOptions) complete(args []string) error { return noArgs("version"
 
 func (o *versionOptions) validate() error { return o.output.validate() }
 
-// Run prints the versions.
 func (o *versionOptions) Run(ctx context.Context) error {
 	v := versions{ClientVersion: o.version}
 	var serverErr error

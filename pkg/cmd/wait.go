@@ -22,7 +22,6 @@ import (
 // aWeek is what kubectl takes a negative time-out for.
 const aWeek = 168 * time.Hour
 
-// waitOptions says what to wait for.
 type waitOptions struct {
 	targetFlags
 	clients *clients.Factory

@@ -37,8 +37,8 @@ type Output struct {
 	mu sync.Mutex
 }
 
-// Entry is a line in JSON.
-type Entry struct {
+// entry is a line in JSON.
+type entry struct {
 	Namespace string     `json:"namespace"`
 	Pod       string     `json:"pod"`
 	Container string     `json:"container"`
@@ -66,11 +66,10 @@ func (o *Output) linesOf(c Container) *lines {
 	return l
 }
 
-// add puts a line behind the others.
 func (l *lines) add(line Line) {
 	o := l.output
 	if o.Format == JSON {
-		e := Entry{Namespace: l.of.Namespace, Pod: l.of.Pod, Container: l.of.Name, Node: l.of.Node, Message: line.Text}
+		e := entry{Namespace: l.of.Namespace, Pod: l.of.Pod, Container: l.of.Name, Node: l.of.Node, Message: line.Text}
 		if !line.Time.IsZero() {
 			e.Time = &line.Time
 		}
@@ -95,14 +94,12 @@ func (l *lines) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// take takes the lines away.
 func (l *lines) take() []byte {
 	text := l.text
 	l.text = nil
 	return text
 }
 
-// write writes lines.
 func (o *Output) write(lines []byte) error {
 	if len(lines) == 0 {
 		return nil

@@ -24,11 +24,9 @@ type Reader struct {
 	Previous bool
 }
 
-// chunk is something to write.
 type chunk struct {
 	lines []byte
-	// say tells a person something.
-	say string
+	say   string
 }
 
 // chunksAhead is how much of a log is read ahead while others are written.

@@ -26,7 +26,6 @@ func (l line) width() int {
 	return w
 }
 
-// add appends a piece.
 func (l line) add(color, text string) line { return append(l, piece{color, text}) }
 
 // dimmed is the line without its colours, as what may not be so any more.

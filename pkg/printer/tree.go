@@ -34,7 +34,6 @@ func (f frame) tree(r status.Report, d detail) []line {
 	return f.draw(t.branches(r.Tree, 1), "  ")
 }
 
-// draw draws branches.
 func (f frame) draw(all []branch, indent string) []line {
 	var lines []line
 	for i, b := range all {

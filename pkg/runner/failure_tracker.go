@@ -27,7 +27,7 @@ const (
 // errGivenUp says that nothing is left to wait for but what has failed.
 var errGivenUp = errors.New("gave up")
 
-// failureTracker are for the objects of a loop that are not converged. The verdict is
+// failureTracker gives up the objects of a loop that have failed. The verdict is
 // that of "status", and so is the grace with it.
 type failureTracker struct {
 	of    *Options
@@ -40,7 +40,7 @@ type objectName struct{ kind, namespace, name string }
 
 // allFailed waits until grace is over with every object that is not converged. It
 // says no when the context ends before.
-func (h *failureTracker) allFailed(ctx context.Context) bool {
+func (t *failureTracker) allFailed(ctx context.Context) bool {
 	ticker := time.NewTicker(evaluateEvery)
 	defer ticker.Stop()
 	over := map[objectName]bool{}
@@ -51,7 +51,7 @@ func (h *failureTracker) allFailed(ctx context.Context) bool {
 		case <-ticker.C:
 		}
 		left, judged := 0, 0
-		all, _ := h.loop.SyncStates()
+		all, _ := t.loop.SyncStates()
 		for _, s := range all {
 			name := objectName{s.Kind, s.Namespace, s.Name}
 			if s.Converged {
@@ -60,7 +60,7 @@ func (h *failureTracker) allFailed(ctx context.Context) bool {
 			}
 			if !over[name] && judged < evaluatedAtOnce {
 				judged++
-				over[name] = h.hasFailed(ctx, s)
+				over[name] = t.hasFailed(ctx, s)
 			}
 			if !over[name] {
 				left++
@@ -73,14 +73,14 @@ func (h *failureTracker) allFailed(ctx context.Context) bool {
 }
 
 // hasFailed reports whether grace with an object is over.
-func (h *failureTracker) hasFailed(ctx context.Context, s syncstate.State) bool {
+func (t *failureTracker) hasFailed(ctx context.Context, s syncstate.State) bool {
 	name := objectName{s.Kind, s.Namespace, s.Name}
-	grace := h.grace[name]
+	grace := t.grace[name]
 	if grace == nil {
-		grace = &status.FailureGrace{For: h.of.Limits.FailAfter, Endless: !h.of.Limits.FailFast}
-		h.grace[name] = grace
+		grace = &status.FailureGrace{For: t.of.Limits.FailAfter, Endless: !t.of.Limits.FailFast}
+		t.grace[name] = grace
 	}
-	report, at, err := h.of.evaluate(ctx, s)
+	report, at, err := t.of.evaluate(ctx, s)
 	if err != nil {
 		return false
 	}

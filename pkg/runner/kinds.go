@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
-// Kinds say which kinds a loop reconciles.
+// Kinds says which kinds a loop reconciles.
 type Kinds struct {
 	Words []string
 	Files []string

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// Lease say how a loop gets along with others of its scope.
+// Lease says how a loop gets along with others of its scope.
 type Lease struct {
 	Elect  bool
 	IfHeld string

@@ -81,7 +81,6 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-// anyOf reports whether there are objects of a kind.
 func (o *Options) anyOf(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	client, err := o.clients.Dynamic()
 	if err != nil {
@@ -100,7 +99,7 @@ func (o *Options) nameOf(s syncstate.State) string {
 	return kind + "/" + s.Name
 }
 
-// dryRuns are those of a dry run, of all namespaces.
+// dryRuns collects what a dry run found in all namespaces.
 type dryRuns struct {
 	mu  sync.Mutex
 	all []syncstate.State

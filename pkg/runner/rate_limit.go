@@ -5,7 +5,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// RateLimit bound how fast a loop asks the server.
+// RateLimit bounds how fast a loop asks the server.
 type RateLimit struct {
 	Qps   float32
 	Burst int

@@ -126,7 +126,6 @@ func (o *Options) namespaces(c *clients.Factory) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-// runIn reconciles in a namespace, or in all.
 func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace string) error {
 	core, err := clients.CoreFor(config)
 	if err != nil {
@@ -198,7 +197,6 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool, l
 	})
 }
 
-// scope is what a loop in a namespace reconciles.
 func (o *Options) scope(namespace string) leaserecord.Scope {
 	scope := leaserecord.Scope{Namespace: namespace, Selector: o.Matches.String()}
 	o.Kinds.scope(&scope)

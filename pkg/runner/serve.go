@@ -21,7 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 )
 
-// Serving say where metrics and health can be asked for.
+// Serving says where metrics and health can be asked for.
 type Serving struct {
 	Metrics, Health   string
 	Secure            bool

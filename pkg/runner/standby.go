@@ -38,7 +38,7 @@ func (s *standby) end() error {
 	return <-s.ended
 }
 
-// holdWarm is hold for a loop whose caches are filled before it has the lease.
+// holdWarm is Lease.Hold for a loop whose caches are filled before it has the lease.
 func (o *Options) holdWarm(ctx context.Context, lease *leader.Lease, fenced *rest.Config, namespace string) error {
 	next, err := o.standBy(ctx, fenced, namespace)
 	if err != nil {

@@ -129,7 +129,6 @@ func (p *Progress) draw() {
 	p.drawn, p.width = lines, width
 }
 
-// clear removes the lines that are there.
 func (p *Progress) clear() {
 	if p.terminal == nil || len(p.drawn) == 0 {
 		return

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -99,16 +98,6 @@ func (o *createOptions) putFields(kind kinds.Kind, obj *unstructured.Unstructure
 		if err != nil {
 			return usageErrorf("--set: %w", err)
 		}
-	}
-	return nil
-}
-
-// checkLength refuses what is too long for the name of a new object of a kind
-// that this program ships. The other verbs ask a server for longer names too,
-// which an older CRD may have let in.
-func checkLength(objectName string) error {
-	if len(objectName) > apis.MaxNameLength {
-		return fmt.Errorf("invalid name %q: it must be no longer than %d characters", objectName, apis.MaxNameLength)
 	}
 	return nil
 }

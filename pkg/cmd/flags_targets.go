@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/klog/v2"
 
@@ -262,18 +261,4 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 		}
 	}
 	return errs
-}
-
-// nameProblem says what is wrong with the name of an object, before a server is
-// asked, in fewer words than the API machinery's.
-func nameProblem(name string) string {
-	switch problems := validation.IsDNS1123Subdomain(name); {
-	case name == "":
-		return "it is empty"
-	case len(name) > validation.DNS1123SubdomainMaxLength:
-		return fmt.Sprintf("it must be no longer than %d characters", validation.DNS1123SubdomainMaxLength)
-	case len(problems) > 0:
-		return "only lowercase letters, digits, '-', and '.' are allowed, with a letter or digit at the start, at the end, and around each '.'"
-	}
-	return ""
 }

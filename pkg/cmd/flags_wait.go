@@ -75,12 +75,6 @@ func (f *waitFlags) addChangeWaitFlags(cmd *cobra.Command) {
 // limit for that was given.
 func (f *waitFlags) waits(wait bool) bool { return wait || f.Timeout > 0 }
 
-// addWaitFlags adds the flags beside a --wait.
-func (f *waitFlags) addWaitFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.Timeout, "timeout", 0, "The length of time to wait before giving up, zero means to wait forever.")
-	f.addFlags(cmd)
-}
-
 // validateWait is validate for a command with a --wait.
 func (f *waitFlags) validateWait(waits bool) error {
 	switch {

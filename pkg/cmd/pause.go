@@ -17,7 +17,7 @@ import (
 )
 
 type pauseOptions struct {
-	pauseCommand
+	pauseChange
 
 	length pauseLength
 	reason string
@@ -27,7 +27,7 @@ type pauseOptions struct {
 }
 
 func newPauseCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &pauseOptions{pauseCommand: pauseCommand{changeOptions: newChangeOptions(c, streams, "paused")}, length: pauseLength{For: time.Hour}}
+	o := &pauseOptions{pauseChange: pauseChange{changeOptions: newChangeOptions(c, streams, "paused")}, length: pauseLength{For: time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=DURATION|forever] [--reason=TEXT] [--dry-run=server|client|none]",
 		Short: "Stop the controller from changing the pods of an object for a time",

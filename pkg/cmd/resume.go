@@ -13,10 +13,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
-type resumeOptions struct{ pauseCommand }
+type resumeOptions struct{ pauseChange }
 
 func newResumeCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &resumeOptions{pauseCommand{changeOptions: newChangeOptions(c, streams, "resumed")}}
+	o := &resumeOptions{pauseChange{changeOptions: newChangeOptions(c, streams, "resumed")}}
 	cmd := &cobra.Command{
 		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none]",
 		Short: "End the pause of an object",

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -10,13 +9,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 
@@ -26,9 +22,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
 )
 
 type statusOptions struct {
@@ -132,7 +126,8 @@ every change.`,
 	addListPrintFlags(cmd, o.print)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "After showing the objects, watch for changes until Ctrl-C.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Watch until all objects are ready, or one cannot become ready without help.")
-	o.limits.addWaitFlags(cmd)
+	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait before giving up, zero means to wait forever.")
+	o.limits.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.pods, "pods", false, "On a terminal, list every pod instead of folding similar ones.")
 	o.color.addFlag(cmd)
 	o.addFlags(cmd)
@@ -172,65 +167,6 @@ func (o *statusOptions) validate() error {
 		return usageErrorf("--wait supports only -o json, not -o %s", format)
 	}
 	return o.limits.validateWait(o.wait)
-}
-
-// writer prints reports in the format that the flags ask for.
-func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady || o.paused}
-	switch format := *o.print.OutputFormat; format {
-	case "wide":
-		table.Wide = true
-		fallthrough
-	case "":
-		return func(w io.Writer, reports []status.Report) error {
-			if o.one() && !o.noHeaders && len(reports) == 1 {
-				if screen, is := o.terminal(); is {
-					width, _ := terminal.Size(screen)
-					return o.printScreen(reports, width)
-				}
-				return printer.Report(w, reports[0], time.Now())
-			}
-			return table.Print(w, reports, time.Now())
-		}, nil
-	case "name":
-		return func(w io.Writer, reports []status.Report) error {
-			for _, r := range reports {
-				if err := escape.PrintLine(w, "%s/%s", r.Metadata.Type, r.Metadata.Name); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, nil
-	default:
-		p, err := listPrinter(o.print, o.noHeaders)
-		if err != nil {
-			return nil, err
-		}
-		return func(w io.Writer, reports []status.Report) error {
-			return printModels(p, w, reports, len(reports) == 1 && (o.one() || o.watch))
-		}, nil
-	}
-}
-
-// printModels prints reports as kubectl prints objects: one by itself, several
-// in a List.
-func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Report, single bool) error {
-	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}}}
-	for _, r := range reports {
-		data, err := json.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("print the status of %s: %w", r.Metadata.Name, err)
-		}
-		var model map[string]any
-		if err := json.Unmarshal(data, &model); err != nil {
-			return fmt.Errorf("print the status of %s: %w", r.Metadata.Name, err)
-		}
-		list.Items = append(list.Items, unstructured.Unstructured{Object: model})
-	}
-	if single {
-		return p.PrintObj(&list.Items[0], w)
-	}
-	return p.PrintObj(list, w)
 }
 
 // Run shows the objects once, or for as long as was asked for.
@@ -285,20 +221,6 @@ func (o *statusOptions) wanted(reports []status.Report) []status.Report {
 // isPaused reports whether an object is paused, also where it has failed besides.
 func isPaused(r status.Report) bool { return r.Verdict == status.Paused || r.Pause != nil }
 
-// sayNoneWanted says that none of some objects is what is asked for.
-func (o *statusOptions) sayNoneWanted(objects int) error {
-	text := "The object is ready."
-	switch {
-	case o.paused && objects == 1:
-		text = "The object is not paused."
-	case o.paused:
-		text = fmt.Sprintf("None of %d objects is paused.", objects)
-	case objects > 1:
-		text = fmt.Sprintf("All %d objects are ready.", objects)
-	}
-	return escape.PrintLine(o.streams.ErrOut, "%s", text)
-}
-
 // reporters is how many objects are looked at at the same time.
 const reporters = 8
 
@@ -336,85 +258,6 @@ func verdicts(reports []status.Report) []error {
 		}
 	}
 	return errs
-}
-
-func (o *statusOptions) sayNone() error {
-	where := " in " + o.namespace + " namespace"
-	if o.allNamespaces {
-		where = ""
-	}
-	return escape.PrintLine(o.streams.ErrOut, "No %s found%s.", o.searched(), where)
-}
-
-// searched names what was looked for: the type that was named, or the kinds that are
-// looked for where none is.
-func (o *statusOptions) searched() string {
-	if o.named() || len(o.listed) == 0 {
-		return "resources"
-	}
-	names := make([]string, len(o.listed))
-	for i, kind := range o.listed {
-		names[i] = kind.Resource.Resource
-	}
-	return strings.Join(names, ", ")
-}
-
-func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
-	if o.named() {
-		targets, errs := o.targetFlags.find(ctx, o.clients)
-		if o.word != nil && len(targets) == 1 {
-			targets[0].Object = o.word
-		}
-		return o.withReplicas(ctx, targets, errs)
-	}
-	var targets []observe.Target
-	all, err := o.allKinds(ctx)
-	if err != nil {
-		return nil, []error{err}
-	}
-	var errs []error
-	served := false
-	for _, kind := range all {
-		list, err := clients.List(ctx, o.ofKind(kind), metav1.ListOptions{LabelSelector: o.selector})
-		if clients.NotServed(err) {
-			continue // it is not installed
-		}
-		if apierrors.IsForbidden(err) && !kind.Shipped() {
-			continue // not everybody who may see our kinds may see all others
-		}
-		served = true
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		o.listed = append(o.listed, kind)
-		for i := range list {
-			obj := &list[i]
-			targets = append(targets, observe.Target{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Object: obj})
-		}
-	}
-	if !served {
-		errs = append(errs, &outcome.NotServedError{CRD: kinds.ImoocPod().CRD(), Shipped: true})
-	}
-	if len(targets) == 0 {
-		errs = errs[:min(1, len(errs))] // of the other kinds it would be the same
-	}
-	return targets, errs
-}
-
-// allKinds are those of which objects are shown where none is named: the kinds that this
-// program ships, and those that CRDs declare.
-func (o *statusOptions) allKinds(ctx context.Context) ([]kinds.Kind, error) {
-	declared, err := o.clients.DeclaredKinds(ctx)
-	return append(kinds.Shipped(), declared...), err
-}
-
-// ofKind is the client for the objects of a kind in the namespace, or in all.
-func (o *statusOptions) ofKind(kind kinds.Kind) dynamic.ResourceInterface {
-	if o.allNamespaces || kind.Clusterwide {
-		return o.client.Resource(kind.Resource)
-	}
-	return o.client.Resource(kind.Resource).Namespace(o.namespace)
 }
 
 // inFull reports whether all that is known of an object is shown.

@@ -20,9 +20,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
-// pauseCommand is what "pause" and "resume" have in common: the objects, how they are
+// pauseChange is what "pause" and "resume" have in common: the objects, how they are
 // changed, and how that is told.
-type pauseCommand struct {
+type pauseChange struct {
 	changeOptions
 
 	fieldManager string
@@ -31,15 +31,15 @@ type pauseCommand struct {
 	unchanged printers.ResourcePrinter
 }
 
-func (o *pauseCommand) addFlags(cmd *cobra.Command) {
+func (o *pauseChange) addFlags(cmd *cobra.Command) {
 	o.changeOptions.addFlags(cmd)
 	addManagerFlag(cmd, &o.fieldManager)
 }
 
-func (o *pauseCommand) validate() error { return nil }
+func (o *pauseChange) validate() error { return nil }
 
 // each changes the objects one after the other. One bad object does not stop the others.
-func (o *pauseCommand) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
+func (o *pauseChange) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
 	if err := o.connect(); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (o *pauseCommand) each(ctx context.Context, change func(context.Context, ob
 	return outcome.Join(append(errs, failed...))
 }
 
-func (o *pauseCommand) connect() (err error) {
+func (o *pauseChange) connect() (err error) {
 	if err = o.changeOptions.connect(); err != nil || *o.print.OutputFormat != "" {
 		o.unchanged = o.printer
 		return err
@@ -66,7 +66,7 @@ func (o *pauseCommand) connect() (err error) {
 }
 
 // patch changes an object by a merge patch, unless another has its name by now.
-func (o *pauseCommand) patch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
+func (o *pauseChange) patch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
 	if o.dryRun.client() {
 		return patched(t.Object, patch)
 	}
@@ -95,7 +95,7 @@ func patched(obj *unstructured.Unstructured, patch map[string]any) (*unstructure
 }
 
 // findSwitch finds the field that pauses an object of another program.
-func (o *pauseCommand) findSwitch(t observe.Target) ([]string, error) {
+func (o *pauseChange) findSwitch(t observe.Target) ([]string, error) {
 	if t.Kind.BuiltIn() {
 		return kinds.PauseSwitch(t.Kind, nil)
 	}
@@ -107,7 +107,7 @@ func (o *pauseCommand) findSwitch(t observe.Target) ([]string, error) {
 }
 
 // set sets the switch of an object, and says so before.
-func (o *pauseCommand) set(ctx context.Context, t observe.Target, path []string, on bool) error {
+func (o *pauseChange) set(ctx context.Context, t observe.Target, path []string, on bool) error {
 	field := "." + strings.Join(path, ".")
 	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
 		return o.tell(o.unchanged, t, t.Object, fmt.Sprintf("%s is already %t", field, on))
@@ -127,7 +127,7 @@ func (o *pauseCommand) set(ctx context.Context, t observe.Target, path []string,
 }
 
 // tell prints an object, and says for a person what there is to say of it.
-func (o *pauseCommand) tell(printer printers.ResourcePrinter, t observe.Target, obj *unstructured.Unstructured, words string) error {
+func (o *pauseChange) tell(printer printers.ResourcePrinter, t observe.Target, obj *unstructured.Unstructured, words string) error {
 	if err := printer.PrintObj(obj, o.streams.Out); err != nil {
 		return err
 	}

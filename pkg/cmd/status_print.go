@@ -1,0 +1,111 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
+)
+
+// writer prints reports in the format that the flags ask for.
+func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
+	table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady || o.paused}
+	switch format := *o.print.OutputFormat; format {
+	case "wide":
+		table.Wide = true
+		fallthrough
+	case "":
+		return func(w io.Writer, reports []status.Report) error {
+			if o.one() && !o.noHeaders && len(reports) == 1 {
+				if screen, is := o.terminal(); is {
+					width, _ := terminal.Size(screen)
+					return o.printScreen(reports, width)
+				}
+				return printer.Report(w, reports[0], time.Now())
+			}
+			return table.Print(w, reports, time.Now())
+		}, nil
+	case "name":
+		return func(w io.Writer, reports []status.Report) error {
+			for _, r := range reports {
+				if err := escape.PrintLine(w, "%s/%s", r.Metadata.Type, r.Metadata.Name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	default:
+		p, err := listPrinter(o.print, o.noHeaders)
+		if err != nil {
+			return nil, err
+		}
+		return func(w io.Writer, reports []status.Report) error {
+			return printModels(p, w, reports, len(reports) == 1 && (o.one() || o.watch))
+		}, nil
+	}
+}
+
+// printModels prints reports as kubectl prints objects: one by itself, several
+// in a List.
+func printModels(p printers.ResourcePrinter, w io.Writer, reports []status.Report, single bool) error {
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}}}
+	for _, r := range reports {
+		data, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("print the status of %s: %w", r.Metadata.Name, err)
+		}
+		var model map[string]any
+		if err := json.Unmarshal(data, &model); err != nil {
+			return fmt.Errorf("print the status of %s: %w", r.Metadata.Name, err)
+		}
+		list.Items = append(list.Items, unstructured.Unstructured{Object: model})
+	}
+	if single {
+		return p.PrintObj(&list.Items[0], w)
+	}
+	return p.PrintObj(list, w)
+}
+
+// sayNoneWanted says that none of some objects is what is asked for.
+func (o *statusOptions) sayNoneWanted(objects int) error {
+	text := "The object is ready."
+	switch {
+	case o.paused && objects == 1:
+		text = "The object is not paused."
+	case o.paused:
+		text = fmt.Sprintf("None of %d objects is paused.", objects)
+	case objects > 1:
+		text = fmt.Sprintf("All %d objects are ready.", objects)
+	}
+	return escape.PrintLine(o.streams.ErrOut, "%s", text)
+}
+
+func (o *statusOptions) sayNone() error {
+	where := " in " + o.namespace + " namespace"
+	if o.allNamespaces {
+		where = ""
+	}
+	return escape.PrintLine(o.streams.ErrOut, "No %s found%s.", o.searched(), where)
+}
+
+// searched names what was looked for: the type that was named, or the kinds that are
+// looked for where none is.
+func (o *statusOptions) searched() string {
+	if o.named() || len(o.listed) == 0 {
+		return "resources"
+	}
+	names := make([]string, len(o.listed))
+	for i, kind := range o.listed {
+		names[i] = kind.Resource.Resource
+	}
+	return strings.Join(names, ", ")
+}

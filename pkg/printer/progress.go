@@ -105,15 +105,16 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	}
 	name := func(l line) line { return l.add(bold, p.name(worst)).add("", ": ") }
 	var lines []line
+	_, color := style.look(r.Verdict)
 	stuck := r.Verdict != status.Progressing || len(r.Problems) > 0
 	switch {
 	case len(p.objects) > 1:
 		lines = append(lines, clock.add("", p.count()+"  ").add("", p.bar(style, now)))
 		if stuck && !r.done {
-			lines = append(lines, name(nil).add(p.color(r), string(r.Verdict)+": ").add("", r.Reason))
+			lines = append(lines, name(nil).add(color, string(r.Verdict)+": ").add("", r.Reason))
 		}
 	case stuck && !r.done:
-		lines = append(lines, name(clock).add(p.color(r), string(r.Verdict)+": ").add("", r.Reason))
+		lines = append(lines, name(clock).add(color, string(r.Verdict)+": ").add("", r.Reason))
 	case p.bar(style, now) != "":
 		lines = append(lines, name(clock).add("", p.bar(style, now)))
 	default:
@@ -129,12 +130,6 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 		texts[i] = l.render(width, style)
 	}
 	return texts
-}
-
-// color is that of the verdict on an object.
-func (p *Progress) color(r waited) string {
-	_, color := frame{}.look(r.Verdict)
-	return color
 }
 
 // worst is the object that needs somebody most: of those that are not done, the

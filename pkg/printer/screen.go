@@ -91,7 +91,7 @@ func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
 		f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return r.Verdict.Settled() })
 	}
 	if len(f.Reports) == 0 && len(s.Reports) > 0 {
-		sign, color := f.look(status.Ready)
+		sign, color := f.style.look(status.Ready)
 		return f.render([]line{{{color, sign + " "}, {"", allReady(len(s.Reports))}}}, height)
 	}
 	if s.Lost.IsZero() {
@@ -170,25 +170,8 @@ func urgency(r status.Report) int {
 	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
 }
 
-// look is how a verdict is shown: a sign and a colour.
-func (f frame) look(v status.Verdict) (sign, color string) {
-	switch v {
-	case status.Ready:
-		return f.style.sign("✔", "+"), green
-	case status.Parked:
-		return f.style.sign("○", "o"), dim
-	case status.Failed:
-		return f.style.sign("✖", "x"), red
-	case status.NotReconciled:
-		return "?", yellow
-	case status.Deleted:
-		return f.style.sign("∅", "-"), dim
-	}
-	return f.style.sign("◌", "o"), yellow
-}
-
 func (f frame) verdict(r status.Report) line {
-	sign, color := f.look(r.Verdict)
+	sign, color := f.style.look(r.Verdict)
 	l := line{{color, sign + " "}, {bold, objectName(r)}}
 	if r.Metadata.Namespace != "" {
 		l = l.add(dim, " in "+r.Metadata.Namespace)
@@ -199,21 +182,12 @@ func (f frame) verdict(r status.Report) line {
 // object shows one object.
 func (f frame) object(r status.Report, d detail) []line {
 	all := []line{f.verdict(r)}
-	for _, text := range wrapped(r.Reason, f.width-2, d.reason) {
-		all = append(all, plain("  "+text))
-	}
+	all = append(all, f.paragraph("", "", r.Reason, d.reason)...)
 	if said := lastLogLine(r); said != "" {
-		for _, text := range wrapped(said, f.width-2, d.reason) {
-			all = append(all, line{{dim, "  " + text}})
-		}
+		all = append(all, f.paragraph(dim, "", said, d.reason)...)
 	}
 	if r.Hint != "" && d.hint {
-		for i, text := range wrapped("hint: "+r.Hint, f.width-2, d.reason) {
-			if i > 0 {
-				text = "  " + text
-			}
-			all = append(all, line{{cyan, "  " + text}})
-		}
+		all = append(all, f.paragraph(cyan, "hint: ", r.Hint, d.reason)...)
 	}
 	all = append(all, f.bar(r))
 	all = append(all, f.tree(r, d)...)
@@ -225,6 +199,19 @@ func (f frame) object(r status.Report, d detail) []line {
 	}
 	if d.events && len(r.Events) > 0 {
 		all = append(all, f.events(r.Events)...)
+	}
+	return all
+}
+
+// paragraph breaks text into indented lines, at most so many. Those below a label, such as
+// "hint: ", are indented further.
+func (f frame) paragraph(color, label, text string, most int) []line {
+	var all []line
+	for i, part := range wrapped(label+text, f.width-2, most) {
+		if i > 0 && label != "" {
+			part = "  " + part
+		}
+		all = append(all, line{{color, "  " + part}})
 	}
 	return all
 }
@@ -244,7 +231,7 @@ func (f frame) bar(r status.Report) line {
 	if told := f.rollouts[r.Metadata.UID].text(ready, f.now); told != "" {
 		text += "  " + told
 	}
-	width := min(40, f.width-4-line{{"", text}}.width())
+	width := min(40, f.width-4-plain(text).width())
 	if width < 5 {
 		return plain("  " + strings.TrimSpace(text))
 	}
@@ -252,7 +239,7 @@ func (f frame) bar(r status.Report) line {
 	if c.Desired > 0 {
 		filled = min(width, width*int(ready)/int(c.Desired))
 	}
-	_, color := f.look(r.Verdict)
+	_, color := f.style.look(r.Verdict)
 	full, empty := f.style.sign("━", "#"), f.style.sign("─", "-")
 	return line{{"", "  "}, {color, strings.Repeat(full, filled)}, {dim, strings.Repeat(empty, width-filled)}, {"", text}}
 }
@@ -272,12 +259,7 @@ func (f frame) guards(r status.Report) []line {
 	}
 	var all []line
 	for _, text := range texts {
-		for i, part := range wrapped("note: "+text, f.width-2, 2) {
-			if i > 0 {
-				part = "  " + part
-			}
-			all = append(all, line{{"", "  " + part}})
-		}
+		all = append(all, f.paragraph("", "note: ", text, 2)...)
 	}
 	return all
 }
@@ -286,10 +268,10 @@ func (f frame) conditions(conditions []metav1.Condition) []line {
 	all := []line{nil}
 	width := 0
 	for _, c := range conditions {
-		width = max(width, line{{"", c.Type}}.width())
+		width = max(width, plain(c.Type).width())
 	}
 	for _, c := range conditions {
-		l := line{{"", "  " + c.Type}}.pad(width+4).add("", string(c.Status)).pad(width + 11)
+		l := plain("  "+c.Type).pad(width+4).add("", string(c.Status)).pad(width + 11)
 		l = l.add(dim, age(c.LastTransitionTime.Time, f.now)).pad(width + 17)
 		all = append(all, l.add("", c.Reason+"  ").add(dim, trimmed(c.Message)))
 	}

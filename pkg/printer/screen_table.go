@@ -26,7 +26,7 @@ func (f frame) table(height int) []line {
 	}
 	hints := height <= 0 || 2*firstReady+shown+2 <= height
 	for _, r := range rows {
-		sign, color := f.look(r.Verdict)
+		sign, color := f.style.look(r.Verdict)
 		reason := trimmed(r.Reason)
 		if r.Verdict == status.Ready {
 			reason = f.rollouts[r.Metadata.UID].text(r.Replicas.Ready, f.now)
@@ -37,7 +37,7 @@ func (f frame) table(height int) []line {
 		}
 	}
 	if folded := len(reports) - firstReady - shown; folded > 0 {
-		sign, color := f.look(status.Ready)
+		sign, color := f.style.look(status.Ready)
 		more := ""
 		if shown > 0 {
 			more = "more "

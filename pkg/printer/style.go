@@ -1,5 +1,7 @@
 package printer
 
+import "github.com/imoocpod/kubectl-imoocpod/pkg/status"
+
 // Style says what a terminal can show.
 type Style struct {
 	// Color: escape sequences for colours and bold are understood.
@@ -40,4 +42,21 @@ func (s Style) Hue(n uint32, text string) string {
 	// Bright ones are told apart on dark and on light. Red stays with what is wrong.
 	hues := [...]string{cyan, yellow, green, "34", "35", "96", "93", "92", "94", "95"}
 	return s.paint(hues[n%uint32(len(hues))], text)
+}
+
+// look is how a verdict is shown: a sign and a colour.
+func (s Style) look(v status.Verdict) (sign, color string) {
+	switch v {
+	case status.Ready:
+		return s.sign("✔", "+"), green
+	case status.Parked:
+		return s.sign("○", "o"), dim
+	case status.Failed:
+		return s.sign("✖", "x"), red
+	case status.NotReconciled:
+		return "?", yellow
+	case status.Deleted:
+		return s.sign("∅", "-"), dim
+	}
+	return s.sign("◌", "o"), yellow
 }

@@ -68,7 +68,7 @@ func (t podTree) branches(of status.Node, depth int) []branch {
 			pods = append(pods, pod)
 			continue
 		}
-		text := line{{"", n.Kind + "/" + n.Name}}
+		text := plain(n.Kind + "/" + n.Name)
 		if n.Desired != nil && n.Ready != nil {
 			text = text.add(dim, fmt.Sprintf("  %d/%d ready", *n.Ready, *n.Desired))
 		}
@@ -134,7 +134,7 @@ func (t podTree) podBranches(pods []*status.Pod, depth int) []branch {
 			all = append(all, t.pod(pod, reason, k, columns))
 		}
 		if rest := len(alike[k]) - shown[k]; rest > 0 {
-			sign, color := t.look(k.verdict())
+			sign, color := t.style.look(k.verdict())
 			more := ""
 			if shown[k] > 0 {
 				more = "more "
@@ -167,7 +167,7 @@ type podColumns struct {
 // columns finds what there is room for in lines of pods at a depth.
 func (t podTree) columns(pods []*status.Pod, depth int) podColumns {
 	c := podColumns{left: t.width - 2 - 3*depth - 2}
-	wide := func(to *int, text string) { *to = max(*to, line{{"", text}}.width()) }
+	wide := func(to *int, text string) { *to = max(*to, plain(text).width()) }
 	for _, pod := range pods {
 		wide(&c.name, pod.Name)
 		wide(&c.status, trimmed(pod.Status))
@@ -212,7 +212,7 @@ func restarts(pod *status.Pod) string { return status.Quantity(pod.Restarts, "re
 const leastReason = 40
 
 func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, c podColumns) branch {
-	sign, color := t.look(k.verdict())
+	sign, color := t.style.look(k.verdict())
 	text := line{{color, sign + " "}}
 	end := 2
 	put := func(color, word string, width int) {
@@ -239,7 +239,7 @@ func (t podTree) pod(pod *status.Pod, reason string, k kindOfPod, c podColumns) 
 	case c.left >= leastReason:
 		b.text = b.text.add("", trimmed(reason))
 	default:
-		b.more = []line{{{"", "  " + trimmed(reason)}}}
+		b.more = []line{plain("  " + trimmed(reason))}
 	}
 	return b
 }

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"context"
-	"fmt"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,16 +11,8 @@ import (
 )
 
 // Access is the client for questions about the rights of this user.
-func (c *Factory) Access() (authorizationv1client.SelfSubjectAccessReviewsGetter, error) {
-	config, err := c.Config()
-	if err != nil {
-		return nil, err
-	}
-	client, err := authorizationv1client.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
-	}
-	return client, nil
+func (c *Factory) Access() (*authorizationv1client.AuthorizationV1Client, error) {
+	return clientOf(c, authorizationv1client.NewForConfig)
 }
 
 // Allowed asks the server whether this user has a right in a namespace, or in all

@@ -15,13 +15,9 @@ import (
 // program ships: none for users who may not list CRDs. Of other CRDs only the metadata
 // is read.
 func (c *Factory) DeclaredKinds(ctx context.Context) ([]kinds.Kind, error) {
-	config, err := c.Config()
+	client, err := clientOf(c, metadata.NewForConfig)
 	if err != nil {
 		return nil, err
-	}
-	client, err := metadata.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	list, err := client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if apierrors.IsForbidden(err) {
@@ -30,7 +26,7 @@ func (c *Factory) DeclaredKinds(ctx context.Context) ([]kinds.Kind, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the CRDs: %w", err)
 	}
-	objects, err := DynamicFor(config)
+	objects, err := c.Dynamic()
 	if err != nil {
 		return nil, err
 	}

@@ -137,20 +137,12 @@ func (c *Factory) requestTimeout() time.Duration {
 
 // Dynamic is the client for custom resources.
 func (c *Factory) Dynamic() (*dynamic.DynamicClient, error) {
-	config, err := c.Config()
-	if err != nil {
-		return nil, err
-	}
-	return DynamicFor(config)
+	return clientOf(c, dynamic.NewForConfig)
 }
 
 // DynamicFor is the client for custom resources of a configuration.
 func DynamicFor(config *rest.Config) (*dynamic.DynamicClient, error) {
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
-	}
-	return client, nil
+	return newClient(config, dynamic.NewForConfig)
 }
 
 func (c *Factory) newFinder() (*discover.Finder, error) {
@@ -223,9 +215,22 @@ func (c *Factory) Core() (*corev1client.CoreV1Client, error) {
 
 // CoreFor is the client for pods, events and nodes of a configuration.
 func CoreFor(config *rest.Config) (*corev1client.CoreV1Client, error) {
-	client, err := corev1client.NewForConfig(WithProtobuf(config))
+	return newClient(WithProtobuf(config), corev1client.NewForConfig)
+}
+
+// clientOf makes a client for the server of the command.
+func clientOf[T any](c *Factory, newForConfig func(*rest.Config) (T, error)) (client T, err error) {
+	config, err := c.Config()
 	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return client, err
+	}
+	return newClient(config, newForConfig)
+}
+
+func newClient[T any](config *rest.Config, newForConfig func(*rest.Config) (T, error)) (T, error) {
+	client, err := newForConfig(config)
+	if err != nil {
+		return client, fmt.Errorf("make a client: %w", err)
 	}
 	return client, nil
 }

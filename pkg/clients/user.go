@@ -14,13 +14,9 @@ import (
 // it carries this name. It is "" where the server does not tell: no change fails for
 // want of it.
 func (c *Factory) User(ctx context.Context) string {
-	config, err := c.Config()
+	client, err := clientOf(c, authenticationv1client.NewForConfig)
 	if err != nil {
 		return "" // the change itself will say so
-	}
-	client, err := authenticationv1client.NewForConfig(config)
-	if err != nil {
-		return "" // likewise
 	}
 	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {

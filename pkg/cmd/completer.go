@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -57,9 +59,9 @@ func addCompletion(root *cobra.Command, c *clients.Factory) {
 	f := completer{c}
 	values := map[string]cobra.CompletionFunc{
 		"namespace":     bounded(f.namespaces),
-		"context":       bounded(f.contexts),
-		"cluster":       bounded(f.clusters),
-		"user":          bounded(f.users),
+		"context":       f.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Contexts) }),
+		"cluster":       f.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Clusters) }),
+		"user":          f.configured(func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.AuthInfos) }),
 		"replicas-path": bounded(f.paths),
 	}
 	files := []string{"filename", "kustomize", "template", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "cache-dir"}
@@ -323,17 +325,10 @@ func (f completer) namespaces(ctx context.Context, _ *cobra.Command, _ []string,
 	return found{words: words}
 }
 
-func (f completer) contexts(context.Context, *cobra.Command, []string, string) found {
-	config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
-	return found{words: slices.Sorted(maps.Keys(config.Contexts))}
-}
-
-func (f completer) clusters(context.Context, *cobra.Command, []string, string) found {
-	config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
-	return found{words: slices.Sorted(maps.Keys(config.Clusters))}
-}
-
-func (f completer) users(context.Context, *cobra.Command, []string, string) found {
-	config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
-	return found{words: slices.Sorted(maps.Keys(config.AuthInfos))}
+// configured completes the names of something that is in the kubeconfig.
+func (f completer) configured(names func(clientcmdapi.Config) iter.Seq[string]) cobra.CompletionFunc {
+	return bounded(func(context.Context, *cobra.Command, []string, string) found {
+		config, _ := f.c.Flags.ToRawKubeConfigLoader().RawConfig()
+		return found{words: slices.Sorted(names(config))}
+	})
 }

@@ -45,27 +45,17 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unst
 		return &chooseFieldError{verb: "create", target: observe.Target{Kind: kind, Name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
 	case err != nil:
 		return err
-	case o.path == nil && o.severalCounts(ctx, kind, field):
-		facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
-		if err != nil {
-			return err
-		}
-		return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
-			kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))
 	case field.Path == nil:
 		return unreadField(kind)
 	}
-	return field.Path.Set(obj.Object, int64(o.replicas))
-}
-
-// severalCounts reports whether the count of a kind is not of pods while another
-// beside it may be.
-func (o *createOptions) severalCounts(ctx context.Context, kind kinds.Kind, field discover.Field) bool {
-	if field.Path == nil {
-		return false
+	if o.path == nil {
+		facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
+		if err == nil && facts.Unit != "pod" && len(facts.Beside) > 0 {
+			return usageErrorf("%s has several replica counts: %s (its /scale, a number of %ss) or %s; choose one with --replicas-path",
+				kind.CRD(), field.Path, facts.Unit, strings.Join(facts.Beside, " or "))
+		}
 	}
-	facts, err := o.finder.StatusFacts(ctx, kind, field.Path)
-	return err == nil && facts.Unit != "pod" && len(facts.Beside) > 0
+	return field.Path.Set(obj.Object, int64(o.replicas))
 }
 
 // putFields sets the fields that --set and --set-string name.

@@ -72,7 +72,7 @@ func (o *setOptions) commandFor(t observe.Target, words ...string) string {
 
 func (o *setOptions) addFlags(cmd *cobra.Command) {
 	o.templateChange.addFlags(cmd)
-	o.addUndoFlag(cmd)
+	cmd.Flags().BoolVar(&o.undoOnFailure, "undo-on-failure", false, "If an object fails, write back what it had before, and exit with code 3; implies --wait.")
 	cmd.Flags().Var(specFieldFlag(&o.template), "template-path", "JSONPath of the pod template, for types that have several.")
 }
 

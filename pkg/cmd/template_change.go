@@ -45,10 +45,6 @@ func (o *templateChange) addFlags(cmd *cobra.Command) {
 	o.podsChange.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
 }
 
-func (o *templateChange) addUndoFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.undoOnFailure, "undo-on-failure", false, "If an object fails, write back what it had before, and exit with code 3; implies --wait.")
-}
-
 func (o *templateChange) complete(args []string) error {
 	o.wait = o.wait || o.undoOnFailure
 	return o.podsChange.complete(args)

@@ -44,17 +44,8 @@ func (h *health) waits(namespace, why string) {
 	})
 }
 
-// works says that a loop works, and how far it is.
-func (h *health) works(namespace string, loop *controller.Controller) {
-	h.fills(namespace, "reconciling", loop)
-}
-
-// standsBy says that a loop only fills its caches, and how far it is.
-func (h *health) standsBy(namespace string, loop *controller.Controller) {
-	h.fills(namespace, "standing by for the lease", loop)
-}
-
-func (h *health) fills(namespace, what string, loop *controller.Controller) {
+// works says what a loop does, and how far it is with filling its caches.
+func (h *health) works(namespace, what string, loop *controller.Controller) {
 	h.set(namespace, loopHealth{
 		ready: func() (bool, string) {
 			if !loop.Synced() {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
@@ -119,11 +118,6 @@ func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, c
 		}
 	}
 	return named, crds, nil
-}
-
-// declarations say of which CRDs a loop takes up what they declare.
-func (k *Kinds) declarations() controller.Declarations {
-	return controller.Declarations{All: k.Declared, Named: k.named}
 }
 
 // scope puts into the scope of a loop which kinds it reconciles.

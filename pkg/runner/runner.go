@@ -161,7 +161,7 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 	if err != nil {
 		return err
 	}
-	o.health.works(namespace, loop)
+	o.health.works(namespace, "reconciling", loop)
 	defer o.health.waits(namespace, "waiting for the lease")
 	if o.Ends() {
 		return o.runUntilConverged(ctx, loop, namespace)
@@ -184,7 +184,7 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool, l
 		Dynamic:   dynamic,
 		Core:      core,
 		Kinds:     o.Kinds.known,
-		Declared:  o.Kinds.declarations(),
+		Declared:  controller.Declarations{All: o.Kinds.Declared, Named: o.Kinds.named},
 		Selector:  o.Matches,
 		Namespace: namespace,
 		Workers:   o.Workers,

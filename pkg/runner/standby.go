@@ -27,7 +27,7 @@ func (o *Options) standBy(ctx context.Context, config *rest.Config, namespace st
 		return nil, err
 	}
 	ctx, s.stop = context.WithCancel(ctx)
-	o.health.standsBy(namespace, s.loop)
+	o.health.works(namespace, "standing by for the lease", s.loop)
 	go func() { s.ended <- s.loop.Run(ctx) }()
 	return s, nil
 }
@@ -45,7 +45,7 @@ func (o *Options) holdWarm(ctx context.Context, lease *leader.Lease, fenced *res
 		return err
 	}
 	err = lease.Hold(ctx, func(working context.Context, _ bool) error {
-		o.health.works(namespace, next.loop)
+		o.health.works(namespace, "reconciling", next.loop)
 		defer context.AfterFunc(working, next.stop)()
 		close(next.lead)
 		if err := <-next.ended; err != nil || ctx.Err() != nil {

@@ -29,44 +29,44 @@ type Wanted struct {
 	FullNames bool
 }
 
-// Phase is how far the newest run of a container has come.
-type Phase int
+// phase is how far the newest run of a container has come.
+type phase int
 
 // The phases. Of a container that has not started there is no log.
 const (
-	NotStarted Phase = iota
-	Running
-	Ended
+	phaseNotStarted phase = iota
+	phaseRunning
+	phaseEnded
 )
 
 // Container is a container of a pod as it was last seen.
 type Container struct {
 	Namespace, Pod string
-	UID            types.UID
+	uid            types.UID
 	Name           string
-	Node           string
-	// Label is what its lines begin with: the slot or the short name of the pod, and
+	node           string
+	// label is what its lines begin with: the slot or the short name of the pod, and
 	// the name of the container where the pod has several.
-	Label string
-	// Failing says that the pod is not ready, and Reason why, where that is known.
-	Failing bool
-	Reason  string
-	// Run counts how often the container was started before, and Phase is how far the
+	label string
+	// failing says that the pod is not ready, and reason why, where that is known.
+	failing bool
+	reason  string
+	// run counts how often the container was started before, and phase is how far the
 	// newest of its runs has come.
-	Run   int32
-	Phase Phase
-	// Previous says that the log of the run before can be read, and End how that
+	run   int32
+	phase phase
+	// previous says that the log of the run before can be read, and end how that
 	// ended.
-	Previous bool
-	End      string
-	// Last says that the newest run has ended and the next one is awaited. Its log is
+	previous bool
+	end      string
+	// last says that the newest run has ended and the next one is awaited. Its log is
 	// that of the run before, whether the next one has begun meanwhile or not.
-	Last bool
+	last bool
 	// broken says that it ended as it should not.
 	broken bool
-	// Crashed says that what explains why the pod is not ready is in the log of the
+	// crashed says that what explains why the pod is not ready is in the log of the
 	// run before.
-	Crashed bool
+	crashed bool
 }
 
 // Containers are those of the pods of an object whose logs are wanted.
@@ -89,7 +89,7 @@ func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container 
 			short = pod.Name
 		}
 		for _, c := range containersOf(pod, short, !model.Ready, w) {
-			c.Reason = model.Reason
+			c.reason = model.Reason
 			all = append(all, c)
 		}
 	}
@@ -101,9 +101,9 @@ func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container 
 func failingLast(containers []Container) []Container {
 	return slices.SortedStableFunc(slices.Values(containers), func(a, b Container) int {
 		switch {
-		case a.Failing == b.Failing:
+		case a.failing == b.failing:
 			return 0
-		case b.Failing:
+		case b.failing:
 			return -1
 		}
 		return 1
@@ -130,13 +130,13 @@ func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Conta
 	main := defaultContainer(pod)
 	var all []Container
 	for _, spec := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		c := Container{Namespace: pod.Namespace, Pod: pod.Name, UID: pod.UID, Name: spec.Name, Node: pod.Spec.NodeName, Label: short, Failing: failing}
+		c := Container{Namespace: pod.Namespace, Pod: pod.Name, uid: pod.UID, Name: spec.Name, node: pod.Spec.NodeName, label: short, failing: failing}
 		if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name }); i >= 0 {
 			c.broken = c.read(statuses[i])
 		}
-		c.Crashed = failing && c.broken && c.Previous && c.Phase != Ended
+		c.crashed = failing && c.broken && c.previous && c.phase != phaseEnded
 		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
-			c.Label += "/" + c.Name
+			c.label += "/" + c.Name
 		}
 		switch {
 		case w.AllContainers, w.Container == c.Name:
@@ -167,20 +167,20 @@ func defaultContainer(pod *corev1.Pod) string {
 // as it should not.
 func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
 	last := s.LastTerminationState.Terminated
-	c.Run = s.RestartCount
+	c.run = s.RestartCount
 	switch {
 	case s.State.Running != nil:
-		c.Phase = Running
+		c.phase = phaseRunning
 	case s.State.Terminated != nil:
-		c.Phase, broken = Ended, s.State.Terminated.ExitCode != 0
+		c.phase, broken = phaseEnded, s.State.Terminated.ExitCode != 0
 	case last != nil: // it waits to be started again
-		c.Phase, c.Last, broken = Ended, true, true
+		c.phase, c.last, broken = phaseEnded, true, true
 	}
 	if last != nil && last.ContainerID != "" {
-		c.Previous, broken = true, broken || !s.Ready
+		c.previous, broken = true, broken || !s.Ready
 	}
-	if c.Previous && !c.Last {
-		c.End = end(last)
+	if c.previous && !c.last {
+		c.end = end(last)
 	}
 	return broken
 }

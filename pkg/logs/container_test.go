@@ -105,14 +105,14 @@ func TestContainers(t *testing.T) {
 		}
 		var got []string
 		for _, c := range Containers(report, references(row.pods), row.wanted) {
-			text := fmt.Sprintf("%s %d %d", c.Label, c.Phase, c.Run)
+			text := fmt.Sprintf("%s %d %d", c.label, c.phase, c.run)
 			switch {
-			case c.Last:
+			case c.last:
 				text += " last"
-			case c.Crashed:
-				text += " crashed " + c.End
-			case c.Previous:
-				text += " previous " + c.End
+			case c.crashed:
+				text += " crashed " + c.end
+			case c.previous:
+				text += " previous " + c.end
 			}
 			got = append(got, text)
 		}
@@ -125,7 +125,7 @@ func TestContainers(t *testing.T) {
 func TestFailingLast(t *testing.T) {
 	t.Parallel()
 	var got []string
-	for _, c := range failingLast([]Container{{Pod: "a"}, {Pod: "b", Failing: true}, {Pod: "c"}, {Pod: "d", Failing: true}}) {
+	for _, c := range failingLast([]Container{{Pod: "a"}, {Pod: "b", failing: true}, {Pod: "c"}, {Pod: "d", failing: true}}) {
 		got = append(got, c.Pod)
 	}
 	if !slices.Equal(got, []string{"a", "c", "b", "d"}) {
@@ -142,18 +142,18 @@ func TestNext(t *testing.T) {
 		want     step
 	}{
 		"not started":               {now: Container{}, want: toWait},
-		"started":                   {now: Container{Phase: Running}, want: toRead},
-		"ended before it was seen":  {now: Container{Phase: Ended}, want: toRead},
-		"read, and it runs":         {progress: progress{done: false}, now: Container{Phase: Running}, want: toRead},
-		"read to its end":           {progress: progress{done: true}, now: Container{Phase: Ended}, want: toWait},
-		"gone":                      {progress: progress{done: true}, now: Container{Phase: Ended}, gone: true, want: toEnd},
+		"started":                   {now: Container{phase: phaseRunning}, want: toRead},
+		"ended before it was seen":  {now: Container{phase: phaseEnded}, want: toRead},
+		"read, and it runs":         {progress: progress{done: false}, now: Container{phase: phaseRunning}, want: toRead},
+		"read to its end":           {progress: progress{done: true}, now: Container{phase: phaseEnded}, want: toWait},
+		"gone":                      {progress: progress{done: true}, now: Container{phase: phaseEnded}, gone: true, want: toEnd},
 		"gone before it started":    {gone: true, want: toEnd},
-		"started again":             {progress: progress{done: true}, now: Container{Phase: Running, Run: 1, Previous: true}, want: toRead},
-		"started again, rest":       {now: Container{Phase: Running, Run: 1, Previous: true}, want: toReadPrevious},
-		"started twice":             {now: Container{Phase: Running, Run: 2, Previous: true}, want: toRead},
-		"started again, log gone":   {now: Container{Phase: Running, Run: 1}, want: toRead},
-		"waits to be started again": {progress: progress{run: 1}, now: Container{Phase: Ended, Run: 1, Previous: true, Last: true}, want: toRead},
-		"ended again":               {now: Container{Phase: Ended, Run: 1, Previous: true, Last: true}, want: toRead},
+		"started again":             {progress: progress{done: true}, now: Container{phase: phaseRunning, run: 1, previous: true}, want: toRead},
+		"started again, rest":       {now: Container{phase: phaseRunning, run: 1, previous: true}, want: toReadPrevious},
+		"started twice":             {now: Container{phase: phaseRunning, run: 2, previous: true}, want: toRead},
+		"started again, log gone":   {now: Container{phase: phaseRunning, run: 1}, want: toRead},
+		"waits to be started again": {progress: progress{run: 1}, now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
+		"ended again":               {now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
 	} {
 		if got := row.progress.next(row.now, row.gone); got != row.want {
 			t.Errorf("%s: %d", name, got)

@@ -28,7 +28,7 @@ const (
 // Follower follows the logs of the containers of an object while its pods come and go.
 type Follower struct {
 	Reader
-	Wanted Wanted
+	wanted Wanted
 
 	slots   *slots
 	running sync.WaitGroup
@@ -59,7 +59,7 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 	shared := &slots{free: make(chan struct{}, r.Most)}
 	all := make([]*Follower, n)
 	for i := range all {
-		all[i] = &Follower{Reader: r, Wanted: w, slots: shared, stop: stop, tails: map[tailKey]*tail{}, labels: map[string]types.UID{}}
+		all[i] = &Follower{Reader: r, wanted: w, slots: shared, stop: stop, tails: map[tailKey]*tail{}, labels: map[string]types.UID{}}
 	}
 	return all
 }
@@ -69,22 +69,22 @@ func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Fo
 func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	all := f.Wanted
+	all := f.wanted
 	all.Failing, all.AllContainers, all.Container = false, true, ""
 	there := map[types.UID]bool{}
 	for _, c := range Containers(report, pods, all) {
-		there[c.UID] = true
-		if t := f.tails[tailKey{c.UID, c.Name}]; t != nil {
+		there[c.uid] = true
+		if t := f.tails[tailKey{c.uid, c.Name}]; t != nil {
 			t.set(c, false)
 		}
 	}
-	for _, c := range Containers(report, pods, f.Wanted) {
-		key := tailKey{c.UID, c.Name}
+	for _, c := range Containers(report, pods, f.wanted) {
+		key := tailKey{c.uid, c.Name}
 		if f.tails[key] != nil {
 			continue
 		}
 		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: newResume(), tail: f.Tail, since: f.Since}
-		if before, again := f.labels[c.Label]; f.begun && again && before != c.UID {
+		if before, again := f.labels[c.label]; f.begun && again && before != c.uid {
 			t.title = "replaced by the new pod " + c.Pod
 		} else if f.begun {
 			t.title = "new pod " + c.Pod
@@ -94,7 +94,7 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 			t.tail, t.since = -1, time.Time{}
 		}
 		t.progress = begin(c, f.begun)
-		f.labels[c.Label] = c.UID
+		f.labels[c.label] = c.uid
 		f.tails[key] = t
 		f.running.Go(func() { t.run(ctx) })
 	}
@@ -146,18 +146,18 @@ func begin(c Container, isNew bool) progress {
 	if isNew {
 		return progress{}
 	}
-	return progress{run: c.Run}
+	return progress{run: c.run}
 }
 
 // next says what to do about a container as it is now.
 func (p progress) next(c Container, gone bool) step {
-	unread := c.Phase != NotStarted && (!p.done || c.Run > p.run)
+	unread := c.phase != phaseNotStarted && (!p.done || c.run > p.run)
 	switch {
 	case gone:
 		return toEnd
 	case !unread:
 		return toWait
-	case c.Run == p.run+1 && !p.done && c.Previous && !c.Last:
+	case c.run == p.run+1 && !p.done && c.previous && !c.last:
 		return toReadPrevious
 	}
 	return toRead
@@ -278,7 +278,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	defer f.slots.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.Last}
+	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.last}
 	request.Follow = !request.Previous
 	if t.read {
 		request.Tail = -1
@@ -288,7 +288,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 			request.Since = t.opened // there was none of the last lines yet
 		}
 	}
-	if s == toRead && c.Run > t.progress.run {
+	if s == toRead && c.run > t.progress.run {
 		t.flush(c)
 	}
 	body, err := f.Open(ctx, request)
@@ -320,7 +320,7 @@ func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded boo
 	case errors.Is(err, errWrite):
 	case errors.Is(cause, errTurn):
 		return came, true, nil
-	case err == nil && (c.Phase == Ended || s == toReadPrevious):
+	case err == nil && (c.phase == phaseEnded || s == toReadPrevious):
 		t.progress.done = true
 		t.flush(c)
 	}
@@ -332,23 +332,23 @@ func (t *tail) mark(c Container, s step) {
 	out := t.follower.Out
 	if t.title != "" {
 		where := ""
-		if c.Node != "" {
-			where = " on node " + c.Node
+		if c.node != "" {
+			where = " on node " + c.node
 		}
 		out.sayOf(c, "%s%s", t.title, where)
 		t.title = ""
 	}
-	if s == toReadPrevious || c.Run == t.progress.run {
+	if s == toReadPrevious || c.run == t.progress.run {
 		return
 	}
 	if t.read || t.progress.run > 0 {
 		how := ""
-		if c.End != "" {
-			how = " (" + c.End + ")"
+		if c.end != "" {
+			how = " (" + c.end + ")"
 		}
-		out.sayOf(c, "container %s exited%s and was restarted (restart %d)", c.Name, how, c.Run)
+		out.sayOf(c, "container %s exited%s and was restarted (restart %d)", c.Name, how, c.run)
 	}
-	t.progress = progress{run: c.Run}
+	t.progress = progress{run: c.run}
 }
 
 // supervise ends a look when others wait for their turn, or when the pod has been gone

@@ -19,7 +19,7 @@ func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
 	report := status.Report{Pods: []status.Pod{{Name: pod.Name, UID: pod.UID}}}
 	var found Container
 	for _, c := range Containers(report, []*corev1.Pod{pod}, Wanted{Container: p.Container}) {
-		if c.Phase != NotStarted && (found.Name == "" || c.broken) {
+		if c.phase != phaseNotStarted && (found.Name == "" || c.broken) {
 			found = c
 		}
 	}
@@ -31,7 +31,7 @@ func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
 // does not. A line without a time is one of the kubelet about the log.
 func LastLines(ctx context.Context, open Open, c Container, lines, most int64) ([]Line, error) {
 	body, err := open(ctx, Request{
-		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.Last || c.Crashed, Tail: lines, Bytes: most,
+		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.last || c.crashed, Tail: lines, Bytes: most,
 	})
 	switch {
 	case apierrors.IsForbidden(err):

@@ -30,7 +30,7 @@ func TestFailingContainer(t *testing.T) {
 		"initialization ended":        {pod: with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: crashed}), want: "init"},
 	} {
 		got, found := FailingContainer(problem.Problem{Container: row.container}, &row.pod)
-		if got.Name != row.want || found != (row.want != "") || (got.Last || got.Crashed) != row.previous {
+		if got.Name != row.want || found != (row.want != "") || (got.last || got.crashed) != row.previous {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -44,8 +44,8 @@ func TestLastLines(t *testing.T) {
 		want      []string
 	}{
 		"the newest run":       {Container{Pod: "a", Name: "main"}, []string{"one", "", "two"}},
-		"the run that crashed": {Container{Pod: "a", Name: "main", Crashed: true}, []string{"panic"}},
-		"the run that ended":   {Container{Pod: "a", Name: "main", Last: true}, []string{"panic"}},
+		"the run that crashed": {Container{Pod: "a", Name: "main", crashed: true}, []string{"panic"}},
+		"the run that ended":   {Container{Pod: "a", Name: "main", last: true}, []string{"panic"}},
 		"nothing":              {Container{Pod: "b", Name: "main"}, nil},
 	} {
 		lines, err := LastLines(t.Context(), logs.open, row.container, 10, 0)

@@ -61,7 +61,7 @@ func (o *Output) linesOf(c Container) *lines {
 	if o.Format == ForPeople {
 		h := fnv.New32a()
 		_, _ = io.WriteString(h, c.Pod) // it writes to memory
-		l.prefix = o.Style.Hue(h.Sum32(), escape.Line(c.Label)) + " | "
+		l.prefix = o.Style.Hue(h.Sum32(), escape.Line(c.label)) + " | "
 	}
 	return l
 }
@@ -69,7 +69,7 @@ func (o *Output) linesOf(c Container) *lines {
 func (l *lines) add(line Line) {
 	o := l.output
 	if o.Format == JSON {
-		e := entry{Namespace: l.of.Namespace, Pod: l.of.Pod, Container: l.of.Name, Node: l.of.Node, Message: line.Text}
+		e := entry{Namespace: l.of.Namespace, Pod: l.of.Pod, Container: l.of.Name, Node: l.of.node, Message: line.Text}
 		if !line.Time.IsZero() {
 			e.Time = &line.Time
 		}
@@ -119,5 +119,5 @@ func (o *Output) Say(format string, args ...any) {
 
 // sayOf tells a person something about the log of a container.
 func (o *Output) sayOf(c Container, format string, args ...any) {
-	o.Say("--- %s: %s", c.Label, fmt.Sprintf(format, args...))
+	o.Say("--- %s: %s", c.label, fmt.Sprintf(format, args...))
 }

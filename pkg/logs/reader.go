@@ -109,17 +109,17 @@ func (r *Reader) requests(c Container) (all []Request, why string) {
 	before := request
 	before.Previous = true
 	switch {
-	case c.Previous && (r.Previous || c.Last):
+	case c.previous && (r.Previous || c.last):
 		return []Request{before}, ""
 	case r.Previous:
 		return nil, "container " + c.Name + " was never restarted, so it has no previous log"
-	case c.Phase == NotStarted:
+	case c.phase == phaseNotStarted:
 		why = "container " + c.Name + " has not started, so there is no log"
-		if c.Reason != "" {
-			why += ": " + c.Reason
+		if c.reason != "" {
+			why += ": " + c.reason
 		}
 		return nil, why
-	case c.Crashed:
+	case c.crashed:
 		return []Request{before, request}, ""
 	}
 	return []Request{request}, ""
@@ -141,7 +141,7 @@ func (r *Reader) readOne(ctx context.Context, c Container, to chan<- chunk) erro
 	}
 	for _, request := range requests {
 		if request.Previous != requests[len(requests)-1].Previous {
-			if err := send(chunk{say: fmt.Sprintf("container %s exited (%s); last lines:", c.Name, c.End)}); err != nil {
+			if err := send(chunk{say: fmt.Sprintf("container %s exited (%s); last lines:", c.Name, c.end)}); err != nil {
 				return err
 			}
 		} else if len(requests) > 1 {

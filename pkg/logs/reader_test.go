@@ -36,7 +36,7 @@ const stamp = "2026-11-22T10:00:00.5Z "
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	c := func(pod string, change func(*Container)) Container {
-		c := Container{Namespace: "default", Pod: pod, Name: "main", Node: "n1", Label: pod, Phase: Running}
+		c := Container{Namespace: "default", Pod: pod, Name: "main", node: "n1", label: pod, phase: phaseRunning}
 		if change != nil {
 			change(&c)
 		}
@@ -56,16 +56,16 @@ func TestOnce(t *testing.T) {
 		"none":                   {},
 		"a line without an end":  {containers: []Container{c("a", nil)}, out: "a | one\na | two\n"},
 		"nothing written":        {containers: []Container{c("c", nil)}},
-		"failing ones last":      {containers: []Container{c("b", func(c *Container) { c.Failing = true }), c("a", nil)}, out: "a | one\na | two\n" + `b | \x1b[31mred\x1b[0m` + "\n"},
+		"failing ones last":      {containers: []Container{c("b", func(c *Container) { c.failing = true }), c("a", nil)}, out: "a | one\na | two\n" + `b | \x1b[31mred\x1b[0m` + "\n"},
 		"raw":                    {containers: []Container{c("b", nil)}, reader: Reader{Out: &Output{Format: Raw}}, out: "\x1b[31mred\x1b[0m\n"},
 		"times":                  {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Timestamps: true}}, out: "d | 2026-11-22T10:00:00.5Z 1 < 2\nd | unable to read\n"},
 		"raw with times":         {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Timestamps: true, Format: Raw}}, out: "2026-11-22T10:00:00.5Z one\n2026-11-22T10:00:00.5Z two\n"},
 		"JSON":                   {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Format: JSON}}, out: `{"namespace":"default","pod":"d","container":"main","node":"n1","time":"2026-11-22T10:00:00.5Z","message":"1 < 2"}` + "\n" + `{"namespace":"default","pod":"d","container":"main","node":"n1","message":"unable to read"}` + "\n"},
 		"colors":                 {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Style: printer.Style{Color: true}}}, out: "\x1b[36ma\x1b[0m | one\n\x1b[36ma\x1b[0m | two\n"},
-		"not started":            {containers: []Container{c("a", func(c *Container) { c.Phase, c.Reason = NotStarted, "no image" })}, said: "--- a: container main has not started, so there is no log: no image\n"},
-		"crashed, and runs":      {containers: []Container{c("b", func(c *Container) { c.Previous, c.Crashed, c.End = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", said: "--- b: container main exited (Error, exit code 3); last lines:\n--- b: container main restarted:\n"},
-		"waits to run again":     {containers: []Container{c("b", func(c *Container) { c.Phase, c.Previous, c.Last = Ended, true, true })}, out: "b | panic\n"},
-		"the run before":         {containers: []Container{c("b", func(c *Container) { c.Previous = true })}, reader: Reader{Previous: true}, out: "b | panic\n"},
+		"not started":            {containers: []Container{c("a", func(c *Container) { c.phase, c.reason = phaseNotStarted, "no image" })}, said: "--- a: container main has not started, so there is no log: no image\n"},
+		"crashed, and runs":      {containers: []Container{c("b", func(c *Container) { c.previous, c.crashed, c.end = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", said: "--- b: container main exited (Error, exit code 3); last lines:\n--- b: container main restarted:\n"},
+		"waits to run again":     {containers: []Container{c("b", func(c *Container) { c.phase, c.previous, c.last = phaseEnded, true, true })}, out: "b | panic\n"},
+		"the run before":         {containers: []Container{c("b", func(c *Container) { c.previous = true })}, reader: Reader{Previous: true}, out: "b | panic\n"},
 		"no run before":          {containers: []Container{c("b", nil)}, reader: Reader{Previous: true}, said: "--- b: container main was never restarted, so it has no previous log\n"},
 		"forbidden is said once": {containers: []Container{c("x", nil), c("y", nil), c("a", func(c *Container) { c.Namespace = "other" })}, out: "a | one\na | two\n", errs: 1},
 	} {
@@ -92,7 +92,7 @@ func TestOnceInOrder(t *testing.T) {
 	for i := range 100 {
 		pod := fmt.Sprintf("p%03d", i)
 		logs[pod+"/main"] = strings.Repeat(stamp+strings.Repeat("x", 1000)+"\n", 20)
-		containers = append(containers, Container{Pod: pod, Name: "main", Label: pod, Phase: Running})
+		containers = append(containers, Container{Pod: pod, Name: "main", label: pod, phase: phaseRunning})
 		want = append(want, pod)
 	}
 	var out bytes.Buffer

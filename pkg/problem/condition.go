@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,8 +23,12 @@ const (
 )
 
 // failureConditions are those of the object itself that report what does not end
-// without help. Of a child, such as a Job, they say nothing about the object.
-func failureConditions() []string { return []string{"Failed", "Error", "InvalidSpec"} }
+// without help: also those of operator-sdk (Failure, ReleaseFailed, Irreconcilable,
+// ReconcileError) and of Keycloak (HasErrors). Of a child, such as a Job, they say
+// nothing about the object.
+func failureConditions() []string {
+	return []string{"Failed", "Failure", "Error", "HasErrors", "InvalidSpec", "ReconcileError", "ReleaseFailed", "Irreconcilable"}
+}
 
 // Reported are the failures that an object reports by its conditions, or else
 // by an event about pods that could not be created.
@@ -37,10 +42,10 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 			refused = true
 			f.refusal(c.Reason, c.Message, namespace)
 		case c.Status == metav1.ConditionTrue && (c.Type == stalled || whose == "" && slices.Contains(failureConditions(), c.Type)):
-			f.Code, f.Message = CodeReportedFailure, ConditionWords(c)
+			f.Code, f.Message = CodeReportedFailure, cmp.Or(ConditionWords(c), ConditionSays(c))
 		case c.Status == metav1.ConditionTrue && c.Type == degraded && whose == "":
 			// It may well end by itself, as when pods are still starting.
-			f.Code, f.Message, f.Fatal = CodeReportedFailure, "its condition Degraded is True: "+ConditionWords(c), false
+			f.Code, f.Message, f.Fatal = CodeReportedFailure, ConditionSays(c), false
 		case c.Type == apis.ConditionProgressing && c.Status == metav1.ConditionFalse && c.Reason == deadlineExceeded:
 			// It says that something is wrong, and others say what; it comes last.
 			f.Code, f.Message, f.Fatal = CodeDeadlineExceeded, ConditionWords(c), true
@@ -106,4 +111,13 @@ func ConditionWords(c metav1.Condition) string {
 		return c.Reason
 	}
 	return c.Reason + ": " + c.Message
+}
+
+// ConditionSays names a condition with its status, and adds what it says.
+func ConditionSays(c metav1.Condition) string {
+	says := "its condition " + c.Type + " is " + string(c.Status)
+	if words := ConditionWords(c); words != "" {
+		says += ": " + words
+	}
+	return says
 }

@@ -56,3 +56,22 @@ func TestReportedByAChild(t *testing.T) {
 		}
 	}
 }
+
+// Operators report a failure in words of their own, and not always with a reason.
+func TestReportedFailures(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		condition metav1.Condition
+		want      string
+	}{
+		{metav1.Condition{Type: "HasErrors", Status: metav1.ConditionTrue, Message: "no such secret"}, "no such secret"},
+		{metav1.Condition{Type: "ReleaseFailed", Status: metav1.ConditionTrue, Reason: "InstallError", Message: "no chart"}, "InstallError: no chart"},
+		{metav1.Condition{Type: "Failure", Status: metav1.ConditionTrue}, "its condition Failure is True"},
+		{metav1.Condition{Type: "HasErrors", Status: metav1.ConditionFalse, Message: "none"}, ""},
+	} {
+		found := Reported([]metav1.Condition{test.condition}, "", "ns", nil)
+		if (len(found) == 1) != (test.want != "") || len(found) == 1 && (found[0].Message != test.want || !found[0].Fatal) {
+			t.Errorf("%s: found %+v, want %q", test.condition.Type, found, test.want)
+		}
+	}
+}

@@ -101,10 +101,12 @@ type Word struct {
 	// Phase is a word such as "Running", Message a sentence.
 	Phase, Message string
 	// Ready reports whether what the kind declares as ready holds; nil where it
-	// declares nothing. Unmet is the first expression of that which does not hold. Failed says that what it declares as failed does.
-	Ready  *bool
-	Unmet  string
-	Failed bool
+	// declares nothing. Unmet is the first expression of that which does not hold. Failed says that what it declares as failed does,
+	// Unsettled that the phase is one of work that is not done.
+	Ready     *bool
+	Unmet     string
+	Failed    bool
+	Unsettled bool
 }
 
 // Pause is a wait for a person.

@@ -223,8 +223,8 @@ func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 	v := ruling{verdict: NotReconciled, code: problem.CodeGenerationNotSeen, hint: by.howToReconcile(e)}
 	switch {
 	case !o.Untracked && o.ObservedGeneration == 0,
-		o.Untracked && o.Conditioned && len(o.Conditions) == 0:
-		v.code, v.reason = problem.CodeNeverSeen, "no controller has seen it yet"
+		o.Untracked && o.Conditioned && len(o.Conditions) == 0 && o.Word.Phase == "":
+		v.code, v.reason = problem.CodeNeverSeen, o.neverSeen(by.Status)
 	case !o.Untracked && o.ObservedGeneration < o.Generation:
 		v.reason = fmt.Sprintf("its controller has not seen the last change (generation %d, observed %d)", o.Generation, o.ObservedGeneration)
 	default:
@@ -264,6 +264,17 @@ func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 		v.reason += fmt.Sprintf("; the spec changed %s ago", duration.HumanDuration(max(since, 0)))
 	}
 	return v, true
+}
+
+// neverSeen says why nothing shows that a controller has seen the object.
+func (o Object) neverSeen(written *Write) string {
+	switch {
+	case !o.Foreign || written == nil:
+		return "no controller has seen it yet"
+	case o.Untracked:
+		return "its status has no conditions yet"
+	}
+	return "its status does not say which generation its controller has seen"
 }
 
 // sinceChange is how long ago the spec was changed or the object was created, as

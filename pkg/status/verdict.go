@@ -137,6 +137,9 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 		return ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no replica field is known for this type, and it has no pods", hint: nameTheField(o)}
 	case missing:
 		v.code, v.reason = short.code, short.reason
+		if against, found := contradiction(o); found && len(problems) == 0 && o.Foreign && !o.BuiltIn {
+			v.reason += "; " + problem.ConditionSays(against)
+		}
 	case !settled:
 		v.code, v.reason = problem.CodeStatusBehind, fmt.Sprintf("%d of %d pods ready, although its status counts %d", r.readyPods(), o.Desired, o.Ready)
 	default:
@@ -210,7 +213,11 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 	}
 	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
 	if against, found := contradiction(o); found {
-		v.code, v.reason = problem.CodeConditionFalse, fmt.Sprintf("%s, but its condition %s is %s: %s", counts, against.Type, against.Status, problem.ConditionWords(against))
+		v.code, v.reason = problem.CodeConditionFalse, counts+", but "+problem.ConditionSays(against)
+		return v
+	}
+	if o.Word.Unsettled && o.Word.Ready == nil && (o.NoCount || o.Desired > 0) {
+		v.code, v.reason = problem.CodeConditionFalse, counts+", but its controller reports: "+o.Word.String()
 		return v
 	}
 	unseen := o.Untracked && !changeSeen(e, r, children)
@@ -252,28 +259,6 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 func vouched(o Object) bool {
 	ready := meta.FindStatusCondition(o.Conditions, readyCondition)
 	return !o.Untracked && ready != nil && ready.Status == metav1.ConditionTrue
-}
-
-// contradiction is a condition that says that the object is not ready, whatever
-// its counts are.
-func contradiction(o Object) (metav1.Condition, bool) {
-	for _, c := range o.newest() {
-		switch c.Type {
-		case readyCondition, "Reconciled":
-			if c.Status != metav1.ConditionTrue {
-				return c, true
-			}
-		case availableCondition:
-			if c.Status != metav1.ConditionTrue && o.Desired > 0 {
-				return c, true
-			}
-		case "Reconciling":
-			if c.Status == metav1.ConditionTrue {
-				return c, true
-			}
-		}
-	}
-	return metav1.Condition{}, false
 }
 
 // behind reports whether pods were counted, and fewer are ready than the status

@@ -86,6 +86,34 @@ func TestVerdict(t *testing.T) {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 2, Desired: 3, Current: 3, Ready: 3},
 			NotReconciled, "no controller has seen it yet", "check that the controller of lamps.x is installed and running",
 		},
+		"a kind that tells by its conditions, and has only counts": {
+			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Managers: wrote("", 60, 30)},
+			Progressing, "its status has no conditions yet; its status was last written by operator 30s ago", "",
+		},
+		"a kind that tells by its conditions, and has only a phase": {
+			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Managers: wrote("", 60, 30), Word: Word{Phase: "Running"}},
+			Ready, "3 of 3 pods ready", "",
+		},
+		"a status without the generation that its schema has": {
+			Object{Foreign: true, Generation: 1, Desired: 3, Current: 3, Ready: 3, Managers: wrote("", 60, 30)},
+			Progressing, "its status does not say which generation its controller has seen; its status was last written by operator 30s ago", "",
+		},
+		"too few are ready, and a condition says why": {
+			Object{Foreign: true, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 2, Conditions: ready(metav1.ConditionFalse, 4)},
+			Progressing, "2 of 3 pods ready; its condition Ready is False: Syncing: the members elect", "",
+		},
+		"a phase of work that is not done": {
+			Object{Foreign: true, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Word: Word{Phase: "Updating", Unsettled: true}},
+			Progressing, "3 of 3 pods ready, but its controller reports: Updating", "",
+		},
+		"a phase of work, while none are wanted": {
+			Object{Foreign: true, Generation: 4, ObservedGeneration: 4, Word: Word{Phase: "Pending", Unsettled: true}},
+			Ready, "0 of 0 pods ready", "",
+		},
+		"a phase of work, where the kind declares what is ready": {
+			Object{Foreign: true, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Word: Word{Phase: "Updating", Unsettled: true, Ready: new(true)}},
+			Ready, "3 of 3 pods ready", "",
+		},
 		"a condition of an older generation": {
 			Object{Foreign: true, Untracked: true, Conditioned: true, Generation: 4, Desired: 3, Current: 3, Ready: 3, Conditions: ready(metav1.ConditionTrue, 3)},
 			NotReconciled, "its controller has not seen the last change (generation 4, observed 3)", "check that the controller of lamps.x is installed and running",

@@ -23,7 +23,9 @@ func readyFields() []string {
 	return []string{"readyReplicas", "numberReady", "availableReplicas", "readyInstances", "readyNodes", "ready"}
 }
 
-func updatedFields() []string { return []string{"updatedReplicas", "updatedNumberScheduled"} }
+func updatedFields() []string {
+	return []string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}
+}
 
 // Of reads from an object what a verdict is made of, with what can be known of
 // its kind without asking a server.

@@ -200,6 +200,8 @@ func TestFactsFromASchema(t *testing.T) {
 			".status.observedGeneration; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
 		"a word": {crd(integers("replicas"), "{type: object, properties: {phase: {type: string}, readyReplicas: {type: string}}}"), ".spec.replicas", Source{StatusServed: true},
 			"none; pod; desired []; current []; ready []; updated []; available []; zero []; phase [.status.phase]; beside []; several false; from [schema]"},
+		"a word in a part": {crd(integers("replicas"), "{type: object, properties: {upToDateReplicas: {type: integer}, state: {type: object, properties: {phase: {type: string}}}}}"), ".spec.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready []; updated [.status.upToDateReplicas]; available []; zero [.status.upToDateReplicas]; phase [.status.state.phase]; beside []; several false; from [schema]"},
 		"shards": {crd(integers("shards replicas"), integers("shards readyReplicas")), ".spec.shards", Source{StatusServed: true, SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"},
 			"none; shard; desired []; current [.status.shards]; ready []; updated []; available []; zero []; phase []; beside [.spec.replicas]; several false; from [schema /scale]"},
 		"/scale of a part": {crd("{type: object, properties: {gateway: "+integers("replicas")+"}}", "{type: object, properties: {gateway: "+integers("replicas readyReplicas")+", readyReplicas: {type: integer}}}"), ".spec.gateway.replicas",

@@ -1,6 +1,7 @@
 package statusfacts
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,14 +37,8 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 			return
 		}
 	}
-	for _, c := range o.Conditions {
-		if f.pauseTold() {
-			break // where the kind says it elsewhere, a condition may be behind
-		}
-		if slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue && !o.BuiltIn && !timedPause(obj) {
-			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + strings.TrimSuffix(c.Reason+": "+c.Message, ": "), Hint: "find out who paused " + o.Type + "/" + o.Name, Told: true}
-			return
-		}
+	if f.reportedPause(o, obj) {
+		return
 	}
 	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.Uncounted && o.Ready < o.Desired {
 		return // what is new has yet to become ready
@@ -53,6 +48,28 @@ func (f Facts) pause(o *status.Object, obj map[string]any) {
 		return
 	}
 	f.partition(o, obj)
+}
+
+// reportedPause finds a pause that the controller reports by a condition or a phase of
+// a usual name.
+func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
+	if f.pauseTold() || o.BuiltIn || timedPause(obj) {
+		return false // where the kind says it elsewhere, this may be behind
+	}
+	why := ""
+	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool {
+		return slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue
+	})
+	switch {
+	case paused >= 0:
+		why = cmp.Or(problem.ConditionWords(o.Conditions[paused]), problem.ConditionSays(o.Conditions[paused]))
+	case slices.Contains([]string{"paused", "suspended", "hibernated"}, bare(o.Word.Phase)):
+		why = "its controller reports: " + o.Word.String()
+	default:
+		return false
+	}
+	o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + why, Hint: "find out who paused " + o.Type + "/" + o.Name, Told: true}
+	return true
 }
 
 // pauseTold reports whether the kind declares where its status tells of a pause.

@@ -35,7 +35,7 @@ func TestTimedPause(t *testing.T) {
 // is, and only while pods of an older template are there.
 func TestPauses(t *testing.T) {
 	t.Parallel()
-	const count = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}, readyReplicas: {type: integer}, updatedReplicas: {type: integer}, paused: {type: boolean}}}}}"
+	const count = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}, readyReplicas: {type: integer}, updatedReplicas: {type: integer}, paused: {type: boolean}, phase: {type: string}}}}}"
 	told := func(condition string) string { return "status: {conditions: [" + condition + "]}" }
 	status3 := func(ready, updated string) string {
 		return "status: {replicas: 3, readyReplicas: " + ready + ", updatedReplicas: " + updated + "}"
@@ -51,6 +51,8 @@ func TestPauses(t *testing.T) {
 		"a condition that is not":           {told("{type: Paused, status: 'False', reason: R}"), nil, ""},
 		"a condition, told elsewhere":       {told("{type: Paused, status: 'True', reason: R}"), map[string]string{"imoocpod.dev/paused-when": "{.status.paused}=true"}, ""},
 		"a condition, and a step that ends": {told("{type: Paused, status: 'True', reason: R}") + ", spec: {strategy: {blueGreen: {autoPromotionSeconds: 30}}}", nil, ""},
+		"a condition without words":         {told("{type: Paused, status: 'True'}"), nil, "it is paused: its condition Paused is True"},
+		"a phase":                           {"status: {phase: Suspended}", nil, "it is paused: its controller reports: Suspended"},
 		"a field":                           {"spec: {paused: true}", nil, "it is paused: {.spec.paused}=true"},
 		"a field, and a word":               {"spec: {paused: true}, status: {message: someone did}", nil, "it is paused: {.spec.paused}=true"},
 		"a rollout":                         {"spec: {updateStrategy: {paused: true}}", nil, "its rollout is paused: .spec.updateStrategy.paused is true"},
@@ -126,6 +128,8 @@ func TestWordOfAController(t *testing.T) {
 		"{phase: '', state: Degraded}":                              {Phase: "Degraded", Failed: true},
 		"{phase: 7, state: FAILED, reason: why}":                    {Phase: "FAILED", Message: "why", Failed: true},
 		"{phase: Error}":                                            {Phase: "Error", Failed: true},
+		"{phase: Scaling Up}":                                       {Phase: "Scaling Up", Unsettled: true},
+		"{phase: in-progress}":                                      {Phase: "in-progress", Unsettled: true},
 	} {
 		var o status.Object
 		if f.readWord(&o, map[string]any{"status": parsed(t, text)}); o.Word != want {

@@ -6,10 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -58,8 +60,9 @@ func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
 	}
 	switch f.Generation {
 	case GenerationField, GenerationText:
-		// What the schema declares and an object lacks has not been written yet.
-		o.Untracked = f.builtIn && o.Generation == 0
+		// What the schema declares and an object lacks has not been written yet. A
+		// controller that says Ready without it never writes it.
+		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)
 	default:
 		o.Untracked = true
 		o.Conditioned = f.Conditions && !f.builtIn
@@ -108,9 +111,24 @@ func (f Facts) readWord(o *status.Object, obj map[string]any) {
 			}
 		}
 	}
-	switch strings.ToLower(o.Word.Phase) {
-	case "failed", "error", "degraded":
-		o.Word.Failed = true
+	o.Word.Failed = slices.Contains(failedWords(), bare(o.Word.Phase))
+	o.Word.Unsettled = slices.Contains(unsettledWords(), bare(o.Word.Phase))
+}
+
+// bare is a phase in lower case and without spaces and dashes.
+func bare(phase string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(phase))
+}
+
+// failedWords are phases that do not end without help, as bare returns them.
+func failedWords() []string { return []string{"failed", "error", "degraded"} }
+
+// unsettledWords are phases of an object that is not ready, as bare returns them.
+func unsettledWords() []string {
+	return []string{
+		"pending", "creating", "provisioning", "initializing", "starting", "deploying", "installing", "configuring",
+		"updating", "upgrading", "scaling", "scalingup", "scalingdown", "expanding", "rolling", "rollingout", "rollingupdate", "restarting",
+		"progressing", "inprogress", "processing", "reconciling", "notready", "unready", "unhealthy", "unavailable", "deleting", "terminating",
 	}
 }
 

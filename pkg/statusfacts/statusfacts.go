@@ -125,7 +125,7 @@ type Source struct {
 	Annotations map[string]string
 }
 
-func phaseFields() []string   { return []string{"phase", "state", "updateStatus"} }
+func phaseFields() []string   { return []string{"phase", "state", "updateStatus", "state.phase"} }
 func messageFields() []string { return []string{"message", "reason"} }
 
 // New works out what the status of a kind can tell. The count is where
@@ -246,16 +246,18 @@ func (f *Facts) fromSchema(source Source, count *fieldpath.Path) {
 	if !unnamed && source.StatusServed {
 		f.Zero = slices.Concat(f.Desired, f.Ready[:min(1, len(f.Ready))], f.Updated)
 	}
-	f.Phase, f.Message = texted(told, unnamed, phaseFields()), texted(told, unnamed, messageFields())
+	f.Phase, f.Message = texted(root, told, unnamed, phaseFields()), texted(root, told, unnamed, messageFields())
 	f.PausedWhen = []string{"{.spec.paused}=true", "{.spec.suspend}=true"}
 	f.OnDelete = ".spec.updateStrategy.type"
 }
 
 // texted are the fields of a status that hold text.
-func texted(told map[string]any, unnamed bool, names []string) []string {
+func texted(root, told map[string]any, unnamed bool, names []string) []string {
 	var found []string
 	for _, name := range names {
-		if fieldpath.Object(told, name)["type"] == "string" || unnamed {
+		dot := strings.LastIndex("."+name, ".")
+		base, leaf := ("." + name)[:dot], name[dot:]
+		if fieldpath.Object(statusAt(root, told, base), leaf)["type"] == "string" || unnamed {
 			found = append(found, ".status."+name)
 		}
 	}

@@ -355,7 +355,7 @@ func TestNotReadyUnlessSeen(t *testing.T) {
 	cluster.CreateObject(t, ns, "widgets.plain.example.com", "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: it}, spec: {replicas: 0}}")
 	unseen(widget, "no controller has seen it yet", problem.CodeNeverSeen)
 	write(widget, `{"replicas":0}`)
-	unseen(widget, "no controller has seen it yet; its status was last written by kubectl-patch ", problem.CodeNeverSeen)
+	unseen(widget, "its status does not say which generation its controller has seen; its status was last written by kubectl-patch ", problem.CodeNeverSeen)
 	write(widget, `{"observedGeneration":1}`)
 	tells(t, ns, widget, expected{status.Ready, problem.CodeReady, "scaled to zero", ""})
 	cluster.Imoocpod(t, ns, "scale", widget, "--replicas", "1")
@@ -392,7 +392,7 @@ spec:
 	cluster.AwaitEstablished(t, "crd/panels.seen.example.com")
 	cluster.CreateObject(t, ns, "panels.seen.example.com", "{apiVersion: seen.example.com/v1, kind: Panel, metadata: {name: it}, spec: {replicas: 1}}")
 	write(panel, `{"replicas":1,"readyReplicas":1}`)
-	unseen(panel, "no controller has seen it yet; its status was last written by kubectl-patch ", problem.CodeNeverSeen)
+	unseen(panel, "its status has no conditions yet; its status was last written by kubectl-patch ", problem.CodeNeverSeen)
 	condition := func(is string, generation int) {
 		t.Helper()
 		write(panel, fmt.Sprintf(`{"conditions":[{"type":"Ready","status":"%s","reason":"Syncing","message":"the members elect","observedGeneration":%d,"lastTransitionTime":"2026-01-02T03:04:05Z"}]}`, is, generation))

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -85,6 +86,15 @@ func (f *targetFlags) complete(args []string) error {
 	if len(args) > 0 && f.fromFiles() {
 		return usageErrorf("-f and -k cannot be used together with arguments")
 	}
+	if slices.Contains(args, "") {
+		return usageErrorf("invalid name \"\": it is empty")
+	}
+	if _, err := labels.Parse(f.selector); err != nil {
+		return usageErrorf("invalid argument %q for \"-l, --selector\" flag: %w", f.selector, err)
+	}
+	if err := f.scope(args); err != nil {
+		return err
+	}
 	slash := func(arg string) bool { return strings.Contains(arg, "/") }
 	if slices.ContainsFunc(args, slash) {
 		if i := slices.IndexFunc(args, func(arg string) bool { return !slash(arg) }); i >= 0 {
@@ -98,6 +108,29 @@ func (f *targetFlags) complete(args []string) error {
 	for _, n := range names {
 		if problem := nameProblem(n); problem != "" {
 			return usageErrorf("invalid name %q: %s", n, problem)
+		}
+	}
+	return nil
+}
+
+// scope refuses names together with what selects objects by other means, in the words
+// that kubectl uses once it has asked a server.
+func (f *targetFlags) scope(args []string) error {
+	if f.allNamespaces && f.fromFiles() {
+		return usageErrorf("-A cannot be used together with -f or -k")
+	}
+	for i, arg := range args {
+		word, name, slash := strings.Cut(arg, "/")
+		switch {
+		case slash && (word == "" || name == "" || strings.Contains(name, "/")):
+			return usageErrorf("arguments in resource/name form must have a single resource and name: %q", arg)
+		case !slash && i == 0:
+		case f.allNamespaces:
+			return usageErrorf("a resource cannot be retrieved by name across all namespaces")
+		case f.selector != "":
+			return usageErrorf("name cannot be provided when a selector is specified")
+		case f.all:
+			return usageErrorf("--all cannot be used together with a name")
 		}
 	}
 	return nil

@@ -1,9 +1,15 @@
 package cmd
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // Which arguments mean ImoocPods and nothing else, so that a server need not be
@@ -46,6 +52,37 @@ func TestImoocPodArguments(t *testing.T) {
 	}
 	if names, ok := (&targetFlags{}).imoocPods([]string{"imoocpod/"}); !ok || !slices.Equal(names, []string{""}) {
 		t.Errorf("an empty name is %q (%t), which is refused as such", names, ok)
+	}
+}
+
+// What cannot name objects is refused before a server is asked, as an invalid command
+// line.
+func TestArgumentsThatNameNothing(t *testing.T) {
+	t.Parallel()
+	files := resource.FilenameOptions{Filenames: []string{"f"}}
+	for _, test := range []struct {
+		flags targetFlags
+		args  []string
+		want  string
+	}{
+		{targetFlags{}, []string{"deployment/"}, `arguments in resource/name form must have a single resource and name: "deployment/"`},
+		{targetFlags{}, []string{"/web"}, `arguments in resource/name form must have a single resource and name: "/web"`},
+		{targetFlags{}, []string{"a/b/c"}, `arguments in resource/name form must have a single resource and name: "a/b/c"`},
+		{targetFlags{}, []string{"deployment/web", ""}, `invalid name "": it is empty`},
+		{targetFlags{allNamespaces: true}, []string{"deployment/web"}, "a resource cannot be retrieved by name across all namespaces"},
+		{targetFlags{allNamespaces: true}, []string{"deployment", "web"}, "a resource cannot be retrieved by name across all namespaces"},
+		{targetFlags{allNamespaces: true, files: files}, nil, "-A cannot be used together with -f or -k"},
+		{targetFlags{selector: "a=b"}, []string{"deployment", "web"}, "name cannot be provided when a selector is specified"},
+		{targetFlags{selector: "a in ("}, []string{"deployment"}, `invalid argument "a in (" for "-l, --selector" flag: unable to parse requirement: found '', expected: ',', ')' or identifier`},
+		{targetFlags{all: true}, []string{"deployment/web"}, "--all cannot be used together with a name"},
+		{targetFlags{all: true, allNamespaces: true, selector: "a=b"}, []string{"deployment"}, ""},
+		{targetFlags{files: files, selector: "a=b"}, nil, ""},
+	} {
+		err := test.flags.complete(test.args)
+		usage := (*outcome.UsageError)(nil)
+		if got := fmt.Sprint(err); test.want != "" && (got != test.want || !errors.As(err, &usage)) || test.want == "" && err != nil {
+			t.Errorf("%+v %q: %v, want %q", test.flags, test.args, err, test.want)
+		}
 	}
 }
 

@@ -94,10 +94,13 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	if len(targets)+len(errs) == 0 {
 		return errors.New("no matching resources found")
 	}
-	for i, t := range targets {
-		if err := o.show(ctx, t, len(targets) > 1, i > 0); err != nil {
+	shown := false
+	for _, t := range targets {
+		if err := o.show(ctx, t, len(targets) > 1, shown); err != nil {
 			errs = append(errs, clients.Explain(t.Kind, err))
+			continue
 		}
+		shown = true
 	}
 	return outcome.Join(errs)
 }

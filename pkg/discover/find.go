@@ -3,7 +3,6 @@ package discover
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,20 +54,9 @@ func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("%s has no /scale, and its CRD does not name the replica field", e.Kind.CRD())
 }
 
-// Total is the sum of what an object has in the fields that could be its count;
+// Total is how many pods the fields that could be the count of an object mean together;
 // nil where it has none.
-func (e *UnknownFieldError) Total() *int32 {
-	sum, found := int64(0), false
-	for _, c := range e.Candidates {
-		if c.Value != nil && *c.Value >= 0 && *c.Value <= math.MaxInt32 {
-			sum, found = sum+*c.Value, true
-		}
-	}
-	if !found || sum > math.MaxInt32 {
-		return nil
-	}
-	return new(statusfacts.Pods(sum))
-}
+func (e *UnknownFieldError) Total() *int32 { return replicafield.Total(e.Candidates) }
 
 // NoCountError says that the objects of a kind have as many pods as there are
 // nodes for them, so that nobody sets a count.

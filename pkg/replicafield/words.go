@@ -32,3 +32,14 @@ func Words(name string) []string {
 	end()
 	return words
 }
+
+// Unit is what there are so many of, by the name of a count: "shard", "task", or "pod".
+func Unit(name string) string {
+	for _, word := range Words(name) {
+		switch word = strings.TrimSuffix(word, "s"); word {
+		case "shard", "task":
+			return word
+		}
+	}
+	return "pod"
+}

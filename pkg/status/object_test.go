@@ -105,6 +105,28 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// Of an object without a count, its pods that have ended and its own word are told.
+func TestWithoutPods(t *testing.T) {
+	t.Parallel()
+	complete := []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: "Complete", Status: metav1.ConditionTrue, Reason: "CompletionsReached"}}
+	for name, test := range map[string]struct {
+		conditions []metav1.Condition
+		ended      int
+		verdict    Verdict
+		reason     string
+	}{
+		"no pods":        {nil, 0, NotReconciled, "no replica field is known for this type, and it has no pods"},
+		"a pod ended":    {nil, 1, Progressing, "no replica field is known for this type, and 1 pod ended"},
+		"complete":       {complete, 4, Ready, "its condition Complete is True: CompletionsReached"},
+		"complete, gone": {complete, 0, Ready, "its condition Complete is True: CompletionsReached"},
+		"not complete":   {complete[:1], 4, Progressing, "no replica field is known for this type, and 4 pods ended"},
+	} {
+		if v := judgeWithoutPods(Object{Resource: "jobs.batch", Conditions: test.conditions}, test.ended); v.verdict != test.verdict || v.reason != test.reason {
+			t.Errorf("%s: %s: %s, want %s: %s", name, v.verdict, v.reason, test.verdict, test.reason)
+		}
+	}
+}
+
 // Where the status tells no pods, they are counted, but not those that end or have ended.
 // What /scale reports stands for them where none can be seen.
 func TestCountedPods(t *testing.T) {

@@ -53,11 +53,12 @@ func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	return spec, status
 }
 
-// undated reports whether the spec was written at a time that managedFields do
+// undated reports whether the spec was changed at a time that managedFields do
 // not tell: of what was written through the /scale of a custom resource they tell
-// none. Nothing but the count can have been changed by that.
-func undated(managers []metav1.ManagedFieldsEntry) bool {
-	return slices.ContainsFunc(managers, func(m metav1.ManagedFieldsEntry) bool {
+// none. Nothing but the count can have been changed by that. In the first generation,
+// it was written and not changed.
+func (o Object) undated() bool {
+	return o.Generation > 1 && slices.ContainsFunc(o.Managers, func(m metav1.ManagedFieldsEntry) bool {
 		ofSpec, _ := writes(m)
 		return ofSpec && m.Time == nil
 	})
@@ -102,7 +103,7 @@ func changeSeen(e Snapshot, r Report, children []Child) bool {
 	if e.Acted {
 		return true
 	}
-	if undated(o.Managers) && !countShows(o, r, children) {
+	if o.undated() && !countShows(o, r, children) {
 		return false
 	}
 	if answered(spec, status) {
@@ -244,7 +245,7 @@ func judgeUnseen(e Snapshot, r Report) (ruling, bool) {
 		}
 		return v, true
 	}
-	unknown := undated(o.Managers)
+	unknown := o.undated()
 	wrote := e.Acted || !unknown && answered(by.Spec, by.Status) || v.code == problem.CodeNeverSeen && by.Status != nil
 	if len(r.Problems) > 0 && r.Problems[0].Fatal && (wrote || v.code == problem.CodeNeverSeen) {
 		p := r.Problems[0]
@@ -284,7 +285,7 @@ func sinceChange(e Snapshot, by Reconciler) (since time.Duration, known bool) {
 	if by.Spec != nil && by.Spec.Time.After(changed) {
 		changed = by.Spec.Time.Time
 	}
-	if undated(e.Object.Managers) {
+	if e.Object.undated() {
 		changed = e.Since
 	}
 	return e.Now.Sub(changed), !changed.IsZero()

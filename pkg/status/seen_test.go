@@ -114,3 +114,16 @@ func TestActedBelow(t *testing.T) {
 		}
 	}
 }
+
+// A write through /scale has no time, and is no change while the generation is the first.
+func TestTimeOfAChange(t *testing.T) {
+	t.Parallel()
+	made := lookedAt().Add(-time.Hour)
+	managers := []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"}}
+	for generation, want := range map[int64]time.Duration{1: time.Hour, 2: time.Second} {
+		o := Object{Created: made, Generation: generation, Managers: managers}
+		if since, known := sinceChange(Snapshot{Object: o, Now: lookedAt(), Since: lookedAt().Add(-time.Second)}, Reconciler{}); since != want || !known {
+			t.Errorf("generation %d: changed %s ago (%t), want %s", generation, since, known, want)
+		}
+	}
+}

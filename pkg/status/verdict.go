@@ -134,7 +134,7 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 	v := ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: counts}
 	switch {
 	case o.NoCount && o.Current == 0 && o.Word.Ready == nil && !vouched(o):
-		return ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no replica field is known for this type, and it has no pods", hint: nameTheField(o)}
+		return judgeWithoutPods(o, len(r.Pods))
 	case missing:
 		v.code, v.reason = short.code, short.reason
 		if against, found := contradiction(o); found && len(problems) == 0 && o.Foreign && !o.BuiltIn {
@@ -150,6 +150,24 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 	if len(problems) > 0 {
 		v.code, v.hint = problems[0].Code, problems[0].Hint
 		v.reason += "; " + problems[0].String()
+	}
+	return v
+}
+
+// judgeWithoutPods is judge for an object of which nothing tells how many pods it wants,
+// and that has none but those that have ended.
+func judgeWithoutPods(o Object, ended int) ruling {
+	complete := slices.IndexFunc(o.newest(), func(c metav1.Condition) bool {
+		return slices.Contains([]string{"Complete", "Completed", "Succeeded"}, c.Type) && c.Status == metav1.ConditionTrue
+	})
+	v := ruling{verdict: NotReconciled, code: problem.CodeNoPods, reason: "no replica field is known for this type, and it has no pods"}
+	switch {
+	case complete >= 0:
+		return ruling{verdict: Ready, code: problem.CodeReady, reason: problem.ConditionSays(o.newest()[complete])}
+	case ended > 0:
+		v.verdict, v.reason = Progressing, fmt.Sprintf("no replica field is known for this type, and %s ended", Quantity(ended, "pod"))
+	default:
+		v.hint = nameTheField(o)
 	}
 	return v
 }

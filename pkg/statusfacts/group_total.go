@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -23,6 +24,30 @@ func ofShards(o status.Object) *int32 {
 	return new(Pods(each * int64(o.Desired)))
 }
 
+// shardsBeside is how many shards an object says that a count in it is for; one where
+// it says nothing.
+func shardsBeside(content map[string]any) int64 {
+	shards := int64(1)
+	for name, value := range content {
+		if n, is := fieldpath.Integer(value); is && replicafield.Unit(name) == "shard" {
+			shards = max(shards, min(n, 1<<30))
+		}
+	}
+	return shards
+}
+
+// parent is the object that the last step of a path is in.
+func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
+	if len(steps) == 1 {
+		return obj
+	}
+	_, value, taken, err := fieldpath.Path{Steps: steps[:len(steps)-1]}.Locate(obj)
+	if content, is := value.(map[string]any); is && err == nil && taken == len(steps)-1 {
+		return content
+	}
+	return nil
+}
+
 // total is the sum of the counts of all groups, one of which is at a path; nil
 // where it is not known.
 func total(obj map[string]any, count fieldpath.Path, beside []status.Beside) *int32 {
@@ -37,11 +62,11 @@ func total(obj map[string]any, count fieldpath.Path, beside []status.Beside) *in
 		name := count.Steps[len(count.Steps)-1].Name
 		for _, b := range beside {
 			if path, err := fieldpath.ParseSteps(b.Path); err == nil && path.Steps[len(path.Steps)-1].Name == name {
-				sum += b.Value
+				sum += b.Value * shardsBeside(parent(obj, path.Steps))
 			}
 		}
 		own, is, err := count.Get(obj)
-		sum, found = sum+own, is && err == nil
+		sum, found = sum+own*shardsBeside(parent(obj, count.Steps)), is && err == nil
 	} else {
 		_, value, taken, err := fieldpath.Path{Steps: count.Steps[:last]}.Locate(obj)
 		list, _ := value.([]any)
@@ -52,7 +77,7 @@ func total(obj map[string]any, count fieldpath.Path, beside []status.Beside) *in
 			content, _ := element.(map[string]any)
 			_, n, taken, err := fieldpath.Path{Steps: count.Steps[last+1:]}.Locate(content)
 			if number, is := fieldpath.Integer(n); err == nil && is && taken == len(count.Steps)-last-1 {
-				sum, found = sum+number, true
+				sum, found = sum+number*shardsBeside(parent(content, count.Steps[last+1:])), true
 			}
 		}
 	}

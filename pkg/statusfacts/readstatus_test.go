@@ -124,6 +124,8 @@ func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
 		{"StatefulSet", "partition reached", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", true, done},
 		{"StatefulSet", "partition not reached", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", false, going},
 		{"StatefulSet", "partition above all", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 7}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentRevision: a, updateRevision: b}", true, done},
+		{"StatefulSet", "partition not reached, stricter, from the first ordinal", "{replicas: 3, ordinals: {start: 5}, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 7}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentRevision: a, updateRevision: b}", true, going},
+		{"StatefulSet", "partition reached, from the first ordinal", "{replicas: 3, ordinals: {start: 5}, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 7}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", true, done},
 		{"StatefulSet", "partition reached, one not ready", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 2, updatedReplicas: 1}", false, going},
 		{"StatefulSet", "on delete (kubectl refuses), old pods", "{replicas: 3, updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", false, paused},
 		{"StatefulSet", "on delete (kubectl refuses), all deleted", "{replicas: 3, updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", false, done},
@@ -382,10 +384,11 @@ func TestOnlyCounted(t *testing.T) {
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	const (
-		list   = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, count: {type: integer}}}}}}}}"
-		parts  = "{type: object, properties: {spec: {type: object, properties: {a: {type: object, properties: {replicaCount: {type: integer}}}, b: {type: object, properties: {replicaCount: {type: integer}}}}}}}"
-		shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}}}}}"
-		plain  = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, size: {type: integer}}}}}"
+		list    = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, count: {type: integer}}}}}}}}"
+		parts   = "{type: object, properties: {spec: {type: object, properties: {a: {type: object, properties: {replicaCount: {type: integer}}}, b: {type: object, properties: {replicaCount: {type: integer}}}}}}}"
+		shards  = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}}}}}"
+		plain   = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, size: {type: integer}}}}}"
+		layouts = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, layout: {type: object, properties: {shards: {type: integer}, count: {type: integer}}}}}}}}}}"
 	)
 	for name, test := range map[string]struct {
 		schema, path, spec string
@@ -405,6 +408,9 @@ func TestTotal(t *testing.T) {
 		"no words in a list":  {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: many}]}", true, "", 2},
 		"shards of replicas":  {shards, ".spec.shards", "{shards: 2, replicas: 3}", false, "shard", 6},
 		"shards of one":       {shards, ".spec.shards", "{shards: 2}", false, "shard", 2},
+		"replicas of shards":  {shards, ".spec.replicas", "{shards: 2, replicas: 3}", true, "", 6},
+		"replicas of none":    {shards, ".spec.replicas", "{replicas: 3}", true, "", 3},
+		"layouts of a list":   {layouts, `.spec.sets[?(@.name=="a")].layout.count`, "{sets: [{name: a, layout: {shards: 3, count: 2}}, {name: b, layout: {count: 1}}]}", true, "", 7},
 		"one count":           {plain, ".spec.replicas", "{replicas: 2, size: 7}", false, "", -1},
 		"the count is absent": {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a}]}", true, "", -1},
 	} {

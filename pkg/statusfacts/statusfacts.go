@@ -209,8 +209,8 @@ func (f *Facts) fromSchema(source Source, count *fieldpath.Path) {
 	base := ""
 	if count != nil {
 		f.Count = count.String()
-		f.Unit = unitOf(count)
-		f.beside(root, count)
+		f.Unit = replicafield.Unit(count.Steps[len(count.Steps)-1].Name)
+		f.beside(root, count, source.SpecPath == "")
 		if source.SpecPath != "" && samePath(source.SpecPath, f.Count) {
 			f.From = append(f.From, "/scale")
 			f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
@@ -305,21 +305,10 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && pa.String() == pb.String()
 }
 
-// unitOf is what a count is of, by its name.
-func unitOf(count *fieldpath.Path) string {
-	name := count.Steps[len(count.Steps)-1].Name
-	for _, word := range replicafield.Words(name) {
-		switch word = strings.TrimSuffix(word, "s"); word {
-		case "shard", "task":
-			return word
-		}
-	}
-	return "pod"
-}
-
 // beside finds the other counts of the spec, and whether they are of other groups
-// of pods.
-func (f *Facts) beside(root map[string]any, count *fieldpath.Path) {
+// of pods. A number of shards beside a count is a number of such groups, unless the
+// count is that of /scale.
+func (f *Facts) beside(root map[string]any, count *fieldpath.Path, sharded bool) {
 	last := count.Steps[len(count.Steps)-1]
 	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
 	for _, c := range replicafield.Candidates(root, nil) {
@@ -333,6 +322,9 @@ func (f *Facts) beside(root map[string]any, count *fieldpath.Path) {
 			f.Beside = append(f.Beside, c.Path)
 		}
 		f.Several = f.Several || len(count.Steps) > 2 && len(path.Steps) > 2 && name == last.Name
+		parent := fieldpath.Path{Steps: count.Steps[:len(count.Steps)-1]}
+		f.Several = f.Several || sharded && f.Unit == "pod" && replicafield.Unit(name) == "shard" &&
+			parent.String() == fieldpath.Path{Steps: path.Steps[:len(path.Steps)-1]}.String()
 	}
 }
 

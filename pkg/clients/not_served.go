@@ -43,7 +43,7 @@ const unknownType = "the server doesn't have a resource type "
 // have say what is missing. The type may be known from an earlier discovery.
 func ExplainType(err error) error {
 	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
-		return missingType(strings.Trim(word, `"`))
+		return missingType(strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word))
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {

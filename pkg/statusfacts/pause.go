@@ -95,12 +95,6 @@ func (f Facts) partition(o *status.Object, obj map[string]any) {
 			break
 		}
 	}
-	if first, told := wholeAt(obj, ".spec.ordinals.start"); f.Ordinal && told {
-		// The pods are numbered from there.
-		if ordinal, is := value.(int64); is {
-			value = max(0, ordinal-first)
-		}
-	}
 	kept, is := keptBy(value, o.Desired)
 	if !is || kept == 0 {
 		return

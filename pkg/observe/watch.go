@@ -63,7 +63,7 @@ func withChanges(ctx context.Context, c *clients.Factory, connection *follow.Con
 // watchChanges is watch for an object of whose changes others tell.
 func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, changes *watcher, see func(Observation) (done bool, again time.Duration, err error)) error {
 	var again <-chan time.Time
-	var since history
+	since := history{counted: g.CountOnly}
 	looked := false
 	var m *model
 	for {
@@ -109,6 +109,8 @@ func causeOf(ctx context.Context, err error) error {
 type history struct {
 	first        *status.Snapshot
 	acted, below bool
+	// counted says that the wait is for a count that was just written.
+	counted bool
 }
 
 // add notes on a look whether the controller has written since the first one.
@@ -116,11 +118,11 @@ func (s *history) add(e *status.Snapshot) {
 	if s.first == nil || s.first.Object.UID != e.Object.UID || s.first.Object.Generation != e.Object.Generation {
 		first := *e
 		first.Pods, first.Events = nil, nil // which nothing is compared with
-		*s = history{first: &first}
+		*s = history{first: &first, counted: s.counted}
 	}
 	s.acted = s.acted || status.Acted(*s.first, *e)
 	s.below = s.below || status.ActedBelow(*s.first, *e)
-	e.Acted, e.ActedBelow, e.Since = s.acted, s.below, s.first.Now
+	e.Acted, e.ActedBelow, e.Since, e.Counted = s.acted, s.below, s.first.Now, s.counted
 }
 
 // look makes the model of a target whose object has been seen.

@@ -150,16 +150,25 @@ func countShows(o Object, r Report, children []Child) bool {
 
 // idle reports whether nothing right below an object was made or changed since the
 // last change of its spec, which is so young that it may yet be: some controllers
-// write that they saw a generation before they do anything about it. The times are
-// whole seconds; what was done within the same one may have been done after. Of a
-// count, what is there tells.
+// write that they saw a generation, and the counts that it wants, before they do
+// anything about it. The times are whole seconds; what was done within the same one may
+// have been done after. Of a count, what is there tells.
 func idle(e Snapshot, r Report, children []Child) bool {
 	o, by := e.Object, r.Reconciler
-	if !o.Foreign || o.BuiltIn || o.Generation <= 1 || by.Spec == nil || e.ActedBelow || o.OnlyCounted && countShows(o, r, children) {
+	if !o.Foreign || o.BuiltIn || o.Generation <= 1 || by.Spec == nil || e.ActedBelow {
 		return false
 	}
-	if e.Now.Sub(by.Spec.Time.Time) >= attendance || byItself(by.Spec, by.Status) {
+	since, known := sinceChange(e, by)
+	if !known || since >= attendance || byItself(by.Spec, by.Status) {
 		return false
+	}
+	if o.OnlyCounted || e.Counted || o.undated() {
+		if countShows(o, r, children) && o.countBelow(r, children) {
+			return false
+		}
+		if !o.countBelow(r, children) {
+			return true
+		}
 	}
 	below := false
 	for _, c := range children {
@@ -173,6 +182,21 @@ func idle(e Snapshot, r Report, children []Child) bool {
 		}
 	}
 	return below
+}
+
+// countBelow reports whether what is to be seen below an object may be as many as it
+// wants: the pods, what stands right below it, or one part of that.
+func (o Object) countBelow(r Report, children []Child) bool {
+	below := slices.DeleteFunc(workloads(children), func(c Child) bool { return c.Controller != o.UID })
+	sum := int32(0)
+	for _, c := range below {
+		if *c.Desired == o.Desired {
+			return true
+		}
+		sum += *c.Desired
+	}
+	unseen := len(below)+len(r.Pods) == 0
+	return o.indirect() || o.NoCount || unseen || len(below) > 0 && sum == o.Desired || r.livePods() == int(o.Desired)
 }
 
 // byItself reports whether the controller itself changed the spec.
@@ -285,7 +309,7 @@ func sinceChange(e Snapshot, by Reconciler) (since time.Duration, known bool) {
 	if by.Spec != nil && by.Spec.Time.After(changed) {
 		changed = by.Spec.Time.Time
 	}
-	if e.Object.undated() {
+	if e.Object.undated() || e.Counted && e.Since.After(changed) {
 		changed = e.Since
 	}
 	return e.Now.Sub(changed), !changed.IsZero()

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // An entry of managedFields is about the spec, the status, or neither.
@@ -124,6 +127,65 @@ func TestTimeOfAChange(t *testing.T) {
 		o := Object{Created: made, Generation: generation, Managers: managers}
 		if since, known := sinceChange(Snapshot{Object: o, Now: lookedAt(), Since: lookedAt().Add(-time.Second)}, Reconciler{}); since != want || !known {
 			t.Errorf("generation %d: changed %s ago (%t), want %s", generation, since, known, want)
+		}
+	}
+}
+
+// A controller may write the counts that are wanted before it does anything. Right after
+// a change of the count, what stands below the object tells whether it did.
+func TestCountThatIsOnlyWritten(t *testing.T) {
+	t.Parallel()
+	now := lookedAt()
+	set := func(n int32) Child {
+		return Child{Kind: "Set", Name: "s", UID: "s", Controller: "it", Desired: &n, Current: &n, Ready: &n}
+	}
+	for name, test := range map[string]struct {
+		counted bool
+		below   bool
+		since   time.Duration
+		set     Child
+		want    problem.Code
+	}{
+		"the set has the old count":              {true, false, time.Second, set(4), problem.CodeChangeNotSeen},
+		"the set has none":                       {true, false, time.Second, set(0), problem.CodeChangeNotSeen},
+		"the set has the new count":              {true, false, time.Second, set(1), problem.CodeReady},
+		"the set has another count, and changed": {true, true, time.Second, set(4), problem.CodeReady},
+		"the set has another count for long":     {true, false, 11 * time.Second, set(4), problem.CodeReady},
+		"nobody changed the count":               {false, false, time.Second, set(4), problem.CodeReady},
+	} {
+		o := Object{UID: "it", Foreign: true, Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 1, Ready: 1, Managers: wrote("", 3600, 1)}
+		r := NewReport(Snapshot{Object: o, Pods: Pods{}, Children: []Child{test.set}, Now: now, Since: now.Add(-test.since), Counted: test.counted, ActedBelow: test.below})
+		if r.ReasonCode != test.want || test.want == problem.CodeChangeNotSeen && r.Recheck != attendance-test.since {
+			t.Errorf("%s: %s (%s): %s, again after %s; want %s", name, r.Verdict, r.ReasonCode, r.Reason, r.Recheck, test.want)
+		}
+	}
+}
+
+// What is below an object may be counted in more than one way.
+func TestCountBelow(t *testing.T) {
+	t.Parallel()
+	set := func(n int32, controller types.UID) Child { return Child{Controller: controller, Desired: &n} }
+	for name, test := range map[string]struct {
+		object   Object
+		pods     int
+		children []Child
+		want     bool
+	}{
+		"nothing is to be seen":      {Object{Desired: 3}, 0, nil, true},
+		"as many pods":               {Object{Desired: 3}, 3, nil, true},
+		"too many pods":              {Object{Desired: 3}, 4, nil, false},
+		"one set of as many":         {Object{Desired: 3}, 0, []Child{set(3, "it"), set(1, "it")}, true},
+		"a set for each":             {Object{Desired: 2}, 0, []Child{set(1, "it"), set(1, "it")}, true},
+		"a set of another, no pods":  {Object{Desired: 3}, 0, []Child{set(3, "that")}, true},
+		"a set of another, one pod":  {Object{Desired: 3}, 1, []Child{set(3, "that")}, false},
+		"a set of another count":     {Object{Desired: 3}, 5, []Child{set(5, "it")}, false},
+		"units":                      {Object{Desired: 3, Unit: "shard"}, 5, []Child{set(5, "it")}, true},
+		"nobody knows how many":      {Object{Desired: 3, NoCount: true}, 5, []Child{set(5, "it")}, true},
+		"none, and a set of another": {Object{}, 2, []Child{set(2, "that")}, false},
+	} {
+		test.object.UID = "it"
+		if got := test.object.countBelow(Report{Pods: make([]Pod, test.pods)}, test.children); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
 }

@@ -48,6 +48,9 @@ type Snapshot struct {
 	// Since is when whoever waits for the object first saw it as it is wanted now;
 	// zero for who looks once.
 	Since time.Time
+	// Counted says that whoever waits for the object has changed its count right before
+	// that. Of a change through the /scale of a custom resource, managedFields tell nothing.
+	Counted bool
 	// Unread names what this user may not read, such as "events".
 	Unread []string
 	// Now is when all this was read.

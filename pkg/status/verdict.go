@@ -240,7 +240,7 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 	}
 	unseen := o.Untracked && !changeSeen(e, r, children)
 	if !unseen && idle(e, r, children) {
-		since := e.Now.Sub(r.Reconciler.Spec.Time.Time)
+		since, _ := sinceChange(e, r.Reconciler)
 		v.code, v.recheck = problem.CodeChangeNotSeen, attendance-since
 		v.reason = fmt.Sprintf("%s, but nothing that it owns has changed since its spec changed %s ago", counts, duration.HumanDuration(max(since, 0)))
 		return v

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -148,14 +150,24 @@ func (o *restartOptions) below(ctx context.Context, t observe.Target) string {
 	if err != nil {
 		return ""
 	}
-	var below []string
-	for _, child := range status.NewReport(e).Tree.Children {
-		if kind := strings.ToLower(child.Kind); slices.Contains([]string{"deployment", "statefulset", "daemonset"}, kind) {
-			below = append(below, kind+".apps/"+child.Name)
+	return restartBelow(e.Object.UID, e.Own())
+}
+
+// restartBelow is the hint that names those of some objects that stand right below an
+// owner and can be restarted. What a cluster-scoped owner has may be in several
+// namespaces.
+func restartBelow(owner types.UID, children []status.Child) string {
+	below := map[string][]string{}
+	for _, child := range children {
+		kind := strings.ToLower(child.Kind)
+		if child.Controller == owner && child.APIVersion == "apps/v1" && slices.Contains([]string{"deployment", "statefulset", "daemonset"}, kind) && (child.Desired == nil || *child.Desired > 0) {
+			below[child.Namespace] = append(below[child.Namespace], kind+".apps/"+child.Name)
 		}
 	}
-	if len(below) == 0 {
-		return ""
+	hint := ""
+	for _, namespace := range slices.Sorted(maps.Keys(below)) {
+		slices.Sort(below[namespace])
+		hint += "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart " + strings.Join(below[namespace], " ") + " -n " + namespace
 	}
-	return "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart " + strings.Join(below, " ") + inNamespaceOf(t)
+	return hint
 }

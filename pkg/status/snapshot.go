@@ -66,7 +66,7 @@ func (e Snapshot) Probed() bool {
 
 // Child is an object that has a controller and controls others.
 type Child struct {
-	APIVersion, Kind, Name string
+	APIVersion, Kind, Namespace, Name string
 	// UID is its own, Controller that of what controls it.
 	UID, Controller types.UID
 	Created         time.Time

@@ -14,7 +14,7 @@ import (
 // report needs of it.
 func Child(obj *unstructured.Unstructured) status.Child {
 	child := status.Child{
-		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
+		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
 		Managers: obj.GetManagedFields(), Generation: obj.GetGeneration(),
 	}
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {

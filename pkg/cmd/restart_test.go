@@ -1,0 +1,29 @@
+package cmd
+
+import (
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+)
+
+// What is offered to be restarted instead is what a command can name: with its namespace,
+// and of no other API group of the same kind.
+func TestRestartBelow(t *testing.T) {
+	t.Parallel()
+	children := []status.Child{
+		{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "b", Name: "two", Controller: "it"},
+		{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "b", Name: "one", Controller: "it"},
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: "web", Controller: "it", Desired: new(int32(1))},
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: "none", Controller: "it", Desired: new(int32(0))},
+		{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "a", Name: "set", Controller: "it"},
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: "deep", Controller: "that"},
+		{APIVersion: "apps.kruise.io/v1beta1", Kind: "StatefulSet", Namespace: "a", Name: "other", Controller: "it"},
+	}
+	const hint = "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart "
+	if got, want := restartBelow("it", children), hint+"deployment.apps/web -n a"+hint+"statefulset.apps/one statefulset.apps/two -n b"; got != want {
+		t.Errorf("it is %q, want %q", got, want)
+	}
+	if got := restartBelow("it", nil); got != "" {
+		t.Errorf("with nothing below, it is %q", got)
+	}
+}

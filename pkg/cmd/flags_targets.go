@@ -92,9 +92,6 @@ func (f *targetFlags) complete(args []string) error {
 	if _, err := labels.Parse(f.selector); err != nil {
 		return usageErrorf("invalid argument %q for \"-l, --selector\" flag: %w", f.selector, err)
 	}
-	if err := f.scope(args); err != nil {
-		return err
-	}
 	slash := func(arg string) bool { return strings.Contains(arg, "/") }
 	if slices.ContainsFunc(args, slash) {
 		if i := slices.IndexFunc(args, func(arg string) bool { return !slash(arg) }); i >= 0 {
@@ -103,7 +100,7 @@ func (f *targetFlags) complete(args []string) error {
 	}
 	names, ok := f.imoocPods(args)
 	if !ok {
-		return nil
+		return f.scope(args)
 	}
 	for _, n := range names {
 		if problem := nameProblem(n); problem != "" {
@@ -124,13 +121,13 @@ func (f *targetFlags) scope(args []string) error {
 		switch {
 		case slash && (word == "" || name == "" || strings.Contains(name, "/")):
 			return usageErrorf("arguments in resource/name form must have a single resource and name: %q", arg)
+		case slash && (f.selector != "" || f.all):
+			return usageErrorf("selectors and the all flag cannot be used when passing resource/name arguments")
 		case !slash && i == 0:
 		case f.allNamespaces:
 			return usageErrorf("a resource cannot be retrieved by name across all namespaces")
 		case f.selector != "":
 			return usageErrorf("name cannot be provided when a selector is specified")
-		case f.all:
-			return usageErrorf("--all cannot be used together with a name")
 		}
 	}
 	return nil

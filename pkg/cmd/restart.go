@@ -75,6 +75,9 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 		return observe.WaitTarget{}, err
 	}
 	obj := t.Object
+	if obj.GetDeletionTimestamp() != nil {
+		return observe.WaitTarget{}, fmt.Errorf("%s is being deleted and cannot be restarted", t)
+	}
 	path, err := o.field(ctx, t.Kind, obj)
 	if err != nil {
 		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, o.below(ctx, t))
@@ -164,10 +167,10 @@ func restartBelow(owner types.UID, children []status.Child) string {
 			below[child.Namespace] = append(below[child.Namespace], kind+".apps/"+child.Name)
 		}
 	}
-	hint := ""
+	var hint strings.Builder
 	for _, namespace := range slices.Sorted(maps.Keys(below)) {
 		slices.Sort(below[namespace])
-		hint += "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart " + strings.Join(below[namespace], " ") + " -n " + namespace
+		fmt.Fprintf(&hint, "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart %s -n %s", strings.Join(below[namespace], " "), namespace)
 	}
-	return hint
+	return hint.String()
 }

@@ -579,3 +579,20 @@ func BenchmarkChangeOfOnePod(b *testing.B) {
 		})
 	}
 }
+
+// A wait for a count that was just written says so of every look, and since when the
+// object is as it is.
+func TestHistoryOfACount(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1e9, 0)
+	for _, counted := range []bool{true, false} {
+		s := history{counted: counted}
+		for i, generation := range []int64{2, 2, 3} {
+			e := status.Snapshot{Object: status.Object{UID: "it", Generation: generation}, Now: at.Add(time.Duration(i) * time.Second)}
+			s.add(&e)
+			if want := []time.Time{at, at, at.Add(2 * time.Second)}[i]; e.Counted != counted || !e.Since.Equal(want) {
+				t.Errorf("look %d: counted %t since %s, want %t since %s", i, e.Counted, e.Since, counted, want)
+			}
+		}
+	}
+}

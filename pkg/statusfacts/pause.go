@@ -56,7 +56,7 @@ func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
 	if f.pauseTold() || o.BuiltIn || timedPause(obj) {
 		return false // where the kind says it elsewhere, this may be behind
 	}
-	why := ""
+	var why string
 	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool {
 		return slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue
 	})

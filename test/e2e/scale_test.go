@@ -107,7 +107,7 @@ func noLoop(kind, namespace string) string {
 	return fmt.Sprintf("Warning: no controller runs for %s in namespace %[2]s. Start one with: kubectl imoocpod run-controller -n %[2]s\n", kind, namespace)
 }
 
-// An object that is being deleted gets no other count.
+// An object that is being deleted gets no other count, and is not restarted.
 func TestScaleWhatIsBeingDeleted(t *testing.T) {
 	t.Parallel()
 	ns := cluster.NewNamespace(t)
@@ -119,6 +119,10 @@ func TestScaleWhatIsBeingDeleted(t *testing.T) {
 		if r.Code != harness.ExitError || r.Stdout != "" || r.Stderr != "error: imoocpod/foo is being deleted and cannot be scaled\n" {
 			t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
 		}
+	}
+	r := cluster.Kubectl(t, ns, "imoocpod", "restart", "foo")
+	if r.Code != harness.ExitError || r.Stdout != "" || r.Stderr != "error: imoocpod/foo is being deleted and cannot be restarted\n" {
+		t.Errorf("%s: exit code %d, printed %q, said %q", r.Line, r.Code, r.Stdout, r.Stderr)
 	}
 	cluster.SetFinalizers(t, ns, "foo", "null")
 }

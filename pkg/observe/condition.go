@@ -191,6 +191,9 @@ func parseStatusCondition(argument string) (func() Condition, error) {
 	if !given {
 		value = "true"
 	}
+	if name == "" || value == "" {
+		return nil, fmt.Errorf("a condition has a name and a value, and %q lacks one: use condition=NAME[=VALUE]", "condition="+argument)
+	}
 	return func() Condition { return statusCondition(name, value) }, nil
 }
 

@@ -239,6 +239,12 @@ func TestConditionsSayWhatTheyAre(t *testing.T) {
 			t.Errorf("--for=%s waits for an object %q, want %q", word, got, want)
 		}
 	}
+	for _, word := range []string{"condition=", "condition==", "condition==True", "condition=Ready="} {
+		want := fmt.Sprintf("a condition has a name and a value, and %q lacks one: use condition=NAME[=VALUE]", word)
+		if _, err := ParseCondition(word); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", word, err, want)
+		}
+	}
 	if _, err := ParseCondition("none"); err == nil || err.Error() != `cannot wait for "none": must be ready, create, delete, condition=NAME[=VALUE] or jsonpath=EXPRESSION[=VALUE]` {
 		t.Error(err)
 	}

@@ -101,8 +101,9 @@ type Word struct {
 	// Phase is a word such as "Running", Message a sentence.
 	Phase, Message string
 	// Ready reports whether what the kind declares as ready holds; nil where it
-	// declares nothing. Unmet is the first expression of that which does not hold. Failed says that what it declares as failed does,
-	// Unsettled that the phase is one of work that is not done.
+	// declares nothing. Unmet is the first expression of that which does not hold.
+	// Failed says that what it declares as failed does, Unsettled that the phase is one
+	// of work that is not done.
 	Ready     *bool
 	Unmet     string
 	Failed    bool

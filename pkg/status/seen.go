@@ -163,11 +163,11 @@ func idle(e Snapshot, r Report, children []Child) bool {
 		return false
 	}
 	if o.OnlyCounted || e.Counted || o.undated() {
-		if countShows(o, r, children) && o.countBelow(r, children) {
-			return false
-		}
 		if !o.countBelow(r, children) {
 			return true
+		}
+		if countShows(o, r, children) {
+			return false
 		}
 	}
 	below := false

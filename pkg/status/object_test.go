@@ -111,17 +111,18 @@ func TestWithoutPods(t *testing.T) {
 	complete := []metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: "Complete", Status: metav1.ConditionTrue, Reason: "CompletionsReached"}}
 	for name, test := range map[string]struct {
 		conditions []metav1.Condition
-		ended      int
+		live, all  int
 		verdict    Verdict
 		reason     string
 	}{
-		"no pods":        {nil, 0, NotReconciled, "no replica field is known for this type, and it has no pods"},
-		"a pod ended":    {nil, 1, Progressing, "no replica field is known for this type, and 1 pod ended"},
-		"complete":       {complete, 4, Ready, "its condition Complete is True: CompletionsReached"},
-		"complete, gone": {complete, 0, Ready, "its condition Complete is True: CompletionsReached"},
-		"not complete":   {complete[:1], 4, Progressing, "no replica field is known for this type, and 4 pods ended"},
+		"no pods":        {nil, 0, 0, NotReconciled, "no replica field is known for this type, and it has no pods"},
+		"a pod ended":    {nil, 0, 1, Progressing, "no replica field is known for this type, and 1 pod ended"},
+		"pods run":       {nil, 2, 3, Progressing, "its status counts none of 2 pods as ready"},
+		"complete":       {complete, 0, 4, Ready, "its condition Complete is True: CompletionsReached"},
+		"complete, gone": {complete, 0, 0, Ready, "its condition Complete is True: CompletionsReached"},
+		"not complete":   {complete[:1], 0, 4, Progressing, "no replica field is known for this type, and 4 pods ended"},
 	} {
-		if v := judgeWithoutPods(Object{Resource: "jobs.batch", Conditions: test.conditions}, test.ended); v.verdict != test.verdict || v.reason != test.reason {
+		if v := judgeWithoutPods(Object{Resource: "jobs.batch", Conditions: test.conditions}, test.live, test.all); v.verdict != test.verdict || v.reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", name, v.verdict, v.reason, test.verdict, test.reason)
 		}
 	}

@@ -134,7 +134,7 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 	v := ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: counts}
 	switch {
 	case o.NoCount && o.Current == 0 && o.Word.Ready == nil && !vouched(o):
-		return judgeWithoutPods(o, len(r.Pods))
+		return judgeWithoutPods(o, r.livePods(), len(r.Pods))
 	case missing:
 		v.code, v.reason = short.code, short.reason
 		if against, found := contradiction(o); found && len(problems) == 0 && o.Foreign && !o.BuiltIn {
@@ -155,8 +155,8 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 }
 
 // judgeWithoutPods is judge for an object of which nothing tells how many pods it wants,
-// and that has none but those that have ended.
-func judgeWithoutPods(o Object, ended int) ruling {
+// and that counts none: of all its pods, some are live.
+func judgeWithoutPods(o Object, live, all int) ruling {
 	complete := slices.IndexFunc(o.newest(), func(c metav1.Condition) bool {
 		return slices.Contains([]string{"Complete", "Completed", "Succeeded"}, c.Type) && c.Status == metav1.ConditionTrue
 	})
@@ -164,8 +164,10 @@ func judgeWithoutPods(o Object, ended int) ruling {
 	switch {
 	case complete >= 0:
 		return ruling{verdict: Ready, code: problem.CodeReady, reason: problem.ConditionSays(o.newest()[complete])}
-	case ended > 0:
-		v.verdict, v.reason = Progressing, fmt.Sprintf("no replica field is known for this type, and %s ended", Quantity(ended, "pod"))
+	case live > 0:
+		v = ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: fmt.Sprintf("its status counts none of %s as ready", Quantity(live, "pod"))}
+	case all > 0:
+		v.verdict, v.reason = Progressing, fmt.Sprintf("no replica field is known for this type, and %s ended", Quantity(all, "pod"))
 	default:
 		v.hint = nameTheField(o)
 	}

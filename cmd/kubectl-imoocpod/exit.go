@@ -88,7 +88,7 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.Is(err, outcome.ErrPrecondition), errors.Is(err, outcome.ErrRefused), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return exitPrecondition
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+	case errors.Is(err, outcome.ErrForbidden), apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return exitForbidden
 	}
 	return exitError

@@ -64,6 +64,10 @@ func TestReport(t *testing.T) {
 			fmt.Errorf("%w: it would delete 2 objects", outcome.ErrRefused), false, exitPrecondition,
 			"error: refused: it would delete 2 objects\n",
 		},
+		"a permission that is missing": {
+			fmt.Errorf("%w: no permission to read the CRD foos", outcome.ErrForbidden), false, exitForbidden,
+			"error: forbidden: no permission to read the CRD foos\n",
+		},
 		"no answer in time": {
 			asked(context.DeadlineExceeded), false, exitTimeout,
 			"Unable to connect to the server 127.0.0.1:6443: context deadline exceeded\n",

@@ -149,7 +149,13 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	rows = slices.DeleteFunc(rows, func(k *printer.Kind) bool { return k == nil })
-	return outcome.Join([]error{o.write(o.streams.Out, rows), groupsErr})
+	errs := []error{o.write(o.streams.Out, rows), groupsErr}
+	for _, row := range rows {
+		if row.Error != "" {
+			errs = append(errs, escape.PrintLine(o.streams.ErrOut, "Warning: %s", row.Error))
+		}
+	}
+	return outcome.Join(errs)
 }
 
 // kinds are those that were asked for, or all that there are.
@@ -226,7 +232,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 		row.Found, row.MayScale = "none", new(false)
 		return row
 	case finding.Err != nil:
-		row.Found = finding.Err.Error()
+		row.Found, row.Error = "unknown", finding.Err.Error()
 	case finding.Field != nil:
 		row.Field, row.Found = finding.Field.String(), finding.Field.Found
 		if finding.Field.Scale {

@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
 
@@ -62,5 +63,5 @@ func missingAt(path fieldpath.Path, schema map[string]any) (taken int, siblings 
 // unreadField is the error for a count whose field the CRD names, which the user may not
 // read.
 func unreadField(kind kinds.Kind) error {
-	return fmt.Errorf("no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", kind.CRD())
+	return fmt.Errorf("%w: no permission to read the CRD %s, which names the field behind /scale; name it with --replicas-path", outcome.ErrForbidden, kind.CRD())
 }

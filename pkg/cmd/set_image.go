@@ -52,6 +52,11 @@ Otherwise it changes nothing and lists the candidates, with the command for each
 
 func (o *setImageOptions) complete(args []string) error {
 	args, o.words = splitImages(args)
+	for _, arg := range args {
+		if strings.Contains(arg, ":") { // no name of an object does
+			return usageErrorf("%q is not an object; with several images, each must be CONTAINER=IMAGE", arg)
+		}
+	}
 	for _, word := range o.words {
 		image, err := podtemplate.ParseImage(word)
 		if err != nil {

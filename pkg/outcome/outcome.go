@@ -34,6 +34,8 @@ var (
 	ErrGone = errors.New("deleted")
 	// ErrNotReady: the object is not ready, and may become so.
 	ErrNotReady = errors.New("not ready")
+	// ErrForbidden: the user may not read what the command needs to know.
+	ErrForbidden = errors.New("forbidden")
 	// ErrRefused: it would do more than was said to be meant.
 	ErrRefused = errors.New("refused")
 )

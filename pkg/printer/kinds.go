@@ -16,8 +16,9 @@ type Kind struct {
 	Field string `json:"field,omitempty"`
 	// Beside are other fields of the spec that look like counts.
 	Beside []string `json:"beside,omitempty"`
-	// Found says how the field was found.
+	// Found says how the field was found, and Error why that could not be found out.
 	Found string `json:"found"`
+	Error string `json:"error,omitempty"`
 	// Candidates are the fields that could be meant where nothing says it.
 	Candidates []string `json:"candidates,omitempty"`
 	// MayScale reports whether this user may change the count; nil: not known.

@@ -193,6 +193,7 @@ func TestBadInput(t *testing.T) {
 			usage("ls", `list objects with "kubectl imoocpod status"`),
 			usage("rollout restart foo", `restart pods with "kubectl imoocpod restart"`),
 			usage("set image foo", "a NAME or TYPE/NAME is required"),
+			usage("set image foo a:1 b:2", `"a:1" is not an object; with several images, each must be CONTAINER=IMAGE`),
 			usage("set image foo main=", `"main=" is no image: use IMAGE or CONTAINER=IMAGE`),
 			usage("set imgae foo nginx", `unknown command "imgae" for "kubectl imoocpod set"; did you mean image?`),
 			usage("set env foo", "at least one KEY=VALUE or KEY- is required"),

@@ -23,7 +23,7 @@ import (
 // followed by a longer rest, so that this program does not do nothing else.
 // Waiting for what is read once and then followed does not count: it does not come
 // again, and the end of a wait would be late because of it.
-const leastRest = 20 * time.Millisecond
+const leastRest = 10 * time.Millisecond
 
 // longestRest is how late a wait may end because of that.
 const longestRest = time.Second

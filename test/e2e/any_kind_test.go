@@ -324,7 +324,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	r = cluster.Kubectl(t, ns, "imoocpod", "create", "ring/new", "--replicas", "4", "--as", ns)
-	if r.Code != harness.ExitError || !strings.Contains(r.Stderr, "name it with --replicas-path") {
+	if r.Code != harness.ExitForbidden || !strings.Contains(r.Stderr, "name it with --replicas-path") {
 		t.Errorf("exit code %d, said %q", r.Code, r.Stderr)
 	}
 	cluster.Imoocpod(t, ns, "create", "ring/new", "--replicas", "4", "--replicas-path", ".spec.clusterSize", "--as", ns)

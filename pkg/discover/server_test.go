@@ -36,8 +36,7 @@ type server struct {
 	asked map[string]int
 }
 
-// newServer serves resources, each as GROUP/VERSION/RESOURCE with further words for
-// subresources, and CRDs.
+// newServer has CRDs, and serves no resource yet.
 func newServer(t *testing.T, crds ...string) *server {
 	t.Helper()
 	var objects []runtime.Object

@@ -10,8 +10,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // maxBytes is how much of all responses is held in these tests: less than maxResponseBytes,
@@ -78,7 +79,7 @@ func TestTimeOfSilence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				sent := 0
 				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
 					sent++
@@ -161,7 +162,7 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				busy := func(string) *http.Response {
 					resp := response(test.code, strings.NewReader("{}"))
 					resp.Header.Set("Retry-After", test.seconds)
@@ -210,7 +211,7 @@ func TestResponseWithoutEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, maxBytes: maxBytes, base: nil}
 				transport.base = interrupted{server(func(string) *http.Response { return response(http.StatusOK, test.body) })}
 				if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.says) {
@@ -258,7 +259,7 @@ func TestLongLog(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes}
 				transport.base = interrupted{server(func(string) *http.Response {
 					resp := response(http.StatusOK, endless{strings.Repeat("no line ends ", 2500), time.Millisecond})

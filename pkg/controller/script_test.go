@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // script is what a random world begins with, and what happens in it. It is drawn
@@ -166,7 +166,7 @@ func TestObjectsAsAServerMayHoldThem(t *testing.T) {
 					both[1] = kinds.AppService()
 				}
 				heard := &recorder{TB: t}
-				synctest.Test(t, func(*testing.T) {
+				bubble.Test(t, func(*testing.T) {
 					done := make(chan struct{})
 					go func() { // a goroutine of its own, which FailNow ends
 						defer close(done)

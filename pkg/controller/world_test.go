@@ -30,6 +30,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // patience is how long a world may take to come to rest, in its own time: the
@@ -98,7 +99,7 @@ func (want want) wants(slot plan.Slot) bool {
 // inWorld runs a test in a world. What the loop did wrong fails it.
 func inWorld(t *testing.T, kinds []kinds.Kind, do func(w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { play(t, kinds, do) })
+	bubble.Test(t, func(t *testing.T) { play(t, kinds, do) })
 }
 
 func play(t testing.TB, kinds []kinds.Kind, do func(w *world)) {

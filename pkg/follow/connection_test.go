@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // After a watch that ended, the answer to the next request tells whether the server is
@@ -32,7 +34,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 		{"the program ends", context.Canceled, true}, // nothing is known
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				var told []bool
 				connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
 				w := watch.NewFake()
@@ -52,7 +54,7 @@ func TestConnectionAfterAWatchEnds(t *testing.T) {
 
 // Short breaks are not worth a word, and what was told to be lost is told to be back.
 func TestConnectionIsBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var told []time.Time
 		connection := &Connection{Changed: func(lost time.Time) { told = append(told, lost) }}
 		away := apierrors.NewServiceUnavailable("away")

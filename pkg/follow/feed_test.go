@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // podServer lists and watches pods as an API server does, and fails as one does.
@@ -188,7 +190,7 @@ func TestFeedIsWhatAListSays(t *testing.T) {
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { followForAWhile(t, rand.New(rand.NewPCG(seed, seed))) })
+			bubble.Test(t, func(t *testing.T) { followForAWhile(t, rand.New(rand.NewPCG(seed, seed))) })
 		})
 	}
 }
@@ -265,7 +267,7 @@ func followForAWhile(t *testing.T, random *rand.Rand) {
 // Who may list pods and not watch them sees them all the same, a moment later.
 func TestFeedThatMayNotWatchLists(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := newPodServer()
 		s.forbidden = true
@@ -290,7 +292,7 @@ func TestFeedThatMayNotWatchLists(t *testing.T) {
 // is back.
 func TestFeedRecoversFromTheFirstFailure(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := newPodServer()
 		s.failing = 2
@@ -382,7 +384,7 @@ func TestFeedThatMayNotList(t *testing.T) {
 		"from the first": {script{lists: []error{errForbidden}}, 1},
 		"any more":       {script{lists: []error{nil, nil, errAway, errForbidden}, watches: []func(chan<- watch.Event) error{refuses(errForbidden)}}, 4},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			f := New(func(*corev1.Pod) {})
 			f.Run(t.Context(), test.script.source(), metav1.ListOptions{}, nil)
 			if _, err := f.Each(t.Context(), func(*corev1.Pod) {}); !apierrors.IsForbidden(err) || test.script.listed != test.lists {

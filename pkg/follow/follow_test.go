@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 var (
@@ -204,7 +206,7 @@ func TestObjectsEnds(t *testing.T) {
 		{"a list fails after that", script{lists: []error{nil, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired), sends(event(watch.Added, aPod("a", 0)))}}, no, yes, nil, 4, 2, true},
 		{"no right to list after that", script{lists: []error{nil, errForbidden}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}, no, no, errForbidden, 2, 1, true},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			ended, err := false, error(nil)
 			go func() {
@@ -230,7 +232,7 @@ func TestObjectsEnds(t *testing.T) {
 // A list that is tried again stops with the context.
 func TestObjectsStopsBetweenLists(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := script{lists: []error{nil, errAway, errAway, errAway}, watches: []func(chan<- watch.Event) error{refuses(errExpired)}}
 		ctx, stop := context.WithTimeoutCause(t.Context(), 1500*time.Millisecond, errOdd)
 		defer stop()
@@ -259,7 +261,7 @@ func TestObjectsNoteWhetherTheServerIsThere(t *testing.T) {
 		{"a list that is tried again", false, script{lists: slices.Concat([]error{nil}, away), watches: expires}, []bool{true, false}},
 		{"a list that is refused in the end", false, script{lists: slices.Concat([]error{nil}, away, []error{errForbidden}), watches: expires}, []bool{true, false}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			var told []bool
 			connection := &Connection{Changed: func(lost time.Time) { told = append(told, !lost.IsZero()) }}
 			if test.lost {
@@ -307,7 +309,7 @@ func TestDynamic(t *testing.T) {
 	object := func(name, version string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name, "resourceVersion": version}}}
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*object("a", "1"), *object("b", "2")}}
 		list.SetResourceVersion("2")
 		c := &dynamicPods{list: list, events: []watch.Event{{Type: watch.Modified, Object: object("a", "3")}, {Type: watch.Deleted, Object: object("b", "4")}}}

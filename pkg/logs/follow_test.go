@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // kubelets play the servers of logs. The time is that of the test.
@@ -170,7 +171,7 @@ func newFollowTest(t *testing.T, most int) *followTest {
 // following runs a test with a follower of the time of the test, and ends it.
 func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFollowTest(t, most)
 		test(t, f)
 		f.stop(nil)

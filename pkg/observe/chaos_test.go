@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // followers follow the Deployment web in each way in which a verb does: as a wait
@@ -132,7 +132,7 @@ func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { followThroughChaos(t, rand.New(rand.NewPCG(seed, seed))) })
+			bubble.Test(t, func(t *testing.T) { followThroughChaos(t, rand.New(rand.NewPCG(seed, seed))) })
 		})
 	}
 }

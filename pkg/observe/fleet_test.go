@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // fleetOf follows objects, and keeps what is shown of them and why it fails.
@@ -73,7 +73,7 @@ func (f *fleetOf) end() {
 // no more once it is removed.
 func TestFleetShowsChanges(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		f := s.fleet(t, true)
 		web := s.all("deployments")[0]
@@ -113,7 +113,7 @@ func TestFleetShowsChanges(t *testing.T) {
 // What is wrong with following an object is told, and not that the command ended.
 func TestFleetFails(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.forbidden["list pods"] = true
 		f := s.fleet(t, true)
@@ -123,7 +123,7 @@ func TestFleetFails(t *testing.T) {
 		}
 		f.end()
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		f := s.fleet(t, true)
 		f.refuses = errors.New("the pipe is closed")
@@ -133,7 +133,7 @@ func TestFleetFails(t *testing.T) {
 		}
 		f.end()
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		f := s.fleet(t, true)
 		f.put(s.all("deployments")[0])
@@ -166,7 +166,7 @@ func TestFleetReadsNoMoreThanItNeeds(t *testing.T) {
 		"an ImoocPod that is ready, closely":  {foo(), imoocPod(t, 2, 2), true, 1},
 		"a Set that is ready":                 {Target{Kind: kindOf("sets"), Namespace: "ns", Name: "x"}, set, false, 1},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 2)
 			s.do(func() { c := scaleOf(t, 0, 0, "app=x"); s.put(c.resource, c.object) })
 			f := s.fleet(t, test.closely)

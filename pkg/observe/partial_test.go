@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // hanging is how long a request takes that hangs.
@@ -65,7 +65,7 @@ func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
 	t.Parallel()
 	// By then, the list of events has not been answered, or has failed.
 	for _, after := range []time.Duration{0, time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			s.delays = map[string]time.Duration{"list events": hanging}
 			ended := s.wait(t, web())
@@ -106,7 +106,7 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				s := serveWeb(t, 1)
 				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
 				s.delays = map[string]time.Duration{"list events": test.delay}
@@ -133,7 +133,7 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 // only events tell, and a wait does not end before they are known.
 func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
 		probed := podOf(t, "web-1", 1, true)
 		probe(t, probed, 0)
@@ -189,7 +189,7 @@ func TestFleetShowsReasons(t *testing.T) {
 	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {
 		t.Run(delay.String(), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				s := serveWeb(t, 1)
 				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
 				s.delays = map[string]time.Duration{"list events": delay}

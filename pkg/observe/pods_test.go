@@ -5,13 +5,13 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // followPods begins to follow the pods of the Deployment, and notes what it sees of them.
@@ -41,7 +41,7 @@ func TestFollowPods(t *testing.T) {
 		"it is gone":       {func(s *apiServer, _ context.CancelCauseFunc) { s.remove("deployments", s.all("deployments")[0]) }, outcome.ErrGone},
 		"the command ends": {func(_ *apiServer, stop context.CancelCauseFunc) { stop(stopped) }, stopped},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			ctx, stop := context.WithCancelCause(t.Context())
 			var seen []string
@@ -66,7 +66,7 @@ func TestFollowPods(t *testing.T) {
 // refuses is not.
 func TestFollowPodsOfAServerThatFails(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var seen []string
 		if w := newAPIServer().followPods(t.Context(), t, &seen); !w.over() || !apierrors.IsNotFound(w.err) || len(seen) > 0 {
 			t.Errorf("of what is not there it says %v, %q", w.err, seen)
@@ -97,7 +97,7 @@ func TestFollowPodsOfAServerThatFails(t *testing.T) {
 // What is followed is read without looking at more: no events, no nodes.
 func TestFollowPodsReadsNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		var seen []string

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // deployments is the client for Deployments.
@@ -57,7 +58,7 @@ func (w *waiting) over() bool {
 // An object is shown as it is, and after each change; nil, it is not there.
 func TestWaitForObjectShowsEachChange(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := newAPIServer()
 		var seen []string
 		w := begin(func() error {
@@ -108,7 +109,7 @@ func TestWaitForObjectEnds(t *testing.T) {
 			s.endWatches("", "")
 		}, apierrors.IsForbidden},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 2)
 			ctx, stop := context.WithCancelCause(t.Context())
 			w := begin(func() error { return WaitForObject(ctx, s.deployments(t), "web", time.Minute, test.done) })
@@ -131,7 +132,7 @@ func TestWaitForObjectEnds(t *testing.T) {
 // A request that is under way when the time is over is no other error than that.
 func TestWaitForObjectEndsWhileItReads(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
 		s.latency = time.Minute
 		w := begin(func() error {
@@ -167,7 +168,7 @@ func TestWaitUntilGone(t *testing.T) {
 		"it may not be read any more": {func(s *apiServer) { s.forbidden["watch deployments"] = true; s.endWatches("", "") },
 			"wait for deployment.apps/web to be gone: no right to watch deployments"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 2)
 			w := begin(func() error { return WaitUntilGone(t.Context(), s.deployments(t), deployment(t, 2, 2), time.Minute) })
 			if w.over() {

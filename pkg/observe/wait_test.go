@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +19,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // A condition is met when it was for long enough, and any break begins that anew.
@@ -107,7 +107,7 @@ func TestWaitTimesOut(t *testing.T) {
 		"one look":        {Limits{Once: true}, web(), Ready(), 0, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
 		"one look of two": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, "wait for deployment/web to be gone: timed out; last seen: " + notReady},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			w := s.waitFor(t, &Waiter{Limits: test.limits}, test.target, test.condition)
 			if test.after > 0 {
@@ -127,7 +127,7 @@ func TestWaitTimesOut(t *testing.T) {
 // A wait whose time is over before anything was seen says so, and one without a limit goes on.
 func TestWaitThatSeesNothing(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.latency = time.Minute
 		w := s.waitFor(t, &Waiter{Limits: limits(10*time.Second, 0)}, web(), Ready())
@@ -136,7 +136,7 @@ func TestWaitThatSeesNothing(t *testing.T) {
 			t.Errorf("it says %v, want %s", w.err, want)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		w := s.waitFor(t, &Waiter{}, web(), Ready())
 		pass(24 * time.Hour)
@@ -166,7 +166,7 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 		"not at all":                   {Limits{FailAfter: 5 * time.Second}, Ready(), false},
 		"that may come to it all same": {limits(0, 5*time.Second), gentle, false},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			s.do(func() { s.put("pods", broken(t, 1)) })
 			w := s.waitFor(t, &Waiter{Limits: test.limits}, web(), test.condition)
@@ -194,7 +194,7 @@ func TestWaitForWhatHasFailed(t *testing.T) {
 // A failure that passes within its grace was none, and the next one has a grace of its own.
 func TestWaitForWhatHasFailedForAMoment(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		w := s.waitFor(t, &Waiter{Limits: limits(0, 10*time.Second)}, web(), Ready())
 		for range 3 {
@@ -234,7 +234,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 		"the count":          {limits(0, 0), count, false},
 		"ready, or whatever": {limits(0, 0), Condition{Tree: true, Met: Ready().Met}, false},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			s.do(func() { paused(t, s, 1) })
 			w := s.waitFor(t, &Waiter{Limits: test.limits}, web(), test.condition)
@@ -248,7 +248,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 		})
 	}
 	// Of an object that is paused altogether, the count does not come either.
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveFoo(t, 1)
 		s.do(func() {
 			obj := imoocPod(t, 2, 1)
@@ -266,7 +266,7 @@ func TestWaitForWhatIsPaused(t *testing.T) {
 // one that was waited for.
 func TestWaitForOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := newAPIServer()
 		var met []string
 		refused := errors.New("it is refused")
@@ -295,7 +295,7 @@ func TestWaitForOneAfterTheOther(t *testing.T) {
 // anew.
 func TestWaitForWhatHolds(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
 		steady := Ready()
 		steady.For = 7 * time.Second
@@ -317,7 +317,7 @@ func TestWaitForWhatHolds(t *testing.T) {
 // What is gone, and what never was, ends a wait for it to be ready, without more words.
 func TestWaitForWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		w := s.waitFor(t, &Waiter{}, web(), Ready())
 		s.do(func() { s.remove("deployments", deployment(t, 2, 1)) })
@@ -334,7 +334,7 @@ func TestWaitForWhatIsNotThere(t *testing.T) {
 // Errors are those of the targets, in their order. Targets of a namespace share what is read.
 func TestWaitForSeveral(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.do(func() {
 			obj := deployment(t, 0, 0)
@@ -366,7 +366,7 @@ func TestWaitForSeveral(t *testing.T) {
 // One target of a namespace is followed by its own pods, and not by those of others.
 func TestWaitForOneReadsItsOwnPods(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.do(func() {
 			other := podOf(t, "other", 0, true)
@@ -394,7 +394,7 @@ func TestWaitWithoutAServer(t *testing.T) {
 func TestWaitShows(t *testing.T) {
 	t.Parallel()
 	for _, closely := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			var shown atomic.Int64
 			w := s.waitFor(t, &Waiter{Closely: closely, Limits: limits(2*time.Minute, 0), Show: func(Observation) { shown.Add(1) }}, web(), never())
@@ -437,7 +437,7 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 		"not about what is below":         {Condition{Met: never().Met}, true, 0},
 		"that has to hold for a time yet": {Condition{Tree: true, Met: always().Met, For: 4 * time.Second}, false, 1},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
 			if test.doubt { // the Deployment counts two ready pods, and there is one
 				s.do(func() { s.put("deployments", deployment(t, 2, 2)) })

@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // podOf is a pod of a ReplicaSet.
@@ -126,7 +127,7 @@ func TestWaitEndsSoon(t *testing.T) {
 		"a Deployment": {serveWeb, web(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("deployments", deployment(t, 2, 2)) }, leastRest, 1},
 		"a Set":        {serveSet, theSet(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("sets", setOf(t, 2)) }, leastRest + 2*latency, 2},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := test.server(t, 1)
 			s.latency = latency
 			ended := s.wait(t, test.target)
@@ -151,7 +152,7 @@ func TestWaitEndsSoon(t *testing.T) {
 // agree, and the server knows better.
 func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
 		ended := s.wait(t, theSet())
 		s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)); s.put("replicasets", replicaSet(t, "web-1", 2, 2)) })
@@ -177,7 +178,7 @@ func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
 // should, whatever else is in the namespace.
 func TestOthersAreNotRead(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := serveWeb(t, 1)
 		s.do(func() {
@@ -208,7 +209,7 @@ func TestOthersAreNotRead(t *testing.T) {
 // An object that selects other pods than before is followed by those.
 func TestSelectorThatChanges(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := serveWeb(t, 1)
 		c := s.factory(t)
@@ -268,7 +269,7 @@ func TestWatchObject(t *testing.T) {
 		"since a version of another": {WaitTarget{Since: "9", UID: "a"}, []*unstructured.Unstructured{named("a"), named("web"), named("a")},
 			[]string{"none", "", "none", "a"}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 2) // which ends with the version 6
 			test.target.Target = web()
 			ctx, stop := context.WithCancel(t.Context())
@@ -414,7 +415,7 @@ func TestRestAfter(t *testing.T) {
 // A server that fails at the first look ends a wait, and one that fails later is asked again.
 func TestWaitOutlastsAServerThatFails(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 1)
 		s.failing["list pods"] = true
 		w := s.waitFor(t, &Waiter{}, web(), Ready())
@@ -422,7 +423,7 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 			t.Errorf("at the first look: it has ended: %t, %v", w.over(), w.err)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
 		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
 		s.failing["list pods"] = true // which a wait does again before it ends
@@ -440,7 +441,7 @@ func TestWaitOutlastsAServerThatFails(t *testing.T) {
 			t.Errorf("later: it has ended: %t, %v", w.over(), w.err)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 1)
 		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
 		s.forbidden["list pods"] = true
@@ -473,7 +474,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 		"one without a right to pods":  {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), true, nil, 1},
 		"one of another, without that": {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), true, nil, 1},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := test.server(t)
 			s.forbidden["list pods"] = test.forbidden
 			var last Observation
@@ -494,7 +495,7 @@ func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
 // What a fresh read has confirmed is not read anew until it was otherwise.
 func TestWaitConfirmsOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveSet(t, 2)
 		stop := false
 		g := Ready()
@@ -520,7 +521,7 @@ func TestWaitConfirmsOnce(t *testing.T) {
 // An object of the same name that was made anew is another one, of which all is read anew.
 func TestWaitForWhatIsMadeAnew(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := serveFoo(t, 1)
 		var last Observation
 		a := &Waiter{Show: func(s Observation) { last = s }, Closely: true}

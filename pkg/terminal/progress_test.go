@@ -3,19 +3,19 @@ package terminal
 import (
 	"bytes"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // In a file and in a log of CI, progress is a line for each thing that is new, at most one
 // a second, and none that is empty.
 func TestProgressWithoutATerminal(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := NewProgress(&out, printer.Style{}, "ready")
 		see := func(verdict status.Verdict, reason string) {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -25,6 +24,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 type sent func(*http.Request) (*http.Response, error)
@@ -309,7 +309,7 @@ func leaseIn(t *testing.T, s *leaseStore) *Lease {
 // A loop that is stopped renews its lease until its work is done, and gives it up
 // then.
 func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := &leaseStore{}
 		l := leaseIn(t, s)
 		s.refuse = func(written *coordinationv1.Lease) error {
@@ -339,7 +339,7 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 // A loop that cannot renew its lease stops its work, and gives up what it has left
 // of the lease when the work is done, not before.
 func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := &leaseStore{}
 		l := leaseIn(t, s)
 		ctx, stop := context.WithCancel(t.Context())

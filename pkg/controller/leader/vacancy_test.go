@@ -4,7 +4,6 @@ import (
 	"context"
 	"os/exec"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // change replaces the lease of a store.
@@ -54,7 +54,7 @@ func TestLeaseIsTakenOverInTime(t *testing.T) {
 		"it is not heard of any more": {func(s *leaseStore) { s.change(renewedLease()) }, leaseDuration, leaseDuration + readPeriod + alivePeriod},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				s := &leaseStore{lease: renewedLease()}
 				began := held(t, leaseIn(t, s))
 				for range 8 {
@@ -79,7 +79,7 @@ func TestLeaseOfAProcessThatEnds(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		lease := renewedLease()
 		lease.Annotations = leaserecord.Loop{Machine: machine, PID: child.Process.Pid}.Annotations()
 		s := &leaseStore{lease: lease}

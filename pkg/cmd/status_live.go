@@ -54,9 +54,7 @@ func (o *statusOptions) runLive(ctx context.Context, screen *os.File) error {
 		})
 	}
 	o.limits.Limits = observe.Limits{}
-	return o.await(ctx, screen, func() observe.Condition {
-		return observe.Condition{What: "and looked on", Tree: true, Met: observe.Present(func(context.Context, observe.Observation) (bool, error) { return false, nil })}
-	})
+	return o.await(ctx, screen, observe.Watched)
 }
 
 // newLive makes the screen that is asked for. It must be ended.

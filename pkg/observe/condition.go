@@ -33,6 +33,8 @@ type Condition struct {
 	CountOnly bool
 	// For is how long it must be met without a break.
 	For time.Duration
+	// Rest is how long two looks at an object are apart at least; zero is leastRest.
+	Rest time.Duration
 	// Met says of an observation whether it is what is waited for. An error ends the
 	// wait: it will not come any more.
 	Met func(ctx context.Context, s Observation) (bool, error)
@@ -44,6 +46,12 @@ func Ready() Condition {
 	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
 		return s.Report.Verdict.Settled(), nil
 	})}
+}
+
+// Watched is the condition of what people watch until they have seen enough. It is never
+// met, so no look is urgent: more than four in a second, nobody sees.
+func Watched() Condition {
+	return Condition{What: "and watched", Tree: true, Rest: 250 * time.Millisecond, Met: Present(func(context.Context, Observation) (bool, error) { return false, nil })}
 }
 
 // Scaled is the condition that an object has the count that was written into a field

@@ -36,7 +36,7 @@ func NewFleet(ctx context.Context, running *sync.WaitGroup, c *clients.Factory, 
 	f := &Fleet{show: show, members: map[types.UID]*watcher{}}
 	f.follow = func(t Target, changes *watcher) {
 		running.Go(func() {
-			if err := w.watchChanges(ctx, t, Condition{Tree: true}, changes, f.see(t.Object.GetUID())); err != nil && ctx.Err() == nil {
+			if err := w.watchChanges(ctx, t, Watched(), changes, f.see(t.Object.GetUID())); err != nil && ctx.Err() == nil {
 				fail(clients.Explain(t.Kind, err))
 			}
 		})

@@ -110,6 +110,34 @@ func TestFleetShowsChanges(t *testing.T) {
 	})
 }
 
+// What changes after a while is shown at once, and what changes all the time four times a
+// second, the last change included.
+func TestFleetShowsNoMoreThanPeopleSee(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		f := s.fleet(t, true)
+		f.put(s.all("deployments")[0])
+		f.shown = nil
+		for i := range 95 {
+			obj := deployment(t, 2, i%2)
+			obj.SetResourceVersion(fmt.Sprint(100 + i))
+			f.Put(Target{Kind: web().Kind, Namespace: "ns", Name: "web", Object: obj})
+			pass(10 * time.Millisecond)
+			if i == 0 && len(f.shown) != 1 {
+				t.Errorf("the first change is shown as %q", f.shown)
+			}
+		}
+		if len(f.shown) != 4 {
+			t.Errorf("within a second, it shows %d changes: %q", len(f.shown), f.shown)
+		}
+		f.shown = nil
+		pass(time.Second)
+		f.saw(t, "web progressing")
+		f.end()
+	})
+}
+
 // What is wrong with following an object is told, and not that the command ended.
 func TestFleetFails(t *testing.T) {
 	t.Parallel()

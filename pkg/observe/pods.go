@@ -61,7 +61,7 @@ func followTree(ctx context.Context, from *feeds, t Target, changes *watcher, se
 		default:
 			return causeOf(ctx, err)
 		}
-		if err := follow.Sleep(ctx, min(max(leastRest, 4*time.Since(begun)), longestRest)); err != nil {
+		if err := follow.Sleep(ctx, restAfter(time.Since(begun), leastRest)); err != nil {
 			return err
 		}
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
 )
 
-// leastRest is how long the looks at one target are apart at least: what
-// changes all the time is looked at only so often. A look that took long is
-// followed by a longer rest, so that this program does not do nothing else.
+// leastRest is how long two looks at a target are apart at least where a command ends by
+// what they see: what changes all the time is looked at only so often. A look that took
+// long is followed by a longer rest, so that this program does not do nothing else.
 // Waiting for what is read once and then followed does not count: it does not come
 // again, and the end of a wait would be late because of it.
 const leastRest = 10 * time.Millisecond
@@ -32,8 +32,11 @@ const longestRest = time.Second
 // changed: a pod that does not end, or a node that is silent, is no event.
 const backstop = 15 * time.Second
 
-// restAfter is how long a target is left alone after a look that took so long.
-func restAfter(took time.Duration) time.Duration { return min(max(leastRest, 4*took), longestRest) }
+// restAfter is how long a target is left alone after a look that took so long, and at
+// least.
+func restAfter(took, least time.Duration) time.Duration {
+	return min(max(least, 4*took), longestRest)
+}
 
 // watch tells see of a target, now, after every change of it or below it, and
 // after the time that see asks for, until see is done, the context ends, or the
@@ -88,7 +91,7 @@ func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, change
 		}
 		again = time.After(cmp.Or(next, backstop))
 		select {
-		case <-time.After(restAfter(m.since(begun))):
+		case <-time.After(restAfter(m.since(begun), cmp.Or(g.Rest, leastRest))):
 		case <-ctx.Done():
 		}
 	}

@@ -406,7 +406,7 @@ func TestRestAfter(t *testing.T) {
 		0: leastRest, time.Millisecond: leastRest, 5 * time.Millisecond: 20 * time.Millisecond, 100 * time.Millisecond: 400 * time.Millisecond,
 		250 * time.Millisecond: time.Second, time.Minute: time.Second,
 	} {
-		if got := restAfter(took); got != want {
+		if got := restAfter(took, leastRest); got != want {
 			t.Errorf("after %s it rests for %s, want %s", took, got, want)
 		}
 	}

@@ -286,13 +286,17 @@ bench: build $(CLUSTER) ## Measure, and write docs/benchmarks.md
 	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
 		$(BIN)/bench -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
 
-# What it costs to follow an object, beside kubectl: up to half an hour, on a machine
-# that does nothing else.
+# What it costs to follow an object, beside kubectl and the plugin of Argo Rollouts: up to
+# half an hour, on a machine that does nothing else, and a while to build Argo Rollouts.
+ROLLOUTS = test/operators/argo-rollouts
 .PHONY: bench-following
 bench-following: build $(CLUSTER) ## Measure commands that follow an object, and write docs/benchmarks-following.md
 	@go build -C test/bench -o $(abspath $(BIN)/bench) .
-	@$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
-		$(BIN)/bench -following -plugin $(PLUGIN) -source . -out docs $(ARGS) </dev/null
+	@set -e; programs=$$($(CLUSTER) build --module $(ROLLOUTS)); \
+	go mod download -C $(ROLLOUTS) github.com/argoproj/argo-rollouts; module=$$(go list -C $(ROLLOUTS) -m -f '{{.Dir}}' github.com/argoproj/argo-rollouts); \
+	$(CLUSTER) run --arg 'kube-controller-manager:--controllers=*,-replicaset-controller' -- \
+		$(BIN)/bench -following -plugin $(PLUGIN) -rollouts "$$programs" -rollouts-crds "$$module/manifests/crds" \
+		-source . -out docs $(ARGS) </dev/null
 
 # What else a loop can be bad at: failover, starts, many kinds and nodes. About thirteen
 # minutes, on a machine that does nothing else. ARGS="-parts Wide,Nodes" measures only some.

@@ -84,7 +84,7 @@ func fullAgenda() agenda {
 		},
 		concurrencies: []int{32, 64, 128},
 		idleObjects:   1000, idlePods: 5, idleWindow: time.Minute,
-		followed: []followedSize{{pods: 500, rounds: 2}, {pods: 500, others: 5000, rounds: 2}},
+		followed: []followedSize{{pods: 500, rounds: 3}, {pods: 500, others: 5000, rounds: 3}},
 		endings:  20,
 		rested:   100, restWindow: 8 * time.Second,
 		many:      10_000,

@@ -38,6 +38,7 @@ const namespace = "bench"
 type bench struct {
 	plugin, source string
 	example        string // the program of test/bench/example
+	rollouts       rollouts
 	scratch        string // a directory of its own
 	kubeconfig     string // of the account
 	audit          auditLog
@@ -79,15 +80,19 @@ func (b *bench) copyPrograms(plugin string) error {
 	}
 	b.plugin = filepath.Join(bin, "kubectl-imoocpod")
 	for from, to := range map[string]string{plugin: b.plugin, kubectl: filepath.Join(bin, "kubectl")} {
-		content, err := os.ReadFile(from)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(to, content, 0o700); err != nil {
+		if err := copyProgram(from, to); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func copyProgram(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o700)
 }
 
 func newBench(ctx context.Context, plugin, source string) (_ *bench, err error) {

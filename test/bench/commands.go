@@ -93,9 +93,11 @@ type compared struct {
 type caller string
 
 const (
-	direct  caller = "directly"
-	through caller = "through kubectl"
-	kubectl caller = "kubectl"
+	direct caller = "directly"
+	// itsPlugin is the plugin of the project that a kind is of.
+	itsPlugin caller = "the kind's own plugin"
+	through   caller = "through kubectl"
+	kubectl   caller = "kubectl"
 )
 
 // compareCommands runs the command lines in turns. No loop runs meanwhile, as its work

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // following is what it took to follow an object while its pods came up.
@@ -20,8 +19,7 @@ type following struct {
 	// others are pods of others in the namespace.
 	pods, others int
 	line         string
-	// ours says that the line is of this project.
-	ours bool
+	by           caller
 	// received are the bytes that the server sent.
 	received int64
 	used     usage
@@ -36,13 +34,26 @@ type ending struct {
 	delays []time.Duration
 }
 
-// followers are what follows an object: this project, and kubectl with the same
-// selector.
+// followers are what follows an object: this project, kubectl with the same selector,
+// and the plugin that its kind may have.
 func followers(s subject, run string) []following {
-	return []following{
-		{line: "kubectl-imoocpod status " + s.kindWord() + "/" + run + " -w", ours: true},
-		{line: "kubectl get pods -l " + runLabel + "=" + run + " -w"},
+	all := []following{
+		{by: direct, line: "kubectl-imoocpod status " + s.kindWord() + "/" + run + " -w"},
+		{by: kubectl, line: "kubectl get pods -l " + runLabel + "=" + run + " -w"},
 	}
+	if s.kind == rolloutKind {
+		all = append(all, following{by: itsPlugin, line: "kubectl-argo-rollouts get rollout " + run + " --watch"})
+	}
+	return all
+}
+
+// followedSubjects are what is followed.
+func (b *bench) followedSubjects() []subject {
+	all := []subject{b.ours(), b.deployment(), cloneSet()}
+	if b.rollouts.programs != "" {
+		all = append(all, b.rollout())
+	}
+	return all
 }
 
 // kindWord is the type of a subject in a command.
@@ -95,10 +106,7 @@ func (b *bench) installCloneSets(ctx context.Context) error {
 	if _, err := b.witness.dynamic.Resource(crds).Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
-		return err == nil, nil
-	})
+	return b.served(ctx, s)
 }
 
 // make scales an object up from nothing. Who makes the pods of a CloneSet is this
@@ -134,6 +142,13 @@ const mostAttempts = 5
 
 // compareFollowing follows objects whose pods come up, in turns.
 func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following, error) {
+	if b.rollouts.programs != "" {
+		controller, err := b.startRollouts(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("start the controller of rollouts: %w", err)
+		}
+		defer controller.stop()
+	}
 	var all []following
 	number := 0
 	for _, size := range todo.followed {
@@ -141,12 +156,11 @@ func (b *bench) compareFollowing(ctx context.Context, todo agenda) ([]following,
 			return nil, fmt.Errorf("make pods of others: %w", err)
 		}
 		for round := range size.rounds {
-			for _, s := range []subject{b.ours(), b.deployment(), cloneSet()} {
-				for i := range followers(s, "") {
-					if round%2 == 1 {
-						i = 1 - i // what drifts falls on both
-					}
-					f, err := b.followOne(ctx, s, size, i, &number)
+			for _, s := range b.followedSubjects() {
+				lines := len(followers(s, ""))
+				for i := range lines {
+					// What drifts falls on all.
+					f, err := b.followOne(ctx, s, size, (i+round)%lines, &number)
 					if err != nil {
 						return nil, fmt.Errorf("follow by %s: %w", f.line, err)
 					}

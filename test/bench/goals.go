@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -187,13 +188,13 @@ func (r *results) light() []goal {
 func (r *results) following() []goal {
 	var all []goal
 	for _, size := range r.agenda.followed {
-		for _, kind := range followedKinds() {
+		for _, kind := range r.followedKinds() {
 			name := fmt.Sprintf("`status -w` while %d pods of one %s come up", size.pods, kind)
 			if size.others > 0 {
 				name += fmt.Sprintf(" beside %d others", size.others)
 			}
 			ratio := func(value func(following) float64) float64 {
-				return r.followedSpread(kind, size, true, value).median / r.followedSpread(kind, size, false, value).median
+				return r.followedSpread(kind, size, direct, value).median / r.followedSpread(kind, size, kubectl, value).median
 			}
 			bytes, cpu := ratio(received), ratio(func(f following) float64 { return f.used.cpu })
 			all = append(all,
@@ -217,8 +218,8 @@ func (r *results) besideOthers() []goal {
 	var all []goal
 	alone := r.agenda.followed[0]
 	for _, size := range r.agenda.followed[1:] {
-		for _, kind := range followedKinds() {
-			ratio := r.followedSpread(kind, size, true, received).median / r.followedSpread(kind, alone, true, received).median
+		for _, kind := range r.followedKinds() {
+			ratio := r.followedSpread(kind, size, direct, received).median / r.followedSpread(kind, alone, direct, received).median
 			all = append(all, goal{what: fmt.Sprintf("`status -w` while %d pods of one %s come up: bytes received beside %d others, beside those without", size.pods, kind, size.others),
 				wanted: "≤ 1.05 ×", measured: fmt.Sprintf("%.2f ×", ratio), held: round(ratio) <= 1.05, speed: true})
 		}
@@ -255,5 +256,13 @@ func (r *results) looking() []goal {
 	return append(all, goal{what: fmt.Sprintf("memory of `status -w` at %d pods", r.many.pods), wanted: "≤ 120 MiB", measured: fmt.Sprintf("%d MiB", peak), held: peak <= 120})
 }
 
-// followedKinds are those whose objects are followed.
-func followedKinds() []string { return []string{"ImoocPod", "Deployment", "CloneSet"} }
+// followedKinds are those whose objects were followed, in turn.
+func (r *results) followedKinds() []string {
+	var all []string
+	for _, f := range r.followings {
+		if !slices.Contains(all, f.kind) {
+			all = append(all, f.kind)
+		}
+	}
+	return all
+}

@@ -46,6 +46,8 @@ func run(ctx context.Context, args []string) error {
 	loop := flags.Bool("loop", false, "measure what else a loop can be bad at instead")
 	parts := flags.String("parts", "", "of that, only these `parts`, such as Wide,Nodes")
 	example := flags.String("example", "bin/example", "for -loop, the `program` of test/bench/example")
+	rolloutsDir := flags.String("rollouts", "", "for -following, the `directory` of the programs of Argo Rollouts; \"\" compares with none")
+	rolloutsCRDs := flags.String("rollouts-crds", "", "the `directory` of its CRDs")
 	stern := flags.String("logs-beside", "", "compare how logs are followed instead, beside this `program`, which is stern")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -58,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.close()
-	b.example = *example
+	b.example, b.rollouts = *example, rollouts{programs: *rolloutsDir, crds: *rolloutsCRDs}
 	if *limits {
 		return b.measureLimits(ctx, *quick, filepath.Join(*out, "operating.md"))
 	}

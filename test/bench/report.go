@@ -343,11 +343,14 @@ func (r *results) lookTable() string {
 func (r *results) followingTable() string {
 	var rows [][]string
 	for _, size := range r.agenda.followed {
-		for _, kind := range followedKinds() {
-			for _, ours := range []bool{true, false} {
-				runs := r.followed(kind, size, ours)
+		for _, kind := range r.followedKinds() {
+			for _, by := range []caller{direct, kubectl, itsPlugin} {
+				runs := r.followed(kind, size, by)
+				if len(runs) == 0 {
+					continue // a kind without a plugin
+				}
 				cell := func(format string, value func(following) float64) string {
-					return r.followedSpread(kind, size, ours, value).text(format)
+					return r.followedSpread(kind, size, by, value).text(format)
 				}
 				words := strings.Fields(runs[0].line)
 				requests := ""

@@ -58,9 +58,9 @@ type results struct {
 }
 
 // followed are the runs of this project or of kubectl with an object of a kind.
-func (r *results) followed(kind string, size followedSize, ours bool) (runs []following) {
+func (r *results) followed(kind string, size followedSize, by caller) (runs []following) {
 	for _, f := range r.followings {
-		if f.kind == kind && f.pods == size.pods && f.others == size.others && f.ours == ours {
+		if f.kind == kind && f.pods == size.pods && f.others == size.others && f.by == by {
 			runs = append(runs, f)
 		}
 	}
@@ -68,9 +68,9 @@ func (r *results) followed(kind string, size followedSize, ours bool) (runs []fo
 }
 
 // followedSpread is that of something about such runs.
-func (r *results) followedSpread(kind string, size followedSize, ours bool, value func(following) float64) spread {
+func (r *results) followedSpread(kind string, size followedSize, by caller, value func(following) float64) spread {
 	var values []float64
-	for _, f := range r.followed(kind, size, ours) {
+	for _, f := range r.followed(kind, size, by) {
 		values = append(values, value(f))
 	}
 	return spreadOf(values)

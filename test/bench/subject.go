@@ -93,8 +93,12 @@ func (s subject) owner(run string, replicas int) map[string]any {
 	switch {
 	case s.resource.Resource == "configmaps":
 	case s.resource.Group != imoocPods().Group:
-		object["spec"] = map[string]any{"replicas": int64(replicas), "template": podTemplate(run),
+		spec := map[string]any{"replicas": int64(replicas), "template": podTemplate(run),
 			"selector": map[string]any{"matchLabels": map[string]any{runLabel: run}}}
+		if s.kind == rolloutKind {
+			spec["strategy"] = map[string]any{"canary": map[string]any{}}
+		}
+		object["spec"] = spec
 	default:
 		object["spec"] = map[string]any{"replicas": int64(replicas), "template": podTemplate(run)}
 	}

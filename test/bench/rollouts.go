@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// rollouts is Argo Rollouts: its kind, the controller, and the plugin that follows it.
+type rollouts struct {
+	// programs is the directory of its programs, and crds that of its CRDs. Without
+	// programs, it is not compared with.
+	programs, crds string
+}
+
+const rolloutKind = "Rollout"
+
+// rollout is a kind whose ReplicaSets are made by its own controller, and whose pods by
+// that of Kubernetes, without limits.
+func (b *bench) rollout() subject {
+	s := b.lifted()
+	s.resource = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}
+	s.apiVersion, s.kind = s.resource.GroupVersion().String(), rolloutKind
+	return s
+}
+
+// startRollouts installs the CRDs and starts the controller, which works when the kind is
+// served.
+func (b *bench) startRollouts(ctx context.Context) (*process, error) {
+	files, err := filepath.Glob(filepath.Join(b.rollouts.crds, "*-crd.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no CRDs in %s: %w", b.rollouts.crds, err)
+	}
+	args := []string{"apply", "--server-side"}
+	for _, file := range files {
+		args = append(args, "-f", file)
+	}
+	if err := b.run(ctx, "kubectl", args...); err != nil {
+		return nil, err
+	}
+	if err := b.served(ctx, b.rollout()); err != nil {
+		return nil, err
+	}
+	const plugin = "kubectl-argo-rollouts"
+	if err := copyProgram(filepath.Join(b.rollouts.programs, plugin), filepath.Join(filepath.Dir(b.plugin), plugin)); err != nil {
+		return nil, err
+	}
+	// No port is -1, which keeps it from listening on all addresses.
+	cmd := b.command(ctx, filepath.Join(b.rollouts.programs, "rollouts-controller"),
+		"--kubeconfig="+b.kubeconfig, "--leader-elect=false", "--metricsPort=-1", "--healthzPort=-1", "--loglevel=warn")
+	return startProcess(cmd, b.logOf("rollouts"))
+}
+
+// served waits until the type of a subject is served.
+func (b *bench) served(ctx context.Context, s subject) error {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := b.account.dynamic.Resource(s.resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		return err == nil, nil
+	})
+}

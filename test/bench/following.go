@@ -27,6 +27,10 @@ type following struct {
 	requests counts
 }
 
+// floorOfEndings is what no command that goes by the status of a Deployment can be
+// before.
+const floorOfEndings = "the status of the Deployment says so"
+
 // ending is how long a wait went on after the last pod was ready.
 type ending struct {
 	line   string
@@ -330,11 +334,11 @@ func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error
 	const run = "ended"
 	s := b.deployment()
 	objects := b.account.dynamic.Resource(s.resource).Namespace(namespace)
-	w, err := b.watchRun(ctx, run, nil)
-	if err != nil {
+	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: s.owner(run, 0)}, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
-	if _, err := objects.Create(ctx, &unstructured.Unstructured{Object: s.owner(run, 0)}, metav1.CreateOptions{}); err != nil {
+	w, err := b.watchRun(ctx, run, &ownerRef{s.resource, run})
+	if err != nil {
 		return nil, err
 	}
 	l, err := b.launch(ctx, s)
@@ -342,6 +346,7 @@ func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error
 		return nil, err
 	}
 	defer l.stop()
+	floor := ending{line: floorOfEndings}
 	all := []ending{
 		{line: "kubectl-imoocpod scale deployment/" + run + " --replicas %d --timeout 2m", ours: true},
 		{line: "kubectl scale deployment/" + run + " --replicas %d; kubectl rollout status deployment/" + run},
@@ -360,15 +365,21 @@ func (b *bench) compareEndings(ctx context.Context, rounds int) ([]ending, error
 			if err != nil {
 				return nil, fmt.Errorf("%w; the command said: %s", err, p.words())
 			}
+			said, err := w.until(ctx, "the status says so", func() bool { return w.says(pods) })
+			if err != nil {
+				return nil, err
+			}
+			floor.delays = append(floor.delays, max(0, said.Sub(ready)))
 			<-p.done
-			all[i].delays = append(all[i].delays, max(0, time.Since(ready)))
+			all[i].delays = append(all[i].delays, max(0, p.ended.Sub(ready)))
 			if state := p.cmd.ProcessState; !state.Success() {
 				return nil, fmt.Errorf("%s: %s: %s", line, state, p.words())
 			}
 		}
 	}
+	all = append(all, floor)
 	for i := range all {
-		say("%s ended %.0f ms after the last pod was ready", all[i].line, all[i].spread().median)
+		say("%s: %.0f ms after the last pod was ready", all[i].line, all[i].spread().median)
 	}
 	return all, objects.Delete(ctx, run, metav1.DeleteOptions{})
 }

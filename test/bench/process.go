@@ -17,6 +17,8 @@ type process struct {
 	cmd  *exec.Cmd
 	log  string
 	done chan struct{}
+	// ended is when it did, once done is closed.
+	ended time.Time
 }
 
 // usage is what a process has used so far.
@@ -41,6 +43,7 @@ func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	go func() {
 		defer close(p.done)
 		_ = cmd.Wait() // it is stopped by a signal
+		p.ended = time.Now()
 	}()
 	return p, nil
 }

@@ -372,7 +372,11 @@ func received(f following) float64 { return float64(f.received) / 1e6 }
 func (r *results) endingTable() string {
 	var rows [][]string
 	for _, e := range r.endings {
-		rows = append(rows, []string{"`" + strings.ReplaceAll(e.line, "%d", "N") + "`", e.spread().text("%.0f")})
+		what := e.line
+		if what != floorOfEndings {
+			what = "`" + strings.ReplaceAll(what, "%d", "N") + "`"
+		}
+		rows = append(rows, []string{what, e.spread().text("%.0f")})
 	}
 	return table(1, []string{"", "ms"}, rows)
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -49,6 +50,16 @@ type objectsKey struct {
 	namespace, selector string
 }
 
+// saveMemory has garbage collected when the heap has grown by half, instead of to twice its
+// size. To follow 10,000 pods then takes a quarter less memory, and a sixth more CPU time.
+// Whoever has set GOGC knows better.
+func saveMemory() {
+	const shipped = 100
+	if was := debug.SetGCPercent(50); was != shipped {
+		debug.SetGCPercent(was)
+	}
+}
+
 // newFeeds makes feeds that end with the context, and are counted among what runs.
 func newFeeds(ctx context.Context, c *clients.Factory, connection *follow.Connection, running *sync.WaitGroup, shared bool) (*feeds, error) {
 	client, err := c.Dynamic()
@@ -59,6 +70,7 @@ func newFeeds(ctx context.Context, c *clients.Factory, connection *follow.Connec
 	if err != nil {
 		return nil, err
 	}
+	saveMemory()
 	return &feeds{
 		clients: c, dynamic: client, core: core, connection: connection, shared: shared,
 		follow: func(run func(context.Context)) { running.Go(func() { run(ctx) }) },

@@ -51,7 +51,7 @@ type objectsKey struct {
 }
 
 // saveMemory has garbage collected when the heap has grown by half, instead of to twice its
-// size. To follow 10,000 pods then takes a quarter less memory, and a sixth more CPU time.
+// size. To follow 10,000 pods then takes a fifth less memory, and a sixth more CPU time.
 // Whoever has set GOGC knows better.
 func saveMemory() {
 	const shipped = 100

@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // stepped is an object with a count that somebody reconciles.
@@ -95,40 +98,79 @@ func steppedObjects(t *testing.T, ns string, n int) []stepped {
 	return all
 }
 
-// operate keeps as many pods as an object asks for, as an operator does.
+// operate keeps as many pods as an object asks for, as an operator does. It asks the server
+// only when the object has changed, or when something was refused: parallel parts of a test
+// may begin long after it.
 func operate(t *testing.T, ns string, owner *unstructured.Unstructured, s stepped) {
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
+	t.Helper()
 	path, err := fieldpath.ParsePath(s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	objects, pods := cluster.Dynamic.Resource(harness.Resource(s.resource)).Namespace(ns), cluster.Core.Pods(ns)
-	go func() {
-		defer close(ended)
-		_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-			obj, err := objects.Get(ctx, s.name, metav1.GetOptions{})
-			if err != nil {
-				return false, nil //nolint:nilerr // it tries again
-			}
-			n, _, _ := path.Get(obj.Object)
-			for slot := range int64(10) {
-				name := fmt.Sprintf("%s-%d", s.name, slot)
-				if slot >= n {
-					_ = pods.Delete(ctx, name, metav1.DeleteOptions{})
-					continue
-				}
-				_, _ = pods.Create(ctx, &corev1.Pod{
+	named := fields.OneTermEqualSelector(metav1.ObjectNameField, s.name).String()
+	ctx, stop := context.WithCancel(context.Background())
+	changes, err := watchtools.NewRetryWatcherWithContext(ctx, owner.GetResourceVersion(), &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector = named
+			return objects.Watch(ctx, options)
+		},
+	})
+	if err != nil {
+		stop()
+		t.Fatal(err)
+	}
+	// keep reports whether there is more to do, though the object does not change.
+	keep := func(n int64) (unfinished bool) {
+		found, err := pods.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return true
+		}
+		ending := map[string]bool{}
+		for i := range found.Items {
+			ending[found.Items[i].Name] = found.Items[i].DeletionTimestamp != nil
+		}
+		for slot := range int64(10) {
+			name := fmt.Sprintf("%s-%d", s.name, slot)
+			wanted := slot < n
+			gone, exists := ending[name]
+			switch {
+			case wanted && !exists:
+				_, err = pods.Create(ctx, &corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())}},
 					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "web"}}},
 				}, metav1.CreateOptions{})
+			case !wanted && exists && !gone:
+				err = pods.Delete(ctx, name, metav1.DeleteOptions{})
 			}
-			return false, nil
-		})
-	}()
+			unfinished = unfinished || err != nil || wanted && gone
+		}
+		return unfinished
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		obj := owner
+		for {
+			n, _, _ := path.Get(obj.Object)
+			var again <-chan time.Time
+			if keep(n) {
+				again = time.After(100 * time.Millisecond)
+			}
+			select {
+			case change, open := <-changes.ResultChan():
+				if !open {
+					return
+				}
+				if now, is := change.Object.(*unstructured.Unstructured); is {
+					obj = now
+				}
+			case <-again:
+			}
+		}
+	})
 	t.Cleanup(func() {
 		stop()
-		<-ended
+		running.Wait()
 	})
 }
 

@@ -93,7 +93,8 @@ var (
 		"unready", "only labelled", "of a namesake", "name taken"}
 )
 
-func drawScript(t *rapid.T, strategy kinds.Strategy) script {
+func drawScript(t *rapid.T) script {
+	strategy := rapid.SampledFrom([]kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment}).Draw(t, "strategy")
 	counts := rapid.SampledFrom([]string{"3", "1", "2", "5", "0", "", "-1", "2^31", "2^32", "text", "fraction"})
 	templates := rapid.SampledFrom([]string{"a", "b", "", "bypasses", "slot", "owner", "hash", "invalid label", "no containers", "text", "text within"})
 	words := []string{"", "null", "empty", "null conditions", "foreign fields", "wrong types", "wrong counts", "ours broken", "no type", "twice"}
@@ -153,36 +154,33 @@ func drawScript(t *rapid.T, strategy kinds.Strategy) script {
 // Random worlds: objects as a server may hold them, and what may happen to them.
 // Each write of the loop is held to the invariants. What cannot converge says
 // why, and when what is wrong is mended, all converges and is quiet. A failure
-// prints the seed, "-rapid.seed" repeats it, and "-rapid.checks" makes more.
+// prints the seed, "-rapid.seed" repeats it, and "-rapid.checks" makes more, as
+// "make nightly" does.
 func TestObjectsAsAServerMayHoldThem(t *testing.T) {
-	for _, strategy := range []kinds.Strategy{kinds.StrategyPods, kinds.StrategyDeployment} {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			rapid.Check(t, func(r *rapid.T) {
-				s := drawScript(r, strategy)
-				crd, worker := s.crd.worker(t)
-				both := []kinds.Kind{worker, kinds.ImoocPod()}
-				if strategy == kinds.StrategyDeployment {
-					both[1] = kinds.AppService()
-				}
-				heard := &recorder{TB: t}
-				bubble.Test(t, func(*testing.T) {
-					done := make(chan struct{})
-					go func() { // a goroutine of its own, which FailNow ends
-						defer close(done)
-						play(heard, both, func(w *world) {
-							w.put(kinds.CRDResource(), crd)
-							s.run(w)
-						})
-					}()
-					<-done
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		s := drawScript(r)
+		crd, worker := s.crd.worker(t)
+		both := []kinds.Kind{worker, kinds.ImoocPod()}
+		if s.crd.plan == kinds.StrategyDeployment {
+			both[1] = kinds.AppService()
+		}
+		heard := &recorder{TB: t}
+		bubble.Test(t, func(*testing.T) {
+			done := make(chan struct{})
+			go func() { // a goroutine of its own, which FailNow ends
+				defer close(done)
+				play(heard, both, func(w *world) {
+					w.put(kinds.CRDResource(), crd)
+					s.run(w)
 				})
-				if heard.failed {
-					r.Fatal(heard.text.String())
-				}
-			})
+			}()
+			<-done
 		})
-	}
+		if heard.failed {
+			r.Fatal(heard.text.String())
+		}
+	})
 }
 
 // recorder takes what a test says, for rapid to judge.

@@ -13,9 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -110,16 +112,17 @@ func operate(t *testing.T, ns string, owner *unstructured.Unstructured, s steppe
 	objects, pods := cluster.Dynamic.Resource(harness.Resource(s.resource)).Namespace(ns), cluster.Core.Pods(ns)
 	named := fields.OneTermEqualSelector(metav1.ObjectNameField, s.name).String()
 	ctx, stop := context.WithCancel(context.Background())
-	changes, err := watchtools.NewRetryWatcherWithContext(ctx, owner.GetResourceVersion(), &cache.ListWatch{
+	// An informer lists again where a watch has expired.
+	_, _, changes, ended := watchtools.NewIndexerInformerWatcherWithLogger(klog.FromContext(ctx), &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.FieldSelector = named
+			return objects.List(ctx, options)
+		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options.FieldSelector = named
 			return objects.Watch(ctx, options)
 		},
-	})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
+	}, &unstructured.Unstructured{})
 	// keep reports whether there is more to do, though the object does not change.
 	keep := func(n int64) (unfinished bool) {
 		found, err := pods.List(ctx, metav1.ListOptions{})
@@ -157,20 +160,21 @@ func operate(t *testing.T, ns string, owner *unstructured.Unstructured, s steppe
 				again = time.After(100 * time.Millisecond)
 			}
 			select {
-			case change, open := <-changes.ResultChan():
-				if !open {
-					return
-				}
+			case change := <-changes.ResultChan():
 				if now, is := change.Object.(*unstructured.Unstructured); is {
 					obj = now
 				}
 			case <-again:
+			case <-ctx.Done():
+				return
 			}
 		}
 	})
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
+		changes.Stop()
+		<-ended
 	})
 }
 

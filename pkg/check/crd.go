@@ -3,6 +3,8 @@ package check
 import (
 	"encoding/json"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // CRD holds a CRD of the server, nil if it is not there, against the one
@@ -26,10 +28,8 @@ func CRD(name string, want, have map[string]any) Result {
 }
 
 func fieldOf(obj map[string]any, path ...string) any {
-	for _, name := range path[:len(path)-1] {
-		obj, _ = obj[name].(map[string]any)
-	}
-	return obj[path[len(path)-1]]
+	value, _, _ := unstructured.NestedFieldNoCopy(obj, path...) // what is of another type is not there
+	return value
 }
 
 func isEstablished(crd map[string]any) bool {

@@ -13,18 +13,31 @@ import (
 // are objects in a namespace or, if that is empty, anywhere, whether a loop
 // reconciles them.
 func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []Result {
-	orphans := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
+	orphans := notReconciled(loops, kinds, namespace, now)
+	if len(orphans) == 0 {
+		return nil
+	}
+	c := missing(orphans, namespace)
+	c.Fix[0] += " --kinds " + strings.Join(orphans, ",")
+	return []Result{c}
+}
+
+// notReconciled are those of the kinds that no loop that lives reconciles. One that works
+// for some objects is not missing, nor one that is at work in a single namespace where all
+// are meant.
+func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []string {
+	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
 		return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
 			return l.Live(now) && l.Scope.Overlaps(leaserecord.Scope{Namespace: namespace, Kinds: []string{kind}}) && (namespace != "" || l.Scope.Namespace == "")
 		})
 	})
-	if len(orphans) == 0 {
-		return nil
-	}
-	return []Result{{
+}
+
+func missing(orphans []string, namespace string) Result {
+	return Result{
 		Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace),
-		Fix: []string{runLoop(namespace) + " --kinds " + strings.Join(orphans, ",")},
-	}}
+		Fix: []string{runLoop(namespace)},
+	}
 }
 
 // Loops says which loops run, of those whose leases could be read, and
@@ -33,7 +46,7 @@ func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now ti
 func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time) []Result {
 	var checks []Result
 	var last leaserecord.Loop
-	orphans, runs := slices.Clone(kinds), false
+	runs := false
 	for _, l := range loops {
 		// Whatever it reconciles: a kind that a CRD declares is as good as another.
 		if namespace != "" && l.Scope.Namespace != "" && l.Scope.Namespace != namespace {
@@ -48,11 +61,6 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 			continue
 		}
 		runs = runs || namespace != "" || l.Scope.Namespace == ""
-		orphans = slices.DeleteFunc(orphans, func(kind string) bool {
-			// One that works for some objects is not missing, nor one that is at
-			// work in a single namespace where all are meant.
-			return l.Scope.Overlaps(leaserecord.Scope{Namespace: namespace, Kinds: []string{kind}}) && (namespace != "" || l.Scope.Namespace == "")
-		})
 		c := Result{Name: "controller", State: Passed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
 		if doubts := l.Doubts(now); doubts != "" {
 			c.State, c.Message = Unknown, c.Message+doubts
@@ -63,10 +71,11 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 		}
 		checks = append(checks, c)
 	}
+	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
 		return checks
 	}
-	c := Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace), Fix: []string{runLoop(namespace)}}
+	c := missing(orphans, namespace)
 	if len(orphans) == len(kinds) && !runs {
 		c.Message = "no controller is running for " + where(namespace)
 	}
@@ -77,10 +86,15 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 }
 
 func runLoop(namespace string) string {
+	return "kubectl imoocpod run-controller" + inNamespace(namespace)
+}
+
+// inNamespace is the flag for a namespace or, if that is empty, for all.
+func inNamespace(namespace string) string {
 	if namespace == "" {
-		return "kubectl imoocpod run-controller -A"
+		return " -A"
 	}
-	return "kubectl imoocpod run-controller -n " + namespace
+	return " -n " + namespace
 }
 
 func where(namespace string) string {

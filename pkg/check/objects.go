@@ -56,10 +56,6 @@ func Paused(reports []status.Report, namespace string, now time.Time) []Result {
 	if long > 0 {
 		c.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
 	}
-	if c.Message += ": kubectl imoocpod status --paused"; namespace == "" {
-		c.Message += " -A"
-	} else {
-		c.Message += " -n " + namespace
-	}
+	c.Message += ": kubectl imoocpod status --paused" + inNamespace(namespace)
 	return []Result{c}
 }

@@ -5,8 +5,8 @@
 package escape
 
 import (
+	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,14 +76,12 @@ func visible(s string, most int, lines bool) string {
 			// It ends a line as Windows does.
 		case r == '\n' || r == '\t':
 			b.WriteByte(' ')
-		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x` + hex(rune(s[i]), 2))
-		case r < utf8.RuneSelf:
-			b.WriteString(`\x` + hex(r, 2))
+		case size == 1: // a control character, or no UTF-8
+			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r <= 0xffff:
-			b.WriteString(`\u` + hex(r, 4))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			b.WriteString(`\U` + hex(r, 8))
+			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 		if b.Len() <= most-len(ellipsis) && r != joiner {
 			end = b.Len()
@@ -136,10 +134,4 @@ const joiner = '\u200d'
 // tone of skin, or the selector of its coloured form.
 func isEmoji(r rune) bool {
 	return unicode.Is(unicode.So, r) && r != utf8.RuneError || r >= 0x1f3fb && r <= 0x1f3ff || r == 0xfe0f
-}
-
-// hex is a number in so many hexadecimal digits.
-func hex(r rune, digits int) string {
-	s := strconv.FormatInt(int64(r), 16)
-	return strings.Repeat("0", digits-len(s)) + s
 }

@@ -64,6 +64,16 @@ func (o *changeOptions) connect() (err error) {
 	return nil
 }
 
+// begin makes what a change needs, and finds the objects to change. Some may be found
+// although others are not: the errors are of those. none is the error where there is
+// nothing to change.
+func (o *changeOptions) begin(ctx context.Context, none string) ([]observe.Target, []error) {
+	if err := o.connect(); err != nil {
+		return nil, []error{err}
+	}
+	return o.findSome(ctx, o.clients, none)
+}
+
 // read reads the object of a target, unless that was done.
 func (o *changeOptions) read(ctx context.Context, t *observe.Target) (err error) {
 	if t.Object == nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -99,10 +98,7 @@ truncated.`,
 }
 
 func (o *logsOptions) validate() error {
-	_, err := labels.Parse(o.selector)
 	switch {
-	case err != nil:
-		return usageErrorf("invalid --selector: %w", err)
 	case o.follow && o.previous:
 		return usageErrorf("--previous and --follow cannot be used together")
 	case o.wanted.Container != "" && o.wanted.AllContainers:
@@ -123,11 +119,8 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	targets, errs := o.find(ctx, o.clients)
+	targets, errs := o.findSome(ctx, o.clients, "no objects passed to logs")
 	if len(targets) == 0 {
-		if len(errs) == 0 {
-			errs = append(errs, errors.New("no objects passed to logs"))
-		}
 		return outcome.Join(errs)
 	}
 	o.wanted.FullNames = len(targets) > 1
@@ -147,15 +140,9 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	if o.follow {
 		return outcome.Join(append(errs, o.runFollow(ctx, targets, reader)...))
 	}
-	var all []logs.Container
-	for _, t := range targets {
-		containers, err := o.containers(ctx, t, reader.Out)
-		if err != nil {
-			errs = append(errs, clients.Explain(t.Kind, err))
-		}
-		all = append(all, containers...)
-	}
-	return outcome.Join(append(errs, reader.Once(ctx, all)...))
+	all, failed := each(targets, func(t observe.Target) ([]logs.Container, error) { return o.containers(ctx, t, reader.Out) })
+	errs = append(errs, failed...)
+	return outcome.Join(append(errs, reader.Once(ctx, slices.Concat(all...))...))
 }
 
 // containers are those of a target whose logs are wanted. Where there are none, a

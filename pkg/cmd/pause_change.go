@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -26,9 +25,6 @@ type pauseChange struct {
 	changeOptions
 
 	fieldManager string
-
-	// unchanged prints an object that was not changed.
-	unchanged printers.ResourcePrinter
 }
 
 func (o *pauseChange) addFlags(cmd *cobra.Command) {
@@ -40,13 +36,7 @@ func (o *pauseChange) validate() error { return nil }
 
 // each changes the objects one after the other. One bad object does not stop the others.
 func (o *pauseChange) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
-	if err := o.connect(); err != nil {
-		return err
-	}
-	targets, errs := o.find(ctx, o.clients)
-	if len(targets)+len(errs) == 0 {
-		return errors.New("no objects found")
-	}
+	targets, errs := o.begin(ctx, "no objects found")
 	_, failed := each(targets, func(t observe.Target) (struct{}, error) {
 		if err := o.read(ctx, &t); err != nil {
 			return struct{}{}, err
@@ -54,15 +44,6 @@ func (o *pauseChange) each(ctx context.Context, change func(context.Context, obs
 		return struct{}{}, change(ctx, t)
 	})
 	return outcome.Join(append(errs, failed...))
-}
-
-func (o *pauseChange) connect() (err error) {
-	if err = o.changeOptions.connect(); err != nil || *o.print.OutputFormat != "" {
-		o.unchanged = o.printer
-		return err
-	}
-	o.unchanged, err = linePrinter(genericclioptions.NewPrintFlags(o.dryRun.mark("unchanged")))
-	return err
 }
 
 // patch changes an object by a merge patch, unless another has its name by now.
@@ -110,7 +91,7 @@ func (o *pauseChange) findSwitch(t observe.Target) ([]string, error) {
 func (o *pauseChange) set(ctx context.Context, t observe.Target, path []string, on bool) error {
 	field := "." + strings.Join(path, ".")
 	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
-		return o.tell(o.unchanged, t, t.Object, fmt.Sprintf("%s is already %t", field, on))
+		return o.tellUnchanged(t, fmt.Sprintf("%s is already %t", field, on))
 	}
 	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on))); err != nil {
 		return err
@@ -124,6 +105,18 @@ func (o *pauseChange) set(ctx context.Context, t observe.Target, path []string, 
 		return err
 	}
 	return o.printer.PrintObj(obj, o.streams.Out)
+}
+
+// tellUnchanged is tell for an object that was not changed.
+func (o *pauseChange) tellUnchanged(t observe.Target, words string) error {
+	if *o.print.OutputFormat != "" {
+		return o.tell(o.printer, t, t.Object, words)
+	}
+	printer, err := linePrinter(genericclioptions.NewPrintFlags(o.dryRun.mark("unchanged")))
+	if err != nil {
+		return err
+	}
+	return o.tell(printer, t, t.Object, words)
 }
 
 // tell prints an object, and says for a person what there is to say of it.

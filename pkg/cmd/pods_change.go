@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,21 +38,14 @@ func (o *podsChange) complete(args []string) error {
 
 func (o *podsChange) validate() error { return o.limits.validateWait(o.wait) }
 
-// begin finds the objects to change, and who changes them. Some may be found although
-// others are not: errs are of those. none is the error where there is nothing to change.
-func (o *podsChange) begin(ctx context.Context, none string) (targets []observe.Target, errs []error, err error) {
-	if err := o.connect(); err != nil {
-		return nil, nil, err
-	}
-	targets, errs = o.find(ctx, o.clients)
-	if len(targets)+len(errs) == 0 {
-		return nil, nil, errors.New(none)
-	}
+// begin is that of changeOptions, and asks who changes the objects.
+func (o *podsChange) begin(ctx context.Context, none string) ([]observe.Target, []error) {
+	targets, errs := o.changeOptions.begin(ctx, none)
 	if len(targets) > 0 {
 		o.by = o.clients.User(ctx)
 	}
 	o.wait = o.wait && o.dryRun == "none"
-	return targets, errs, nil
+	return targets, errs
 }
 
 // printObject prints a changed object: in one line of JSON where reports follow it.

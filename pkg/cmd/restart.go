@@ -57,10 +57,7 @@ with code 4 when the timeout is over.`,
 }
 
 func (o *restartOptions) Run(ctx context.Context) error {
-	targets, errs, err := o.begin(ctx, "no objects passed to restart")
-	if err != nil {
-		return err
-	}
+	targets, errs := o.begin(ctx, "no objects passed to restart")
 	all, failed := each(targets, func(t observe.Target) (observe.WaitTarget, error) { return o.restart(ctx, t) })
 	errs = append(errs, failed...)
 	if o.wait {

@@ -55,7 +55,7 @@ func (o *resumeOptions) Run(ctx context.Context) error {
 func (o *resumeOptions) resume(ctx context.Context, t observe.Target) error {
 	before, now := apis.ReadPause(t.Object.GetAnnotations()), time.Now()
 	if before == (apis.Pause{}) {
-		return o.tell(o.unchanged, t, t.Object, "was not paused")
+		return o.tellUnchanged(t, "was not paused")
 	}
 	o.loops.begin(ctx, t)
 	obj, err := o.patch(ctx, t, map[string]any{"metadata": map[string]any{"annotations": map[string]any{

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -177,18 +176,12 @@ func (o *scaleOptions) validate() error {
 
 // Run scales the objects, and waits for them if that was asked for.
 func (o *scaleOptions) Run(ctx context.Context) error {
-	if err := o.connect(); err != nil {
-		return err
-	}
-	targets, errs := o.find(ctx, o.clients)
+	targets, errs := o.begin(ctx, "no objects passed to scale")
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
 		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))
 	}
 	if len(targets) > 1 && len(o.change.Remove) > 0 {
 		return outcome.Join(append(errs, usageErrorf("--remove can only be used for one object")))
-	}
-	if len(targets)+len(errs) == 0 {
-		return errors.New("no objects passed to scale")
 	}
 	found, failed := each(targets, func(t observe.Target) (located, error) { return o.locate(ctx, t) })
 	errs = append(errs, failed...)

@@ -74,14 +74,6 @@ func (o *changeOptions) begin(ctx context.Context, none string) ([]observe.Targe
 	return o.findSome(ctx, o.clients, none)
 }
 
-// read reads the object of a target, unless that was done.
-func (o *changeOptions) read(ctx context.Context, t *observe.Target) (err error) {
-	if t.Object == nil {
-		t.Object, err = t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
-	}
-	return err
-}
-
 func (o *changeOptions) mergePatch(ctx context.Context, t observe.Target, patch map[string]any, manager string) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(patch)
 	if err != nil {

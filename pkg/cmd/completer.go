@@ -87,9 +87,7 @@ func addCompletion(root *cobra.Command, c *clients.Factory) {
 			continue
 		}
 		switch {
-		case verb.Name() == "run-controller":
-			verb.ValidArgsFunction = cobra.NoFileCompletions
-		case verb.Flags().Lookup("selector") != nil:
+		case verb.Flags().Lookup("selector") != nil && verb.Name() != "run-controller":
 			verb.ValidArgsFunction = bounded(f.objects)
 		case verb.Name() == "create":
 			verb.ValidArgsFunction = bounded(f.typesToCreate)
@@ -280,10 +278,8 @@ func (f completer) paths(ctx context.Context, _ *cobra.Command, args []string, _
 		return found{}
 	}
 	t := targets[0]
-	if t.Object == nil {
-		if t.Object, err = t.Resource(finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return found{}
-		}
+	if err := t.Read(ctx, finder.Dynamic); err != nil {
+		return found{}
 	}
 	var words []cobra.Completion
 	known := ""

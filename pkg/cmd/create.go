@@ -192,6 +192,10 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if o.printer, err = linePrinter(o.print); err != nil {
 		return err
 	}
+	o.wait = o.wait && o.dryRun == "none"
+	if o.wait {
+		o.printer = onOneLine(o.printer, o.print)
+	}
 	if o.fromFiles() {
 		return o.createFiles(ctx)
 	}
@@ -214,7 +218,7 @@ func (o *createOptions) Run(ctx context.Context) error {
 	}
 	t := observe.Target{Kind: kind, Namespace: o.namespace, Name: o.name, Path: o.path}
 	w, err := o.send(ctx, t, obj)
-	if err != nil || !o.waits() {
+	if err != nil || !o.wait {
 		return err
 	}
 	return outcome.Join(awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, []observe.WaitTarget{w}))
@@ -230,9 +234,6 @@ func (o *createOptions) connect() (err error) {
 	}
 	return err
 }
-
-// waits reports whether what was created is waited for.
-func (o *createOptions) waits() bool { return o.wait && o.dryRun == "none" }
 
 // send creates an object, and says so. It returns what there is to wait for.
 func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstructured.Unstructured) (observe.WaitTarget, error) {
@@ -253,11 +254,8 @@ func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstruc
 	}
 	t.Name = obj.GetName() // which the server may have made
 	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
-	if o.waits() {
-		return w, printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
-	}
 	err := o.printer.PrintObj(obj, o.streams.Out)
-	if err == nil {
+	if err == nil && !o.wait {
 		t.Object = obj
 		o.loops.warn(ctx, t)
 	}
@@ -307,7 +305,7 @@ func (o *createOptions) createFiles(ctx context.Context) error {
 	if len(infos)+len(errs) == 0 {
 		return errors.New("no objects passed to create")
 	}
-	if o.waits() {
+	if o.wait {
 		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, all)...)
 	}
 	return outcome.Join(errs)

@@ -140,8 +140,7 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 	if o.dryRun.client() {
 		return nil, o.print(t)
 	}
-	policy := o.cascade.policy()
-	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: &policy, DryRun: o.dryRun.server()})
+	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: new(o.cascade.policy()), DryRun: o.dryRun.server()})
 	if o.ignoreNotFound && clients.NotFound(err) {
 		return nil, nil //nolint:nilnil // likewise
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
@@ -140,10 +139,8 @@ func readHistory(ctx context.Context, c *clients.Factory, t observe.Target) (rev
 	if err != nil {
 		return revision.History{}, t, err
 	}
-	if t.Object == nil {
-		if t.Object, err = t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return revision.History{}, t, err
-		}
+	if err := t.Read(ctx, client); err != nil {
+		return revision.History{}, t, err
 	}
 	history, err := rollout.History(ctx, client, t)
 	return history, t, err

@@ -213,7 +213,8 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	byName := len(o.types) > 0
 	kind, wrong := o.finder.Declare(ctx, kind)
 	finding := o.finder.Discover(ctx, kind)
-	if !byName && finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil {
+	none := finding.Field == nil && len(finding.Candidates) == 0 && !finding.PerNode && finding.Err == nil
+	if none && !byName {
 		return nil
 	}
 	row := &printer.Kind{
@@ -228,7 +229,7 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 	}
 	subresource := ""
 	switch {
-	case len(finding.Candidates) == 0 && finding.Field == nil && !finding.PerNode && finding.Err == nil:
+	case none:
 		row.Found, row.MayScale = "none", new(false)
 		return row
 	case finding.Err != nil:

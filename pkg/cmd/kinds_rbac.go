@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -24,6 +25,7 @@ type kindsRBACOptions struct {
 	file    string
 	// commented says that the commands to bind the roles are printed, too.
 	commented bool
+	printer   printers.ResourcePrinter
 }
 
 func newKindsRBACCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
@@ -61,8 +63,8 @@ func (o *kindsRBACOptions) complete(args []string) error {
 	return nil
 }
 
-func (o *kindsRBACOptions) validate() error {
-	_, err := linePrinter(o.print)
+func (o *kindsRBACOptions) validate() (err error) {
+	o.printer, err = linePrinter(o.print)
 	return err
 }
 
@@ -90,10 +92,6 @@ func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 }
 
 func (o *kindsRBACOptions) Run(ctx context.Context) error {
-	printer, err := linePrinter(o.print)
-	if err != nil {
-		return err
-	}
 	kinds, err := o.kinds(ctx)
 	if err != nil {
 		return err
@@ -110,7 +108,7 @@ func (o *kindsRBACOptions) Run(ctx context.Context) error {
 			}
 		}
 		for _, role := range roles {
-			if err := printer.PrintObj(role, o.streams.Out); err != nil {
+			if err := o.printer.PrintObj(role, o.streams.Out); err != nil {
 				return err
 			}
 		}

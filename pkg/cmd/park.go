@@ -210,7 +210,7 @@ func (o *parkOptions) planAll(ctx context.Context, targets []observe.Target) ([]
 
 // planOne reads an object, unless that was done, and plans what is to be done to it.
 func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, error) {
-	if err := o.read(ctx, &t); err != nil {
+	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 		return parking{}, err
 	}
 	p := parking{target: t, plan: func(obj *unstructured.Unstructured) (scale.ParkPlan, error) { return scale.Unpark(t, obj) }}

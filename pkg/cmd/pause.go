@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,9 +22,6 @@ type pauseOptions struct {
 
 	length pauseLength
 	reason string
-
-	// by is who pauses, as the server knows them, nil before it was asked.
-	by *string
 }
 
 func newPauseCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
@@ -65,30 +63,28 @@ these fields.`,
 }
 
 func (o *pauseOptions) Run(ctx context.Context) error {
+	by := sync.OnceValue(func() string { return o.clients.User(ctx) })
 	return o.each(ctx, func(ctx context.Context, t observe.Target) error {
 		if t.Object.GetDeletionTimestamp() != nil {
 			return fmt.Errorf("%s is being deleted and cannot be paused", t)
 		}
 		if t.Kind.Reconciled() {
-			return o.pause(ctx, t)
+			return o.pause(ctx, t, by())
 		}
 		return o.turnOn(ctx, t)
 	})
 }
 
-// pause pauses an object that the controller of this program reconciles.
-func (o *pauseOptions) pause(ctx context.Context, t observe.Target) error {
-	if o.by == nil {
-		by := o.clients.User(ctx)
-		o.by = &by
-	}
+// pause pauses an object that the controller of this program reconciles. by is who asks
+// for that, as the server knows them.
+func (o *pauseOptions) pause(ctx context.Context, t observe.Target, by string) error {
 	now := time.Now()
 	end := apis.PausedForever
 	if !o.length.Forever {
 		end = now.Add(o.length.For + time.Second - 1).UTC().Format(time.RFC3339) // it tells whole seconds, and is not to come early
 	}
 	annotations := map[string]any{apis.AnnotationPausedUntil: end, apis.AnnotationPausedBy: nil, apis.AnnotationPausedReason: nil}
-	for key, value := range map[string]string{apis.AnnotationPausedBy: *o.by, apis.AnnotationPausedReason: o.reason} {
+	for key, value := range map[string]string{apis.AnnotationPausedBy: by, apis.AnnotationPausedReason: o.reason} {
 		if value != "" {
 			annotations[key] = value
 		}

@@ -38,7 +38,7 @@ func (o *pauseChange) validate() error { return nil }
 func (o *pauseChange) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
 	targets, errs := o.begin(ctx, "no objects found")
 	_, failed := each(targets, func(t observe.Target) (struct{}, error) {
-		if err := o.read(ctx, &t); err != nil {
+		if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, change(ctx, t)

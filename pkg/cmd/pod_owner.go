@@ -61,14 +61,12 @@ func topOwner(ctx context.Context, c *clients.Factory, pod observe.Target) (obse
 	}
 	top := pod
 	for at := pod; ; {
-		if at.Object == nil {
-			at.Object, err = at.Resource(finder.Dynamic).Get(ctx, at.Name, metav1.GetOptions{})
-			if apierrors.IsForbidden(err) && !top.Kind.IsPod() {
-				return top, nil // what is above may not be read
-			}
-			if err != nil {
-				return pod, clients.Explain(at.Kind, err)
-			}
+		err := at.Read(ctx, finder.Dynamic)
+		if apierrors.IsForbidden(err) && !top.Kind.IsPod() {
+			return top, nil // what is above may not be read
+		}
+		if err != nil {
+			return pod, clients.Explain(at.Kind, err)
 		}
 		if !at.Kind.IsPod() && counts(ctx, finder, at) {
 			top = at

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -45,15 +44,10 @@ func (o *podsChange) begin(ctx context.Context, none string) ([]observe.Target, 
 		o.by = o.clients.User(ctx)
 	}
 	o.wait = o.wait && o.dryRun == "none"
-	return targets, errs
-}
-
-// printObject prints a changed object: in one line of JSON where reports follow it.
-func (o *podsChange) printObject(obj *unstructured.Unstructured) error {
 	if o.wait {
-		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
+		o.printer = onOneLine(o.printer, o.print)
 	}
-	return o.printer.PrintObj(obj, o.streams.Out)
+	return targets, errs
 }
 
 // readBefore reads, for a wait, what stands below a target before it is changed. Without a

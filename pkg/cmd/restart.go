@@ -68,7 +68,7 @@ func (o *restartOptions) Run(ctx context.Context) error {
 
 // restart restarts one object, and says so. It returns what there is to wait for.
 func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe.WaitTarget, error) {
-	if err := o.read(ctx, &t); err != nil {
+	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 		return observe.WaitTarget{}, err
 	}
 	obj := t.Object
@@ -96,7 +96,7 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 			return observe.WaitTarget{}, err
 		}
 	}
-	if err := o.printObject(obj); err != nil {
+	if err := o.printer.PrintObj(obj, o.streams.Out); err != nil {
 		return observe.WaitTarget{}, err
 	}
 	if !o.wait {

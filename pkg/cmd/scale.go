@@ -24,8 +24,7 @@ import (
 type scaleOptions struct {
 	changeOptions
 
-	counted bool // by --replicas
-	path    *fieldpath.Path
+	path *fieldpath.Path
 	// group names one of several groups of pods, in the place of a path.
 	group  string
 	change scale.Request
@@ -140,7 +139,6 @@ someone else changes the replica count.`,
 func (o *scaleOptions) complete(args []string) error {
 	err := o.changeOptions.complete(args)
 	o.change.DryRun, o.change.LookOnly = o.dryRun.server(), o.dryRun.client()
-	o.counted = o.limits.given("replicas")
 	return err
 }
 
@@ -151,11 +149,11 @@ func (o *scaleOptions) validate() error {
 	if err := o.validateUndo(); err != nil {
 		return err
 	}
-	removes := len(o.change.Remove) > 0
+	counted, removes := o.limits.given("replicas"), len(o.change.Remove) > 0
 	switch {
-	case o.counted && o.change.By != nil:
+	case counted && o.change.By != nil:
 		return usageErrorf("--replicas and --by cannot be used together")
-	case !o.counted && o.change.By == nil && !removes && !o.change.Undo:
+	case !counted && o.change.By == nil && !removes && !o.change.Undo:
 		return usageErrorf("--replicas, --by, --remove or --undo is required")
 	case o.steps.given() && (removes || o.change.Reuse):
 		return usageErrorf("--step cannot be used together with --remove or --reuse")
@@ -177,6 +175,9 @@ func (o *scaleOptions) validate() error {
 // Run scales the objects, and waits for them if that was asked for.
 func (o *scaleOptions) Run(ctx context.Context) error {
 	targets, errs := o.begin(ctx, "no objects passed to scale")
+	if o.waits() && o.reports {
+		o.printer = onOneLine(o.printer, o.print)
+	}
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
 		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))
 	}
@@ -202,11 +203,7 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 		all = append(all, w)
 	}
 	if o.waits() {
-		format := ""
-		if o.reports {
-			format = *o.print.OutputFormat
-		}
-		errs = append(errs, awaitAll(ctx, o.clients, o.streams, format, o.limits, all)...)
+		errs = append(errs, o.await(ctx, all)...)
 	}
 	return outcome.Join(errs)
 }
@@ -239,6 +236,14 @@ func (o *scaleOptions) confirmed(found []located) (bool, error) {
 // waits reports whether the change is waited for.
 func (o *scaleOptions) waits() bool { return o.wait && o.dryRun == "none" }
 
+func (o *scaleOptions) await(ctx context.Context, all []observe.WaitTarget) []error {
+	format := ""
+	if o.reports {
+		format = *o.print.OutputFormat
+	}
+	return awaitAll(ctx, o.clients, o.streams, format, o.limits, all)
+}
+
 // scale scales one object, and says so. It returns what there is to wait for.
 func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget, error) {
 	t, field := c.target, c.field
@@ -264,7 +269,7 @@ func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget
 			return observe.WaitTarget{}, err
 		}
 	}
-	if err := o.say(obj); err != nil {
+	if err := o.printer.PrintObj(obj, o.streams.Out); err != nil {
 		return observe.WaitTarget{}, err
 	}
 	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(done.String())); err != nil {

@@ -52,7 +52,7 @@ func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, e
 func (o *scaleOptions) field(ctx context.Context, t observe.Target, path *fieldpath.Path) (discover.Field, error) {
 	if !t.Kind.Shipped() && path == nil {
 		// Its values tell the fields apart that could be meant.
-		if err := o.read(ctx, &t); err != nil {
+		if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 			return discover.Field{}, err
 		}
 	}
@@ -70,7 +70,7 @@ func (o *scaleOptions) field(ctx context.Context, t observe.Target, path *fieldp
 
 // groupPath finds the count of the group of an object that --group names.
 func (o *scaleOptions) groupPath(ctx context.Context, t observe.Target) (*fieldpath.Path, error) {
-	if err := o.read(ctx, &t); err != nil {
+	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 		return nil, err
 	}
 	schema, err := o.finder.Schema(t.Kind)

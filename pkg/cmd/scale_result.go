@@ -63,11 +63,3 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, fi
 	}
 	return path.Set(obj.Object, int64(n))
 }
-
-// say prints an object: in one line of JSON where reports follow it.
-func (o *scaleOptions) say(obj *unstructured.Unstructured) error {
-	if o.waits() && o.reports {
-		return printLine(o.printer, *o.print.OutputFormat, obj, o.streams.Out)
-	}
-	return o.printer.PrintObj(obj, o.streams.Out)
-}

@@ -89,7 +89,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 	if err != nil {
 		return err
 	}
-	return o.say(obj)
+	return o.printer.PrintObj(obj, o.streams.Out)
 }
 
 // sayPlan says which counts there are on the way from one count to another.
@@ -148,11 +148,7 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c located, done scale.Resu
 		// Several displays would draw over each other.
 		return outcome.Join((&observe.Waiter{Clients: o.clients, Limits: o.limits.Limits}).Wait(ctx, w))
 	}
-	format := ""
-	if o.reports {
-		format = *o.print.OutputFormat
-	}
-	return outcome.Join(awaitAll(ctx, o.clients, o.streams, format, o.limits, w))
+	return outcome.Join(o.await(ctx, w))
 }
 
 // notSet is the error for a step that could not be made.

@@ -179,11 +179,11 @@ func (o *statusOptions) Run(ctx context.Context) error {
 		return err
 	}
 	o.takeWord(ctx)
-	screen, isLive := o.terminal()
+	screen := o.terminal()
 	switch {
 	case o.wait:
-		return o.runWait(ctx)
-	case o.watch && isLive:
+		return o.await(ctx, screen, observe.Ready)
+	case o.watch && screen != nil:
 		return o.runLive(ctx, screen)
 	case o.watch:
 		return o.runWatch(ctx, &follow.Connection{Changed: o.printConnection}, func(w io.Writer, reports []status.Report) error {

@@ -16,13 +16,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
 )
 
-// terminal is the one to draw a screen on, if there is one and no output format
+// terminal is the one to draw a screen on, nil if there is none or an output format
 // was asked for.
-func (o *statusOptions) terminal() (*os.File, bool) {
-	if *o.print.OutputFormat != "" {
-		return nil, false
+func (o *statusOptions) terminal() *os.File {
+	screen, is := terminal.Of(o.streams.Out)
+	if !is || *o.print.OutputFormat != "" {
+		return nil
 	}
-	return terminal.Of(o.streams.Out)
+	return screen
 }
 
 // printScreen prints all there is to show, once.
@@ -60,15 +61,6 @@ func (o *statusOptions) runLive(ctx context.Context, screen *os.File) error {
 // newLive makes the screen that is asked for. It must be ended.
 func (o *statusOptions) newLive(ctx context.Context, screen *os.File) *terminal.Screen {
 	return terminal.NewScreen(ctx, screen, o.color.style(screen), printer.Screen{AllPods: o.pods, NotReady: o.notReady})
-}
-
-// runWait shows the objects until they are ready, or one will not be.
-func (o *statusOptions) runWait(ctx context.Context) error {
-	screen, is := o.terminal()
-	if !is {
-		screen = nil
-	}
-	return o.await(ctx, screen, observe.Ready)
 }
 
 // await waits for a condition of each object, and shows them on a terminal or, if

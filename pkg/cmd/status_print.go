@@ -18,15 +18,12 @@ import (
 
 // writer prints reports in the format that the flags ask for.
 func (o *statusOptions) writer() (func(io.Writer, []status.Report) error, error) {
-	table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady || o.paused}
 	switch format := *o.print.OutputFormat; format {
-	case "wide":
-		table.Wide = true
-		fallthrough
-	case "":
+	case "", "wide":
+		table := &printer.Table{Namespaces: o.allNamespaces, NoHeaders: o.noHeaders, Wide: o.notReady || o.paused || format == "wide"}
 		return func(w io.Writer, reports []status.Report) error {
 			if o.one() && !o.noHeaders && len(reports) == 1 {
-				if screen, is := o.terminal(); is {
+				if screen := o.terminal(); screen != nil {
 					width, _ := terminal.Size(screen)
 					return o.printScreen(reports, width)
 				}

@@ -182,10 +182,7 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 		Connection: w.connection,
 	})
 	if first && w.absent && clients.NotServed(err) {
-		if err := w.listed(false, false); err != nil {
-			return err
-		}
-		return nil
+		return w.listed(false, false)
 	}
 	return err
 }

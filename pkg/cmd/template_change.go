@@ -72,7 +72,7 @@ func (o *templateChange) run(ctx context.Context, want func(context.Context, obs
 
 // change changes one object, and says what changed.
 func (o *templateChange) change(ctx context.Context, t observe.Target, want func(context.Context, observe.Target) (wanted, error)) (written, error) {
-	if err := o.read(ctx, &t); err != nil {
+	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 		return written{}, err
 	}
 	compute, err := want(ctx, t)
@@ -148,7 +148,7 @@ func (o *templateChange) say(t observe.Target, done rollout.Result) error {
 			return err
 		}
 	}
-	err := o.printObject(done.Object)
+	err := o.printer.PrintObj(done.Object, o.streams.Out)
 	if err != nil || done.Change == "" {
 		return err
 	}

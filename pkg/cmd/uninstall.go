@@ -192,10 +192,9 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 
 // deleteAll deletes objects of one kind, and waits until they are gone.
 func (o *uninstallOptions) deleteAll(ctx context.Context, client dynamic.NamespaceableResourceInterface, kind kinds.Kind, found []unstructured.Unstructured) error {
-	foreground := metav1.DeletePropagationForeground
 	for _, obj := range found {
 		objects := client.Namespace(obj.GetNamespace())
-		err := objects.Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground})
+		err := objects.Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}

@@ -38,8 +38,13 @@ type waitOptions struct {
 func newWaitCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &waitOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("condition met"), words: []string{"ready"}}
 	o.limits.Timeout = 30 * time.Second
+	var conditions, usages []string
+	for _, form := range observe.ConditionForms() {
+		conditions = append(conditions, form.Name)
+		usages = append(usages, form.Usage)
+	}
 	cmd := &cobra.Command{
-		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=" + strings.Join(conditionUsages(), "|") + "] [--timeout=duration]",
+		Use:   "wait (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=" + strings.Join(usages, "|") + "] [--timeout=duration]",
 		Short: "Wait until objects are ready or meet a condition",
 		Long: `Wait until an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of
 kubectl) are ready, all at the same time, or meet a condition of "kubectl wait". A
@@ -67,8 +72,8 @@ does not exist or is deleted. With --for=create, the object may not exist yet.`,
 	addPrintFlags(cmd, o.print)
 	o.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "If present, wait for the objects of all namespaces.")
-	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(conditionUsages(), ", ")+" (can be repeated).")
-	completeFlag(cmd, "for", conditionNames()...)
+	cmd.Flags().StringArrayVar(&o.words, "for", o.words, "What to wait for: "+strings.Join(usages, ", ")+" (can be repeated).")
+	completeFlag(cmd, "for", conditions...)
 	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", o.limits.Timeout, "The length of time to wait before giving up. Zero means check once and don't wait, negative means wait for a week.")
 	o.limits.addFlags(cmd)
 	return bind(cmd, o)
@@ -180,22 +185,4 @@ func nameOnly(t observe.Target) *unstructured.Unstructured {
 	obj.SetNamespace(t.Namespace)
 	obj.SetName(t.Name)
 	return obj
-}
-
-// conditionUsages are the values of --for as help shows them.
-func conditionUsages() []string {
-	var usages []string
-	for _, form := range observe.ConditionForms() {
-		usages = append(usages, form.Usage)
-	}
-	return usages
-}
-
-// conditionNames are the values of --for as completion offers them.
-func conditionNames() []string {
-	var names []string
-	for _, form := range observe.ConditionForms() {
-		names = append(names, form.Name)
-	}
-	return names
 }

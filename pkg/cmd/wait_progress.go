@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -56,19 +57,21 @@ func awaitShown(ctx context.Context, c *clients.Factory, streams genericiooption
 	return a.Wait(ctx, all)
 }
 
-// printLine prints the object that is waited for: in JSON on one line, as the
+// onOneLine makes a printer of JSON print an object that is waited for on one line, as the
 // reports that follow it.
-func printLine(p printers.ResourcePrinter, format string, obj *unstructured.Unstructured, w io.Writer) error {
-	if format != "json" {
-		return p.PrintObj(obj, w)
+func onOneLine(p printers.ResourcePrinter, flags *genericclioptions.PrintFlags) printers.ResourcePrinter {
+	if *flags.OutputFormat != "json" {
+		return p
 	}
-	var text, line bytes.Buffer
-	if err := p.PrintObj(obj, &text); err != nil {
+	return printers.ResourcePrinterFunc(func(obj runtime.Object, w io.Writer) error {
+		var text, line bytes.Buffer
+		if err := p.PrintObj(obj, &text); err != nil {
+			return err
+		}
+		if err := json.Compact(&line, text.Bytes()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(w, line.String())
 		return err
-	}
-	if err := json.Compact(&line, text.Bytes()); err != nil {
-		return fmt.Errorf("print %s: %w", obj.GetName(), err)
-	}
-	_, err := fmt.Fprintln(w, line.String())
-	return err
+	})
 }

@@ -70,8 +70,7 @@ func (w *loopWarner) warn(ctx context.Context, t observe.Target) {
 		return
 	}
 	if w.begin(ctx, t); w.seen == nil {
-		seen := <-w.answer
-		w.seen = &seen
+		w.seen = new(<-w.answer)
 	}
 	if !w.seen.now && !w.seen.reconcile(t) { // unlike the target that they were read for
 		w.seen = &loopsSeen{readLoops(ctx, w.client, newestVersion), true}
@@ -117,17 +116,12 @@ func readLoops(ctx context.Context, client dynamic.Interface, resourceVersion st
 // covered reports whether one of the loops is alive and reconciles a target.
 func covered(loops []leaserecord.Loop, t observe.Target, now time.Time) bool {
 	return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
-		if t.Object == nil {
-			// Its labels are not known: the loop may select it.
-			l.Scope.Selector = ""
+		var labels map[string]string
+		if t.Object != nil {
+			labels = t.Object.GetLabels()
+		} else {
+			l.Scope.Selector = "" // the loop may select it
 		}
-		return l.Live(now) && l.Scope.Covers(t.Namespace, t.Kind.CRD(), labelsOf(t))
+		return l.Live(now) && l.Scope.Covers(t.Namespace, t.Kind.CRD(), labels)
 	})
-}
-
-func labelsOf(t observe.Target) map[string]string {
-	if t.Object == nil {
-		return nil
-	}
-	return t.Object.GetLabels()
 }

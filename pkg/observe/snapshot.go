@@ -73,10 +73,8 @@ func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Snapsho
 	if err != nil {
 		return status.Snapshot{}, t, err
 	}
-	if t.Object == nil {
-		if t.Object, err = t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return status.Snapshot{}, t, err
-		}
+	if err := t.Read(ctx, client); err != nil {
+		return status.Snapshot{}, t, err
 	}
 	o, err := ReadObject(ctx, c, client, t)
 	if err != nil {

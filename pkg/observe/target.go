@@ -3,6 +3,9 @@
 package observe
 
 import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
@@ -19,6 +22,14 @@ type Target struct {
 	Object *unstructured.Unstructured
 	// Path is the field of the count, where the command line names it.
 	Path *fieldpath.Path
+}
+
+// Read reads the object of the target, unless that was done.
+func (t *Target) Read(ctx context.Context, client dynamic.Interface) (err error) {
+	if t.Object == nil {
+		t.Object, err = t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})
+	}
+	return err
 }
 
 // String names the target as people do, such as "imoocpod/foo".

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -23,10 +22,9 @@ import (
 // what has changed, and what they ask the server with.
 type changeOptions struct {
 	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
-	dryRun  dryRun
+	commonOptions
+	print  *genericclioptions.PrintFlags
+	dryRun dryRun
 
 	// connect makes what is below.
 	printer printers.ResourcePrinter
@@ -36,8 +34,8 @@ type changeOptions struct {
 
 // newChangeOptions returns the options of a verb. What it has done is the word behind the
 // name of an object.
-func newChangeOptions(c *clients.Factory, streams genericiooptions.IOStreams, done string) changeOptions {
-	return changeOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags(done)}
+func newChangeOptions(common commonOptions, done string) changeOptions {
+	return changeOptions{commonOptions: common, print: genericclioptions.NewPrintFlags(done)}
 }
 
 func (o *changeOptions) addFlags(cmd *cobra.Command) {

@@ -7,26 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 type checkOptions struct {
-	clients       *clients.Factory
-	streams       genericiooptions.IOStreams
-	version       string
+	commonOptions
 	color         color
 	output        *output
 	allNamespaces bool
 }
 
-func newCheckCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &checkOptions{clients: c, streams: streams, version: version}
+func newCheckCommand(common commonOptions) *cobra.Command {
+	o := &checkOptions{commonOptions: common}
 	cmd := &cobra.Command{
 		Use:   "check [--namespace=NAMESPACE | --all-namespaces] [--output=json]",
 		Short: "Check the cluster, your permissions and the controller",

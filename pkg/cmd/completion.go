@@ -14,14 +14,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 type completionOptions struct {
-	streams genericiooptions.IOStreams
+	commonOptions
 	// called is the program as it was called, such as by kubectl, which finds it
 	// on PATH.
 	called string
@@ -35,8 +34,8 @@ type completionWord struct {
 	do                func(io.Writer) error
 }
 
-func newCompletionCommand(streams genericiooptions.IOStreams) *cobra.Command {
-	o := &completionOptions{streams: streams, called: os.Args[0]}
+func newCompletionCommand(common commonOptions) *cobra.Command {
+	o := &completionOptions{commonOptions: common, called: os.Args[0]}
 	cmd := &cobra.Command{
 		Use:   "completion (install | uninstall | bash | zsh | fish | powershell)",
 		Short: "Complete the command line of \"kubectl imoocpod\" in your shell",
@@ -85,8 +84,6 @@ func (o *completionOptions) complete(args []string) error {
 	o.do = o.words[i].do
 	return nil
 }
-
-func (o *completionOptions) validate() error { return nil }
 
 func (o *completionOptions) Run(context.Context) error { return o.do(o.streams.Out) }
 

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
@@ -27,10 +26,9 @@ import (
 
 // createOptions says what to create.
 type createOptions struct {
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
-	dryRun  dryRun
+	commonOptions
+	print  *genericclioptions.PrintFlags
+	dryRun dryRun
 
 	// typeName is the TYPE of TYPE/NAME; "" is an ImoocPod.
 	typeName string
@@ -61,8 +59,8 @@ type createOptions struct {
 	chosen    bool
 }
 
-func newCreateCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &createOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
+func newCreateCommand(common commonOptions) *cobra.Command {
+	o := &createOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("created"), replicas: 1}
 	cmd := &cobra.Command{
 		Use:   "create (NAME | TYPE/NAME | -f FILENAME) [--replicas=COUNT] [--image=IMAGE] [--set=PATH=VALUE ...] [--dry-run=server|client|none] [--wait] [-- COMMAND [args...]]",
 		Short: "Create an ImoocPod or another object with replicas",
@@ -221,7 +219,7 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if err != nil || !o.wait {
 		return err
 	}
-	return outcome.Join(awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, []observe.WaitTarget{w}))
+	return outcome.Join(o.awaitAll(ctx, *o.print.OutputFormat, o.limits, []observe.WaitTarget{w}))
 }
 
 // connect makes what objects are created with.
@@ -306,7 +304,7 @@ func (o *createOptions) createFiles(ctx context.Context) error {
 		return errors.New("no objects passed to create")
 	}
 	if o.wait {
-		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, all)...)
+		errs = append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...)
 	}
 	return outcome.Join(errs)
 }

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -21,8 +20,7 @@ import (
 
 type deleteOptions struct {
 	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
+	commonOptions
 
 	cascade        cascade
 	wait           bool
@@ -32,8 +30,8 @@ type deleteOptions struct {
 	output         *output
 }
 
-func newDeleteCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &deleteOptions{clients: c, streams: streams, cascade: background, wait: true}
+func newDeleteCommand(common commonOptions) *cobra.Command {
+	o := &deleteOptions{commonOptions: common, cascade: background, wait: true}
 	cmd := &cobra.Command{
 		Use:   "delete (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--cascade=background|foreground|orphan] [--dry-run=server|client|none] [--wait]",
 		Short: "Delete an ImoocPod or another object with its pods",
@@ -114,7 +112,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 		}
 	}
 	if o.wait {
-		for _, err := range awaitAll(ctx, o.clients, o.streams, "", waitFlags{Limits: observe.Limits{Timeout: o.timeout}}, going) {
+		for _, err := range o.awaitAll(ctx, "", waitFlags{Limits: observe.Limits{Timeout: o.timeout}}, going) {
 			if apierrors.IsForbidden(err) {
 				err = fmt.Errorf("%w; the object is being deleted; to return without waiting, use --wait=false", err)
 			}

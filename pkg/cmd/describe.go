@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -18,12 +17,11 @@ import (
 
 type describeOptions struct {
 	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
+	commonOptions
 }
 
-func newDescribeCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &describeOptions{clients: c, streams: streams}
+func newDescribeCommand(common commonOptions) *cobra.Command {
+	o := &describeOptions{commonOptions: common}
 	cmd := &cobra.Command{
 		Use:   "describe (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME)",
 		Short: "Show details of an ImoocPod or another object, its pods and its events",
@@ -40,12 +38,10 @@ too. For a pod, the command shows its owner.`,
 	return bind(cmd, o)
 }
 
-func (o *describeOptions) validate() error { return nil }
-
 // Run describes the objects. One that cannot be read does not stop the others.
 func (o *describeOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
-	targets, failed := podOwners(ctx, o.clients, o.streams.ErrOut, targets, "showing", "kubectl describe pod")
+	targets, failed := o.podOwners(ctx, targets, "showing", "kubectl describe pod")
 	errs = append(errs, failed...)
 	for i, t := range targets {
 		if i > 0 {

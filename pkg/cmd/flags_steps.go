@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
 )
 
@@ -18,8 +17,6 @@ type stepFlags struct {
 	parallel  bool
 	// ignoreBudgets says that a step down may break a disruption budget.
 	ignoreBudgets bool
-
-	changed func(flag string) bool
 }
 
 // onFailure is what becomes of a count when the pods of a step do not become ready.
@@ -31,7 +28,6 @@ const (
 )
 
 func (f *stepFlags) addFlags(cmd *cobra.Command) {
-	f.changed = cmd.Flags().Changed
 	f.onFailure = stopOnFailure
 	cmd.Flags().Var(parsedFlag[scale.Step]{&f.step, scale.ParseStep, "step"}, "step", "Change the count in steps of 10 replicas, or of 25% of the whole change (rounded up), for example; wait until each is ready.")
 	cmd.Flags().DurationVar(&f.settle, "settle", 0, "How long the pods must stay ready after a step before the next one, such as 30s.")
@@ -44,9 +40,9 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 func (f *stepFlags) given() bool { return f.step != nil }
 
 // validate refuses what cannot be meant.
-func (f *stepFlags) validate(change scale.Request, limits observe.Limits) error {
+func (f *stepFlags) validate(change scale.Request, limits waitFlags) error {
 	for _, flag := range []string{"settle", "on-failure", "parallel", "ignore-budgets"} {
-		if !f.given() && f.changed(flag) {
+		if !f.given() && limits.given(flag) {
 			return usageErrorf("--%s needs --step", flag)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -24,8 +23,7 @@ import (
 
 type historyOptions struct {
 	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
+	commonOptions
 
 	output   *output
 	revision int64
@@ -34,8 +32,8 @@ type historyOptions struct {
 	from, to int64
 }
 
-func newHistoryCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &historyOptions{clients: c, streams: streams}
+func newHistoryCommand(common commonOptions) *cobra.Command {
+	o := &historyOptions{commonOptions: common}
 	cmd := &cobra.Command{
 		Use:   "history (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--revision=N | --diff=N..M]",
 		Short: "Show the earlier pod templates of an object",

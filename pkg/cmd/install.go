@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
@@ -24,8 +23,7 @@ import (
 )
 
 type installOptions struct {
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
+	commonOptions
 	print   *genericclioptions.PrintFlags
 	dryRun  dryRun
 	timeout time.Duration
@@ -49,10 +47,10 @@ func publishedImage(version string) string {
 	return deploy.Image + ":" + version
 }
 
-func newInstallCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
+func newInstallCommand(common commonOptions) *cobra.Command {
 	o := &installOptions{
-		clients: c, streams: streams, print: genericclioptions.NewPrintFlags(""), timeout: 2 * time.Minute,
-		settings: deploy.Settings{Replicas: 2, Version: version},
+		commonOptions: common, print: genericclioptions.NewPrintFlags(""), timeout: 2 * time.Minute,
+		settings: deploy.Settings{Replicas: 2, Version: common.version},
 	}
 	cmd := &cobra.Command{
 		Use:   "install [--roles] [--controller [--namespace=NAMESPACE | --all-namespaces] [--image=IMAGE] [--replicas=COUNT]] [--dry-run=server|client|none] [--timeout=duration]",
@@ -84,7 +82,7 @@ controller needs in the current namespace. It binds them to nobody.`,
 	cmd.Flags().BoolVar(&o.controller, "controller", false, "Install the controller as well.")
 	cmd.Flags().BoolVar(&o.roles, "roles", false, "Install the roles for people, and the role of a controller in the current namespace.")
 	cmd.Flags().BoolVarP(&o.settings.AllNamespaces, "all-namespaces", "A", false, "Install a controller for all namespaces.")
-	cmd.Flags().StringVar(&o.settings.Image, "image", publishedImage(version), "Image of the controller.")
+	cmd.Flags().StringVar(&o.settings.Image, "image", publishedImage(common.version), "Image of the controller.")
 	cmd.Flags().VarP(count{&o.settings.Replicas, 0}, "replicas", "r", "Number of pods of the controller, one of which is active.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", o.timeout, "The length of time to wait for each definition to be served and for the controller to be ready.")
 	o.given = cmd.Flags().Changed
@@ -93,7 +91,7 @@ controller needs in the current namespace. It binds them to nobody.`,
 
 func (o *installOptions) complete(args []string) error {
 	if !o.given("image") {
-		o.settings.Image = deploy.Image + ":" + o.settings.Version
+		o.settings.Image = deploy.Image + ":" + o.version
 	}
 	return noArgs("install", args)
 }
@@ -107,8 +105,8 @@ func (o *installOptions) validate() error {
 			return usageErrorf("--%s needs --controller", flag)
 		}
 	}
-	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.settings.Version) {
-		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; make one with \"make docker-build docker-push IMG=REGISTRY/kubectl-imoocpod:%[1]s\"", o.settings.Version)
+	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.version) {
+		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; make one with \"make docker-build docker-push IMG=REGISTRY/kubectl-imoocpod:%[1]s\"", o.version)
 	}
 	if o.settings.Image == "" {
 		return usageErrorf("--image must not be empty")
@@ -160,7 +158,7 @@ func (o *installOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := warnOfSkew(o.streams.ErrOut, o.settings.Version, found); err != nil {
+	if err := warnOfSkew(o.streams.ErrOut, o.version, found); err != nil {
 		return err
 	}
 	if !o.controller || o.dryRun != "none" {
@@ -182,7 +180,7 @@ func (o *installOptions) awaitController(ctx context.Context) error {
 	}
 	t := observe.Target{Kind: kind, Namespace: o.settings.Namespace, Name: deploy.ControllerName}
 	limits := waitFlags{Limits: observe.Limits{Timeout: o.timeout, FailAfter: failAfter, FailFast: true}}
-	return outcome.Join(awaitAll(ctx, o.clients, o.streams, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
+	return outcome.Join(o.awaitAll(ctx, "", limits, []observe.WaitTarget{{Target: t, Conditions: []observe.Condition{observe.Ready()}}}))
 }
 
 // roleObjects are the roles, none unless they are asked for.

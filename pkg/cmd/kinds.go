@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -33,9 +32,8 @@ import (
 const surveyors = 8
 
 type kindsOptions struct {
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
+	commonOptions
+	print *genericclioptions.PrintFlags
 	// types are those that were asked for; none means all.
 	types []string
 	// nearest are the subcommands that a word may be meant to be.
@@ -47,8 +45,8 @@ type kindsOptions struct {
 	namespace string
 }
 
-func newKindsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &kindsOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
+func newKindsCommand(common commonOptions) *cobra.Command {
+	o := &kindsOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "kinds [TYPE ...] [--output=wide|json|yaml|name|...]",
 		Short: "List the resource types that have a replica count",
@@ -71,7 +69,7 @@ For a TYPE, -o yaml and -o json also show which fields of the status the verdict
 		SuggestionsMinimumDistance: 2,
 	}
 	addListPrintFlags(cmd, o.print)
-	cmd.AddCommand(newKindsNewCommand(c, streams), newKindsRBACCommand(c, streams))
+	cmd.AddCommand(newKindsNewCommand(common), newKindsRBACCommand(common))
 	o.nearest = cmd.SuggestionsFor
 	return bind(cmd, o)
 }
@@ -87,8 +85,6 @@ func (o *kindsOptions) complete(args []string) (err error) {
 	}
 	return nil
 }
-
-func (o *kindsOptions) validate() error { return nil }
 
 // writer prints kinds in the format that the flags ask for.
 func (o *kindsOptions) writer() (func(io.Writer, []*printer.Kind) error, error) {

@@ -11,17 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 type kindsNewOptions struct {
-	clients  *clients.Factory
-	streams  genericiooptions.IOStreams
+	commonOptions
 	print    *genericclioptions.PrintFlags
 	scaffold kinds.Scaffold
 	install  bool
@@ -29,9 +26,9 @@ type kindsNewOptions struct {
 	crd *unstructured.Unstructured
 }
 
-func newKindsNewCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+func newKindsNewCommand(common commonOptions) *cobra.Command {
 	o := &kindsNewOptions{
-		clients: c, streams: streams, print: genericclioptions.NewPrintFlags("created"),
+		commonOptions: common, print: genericclioptions.NewPrintFlags("created"),
 		scaffold: kinds.Scaffold{Plan: kinds.StrategyPods, Image: "nginx"},
 	}
 	cmd := &cobra.Command{

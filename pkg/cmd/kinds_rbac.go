@@ -7,10 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -18,18 +16,17 @@ import (
 )
 
 type kindsRBACOptions struct {
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
-	word    string
-	file    string
+	commonOptions
+	print *genericclioptions.PrintFlags
+	word  string
+	file  string
 	// commented says that the commands to bind the roles are printed, too.
 	commented bool
 	printer   printers.ResourcePrinter
 }
 
-func newKindsRBACCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &kindsRBACOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
+func newKindsRBACCommand(common commonOptions) *cobra.Command {
+	o := &kindsRBACOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "rbac (KIND | PLURAL.GROUP | --filename=FILE)",
 		Short: "Print the permissions that \"run-controller\" needs for a kind",

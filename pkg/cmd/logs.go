@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
@@ -27,8 +26,7 @@ const tailByDefault = 20
 
 type logsOptions struct {
 	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
+	commonOptions
 
 	follow     bool
 	wanted     logs.Wanted
@@ -43,8 +41,8 @@ type logsOptions struct {
 	given func(flag string) bool
 }
 
-func newLogsCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &logsOptions{clients: c, streams: streams}
+func newLogsCommand(common commonOptions) *cobra.Command {
+	o := &logsOptions{commonOptions: common}
 	cmd := &cobra.Command{
 		Use:   "logs (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label) [-f] [--failing] [-c CONTAINER] [--tail N] [--since 10m] [--output=json|raw]",
 		Short: "Show what the pods of an ImoocPod or another object wrote",

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
@@ -47,8 +46,8 @@ type parking struct {
 	now    scale.ParkPlan
 }
 
-func newParkCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &parkOptions{changeOptions: newChangeOptions(c, streams, "parked")}
+func newParkCommand(common commonOptions) *cobra.Command {
+	o := &parkOptions{changeOptions: newChangeOptions(common, "parked")}
 	cmd := &cobra.Command{
 		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--replicas-path=path] [--yes] [--dry-run=server|client|none]",
 		Short: "Scale to zero and remember the replica count",
@@ -98,8 +97,6 @@ func (o *parkOptions) complete(args []string) error {
 	}
 	return o.changeOptions.complete(args)
 }
-
-func (o *parkOptions) validate() error { return nil }
 
 func (o *parkOptions) Run(ctx context.Context) error {
 	if err := o.connect(); err != nil {
@@ -239,7 +236,7 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 func (o *parkOptions) change(ctx context.Context, p parking) error {
 	t := p.target
 	o.loops.begin(ctx, t)
-	warnOfCompetitors(ctx, o.clients, o.streams.ErrOut, t, func(int64) (int32, error) { return p.now.After, nil })
+	o.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return p.now.After, nil })
 	done, obj := p.now, t.Object
 	var err error
 	if o.dryRun.client() {

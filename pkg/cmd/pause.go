@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
@@ -24,8 +22,8 @@ type pauseOptions struct {
 	reason string
 }
 
-func newPauseCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &pauseOptions{pauseChange: pauseChange{changeOptions: newChangeOptions(c, streams, "paused")}, length: pauseLength{For: time.Hour}}
+func newPauseCommand(common commonOptions) *cobra.Command {
+	o := &pauseOptions{pauseChange: pauseChange{changeOptions: newChangeOptions(common, "paused")}, length: pauseLength{For: time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=DURATION|forever] [--reason=TEXT] [--dry-run=server|client|none]",
 		Short: "Stop the controller from changing the pods of an object for a time",

@@ -32,8 +32,6 @@ func (o *pauseChange) addFlags(cmd *cobra.Command) {
 	addManagerFlag(cmd, &o.fieldManager)
 }
 
-func (o *pauseChange) validate() error { return nil }
-
 // each changes the objects one after the other. One bad object does not stop the others.
 func (o *pauseChange) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
 	targets, errs := o.begin(ctx, "no objects found")

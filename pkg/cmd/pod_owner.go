@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,13 +19,13 @@ import (
 // podOwners replaces pods by the objects that own them, each once, and says so: doing is
 // what is done to these. A pod that has no such owner is refused; instead is the command
 // for it.
-func podOwners(ctx context.Context, c *clients.Factory, errOut io.Writer, targets []observe.Target, doing, instead string) (all []observe.Target, errs []error) {
+func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing, instead string) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {
 			all = append(all, t)
 			continue
 		}
-		owner, err := topOwner(ctx, c, t)
+		owner, err := topOwner(ctx, o.clients, t)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
@@ -40,7 +39,7 @@ func podOwners(ctx context.Context, c *clients.Factory, errOut io.Writer, target
 		}) {
 			continue
 		}
-		if err := escape.PrintLine(errOut, "%s belongs to %s; %s %[2]s", t, owner, doing); err != nil {
+		if err := escape.PrintLine(o.streams.ErrOut, "%s belongs to %s; %s %[2]s", t, owner, doing); err != nil {
 			errs = append(errs, err)
 		}
 		all = append(all, owner)

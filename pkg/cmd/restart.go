@@ -12,10 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -25,8 +23,8 @@ import (
 
 type restartOptions struct{ podsChange }
 
-func newRestartCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &restartOptions{podsChange{changeOptions: newChangeOptions(c, streams, "restarted")}}
+func newRestartCommand(common commonOptions) *cobra.Command {
+	o := &restartOptions{podsChange{changeOptions: newChangeOptions(common, "restarted")}}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Restart the pods of an object, a few at a time",
@@ -61,7 +59,7 @@ func (o *restartOptions) Run(ctx context.Context) error {
 	all, failed := each(targets, func(t observe.Target) (observe.WaitTarget, error) { return o.restart(ctx, t) })
 	errs = append(errs, failed...)
 	if o.wait {
-		errs = append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, all)...)
+		errs = append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...)
 	}
 	return outcome.Join(errs)
 }

@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
 type resumeOptions struct{ pauseChange }
 
-func newResumeCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &resumeOptions{pauseChange{changeOptions: newChangeOptions(c, streams, "resumed")}}
+func newResumeCommand(common commonOptions) *cobra.Command {
+	o := &resumeOptions{pauseChange{changeOptions: newChangeOptions(common, "resumed")}}
 	cmd := &cobra.Command{
 		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none]",
 		Short: "End the pause of an object",

@@ -60,6 +60,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 	c := clients.New(version, streams)
 	c.AddFlags(root.PersistentFlags())
 	addLogFlags(root.PersistentFlags())
+	common := commonOptions{clients: c, streams: streams, version: version}
 
 	root.AddGroup(&cobra.Group{ID: "change", Title: "Change Objects:"},
 		&cobra.Group{ID: "look", Title: "Look at Objects:"},
@@ -74,30 +75,30 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 		}
 	}
 	add("change",
-		newCreateCommand(c, streams),
-		newScaleCommand(c, streams),
-		newParkCommand(c, streams),
-		newUnparkCommand(c, streams),
-		newRestartCommand(c, streams),
-		newPauseCommand(c, streams),
-		newResumeCommand(c, streams),
-		newSetCommand(c, streams),
-		newUndoCommand(c, streams),
-		newDeleteCommand(c, streams))
+		newCreateCommand(common),
+		newScaleCommand(common),
+		newParkCommand(common),
+		newUnparkCommand(common),
+		newRestartCommand(common),
+		newPauseCommand(common),
+		newResumeCommand(common),
+		newSetCommand(common),
+		newUndoCommand(common),
+		newDeleteCommand(common))
 	add("look",
-		newStatusCommand(c, streams),
-		newDescribeCommand(c, streams),
-		newHistoryCommand(c, streams),
-		newLogsCommand(c, streams),
-		newWaitCommand(c, streams),
-		newKindsCommand(c, streams))
+		newStatusCommand(common),
+		newDescribeCommand(common),
+		newHistoryCommand(common),
+		newLogsCommand(common),
+		newWaitCommand(common),
+		newKindsCommand(common))
 	add("setup",
-		newCheckCommand(c, version, streams),
-		newInstallCommand(c, version, streams),
-		newUninstallCommand(c, streams),
-		newRunControllerCommand(c, version, streams),
-		newCompletionCommand(streams))
-	add("", newVersionCommand(c, version, streams), newOptionsCommand(streams))
+		newCheckCommand(common),
+		newInstallCommand(common),
+		newUninstallCommand(common),
+		newRunControllerCommand(common),
+		newCompletionCommand(common))
+	add("", newVersionCommand(common), newOptionsCommand(streams))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	addCompletion(root, c)

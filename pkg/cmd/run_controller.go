@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -23,8 +22,8 @@ type runControllerOptions struct {
 	verbosity func() string
 }
 
-func newRunControllerCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &runControllerOptions{clients: c, Options: runner.Options{Streams: streams, Version: version, Workers: runner.DefaultWorkers}}
+func newRunControllerCommand(common commonOptions) *cobra.Command {
+	o := &runControllerOptions{clients: common.clients, Options: runner.Options{Streams: common.streams, Version: common.version, Workers: runner.DefaultWorkers}}
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller in the foreground until Ctrl-C",

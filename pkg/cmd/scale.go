@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
@@ -37,8 +36,8 @@ type scaleOptions struct {
 	yes     bool
 }
 
-func newScaleCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &scaleOptions{changeOptions: newChangeOptions(c, streams, "scaled"), change: scale.Request{Current: scale.AnyCount}}
+func newScaleCommand(common commonOptions) *cobra.Command {
+	o := &scaleOptions{changeOptions: newChangeOptions(common, "scaled"), change: scale.Request{Current: scale.AnyCount}}
 	cmd := &cobra.Command{
 		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD | --undo) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--step=step] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
@@ -166,7 +165,7 @@ func (o *scaleOptions) validate() error {
 	}
 	o.reports = o.wait
 	o.wait = o.wait || o.limits.Timeout > 0 || o.steps.given()
-	if err := o.steps.validate(o.change, o.limits.Limits); err != nil {
+	if err := o.steps.validate(o.change, o.limits); err != nil {
 		return err
 	}
 	return o.limits.validate(o.wait)
@@ -241,7 +240,7 @@ func (o *scaleOptions) await(ctx context.Context, all []observe.WaitTarget) []er
 	if o.reports {
 		format = *o.print.OutputFormat
 	}
-	return awaitAll(ctx, o.clients, o.streams, format, o.limits, all)
+	return o.awaitAll(ctx, format, o.limits, all)
 }
 
 // scale scales one object, and says so. It returns what there is to wait for.
@@ -324,7 +323,7 @@ func (o *scaleOptions) look(ctx context.Context, t *observe.Target, field discov
 
 // warn says what stands against the change before it is made.
 func (o *scaleOptions) warn(ctx context.Context, t observe.Target, change scale.Request) {
-	warnOfCompetitors(ctx, o.clients, o.streams.ErrOut, t, func(now int64) (int32, error) { return change.From(t, now) })
+	o.warnOfCompetitors(ctx, t, func(now int64) (int32, error) { return change.From(t, now) })
 }
 
 // isResourceVersion reports whether a word can be one: a whole number.

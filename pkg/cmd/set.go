@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -18,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
 )
 
-func newSetCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+func newSetCommand(common commonOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set (image | env | resources)",
 		Short: "Set the image, environment, or resources of the pods of an object",
@@ -36,7 +34,7 @@ ImoocPod or of any other resource that has one, as "kubectl set" does for its ki
 		Args:                       knownVerb,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSetImageCommand(c, streams), newSetEnvCommand(c, streams), newSetResourcesCommand(c, streams))
+	cmd.AddCommand(newSetImageCommand(common), newSetEnvCommand(common), newSetResourcesCommand(common))
 	return cmd
 }
 
@@ -58,8 +56,8 @@ type setOptions struct {
 	words []string
 }
 
-func newSetOptions(c *clients.Factory, streams genericiooptions.IOStreams, what, done string) setOptions {
-	return setOptions{templateChange: newTemplateChange(c, streams, done), what: what}
+func newSetOptions(common commonOptions, what, done string) setOptions {
+	return setOptions{templateChange: newTemplateChange(common, done), what: what}
 }
 
 func (o *setOptions) commandFor(t observe.Target, words ...string) string {

@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 )
@@ -20,8 +18,8 @@ type setEnvOptions struct {
 	env       []podtemplate.EnvSetting
 }
 
-func newSetEnvCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &setEnvOptions{setOptions: newSetOptions(c, streams, "env", "env updated")}
+func newSetEnvCommand(common commonOptions) *cobra.Command {
+	o := &setEnvOptions{setOptions: newSetOptions(common, "env", "env updated")}
 	cmd := &cobra.Command{
 		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [-c CONTAINER] [--wait] [--undo-on-failure]",
 		Short: "Set or remove environment variables",

@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -23,8 +21,8 @@ type setImageOptions struct {
 	images []podtemplate.ImageSetting
 }
 
-func newSetImageCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &setImageOptions{setOptions: newSetOptions(c, streams, "image", "image updated")}
+func newSetImageCommand(common commonOptions) *cobra.Command {
+	o := &setImageOptions{setOptions: newSetOptions(common, "image", "image updated")}
 	cmd := &cobra.Command{
 		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [--wait] [--undo-on-failure]",
 		Short: "Set the image of a container",

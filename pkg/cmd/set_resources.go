@@ -5,9 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 )
@@ -21,8 +19,8 @@ type setResourcesOptions struct {
 	requested, limited podtemplate.Quantities
 }
 
-func newSetResourcesCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &setResourcesOptions{setOptions: newSetOptions(c, streams, "resources", "resource requirements updated")}
+func newSetResourcesCommand(common commonOptions) *cobra.Command {
+	o := &setResourcesOptions{setOptions: newSetOptions(common, "resources", "resource requirements updated")}
 	cmd := &cobra.Command{
 		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [-c CONTAINER] [--wait] [--undo-on-failure]",
 		Short: "Set resource requests and limits",

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 
@@ -27,9 +26,8 @@ import (
 
 type statusOptions struct {
 	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
+	commonOptions
+	print *genericclioptions.PrintFlags
 
 	watch     bool
 	notReady  bool
@@ -64,8 +62,8 @@ func (o *statusOptions) one() bool {
 	return !o.watch && (o.fromFiles() || named && !o.given())
 }
 
-func newStatusCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &statusOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("")}
+func newStatusCommand(common commonOptions) *cobra.Command {
+	o := &statusOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:   "status [NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME] [-l label] [-A] [--not-ready] [--paused] [--exit-code] [--watch | --wait] [--output=wide|json|yaml|name|...]",
 		Short: "Show whether ImoocPods and other objects are ready, and why not",

@@ -81,7 +81,7 @@ func (o *statusOptions) await(ctx context.Context, screen *os.File, wanted func(
 		all = append(all, w)
 	}
 	if screen == nil {
-		return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, all)...))
+		return outcome.Join(append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...))
 	}
 	l := o.newLive(ctx, screen)
 	defer l.End()

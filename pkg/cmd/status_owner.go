@@ -24,7 +24,7 @@ func hasStatus(kind kinds.Kind) bool {
 // withReplicas replaces pods by the objects that own them, and refuses what has
 // neither replicas nor pods.
 func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Target, errs []error) ([]observe.Target, []error) {
-	targets, failed := podOwners(ctx, o.clients, o.streams.ErrOut, targets, "showing", "kubectl describe pod")
+	targets, failed := o.podOwners(ctx, targets, "showing", "kubectl describe pod")
 	errs = append(errs, failed...)
 	var all []observe.Target
 	for _, t := range targets {

@@ -11,11 +11,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -37,8 +35,8 @@ type templateChange struct {
 // the change, as rollout.Request has it.
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
-func newTemplateChange(c *clients.Factory, streams genericiooptions.IOStreams, done string) templateChange {
-	return templateChange{podsChange: podsChange{changeOptions: newChangeOptions(c, streams, done)}}
+func newTemplateChange(common commonOptions, done string) templateChange {
+	return templateChange{podsChange: podsChange{changeOptions: newChangeOptions(common, done)}}
 }
 
 func (o *templateChange) addFlags(cmd *cobra.Command) {
@@ -215,7 +213,7 @@ func (o *templateChange) await(ctx context.Context, all []written) []error {
 	for _, w := range all {
 		waits = append(waits, w.wait)
 	}
-	errs := awaitAll(ctx, o.clients, o.streams, *o.print.OutputFormat, o.limits, waits)
+	errs := o.awaitAll(ctx, *o.print.OutputFormat, o.limits, waits)
 	if !o.undoOnFailure || len(errs) < len(all) {
 		return errs
 	}

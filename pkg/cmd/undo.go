@@ -7,9 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -22,8 +20,8 @@ type undoOptions struct {
 	revision int64
 }
 
-func newUndoCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &undoOptions{templateChange: newTemplateChange(c, streams, "undone")}
+func newUndoCommand(common commonOptions) *cobra.Command {
+	o := &undoOptions{templateChange: newTemplateChange(common, "undone")}
 	cmd := &cobra.Command{
 		Use:   "undo (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--to-revision=N] [--dry-run=server|client|none] [--wait]",
 		Short: "Return to an earlier pod template",

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
 
@@ -24,16 +23,15 @@ import (
 )
 
 type uninstallOptions struct {
-	clients       *clients.Factory
-	streams       genericiooptions.IOStreams
+	commonOptions
 	allNamespaces bool
 	crds          bool
 	deleteObjects bool
 	timeout       time.Duration
 }
 
-func newUninstallCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &uninstallOptions{clients: c, streams: streams, timeout: 2 * time.Minute}
+func newUninstallCommand(common commonOptions) *cobra.Command {
+	o := &uninstallOptions{commonOptions: common, timeout: 2 * time.Minute}
 	cmd := &cobra.Command{
 		Use:   "uninstall ([--namespace=NAMESPACE | --all-namespaces] | --crds [--delete-objects]) [--timeout=duration]",
 		Short: "Remove the controller or the custom resource definitions",

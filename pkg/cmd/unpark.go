@@ -2,13 +2,10 @@ package cmd
 
 import (
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 )
 
-func newUnparkCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &parkOptions{changeOptions: newChangeOptions(c, streams, "unparked"), back: true}
+func newUnparkCommand(common commonOptions) *cobra.Command {
+	o := &parkOptions{changeOptions: newChangeOptions(common, "unparked"), back: true}
 	return o.bind(&cobra.Command{
 		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--dry-run=server|client|none]",
 		Short: "Restore the replica count of a parked object",

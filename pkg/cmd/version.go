@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/doctor"
@@ -16,11 +15,9 @@ import (
 )
 
 type versionOptions struct {
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	version string
-	only    bool
-	output  *output
+	commonOptions
+	only   bool
+	output *output
 }
 
 // versions is what "version -o json" shows.
@@ -30,8 +27,8 @@ type versions struct {
 	Controllers   []doctor.Controller `json:"controllers,omitempty"`
 }
 
-func newVersionCommand(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &versionOptions{clients: c, streams: streams, version: version}
+func newVersionCommand(common commonOptions) *cobra.Command {
+	o := &versionOptions{commonOptions: common}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of the plugin, the server and the controllers",

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -24,9 +23,8 @@ const aWeek = 168 * time.Hour
 
 type waitOptions struct {
 	targetFlags
-	clients *clients.Factory
-	streams genericiooptions.IOStreams
-	print   *genericclioptions.PrintFlags
+	commonOptions
+	print *genericclioptions.PrintFlags
 
 	words  []string
 	limits waitFlags
@@ -35,8 +33,8 @@ type waitOptions struct {
 	conditions []func() observe.Condition
 }
 
-func newWaitCommand(c *clients.Factory, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &waitOptions{clients: c, streams: streams, print: genericclioptions.NewPrintFlags("condition met"), words: []string{"ready"}}
+func newWaitCommand(common commonOptions) *cobra.Command {
+	o := &waitOptions{commonOptions: common, print: genericclioptions.NewPrintFlags("condition met"), words: []string{"ready"}}
 	o.limits.Timeout = 30 * time.Second
 	var conditions, usages []string
 	for _, form := range observe.ConditionForms() {
@@ -116,7 +114,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if o.waitsFor("ready") {
 		var failed []error
-		targets, failed = podOwners(ctx, o.clients, o.streams.ErrOut, targets, "waiting for", "kubectl wait --for=condition=Ready pod")
+		targets, failed = o.podOwners(ctx, targets, "waiting for", "kubectl wait --for=condition=Ready pod")
 		errs = append(errs, failed...)
 	}
 	if len(targets)+len(errs) == 0 {
@@ -140,7 +138,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 		}
 		all = append(all, w)
 	}
-	return outcome.Join(append(errs, awaitAll(ctx, o.clients, o.streams, "", o.limits, all)...))
+	return outcome.Join(append(errs, o.awaitAll(ctx, "", o.limits, all)...))
 }
 
 // printer prints an object for which the wait is over, with its namespace where objects

@@ -10,10 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
@@ -23,28 +21,28 @@ import (
 // format of JSON by a report to a line for every change, otherwise to a person. The
 // errors of those that have failed tell what their containers wrote last, if that was
 // asked for.
-func awaitAll(ctx context.Context, c *clients.Factory, streams genericiooptions.IOStreams, format string, flags waitFlags, all []observe.WaitTarget) []error {
+func (o *commonOptions) awaitAll(ctx context.Context, format string, flags waitFlags, all []observe.WaitTarget) []error {
 	if len(all) == 0 {
 		return nil
 	}
-	errs := awaitShown(ctx, c, streams, format, flags.Limits, all)
+	errs := o.awaitShown(ctx, format, flags.Limits, all)
 	if flags.logs {
-		addLogs(ctx, c, errs)
+		addLogs(ctx, o.clients, errs)
 	}
 	return errs
 }
 
 // awaitShown is awaitAll without the logs.
-func awaitShown(ctx context.Context, c *clients.Factory, streams genericiooptions.IOStreams, format string, limits observe.Limits, all []observe.WaitTarget) []error {
-	a := &observe.Waiter{Clients: c, Limits: limits}
+func (o *commonOptions) awaitShown(ctx context.Context, format string, limits observe.Limits, all []observe.WaitTarget) []error {
+	a := &observe.Waiter{Clients: o.clients, Limits: limits}
 	if format == "json" {
-		encoder := json.NewEncoder(streams.Out)
+		encoder := json.NewEncoder(o.streams.Out)
 		var broken error
 		a.Show = func(s observe.Observation) { broken = cmp.Or(broken, encoder.Encode(s.Report)) }
 		return append(a.Wait(ctx, all), broken)
 	}
 	colored := color("auto")
-	progress := terminal.NewProgress(streams.ErrOut, colored.style(streams.ErrOut), all[0].Conditions[len(all[0].Conditions)-1].Done)
+	progress := terminal.NewProgress(o.streams.ErrOut, colored.style(o.streams.ErrOut), all[0].Conditions[len(all[0].Conditions)-1].Done)
 	defer progress.End()
 	a.Show, a.Connection = progress.Show, &follow.Connection{Changed: progress.SetLost}
 	for i, reached := range all {

@@ -2,11 +2,9 @@ package cmd
 
 import (
 	"context"
-	"io"
 
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
@@ -14,8 +12,8 @@ import (
 // warnOfCompetitors says what stands against a change of the count before it is made.
 // What cannot be read is no reason not to make it. after is the new count where there
 // are so many now; of an error the change itself will tell.
-func warnOfCompetitors(ctx context.Context, c *clients.Factory, out io.Writer, t observe.Target, after func(now int64) (int32, error)) {
-	report, err := observe.Competitors(ctx, c, t)
+func (o *commonOptions) warnOfCompetitors(ctx context.Context, t observe.Target, after func(now int64) (int32, error)) {
+	report, err := observe.Competitors(ctx, o.clients, t)
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for warnings", "object", t.String(), "err", err)
 		return
@@ -25,6 +23,6 @@ func warnOfCompetitors(ctx context.Context, c *clients.Factory, out io.Writer, t
 		return
 	}
 	for _, warning := range report.Warnings(count) {
-		_ = escape.PrintLine(out, "Warning: %s: %s", t, warning) // the change is what matters
+		_ = escape.PrintLine(o.streams.ErrOut, "Warning: %s: %s", t, warning) // the change is what matters
 	}
 }

@@ -1,0 +1,18 @@
+package cmd
+
+import (
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+)
+
+// commonOptions is what every verb has: a way to the server, the streams, and the version
+// of this program.
+type commonOptions struct {
+	clients *clients.Factory
+	streams genericiooptions.IOStreams
+	version string
+}
+
+// validate is that of verbs for which no combination of flags is wrong.
+func (o *commonOptions) validate() error { return nil }

@@ -25,6 +25,8 @@ type changeOptions struct {
 	commonOptions
 	print  *genericclioptions.PrintFlags
 	dryRun dryRun
+	// fieldManager is a flag of the verbs that add it.
+	fieldManager string
 
 	// connect makes what is below.
 	printer printers.ResourcePrinter
@@ -72,13 +74,13 @@ func (o *changeOptions) begin(ctx context.Context, none string) ([]observe.Targe
 	return o.findSome(ctx, o.clients, none)
 }
 
-func (o *changeOptions) mergePatch(ctx context.Context, t observe.Target, patch map[string]any, manager string) (*unstructured.Unstructured, error) {
+func (o *changeOptions) mergePatch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("make the patch: %w", err)
 	}
 	return t.Resource(o.finder.Dynamic).Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
-		FieldManager: manager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
+		FieldManager: o.fieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 	})
 }
 
@@ -96,6 +98,6 @@ func each[T any](targets []observe.Target, do func(observe.Target) (T, error)) (
 	return done, errs
 }
 
-func addManagerFlag(cmd *cobra.Command, manager *string) {
-	cmd.Flags().StringVar(manager, "field-manager", kinds.FieldManager, "Name of the manager used to track field ownership.")
+func (o *changeOptions) addManagerFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.fieldManager, "field-manager", kinds.FieldManager, "Name of the manager used to track field ownership.")
 }

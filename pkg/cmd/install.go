@@ -158,7 +158,7 @@ func (o *installOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := warnOfSkew(o.streams.ErrOut, o.version, found); err != nil {
+	if err := o.warnOfSkew(found); err != nil {
 		return err
 	}
 	if !o.controller || o.dryRun != "none" {
@@ -270,7 +270,7 @@ func (o *installOptions) installCRDs(ctx context.Context, a *applier, crds []*un
 
 // await waits until the server serves a definition, and says what was done.
 func (o *installOptions) await(ctx context.Context, a *applier, crd sentCRD) error {
-	if len(o.dryRun.server()) == 0 {
+	if o.dryRun == "none" {
 		if err := awaitEstablished(ctx, objectsLike(a.client, crd.after), crd.after, o.timeout); err != nil {
 			return err
 		}

@@ -21,15 +21,11 @@ import (
 
 // pauseChange is what "pause" and "resume" have in common: the objects, how they are
 // changed, and how that is told.
-type pauseChange struct {
-	changeOptions
-
-	fieldManager string
-}
+type pauseChange struct{ changeOptions }
 
 func (o *pauseChange) addFlags(cmd *cobra.Command) {
 	o.changeOptions.addFlags(cmd)
-	addManagerFlag(cmd, &o.fieldManager)
+	o.addManagerFlag(cmd)
 }
 
 // each changes the objects one after the other. One bad object does not stop the others.
@@ -52,7 +48,7 @@ func (o *pauseChange) patch(ctx context.Context, t observe.Target, patch map[str
 	if err := unstructured.SetNestedField(patch, string(t.Object.GetUID()), "metadata", "uid"); err != nil { // a precondition
 		return nil, fmt.Errorf("make the patch: %w", err)
 	}
-	return o.mergePatch(ctx, t, patch, o.fieldManager)
+	return o.mergePatch(ctx, t, patch)
 }
 
 // patched is an object as a server makes it of a merge patch.

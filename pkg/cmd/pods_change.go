@@ -14,17 +14,16 @@ import (
 type podsChange struct {
 	changeOptions
 
-	fieldManager string
-	reason       string
-	wait         bool
-	limits       waitFlags
+	reason string
+	wait   bool
+	limits waitFlags
 
 	by string
 }
 
 func (o *podsChange) addFlags(cmd *cobra.Command, waitUsage string) {
 	o.changeOptions.addFlags(cmd)
-	addManagerFlag(cmd, &o.fieldManager)
+	o.addManagerFlag(cmd)
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is changed, which \"history\" shows. The default says what changes.")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, waitUsage)
 	o.limits.addChangeWaitFlags(cmd)

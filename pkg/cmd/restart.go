@@ -90,7 +90,7 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe
 		return observe.WaitTarget{}, err
 	}
 	if !o.dryRun.client() {
-		if obj, err = o.mergePatch(ctx, t, patch, o.fieldManager); err != nil {
+		if obj, err = o.mergePatch(ctx, t, patch); err != nil {
 			return observe.WaitTarget{}, err
 		}
 	}

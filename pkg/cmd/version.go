@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
@@ -63,7 +62,7 @@ func (o *versionOptions) Run(ctx context.Context) error {
 	if serverErr != nil {
 		return serverErr
 	}
-	return warnOfSkew(o.streams.ErrOut, o.version, v.Controllers)
+	return o.warnOfSkew(v.Controllers)
 }
 
 func controllerVersions(ctx context.Context, c *clients.Factory) ([]doctor.Controller, error) {
@@ -98,12 +97,12 @@ func (o *versionOptions) print(v versions) error {
 }
 
 // warnOfSkew says which controllers are not of this program's version.
-func warnOfSkew(w io.Writer, version string, found []doctor.Controller) error {
+func (o *commonOptions) warnOfSkew(found []doctor.Controller) error {
 	for _, d := range found {
-		if d.Version == "" || d.Version == version {
+		if d.Version == "" || d.Version == o.version {
 			continue
 		}
-		if err := escape.PrintLine(w, "Warning: the controller in namespace %s has version %s, and this program has version %s", d.Namespace, d.Version, version); err != nil {
+		if err := escape.PrintLine(o.streams.ErrOut, "Warning: the controller in namespace %s has version %s, and this program has version %s", d.Namespace, d.Version, o.version); err != nil {
 			return err
 		}
 	}

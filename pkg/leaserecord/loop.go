@@ -14,6 +14,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	appcontroller "github.com/imoocpod/kubectl-imoocpod/pkg/apis/appcontroller/v1alpha1"
@@ -159,18 +160,10 @@ func LoopOf(lease *coordinationv1.Lease) Loop {
 	default:
 		l.Scope.Kinds = strings.Split(kinds, ",")
 	}
-	if holder := lease.Spec.HolderIdentity; holder != nil {
-		l.Holder = *holder
-	}
-	if at := lease.Spec.AcquireTime; at != nil {
-		l.Since = at.Time
-	}
-	if at := lease.Spec.RenewTime; at != nil {
-		l.Renewed = at.Time
-	}
-	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
-		l.For = time.Duration(*seconds) * time.Second
-	}
+	l.Holder = ptr.Deref(lease.Spec.HolderIdentity, "")
+	l.Since = ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).Time
+	l.Renewed = ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
+	l.For = time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second
 	return l
 }
 

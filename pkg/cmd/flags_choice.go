@@ -44,11 +44,6 @@ func (c choice[T]) alternatives() string {
 	return strings.Join(quoted[:last], ", ") + ", or " + quoted[last]
 }
 
-func (c choice[T]) String() string {
-	if c.value == nil {
-		return ""
-	}
-	return string(*c.value)
-}
+func (c choice[T]) String() string { return string(*c.value) }
 
 func (c choice[T]) Type() string { return "string" }

@@ -21,11 +21,6 @@ func (c count) Set(text string) error {
 	return nil
 }
 
-func (c count) String() string {
-	if c.value == nil {
-		return "0"
-	}
-	return strconv.FormatInt(int64(*c.value), 10)
-}
+func (c count) String() string { return strconv.FormatInt(int64(*c.value), 10) }
 
 func (c count) Type() string { return "int32" }

@@ -20,7 +20,7 @@ func (f parsedFlag[T]) Set(word string) error {
 }
 
 func (f parsedFlag[T]) String() string {
-	if f.value == nil || *f.value == nil {
+	if *f.value == nil {
 		return ""
 	}
 	return (**f.value).String()

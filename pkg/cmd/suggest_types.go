@@ -31,15 +31,14 @@ func suggestTypes(c *clients.Factory, run func(*cobra.Command, []string) error) 
 // typeNames are the singular names of the types of the server that have replicas or
 // could have, each once.
 func typeNames(c *clients.Factory) []string {
-	var names []string
-	for _, kind := range kinds.Shipped() {
-		names = append(names, kind.Singular)
-	}
+	all := kinds.Shipped()
 	if finder, err := c.Finder(); err == nil {
 		served, _ := finder.Kinds() // what could be read is better than nothing
-		for _, kind := range served {
-			names = append(names, kind.Singular)
-		}
+		all = append(all, served...)
+	}
+	names := make([]string, 0, len(all))
+	for _, kind := range all {
+		names = append(names, kind.Singular)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

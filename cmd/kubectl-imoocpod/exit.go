@@ -64,11 +64,11 @@ func reportOne(w io.Writer, err error, command string, interrupted bool) int {
 		return exitInterrupted
 	}
 	fmt.Fprintln(w, escape.Text(message(err))) //nolint:errcheck // there is nowhere left to say it
-	var usage *outcome.UsageError
-	if errors.As(err, &usage) {
+	code := exitCode(err)
+	if code == exitUsage {
 		fmt.Fprintf(w, "See '%s --help' for usage.\n", command) //nolint:errcheck // likewise
 	}
-	return exitCode(err)
+	return code
 }
 
 func exitCode(err error) int {

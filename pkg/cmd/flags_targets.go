@@ -178,22 +178,20 @@ func (f *targetFlags) name(ctx context.Context, c *clients.Factory) ([]observe.T
 	}
 	var found []observe.Target
 	var errs []error
-	named := func(word, name string) {
+	for i, arg := range f.args {
+		word, name, slash := strings.Cut(arg, "/")
+		if !slash && i == 0 {
+			continue // it is the type of the others
+		}
+		if !slash {
+			word, name = f.args[0], arg
+		}
 		kind, err := c.KindNamed(ctx, word)
 		if err != nil {
 			errs = append(errs, err)
-			return
+			continue
 		}
 		found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: name})
-	}
-	for i, arg := range f.args {
-		word, name, slash := strings.Cut(arg, "/")
-		switch {
-		case slash:
-			named(word, name)
-		case i > 0:
-			named(f.args[0], arg)
-		}
 	}
 	return found, errs
 }

@@ -246,7 +246,6 @@ func (o *scaleOptions) await(ctx context.Context, all []observe.WaitTarget) []er
 // scale scales one object, and says so. It returns what there is to wait for.
 func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget, error) {
 	t, field := c.target, c.field
-	objects := t.Resource(o.finder.Dynamic)
 	change, err := o.request(c)
 	if err != nil {
 		return observe.WaitTarget{}, err
@@ -259,7 +258,7 @@ func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}
-	obj, err := o.result(ctx, objects, t, field, &done)
+	obj, err := o.result(ctx, c, &done)
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}

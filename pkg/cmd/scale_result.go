@@ -7,17 +7,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
 )
 
 // result is the object to print. Its name needs no request; the formats that
 // show more of it read it.
-func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, done *scale.Result) (*unstructured.Unstructured, error) {
+func (o *scaleOptions) result(ctx context.Context, c located, done *scale.Result) (*unstructured.Unstructured, error) {
+	t := c.target
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
 		return nameOnly(t), nil
@@ -25,7 +23,7 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 	if o.dryRun != "none" && done.Object != nil {
 		return done.Object, nil
 	}
-	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+	obj, err := t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +34,12 @@ func (o *scaleOptions) result(ctx context.Context, objects dynamic.ResourceInter
 	if want := o.change.ResourceVersion; o.dryRun.client() && want != "" && want != obj.GetResourceVersion() {
 		return nil, fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, want, obj.GetResourceVersion())
 	}
-	return obj, o.show(obj, t, field, done)
+	return obj, o.show(obj, c, done)
 }
 
 // show puts the new count into an object that a dry run has not changed.
-func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, field discover.Field, done *scale.Result) error {
-	path := field.Path
+func (o *scaleOptions) show(obj *unstructured.Unstructured, c located, done *scale.Result) error {
+	t, path := c.target, c.field.Path
 	if path == nil {
 		done.Replicas = cmp.Or(done.Replicas, o.change.Replicas)
 		return nil // the field behind /scale is not known
@@ -53,7 +51,7 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, t observe.Target, fi
 	n := done.Replicas
 	if o.dryRun.client() {
 		if o.change.ReadsCount() && !found {
-			return o.change.NotSet(t, field)
+			return o.change.NotSet(t, c.field)
 		}
 		done.Before = scale.Before(obj, path)
 		if n, err = o.change.From(t, now); err != nil {

@@ -1,5 +1,7 @@
 package cmd
 
+import "slices"
+
 // validateSlots refuses what cannot be meant by --remove and --reuse.
 func (o *scaleOptions) validateSlots() error {
 	if len(o.change.Remove) == 0 {
@@ -13,15 +15,13 @@ func (o *scaleOptions) validateSlots() error {
 			return usageErrorf("--remove and --%s cannot be used together", flag)
 		}
 	}
-	seen := map[string]bool{}
-	for _, pod := range o.change.Remove {
+	for i, pod := range o.change.Remove {
 		if problem := nameProblem(pod); problem != "" {
 			return usageErrorf("invalid pod name %q: %s", pod, problem)
 		}
-		if seen[pod] {
+		if slices.Contains(o.change.Remove[:i], pod) {
 			return usageErrorf("--remove names pod %s twice", pod)
 		}
-		seen[pod] = true
 	}
 	return nil
 }

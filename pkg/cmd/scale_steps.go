@@ -85,7 +85,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 		at = next
 		o.tell("%s: %d ready (%s)", c.target, at, duration.HumanDuration(max(0, time.Since(begun)-o.steps.settle)))
 	}
-	obj, err := o.result(ctx, c.target.Resource(o.finder.Dynamic), c.target, c.field, &done)
+	obj, err := o.result(ctx, c, &done)
 	if err != nil {
 		return err
 	}

@@ -48,11 +48,10 @@ func (o *templateChange) complete(args []string) error {
 	return o.podsChange.complete(args)
 }
 
-// written is an object that was changed, and what it was before.
+// written is what was changed in an object, and the wait for it.
 type written struct {
-	target observe.Target
-	done   rollout.Result
-	wait   observe.WaitTarget
+	done rollout.Result
+	wait observe.WaitTarget
 }
 
 // run changes all objects in the way that want computes for each, and waits for them if
@@ -78,22 +77,21 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 		return written{}, err
 	}
 	warnPaused(o.streams.ErrOut, t, t.Object)
-	w := written{target: t}
 	before, err := o.readBefore(ctx, t)
 	if err != nil {
 		return written{}, err
 	}
-	w.done, err = rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, o.request(compute))
+	done, err := rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, o.request(compute))
 	if err != nil {
 		return written{}, err
 	}
-	if w.done.Change != "" {
-		o.warn(t, w.done)
+	if done.Change != "" {
+		o.warn(t, done)
 	}
-	if err := o.say(t, w.done); err != nil {
+	if err := o.say(t, done); err != nil {
 		return written{}, err
 	}
-	if o.dryRun == "none" && w.done.Change != "" {
+	if o.dryRun == "none" && done.Change != "" {
 		if _, err := fmt.Fprint(o.streams.ErrOut, escape.Text(o.hintStuck(ctx, t))); err != nil {
 			return written{}, err
 		}
@@ -101,11 +99,11 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	if !o.wait {
 		o.loops.warn(ctx, t)
 	}
-	w.wait = observe.WaitTarget{
-		Target: t, UID: w.done.Object.GetUID(), Since: w.done.Object.GetResourceVersion(),
-		Conditions: []observe.Condition{o.condition(ctx, t, before, w.done)},
-	}
-	w.wait.Target.Object = w.done.Object
+	w := written{done: done, wait: observe.WaitTarget{
+		Target: t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(),
+		Conditions: []observe.Condition{o.condition(ctx, t, before, done)},
+	}}
+	w.wait.Target.Object = done.Object
 	return w, nil
 }
 
@@ -228,7 +226,7 @@ func (o *templateChange) await(ctx context.Context, all []written) []error {
 // undo writes back what an object had before it failed, unless somebody else has changed
 // that meanwhile. The error is that of the failure, with what was done about it.
 func (o *templateChange) undo(ctx context.Context, w written, failure error) error {
-	t := w.target
+	t := w.wait.Target
 	t.Object = nil // as it is now
 	undone, err := rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, rollout.Request{
 		By: o.by, FieldManager: o.fieldManager,

@@ -2,9 +2,10 @@ package check
 
 import (
 	"encoding/json"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // CRD holds a CRD of the server, nil if it is not there, against the one
@@ -16,7 +17,7 @@ func CRD(name string, want, have map[string]any) Result {
 		c.Message = "is not installed"
 	case fieldOf(have, "metadata", "deletionTimestamp") != nil:
 		c.Message = "is being deleted, with all its objects"
-	case !isEstablished(have):
+	case !kinds.Established(&unstructured.Unstructured{Object: have}):
 		c.Message = "is installed but not served: see its conditions"
 		c.Fix = []string{"kubectl describe crd " + name}
 	case !sameJSON(fieldOf(want, "spec", "versions"), fieldOf(have, "spec", "versions")):
@@ -30,14 +31,6 @@ func CRD(name string, want, have map[string]any) Result {
 func fieldOf(obj map[string]any, path ...string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(obj, path...) // what is of another type is not there
 	return value
-}
-
-func isEstablished(crd map[string]any) bool {
-	conditions, _ := fieldOf(crd, "status", "conditions").([]any)
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		condition, _ := c.(map[string]any)
-		return condition["type"] == "Established" && condition["status"] == "True"
-	})
 }
 
 // sameJSON compares values of which one was read from YAML, so that its numbers

@@ -6,8 +6,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 )
 
-// commonOptions is what every verb has: a way to the server, the streams, and the version
-// of this program.
+// commonOptions is what verbs share: a way to the server, the streams, and the version of
+// this program.
 type commonOptions struct {
 	clients *clients.Factory
 	streams genericiooptions.IOStreams

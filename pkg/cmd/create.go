@@ -127,7 +127,7 @@ object, followed by a status report for every change.`,
 // complete reads what to create.
 func (o *createOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
-	o.wait = o.limits.waits(o.wait)
+	o.wait = o.wait || o.limits.Timeout > 0
 	o.counted = o.limits.given("replicas")
 	if dash := o.dash(); dash >= 0 {
 		args, o.command = args[:dash], args[dash:]

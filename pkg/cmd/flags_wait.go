@@ -71,10 +71,6 @@ func (f *waitFlags) addChangeWaitFlags(cmd *cobra.Command) {
 	f.addFlags(cmd)
 }
 
-// waits reports whether a verb that changes something waits: by its --wait, or because a
-// limit for that was given.
-func (f *waitFlags) waits(wait bool) bool { return wait || f.Timeout > 0 }
-
 // validateWait is validate for a command with a --wait.
 func (f *waitFlags) validateWait(waits bool) error {
 	switch {

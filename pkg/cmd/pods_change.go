@@ -30,7 +30,7 @@ func (o *podsChange) addFlags(cmd *cobra.Command, waitUsage string) {
 }
 
 func (o *podsChange) complete(args []string) error {
-	o.wait = o.limits.waits(o.wait)
+	o.wait = o.wait || o.limits.Timeout > 0
 	return o.changeOptions.complete(args)
 }
 

@@ -9,12 +9,17 @@ func Object(of map[string]any, names ...string) map[string]any {
 }
 
 // Strings are the texts in a list; what is no text is left out.
-func Strings(value any) []string {
+func Strings(value any) []string { return elements[string](value) }
+
+// Objects are the objects in a list; what is none is left out.
+func Objects(value any) []map[string]any { return elements[map[string]any](value) }
+
+func elements[T any](value any) []T {
 	list, _ := value.([]any)
-	var all []string
+	var all []T
 	for _, v := range list {
-		if text, is := v.(string); is {
-			all = append(all, text)
+		if element, is := v.(T); is {
+			all = append(all, element)
 		}
 	}
 	return all

@@ -56,15 +56,13 @@ func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) boo
 // is recorded with its keys.
 func under(managed map[string]any, key, value any) map[string]any {
 	if name, is := key.(string); is {
-		below, _ := managed["f:"+name].(map[string]any)
-		return below
+		return Object(managed, "f:"+name)
 	}
 	element, _ := value.(map[string]any)
-	for name, below := range managed {
+	for name := range managed {
 		var keys map[string]any
 		if json.Unmarshal([]byte(strings.TrimPrefix(name, "k:")), &keys) == nil && has(element, keys) {
-			below, _ := below.(map[string]any)
-			return below
+			return Object(managed, name)
 		}
 	}
 	return nil

@@ -23,9 +23,7 @@ func Resolve(root, schema map[string]any) map[string]any {
 	if ref == "" {
 		return schema
 	}
-	parts, _ := root[partsKey].(map[string]any)
-	part, _ := parts[strings.TrimPrefix(ref, "#/components/schemas/")].(map[string]any)
-	return part
+	return Object(root, partsKey, strings.TrimPrefix(ref, "#/components/schemas/"))
 }
 
 // SchemaOf picks the schema of a kind out of an OpenAPI v3 document. The kinds

@@ -214,13 +214,9 @@ func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
 	}
 	n, is := Integer(value)
 	if !is {
-		return 0, false, p.notInteger(value)
+		return 0, false, fmt.Errorf("%s is %s, not an integer", p, describe(value))
 	}
 	return n, true, nil
-}
-
-func (p Path) notInteger(value any) error {
-	return fmt.Errorf("%s is %s, not an integer", p, describe(value))
 }
 
 // Integer is the value of a number as it occurs in an unstructured object: an

@@ -2,6 +2,7 @@ package fieldpath
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,18 +74,12 @@ func (s Step) place(list []any) (int, []any, error) {
 		}
 		return 0, nil, fmt.Errorf("element %d cannot be set before element %d exists", s.Index, s.Index-1)
 	}
-	for i, e := range list {
-		if s.selects(e) {
-			return i, list, nil
-		}
+	if i := slices.IndexFunc(list, s.selects); i >= 0 {
+		return i, list, nil
 	}
 	made := map[string]any{}
 	for _, c := range s.Where {
-		keys := make([]Step, 0, len(c.Key))
-		for _, name := range c.Key {
-			keys = append(keys, Step{Kind: Field, Name: name})
-		}
-		if _, err := set(made, keys, c.Value); err != nil {
+		if _, err := set(made, Fields(c.Key...).Steps, c.Value); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -134,21 +129,20 @@ func (p Path) typeIn(schema map[string]any) string {
 	for _, s := range p.Steps {
 		at = Resolve(schema, at)
 		if s.Kind != Field {
-			at, _ = at["items"].(map[string]any)
+			at = Object(at, "items")
 			continue
 		}
-		properties, _ := at["properties"].(map[string]any)
-		next, ok := properties[s.Name].(map[string]any)
-		if !ok {
-			next, _ = at["additionalProperties"].(map[string]any)
+		next := Object(at, "properties", s.Name)
+		if next == nil {
+			next = Object(at, "additionalProperties")
 		}
 		at = next
 	}
 	at = Resolve(schema, at)
-	kind, _ := at["type"].(string)
-	if intOrString, _ := at["x-kubernetes-int-or-string"].(bool); intOrString {
+	if at["x-kubernetes-int-or-string"] == true {
 		return ""
 	}
+	kind, _ := at["type"].(string)
 	return kind
 }
 

@@ -110,15 +110,8 @@ func (k Kind) Desired(obj *unstructured.Unstructured) (int32, error) {
 	case !found || value == nil:
 		return 1, nil
 	}
-	switch n := value.(type) {
-	case int64:
-		if n >= 0 && n <= math.MaxInt32 {
-			return int32(n), nil
-		}
-	case float64: // as 3.0 and numbers beyond 64 bits are read
-		if n >= 0 && n <= math.MaxInt32 && n == math.Trunc(n) {
-			return int32(n), nil
-		}
+	if n, is := fieldpath.Integer(value); is && n >= 0 && n <= math.MaxInt32 {
+		return int32(n), nil
 	}
 	return 0, fmt.Errorf(".%s is %s: it must be a whole number from 0 to %d", strings.Join(path, "."), shown(value), math.MaxInt32)
 }

@@ -100,15 +100,12 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	at := schema
 	for _, name := range []string{"spec", "template", "metadata", "annotations"} {
 		at = fieldpath.Resolve(schema, at)
-		if open, _ := at["x-kubernetes-preserve-unknown-fields"].(bool); open {
+		if fieldpath.Open(at) {
 			return nil
 		}
-		properties, _ := at["properties"].(map[string]any)
-		next, ok := properties[name].(map[string]any)
-		if !ok {
+		if at = fieldpath.Object(at, "properties", name); at == nil {
 			return errAnnotations
 		}
-		at = next
 	}
 	return nil
 }

@@ -146,6 +146,6 @@ func (s Strategy) Uncounted() bool {
 
 // OwnsPods reports whether the objects of a strategy own their pods directly.
 func (s Strategy) OwnsPods() bool {
-	rules, known := s.rules()
-	return known && rules.ownsPods
+	rules, _ := s.rules()
+	return rules.ownsPods
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
 )
@@ -77,9 +79,8 @@ func isTemplate(n schemawalk.Node) bool {
 		return true
 	}
 	value, _ := n.Value.(map[string]any)
-	containers, _ := fieldpath.Object(value, "spec")["containers"].([]any)
-	return slices.ContainsFunc(containers, func(c any) bool {
-		container, _ := c.(map[string]any)
+	containers := fieldpath.Objects(fieldpath.Object(value, "spec")["containers"])
+	return slices.ContainsFunc(containers, func(container map[string]any) bool {
 		_, has := container["image"].(string)
 		return has
 	})
@@ -97,15 +98,8 @@ func isObject(n schemawalk.Node) bool {
 
 // fieldsOf are the names of the fields of an object, sorted.
 func fieldsOf(n schemawalk.Node) []string {
-	var names []string
 	value, _ := n.Value.(map[string]any)
-	for _, of := range []map[string]any{fieldpath.Object(n.Schema, "properties"), value} {
-		for name := range of {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return sets.List(sets.KeySet(fieldpath.Object(n.Schema, "properties")).Union(sets.KeySet(value)))
 }
 
 // namesImage reports whether a field may hold an image, by its name: image,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
 // AllContainers is the pattern that every container matches.
@@ -27,15 +29,7 @@ func containersOf(template map[string]any) []map[string]any {
 }
 
 func list(template map[string]any, field string) []map[string]any {
-	spec, _ := template["spec"].(map[string]any)
-	elements, _ := spec[field].([]any)
-	var all []map[string]any
-	for _, e := range elements {
-		if container, is := e.(map[string]any); is {
-			all = append(all, container)
-		}
-	}
-	return all
+	return fieldpath.Objects(fieldpath.Object(template, "spec")[field])
 }
 
 // matching are the containers whose name matches a pattern such as "*" or "web-*", as

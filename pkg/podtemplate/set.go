@@ -36,14 +36,14 @@ func SetImages(template map[string]any, settings []ImageSetting) error {
 		pattern := s.Container
 		if pattern == "" {
 			only := list(template, "containers")
-			if len(only) > 1 {
+			switch {
+			case len(only) == 0:
+				return errNoContainers
+			case len(only) > 1:
 				return &SeveralContainersError{names(only)}
 			}
-			if len(only) == 1 {
-				only[0]["image"] = s.Image
-				continue
-			}
-			return errNoContainers
+			only[0]["image"] = s.Image
+			continue
 		}
 		containers, err := matching(template, pattern)
 		if err != nil {

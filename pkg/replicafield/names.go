@@ -18,8 +18,9 @@ func looksLikeCount(name, within string) bool {
 		words = words[:per] // replicasPerShard
 	}
 	last := words[len(words)-1]
+	tallies := []string{"count", "size", "num", "number"} // after the word for what is counted
 	switch {
-	case len(words) > 1 && meansCount(last):
+	case len(words) > 1 && slices.Contains(tallies, last):
 		return endsInUnit(words[:len(words)-1])
 	case last == "size" || last == "count":
 		return !slices.ContainsFunc(Words(within), measured)
@@ -29,17 +30,12 @@ func looksLikeCount(name, within string) bool {
 		return true
 	}
 	// One word: replicacount, clustersize, desiredreplicas.
-	for _, end := range []string{"count", "size", "num", "number"} {
+	for _, end := range tallies {
 		if before, had := strings.CutSuffix(last, end); had && endsInUnit([]string{before}) {
 			return true
 		}
 	}
-	return len(words) == 1 && strings.HasSuffix(last, "replicas") && !slices.ContainsFunc([]string{"min", "max"}, func(p string) bool { return strings.HasPrefix(last, p) })
-}
-
-// meansCount is a word for "how many", after the word for what.
-func meansCount(word string) bool {
-	return slices.Contains([]string{"count", "size", "num", "number"}, word)
+	return len(words) == 1 && strings.HasSuffix(last, "replicas") && !strings.HasPrefix(last, "min") && !strings.HasPrefix(last, "max")
 }
 
 // endsInUnit says that the words before a tally are of a thing that comes in

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
@@ -57,7 +59,7 @@ func Summary(fields []Field) string {
 
 func imagesOf(template map[string]any) []string {
 	var all []string
-	for _, c := range elements(fieldpath.Object(template, "spec")["containers"]) {
+	for _, c := range fieldpath.Objects(fieldpath.Object(template, "spec")["containers"]) {
 		if image, is := c["image"].(string); is {
 			all = append(all, short(image))
 		}
@@ -93,13 +95,11 @@ func changeOf(at fieldpath.Path, from, to any) []string {
 func changeOfTemplate(from, to map[string]any) []string {
 	was, is := fieldpath.Object(from, "spec"), fieldpath.Object(to, "spec")
 	var all []string
-	one := len(elements(is["containers"]))+len(elements(is["initContainers"])) == 1
+	one := len(fieldpath.Objects(is["containers"]))+len(fieldpath.Objects(is["initContainers"])) == 1
 	for _, list := range []string{"initContainers", "containers"} {
 		all = append(all, changeOfContainers(was[list], is[list], one)...)
 	}
-	for _, key := range differing(was, is, "containers", "initContainers") {
-		all = append(all, key+" changed")
-	}
+	all = append(all, fieldsChanged("", was, is, "containers", "initContainers")...)
 	for _, words := range []struct{ field, what string }{{"annotations", "annotation"}, {"labels", "label"}} {
 		before, after := fieldpath.Object(from, "metadata", words.field), fieldpath.Object(to, "metadata", words.field)
 		for _, key := range differing(before, after) {
@@ -118,12 +118,12 @@ func changeOfTemplate(from, to map[string]any) []string {
 func changeOfContainers(from, to any, one bool) []string {
 	was, is := byName(from), byName(to)
 	var all []string
-	for _, c := range elements(from) {
+	for _, c := range fieldpath.Objects(from) {
 		if name, _ := c["name"].(string); is[name] == nil {
 			all = append(all, "container "+name+" removed")
 		}
 	}
-	for _, c := range elements(to) {
+	for _, c := range fieldpath.Objects(to) {
 		name, _ := c["name"].(string)
 		before := was[name]
 		if before == nil {
@@ -138,9 +138,7 @@ func changeOfContainers(from, to any, one bool) []string {
 			all = append(all, changeOfValue(prefix+"image", before["image"], c["image"]))
 		}
 		all = append(all, changeOfEnv(prefix, before["env"], c["env"])...)
-		for _, key := range differing(before, c, "image", "env") {
-			all = append(all, prefix+key+" changed")
-		}
+		all = append(all, fieldsChanged(prefix, before, c, "image", "env")...)
 	}
 	return all
 }
@@ -154,7 +152,7 @@ func changeOfEnv(prefix string, from, to any) []string {
 			all = append(all, prefix+"env "+name+" removed")
 		}
 	}
-	for _, v := range elements(to) {
+	for _, v := range fieldpath.Objects(to) {
 		name, _ := v["name"].(string)
 		value, plain := v["value"].(string)
 		before, wasPlain := was[name]["value"].(string)
@@ -191,7 +189,7 @@ func changeOfValue(name string, from, to any) string {
 	return name + " changed"
 }
 
-// fieldsChanged names the fields of an object that changed.
+// fieldsChanged names the fields of an object that changed, each after a prefix.
 func fieldsChanged(prefix string, from, to map[string]any, except ...string) []string {
 	var all []string
 	for _, key := range differing(from, to, except...) {
@@ -202,13 +200,8 @@ func fieldsChanged(prefix string, from, to map[string]any, except ...string) []s
 
 // differing are the names of the fields that two objects do not share, sorted.
 func differing(a, b map[string]any, except ...string) []string {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]any{}
-	}
-	maps.Copy(all, b)
 	var names []string
-	for _, key := range slices.Sorted(maps.Keys(all)) {
+	for _, key := range sets.List(sets.KeySet(a).Union(sets.KeySet(b))) {
 		if !slices.Contains(except, key) && !sameValue(a[key], b[key]) && (!empty(a[key]) || !empty(b[key])) {
 			names = append(names, key)
 		}
@@ -229,20 +222,9 @@ func empty(value any) bool {
 	return false
 }
 
-func elements(list any) []map[string]any {
-	values, _ := list.([]any)
-	var all []map[string]any
-	for _, v := range values {
-		if object, is := v.(map[string]any); is {
-			all = append(all, object)
-		}
-	}
-	return all
-}
-
 func byName(list any) map[string]map[string]any {
 	all := map[string]map[string]any{}
-	for _, e := range elements(list) {
+	for _, e := range fieldpath.Objects(list) {
 		if name, is := e["name"].(string); is {
 			all[name] = e
 		}

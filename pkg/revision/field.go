@@ -7,6 +7,7 @@ package revision
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -49,15 +50,9 @@ func Paths(fields []Field) []fieldpath.Path {
 // Same reports whether fields are at the same paths as others, and pods made from both
 // are the same. Quantities such as 1 and 1000m are.
 func Same(a, b []Field) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Path.String() != b[i].Path.String() || !sameValue(a[i].Value, b[i].Value) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(a, b Field) bool {
+		return a.Path.String() == b.Path.String() && sameValue(a.Value, b.Value)
+	})
 }
 
 func sameValue(a, b any) bool {

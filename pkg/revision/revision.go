@@ -88,8 +88,8 @@ func FromControllerRevision(obj *unstructured.Unstructured, paths []fieldpath.Pa
 		return Revision{}, errNoTemplate
 	}
 	r := read(obj, number)
-	if at := numbered(obj); at.After(r.Created) {
-		r.Created = at
+	if _, at := fieldpath.Fields("revision").Manager(obj); at.After(r.Created) {
+		r.Created = at // when the revision got its number
 	}
 	if len(paths) > 0 {
 		r.Fields, err = FieldsAt(data, paths)
@@ -114,12 +114,6 @@ func read(obj *unstructured.Unstructured, number int64) Revision {
 		Number: number, Name: obj.GetName(), Created: obj.GetCreationTimestamp().Time, labels: obj.GetLabels(),
 		By: obj.GetAnnotations()[apis.AnnotationChangedBy], Cause: obj.GetAnnotations()[apis.AnnotationChangeCause],
 	}
-}
-
-// numbered is when a ControllerRevision got its number: zero where that is not recorded.
-func numbered(obj *unstructured.Unstructured) time.Time {
-	_, at := fieldpath.Fields("revision").Manager(obj)
-	return at
 }
 
 // replacePatch is what strategic merge patches call a part that replaces what is there.
@@ -148,15 +142,13 @@ func replaced(data map[string]any, at []string) [][]string {
 // containers that are empty.
 func dropEncoded(template map[string]any) {
 	delete(template, replacePatch)
-	metadata, _ := template["metadata"].(map[string]any)
+	metadata := fieldpath.Object(template, "metadata")
 	if at, there := metadata["creationTimestamp"]; there && at == nil {
 		delete(metadata, "creationTimestamp")
 	}
-	spec, _ := template["spec"].(map[string]any)
+	spec := fieldpath.Object(template, "spec")
 	for _, field := range []string{"containers", "initContainers"} {
-		list, _ := spec[field].([]any)
-		for _, e := range list {
-			container, _ := e.(map[string]any)
+		for _, container := range fieldpath.Objects(spec[field]) {
 			if resources, is := container["resources"].(map[string]any); is && len(resources) == 0 {
 				delete(container, "resources")
 			}

@@ -3,8 +3,10 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,12 +52,7 @@ func History(ctx context.Context, client dynamic.Interface, t observe.Target) (r
 	if len(all) == 0 {
 		return revision.History{}, &NoHistoryError{t, whyNone(t)}
 	}
-	newest := all[0]
-	for _, r := range all {
-		if r.Number > newest.Number {
-			newest = r
-		}
-	}
+	newest := slices.MaxFunc(all, func(a, b revision.Revision) int { return cmp.Compare(a.Number, b.Number) })
 	now, err := revision.FieldsAt(t.Object.Object, revision.Paths(newest.Fields))
 	if err != nil {
 		return revision.History{}, fmt.Errorf("%s: %w", t, err)
@@ -150,19 +147,10 @@ func whyNone(t observe.Target) string {
 		return "its .spec.revisionHistoryLimit is 0"
 	case t.Kind.Reconciled():
 		return "run-controller writes a revision when it reconciles the object, and has not done so yet"
-	case t.Kind.BuiltIn() && !keepsRevisions(t.Kind):
+	case t.Kind.BuiltIn() && !slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"}, t.Kind.CRD()):
 		return "only Deployments, StatefulSets, and DaemonSets have revisions"
 	case t.Kind.BuiltIn():
 		return "its controller has not written a revision yet"
 	}
 	return "its controller keeps no ControllerRevisions and no numbered ReplicaSets"
-}
-
-// keepsRevisions reports whether the controller of a built-in kind keeps revisions.
-func keepsRevisions(kind kinds.Kind) bool {
-	switch kind.CRD() {
-	case "deployments.apps", "statefulsets.apps", "daemonsets.apps":
-		return true
-	}
-	return false
 }

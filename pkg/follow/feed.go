@@ -17,12 +17,15 @@ import (
 // pollInterval is how often objects are listed that one may list and not watch.
 const pollInterval = 5 * time.Second
 
-// Feed keeps the objects that are selected in memory, by one list and one watch:
-// nothing is listed twice but after a watch that expired.
-type Feed[T interface {
+// Object is an object of any type.
+type Object interface {
 	runtime.Object
 	metav1.Object
-}] struct {
+}
+
+// Feed keeps the objects that are selected in memory, by one list and one watch:
+// nothing is listed twice but after a watch that expired.
+type Feed[T Object] struct {
 	// trim drops what nobody looks at.
 	trim func(T)
 	// compare puts the objects in order. It tells any two of them apart.
@@ -43,17 +46,14 @@ type Feed[T interface {
 }
 
 // Subscriber is told of changes: of those of what matters to it, by the UIDs that
-// an object has to do with.
+// an object has to do with. Without Matters, all do.
 type Subscriber struct {
 	Matters func(...types.UID) bool
 	Notify  func()
 }
 
 // New makes a feed that is empty until it runs.
-func New[T interface {
-	runtime.Object
-	metav1.Object
-}](trim func(T)) *Feed[T] {
+func New[T Object](trim func(T)) *Feed[T] {
 	byUID := func(a, b T) int { return strings.Compare(string(a.GetUID()), string(b.GetUID())) }
 	return &Feed[T]{trim: trim, compare: byUID, known: make(chan struct{}), all: []T{}}
 }
@@ -163,7 +163,7 @@ func (f *Feed[T]) Change(obj T, gone bool) (bool, error) {
 	f.put(obj, gone)
 	about := uids(obj)
 	for _, s := range f.subscribers {
-		if s.Matters(about...) {
+		if s.Matters == nil || s.Matters(about...) {
 			s.Notify()
 		}
 	}

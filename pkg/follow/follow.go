@@ -41,7 +41,7 @@ type Handler struct {
 // up again. What it begins with is at least as new as a resourceVersion, if one
 // is given.
 func Dynamic(ctx context.Context, objects dynamic.ResourceInterface, selected metav1.ListOptions, since string, h Handler) error {
-	return Objects(ctx, DynamicSource(objects), selected, since, h.Connection, TypedHandler[*unstructured.Unstructured]{
+	return Objects(ctx, SourceOf(objects), selected, since, h.Connection, TypedHandler[*unstructured.Unstructured]{
 		Listed: func(found []*unstructured.Unstructured, _ string) (bool, error) {
 			items := make([]unstructured.Unstructured, len(found))
 			for i, obj := range found {
@@ -53,14 +53,36 @@ func Dynamic(ctx context.Context, objects dynamic.ResourceInterface, selected me
 	})
 }
 
+// One tells see of the object of a name, and of nil while there is none, as Dynamic tells a
+// handler.
+func One(ctx context.Context, objects dynamic.ResourceInterface, name, since string, connection *Connection, see func(*unstructured.Unstructured) (done bool, err error)) error {
+	return Objects(ctx, SourceOf(objects), ByName(name), since, connection, TypedHandler[*unstructured.Unstructured]{
+		Listed: func(found []*unstructured.Unstructured, _ string) (bool, error) {
+			if len(found) == 0 {
+				return see(nil)
+			}
+			return see(found[0])
+		},
+		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
+			if gone {
+				return see(nil)
+			}
+			return see(obj)
+		},
+	})
+}
+
 // Source lists and watches objects of a type.
 type Source struct {
 	List  func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	Watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// DynamicSource is the source of the objects of a client.
-func DynamicSource(objects dynamic.ResourceInterface) Source {
+// SourceOf is the source of the objects of a client, typed or dynamic.
+func SourceOf[L runtime.Object](objects interface {
+	List(ctx context.Context, opts metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+}) Source {
 	return Source{
 		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return objects.List(ctx, opts)

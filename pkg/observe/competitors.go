@@ -15,9 +15,7 @@ import (
 // ReadNamed is Read for an object that was named: who will put the number of its pods
 // back, and who guards them, is read too.
 func ReadNamed(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
-	return withCompetitors(ctx, c, t, func(ctx context.Context) (status.Snapshot, Target, error) {
-		return Read(ctx, c, t)
-	})
+	return withCompetitors(ctx, c, t, Read)
 }
 
 // Competitors reads what a change of the count may meet, and no more.
@@ -29,7 +27,7 @@ func Competitors(ctx context.Context, c *clients.Factory, t Target) (status.Repo
 // readGuarded reads the tree of a target, unless its pods may not be read, and what a
 // change of the count may meet.
 func readGuarded(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, error) {
-	e, _, err := withCompetitors(ctx, c, t, func(ctx context.Context) (status.Snapshot, Target, error) {
+	e, _, err := withCompetitors(ctx, c, t, func(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
 		e, t, err := ReadTree(ctx, c, t)
 		return e, t, unlessForbidden("pods", &e, err)
 	})
@@ -38,7 +36,7 @@ func readGuarded(ctx context.Context, c *clients.Factory, t Target) (status.Snap
 
 // withCompetitors adds to a snapshot of a target who will put the number of pods back,
 // and who guards the pods. They are read at the same time as the snapshot.
-func withCompetitors(ctx context.Context, c *clients.Factory, t Target, read func(context.Context) (status.Snapshot, Target, error)) (status.Snapshot, Target, error) {
+func withCompetitors(ctx context.Context, c *clients.Factory, t Target, read func(context.Context, *clients.Factory, Target) (status.Snapshot, Target, error)) (status.Snapshot, Target, error) {
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -50,7 +48,7 @@ func withCompetitors(ctx context.Context, c *clients.Factory, t Target, read fun
 	var found status.Snapshot
 	var foundErr error
 	reading.Go(func() { foundErr = readCompetitors(ctx, c, namespace, &found) })
-	e, t, err := read(ctx)
+	e, t, err := read(ctx, c, t)
 	if err != nil {
 		return e, t, err
 	}

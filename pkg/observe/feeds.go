@@ -28,20 +28,31 @@ import (
 // feeds are what the models of several targets share: for each type in a namespace
 // there is one list and one watch.
 type feeds struct {
-	clients    *clients.Factory
-	dynamic    dynamic.Interface
-	core       corev1client.CoreV1Interface
-	connection *follow.Connection
+	clients *clients.Factory
+	dynamic dynamic.Interface
+	core    corev1client.CoreV1Interface
 	// shared says that there may be several targets in a namespace.
 	shared bool
-	// follow runs what follows objects until the context of the feeds ends.
-	follow func(func(context.Context))
+	// run has a feed follow what is selected of a source until the context of the feeds ends.
+	run func(f runner, from follow.Source, selected metav1.ListOptions)
 
 	mu      sync.Mutex
 	pods    map[podsKey]*podFeed
-	events  map[string]*follow.Feed[*corev1.Event]
-	nodes   map[string]*follow.Feed[*corev1.Node]
-	objects map[objectsKey]*follow.Feed[*unstructured.Unstructured]
+	events  map[string]*eventFeed
+	nodes   map[string]*nodeFeed
+	leases  map[string]*objectFeed
+	objects map[objectsKey]*objectFeed
+}
+
+type (
+	eventFeed  = follow.Feed[*corev1.Event]
+	nodeFeed   = follow.Feed[*corev1.Node]
+	objectFeed = follow.Feed[*unstructured.Unstructured]
+)
+
+// runner is a feed of any type.
+type runner interface {
+	Run(ctx context.Context, from follow.Source, selected metav1.ListOptions, connection *follow.Connection)
 }
 
 type podsKey struct{ namespace, selector string }
@@ -72,10 +83,12 @@ func newFeeds(ctx context.Context, c *clients.Factory, connection *follow.Connec
 	}
 	saveMemory()
 	return &feeds{
-		clients: c, dynamic: client, core: core, connection: connection, shared: shared,
-		follow: func(run func(context.Context)) { running.Go(func() { run(ctx) }) },
-		pods:   map[podsKey]*podFeed{}, events: map[string]*follow.Feed[*corev1.Event]{},
-		nodes: map[string]*follow.Feed[*corev1.Node]{}, objects: map[objectsKey]*follow.Feed[*unstructured.Unstructured]{},
+		clients: c, dynamic: client, core: core, shared: shared,
+		run: func(f runner, from follow.Source, selected metav1.ListOptions) {
+			running.Go(func() { f.Run(ctx, from, selected, connection) })
+		},
+		pods: map[podsKey]*podFeed{}, events: map[string]*eventFeed{}, nodes: map[string]*nodeFeed{},
+		leases: map[string]*objectFeed{}, objects: map[objectsKey]*objectFeed{},
 	}, nil
 }
 
@@ -91,37 +104,35 @@ func (s *feeds) selectorOf(kind kinds.Kind, obj *unstructured.Unstructured) stri
 	return podSelector(kind, obj)
 }
 
-// podsOf follows the pods that a selector selects, and subscribes to them.
-func (s *feeds) podsOf(key podsKey, by follow.Subscriber) *podFeed {
+// feedOf is the feed of a key, which is made where there is none yet.
+func feedOf[K comparable, F any](s *feeds, all map[K]F, key K, begin func() F) F {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.pods[key]
-	if f == nil {
-		f = newPodFeed()
-		s.pods[key] = f
-		s.follow(func(ctx context.Context) {
-			f.Run(ctx, podSource(s.core.Pods(key.namespace)), metav1.ListOptions{LabelSelector: key.selector}, s.connection)
-		})
+	f, found := all[key]
+	if !found {
+		f = begin()
+		all[key] = f
 	}
-	f.Subscribe(by)
 	return f
 }
 
-// eventsOf follows the events of a namespace, and subscribes to them. Those of steps that
-// went well are left out: they are most of all events, and tell of no problem.
-func (s *feeds) eventsOf(namespace string, by follow.Subscriber) *follow.Feed[*corev1.Event] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.events[namespace]
-	if f == nil {
-		f = follow.New(func(event *corev1.Event) { event.ManagedFields = nil })
-		s.events[namespace] = f
-		s.follow(func(ctx context.Context) {
-			f.Run(ctx, eventSource(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: unlessRoutine()}, s.connection)
-		})
-	}
-	f.Subscribe(by)
-	return f
+// podsOf follows the pods that a selector selects.
+func (s *feeds) podsOf(key podsKey) *podFeed {
+	return feedOf(s, s.pods, key, func() *podFeed {
+		f := newPodFeed()
+		s.run(f, follow.SourceOf(s.core.Pods(key.namespace)), metav1.ListOptions{LabelSelector: key.selector})
+		return f
+	})
+}
+
+// eventsOf follows the events of a namespace. Those of steps that went well are left out:
+// they are most of all events, and tell of no problem.
+func (s *feeds) eventsOf(namespace string) *eventFeed {
+	return feedOf(s, s.events, namespace, func() *eventFeed {
+		f := follow.New(func(event *corev1.Event) { event.ManagedFields = nil })
+		s.run(f, follow.SourceOf(s.core.Events(namespace)), metav1.ListOptions{FieldSelector: unlessRoutine()})
+		return f
+	})
 }
 
 // unlessRoutine selects the events that are not of a step that went well.
@@ -133,62 +144,37 @@ func unlessRoutine() string {
 	return fields.AndSelectors(all...).String()
 }
 
-// node follows a node, and subscribes to it.
-func (s *feeds) node(name string, by follow.Subscriber) *follow.Feed[*corev1.Node] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.nodes[name]
-	if f == nil {
-		f = follow.New(func(node *corev1.Node) { node.ManagedFields, node.Status.Images = nil, nil })
-		s.nodes[name] = f
-		s.follow(func(ctx context.Context) {
-			f.Run(ctx, nodeSource(s.core.Nodes(), name), follow.ByName(name), s.connection)
-		})
-	}
-	f.Subscribe(by)
-	return f
-}
-
-// loopsOf follows the leases of the run-controllers of a namespace. Nobody is told of
-// their changes, because what a renewal changes is the time of the last one.
-func (s *feeds) loopsOf(namespace string) *follow.Feed[*unstructured.Unstructured] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	leases := coordinationv1.SchemeGroupVersion
-	key := objectsKey{leases.WithKind("Lease"), namespace, apis.LabelController + "=" + apis.RunController}
-	return s.objectFeed(key, func(*unstructured.Unstructured) {}, func() (dynamic.ResourceInterface, error) {
-		return s.dynamic.Resource(leases.WithResource("leases")).Namespace(namespace), nil
-	})
-}
-
-// ofKind follows the objects of a kind in a namespace that a selector selects, and
-// subscribes to them.
-func (s *feeds) ofKind(gvk schema.GroupVersionKind, namespace, selector string, by follow.Subscriber) *follow.Feed[*unstructured.Unstructured] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.objectFeed(objectsKey{gvk, namespace, selector}, trimChild, func() (dynamic.ResourceInterface, error) {
-		return objectsOf(s.clients, s.dynamic, gvk, namespace)
-	})
-	f.Subscribe(by)
-	return f
-}
-
-// objectFeed follows objects whose client is given.
-func (s *feeds) objectFeed(key objectsKey, trim func(*unstructured.Unstructured), client func() (dynamic.ResourceInterface, error)) *follow.Feed[*unstructured.Unstructured] {
-	f := s.objects[key]
-	if f != nil {
+// node follows a node.
+func (s *feeds) node(name string) *nodeFeed {
+	return feedOf(s, s.nodes, name, func() *nodeFeed {
+		f := follow.New(func(node *corev1.Node) { node.ManagedFields, node.Status.Images = nil, nil })
+		s.run(f, nodeSource(s.core.Nodes(), name), follow.ByName(name))
 		return f
-	}
-	f = follow.New(trim)
-	s.objects[key] = f
-	if objects, err := client(); err != nil {
-		f.Refuse(err)
-	} else {
-		s.follow(func(ctx context.Context) {
-			f.Run(ctx, follow.DynamicSource(objects), metav1.ListOptions{LabelSelector: key.selector}, s.connection)
-		})
-	}
-	return f
+	})
+}
+
+// loopsOf follows the leases of the run-controllers of a namespace.
+func (s *feeds) loopsOf(namespace string) *objectFeed {
+	return feedOf(s, s.leases, namespace, func() *objectFeed {
+		f := follow.New(func(*unstructured.Unstructured) {})
+		leases := s.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(namespace)
+		s.run(f, follow.SourceOf(leases), metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
+		return f
+	})
+}
+
+// ofKind follows the objects of a kind in a namespace that a selector selects.
+func (s *feeds) ofKind(key objectsKey) *objectFeed {
+	return feedOf(s, s.objects, key, func() *objectFeed {
+		f := follow.New(trimChild)
+		objects, err := objectsOf(s.clients, s.dynamic, key.GroupVersionKind, key.namespace)
+		if err != nil {
+			f.Refuse(err)
+			return f
+		}
+		s.run(f, follow.SourceOf(objects), metav1.ListOptions{LabelSelector: key.selector})
+		return f
+	})
 }
 
 // nodeSource lists and watches one node. Who may get nodes and not list them, gets it:
@@ -218,28 +204,6 @@ func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
 				return nil, refused
 			}
 			return nodes.Watch(ctx, opts)
-		},
-	}
-}
-
-func podSource(pods corev1client.PodInterface) follow.Source {
-	return follow.Source{
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return pods.List(ctx, opts)
-		},
-		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return pods.Watch(ctx, opts)
-		},
-	}
-}
-
-func eventSource(events corev1client.EventInterface) follow.Source {
-	return follow.Source{
-		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return events.List(ctx, opts)
-		},
-		Watch: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return events.Watch(ctx, opts)
 		},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
@@ -37,13 +38,13 @@ type model struct {
 
 	pods     *podFeed
 	selector string // of the pods
-	events   *follow.Feed[*corev1.Event]
-	children map[schema.GroupVersionKind]*follow.Feed[*unstructured.Unstructured]
-	nodes    map[string]*follow.Feed[*corev1.Node]
+	events   *eventFeed
+	children map[schema.GroupVersionKind]*objectFeed
+	nodes    map[string]*nodeFeed
 
 	mu sync.Mutex
 	// about are the UIDs of the object and of what stands below it.
-	about map[types.UID]bool
+	about sets.Set[types.UID]
 	// ownPods and own are the pods and what stands between, as they were when that was noted.
 	ownPods status.Pods
 	own     []status.Child
@@ -64,7 +65,7 @@ type model struct {
 // newModel makes the model of a target, which tells notify of every change.
 func newModel(from *feeds, t Target, notify func()) *model {
 	t.Object = nil // it is followed
-	return &model{feeds: from, target: t, notify: notify, children: map[schema.GroupVersionKind]*follow.Feed[*unstructured.Unstructured]{}, nodes: map[string]*follow.Feed[*corev1.Node]{}}
+	return &model{feeds: from, target: t, notify: notify, children: map[schema.GroupVersionKind]*objectFeed{}, nodes: map[string]*nodeFeed{}}
 }
 
 // since is how long a look has taken, without that for which it waited. A look at what
@@ -80,12 +81,10 @@ func (m *model) since(begun time.Time) time.Duration {
 
 // eachOf shows the objects of a feed as each does, and notes how long the model had to
 // wait until they were known.
-func eachOf[T interface {
-	runtime.Object
-	metav1.Object
-}](ctx context.Context, m *model, f *follow.Feed[T], do func(T)) (polled bool, err error) {
+func eachOf[T follow.Object](ctx context.Context, m *model, f *follow.Feed[T], do func(T)) error {
 	m.await(ctx, f.Known())
-	return f.Each(ctx, do)
+	_, err := f.Each(ctx, do)
+	return err
 }
 
 // await waits until something is known, and notes how long that took.
@@ -116,50 +115,56 @@ func (m *model) lacks(known <-chan struct{}) bool {
 // subscriber is how the model hears of changes. Among the objects of others, a change
 // matters if it is about something that the model knows.
 func (m *model) subscriber() follow.Subscriber {
-	matters := func(...types.UID) bool { return true }
-	if m.shared {
-		matters = func(all ...types.UID) bool {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			return slices.ContainsFunc(all, func(uid types.UID) bool { return m.about[uid] })
-		}
+	if !m.shared {
+		return follow.Subscriber{Notify: m.notify}
+	}
+	matters := func(all ...types.UID) bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return slices.ContainsFunc(all, m.about.Has)
 	}
 	return follow.Subscriber{Matters: matters, Notify: m.notify}
 }
 
-// isOf reports whether the model is of this very object, and not of another one of
-// its name.
-func (m *model) isOf(obj *unstructured.Unstructured) bool {
-	return m.object == nil || m.object.GetUID() == obj.GetUID()
+// read takes in the object as it is now. It reports whether that is new: at first, and when
+// its spec has changed.
+func (m *model) read(ctx context.Context, obj *unstructured.Unstructured) (changed bool, err error) {
+	last := m.object
+	if last != nil && last.GetResourceVersion() == obj.GetResourceVersion() {
+		return false, nil
+	}
+	t := m.target
+	t.Object = obj
+	begun := time.Now()
+	facts, err := ReadObject(ctx, m.clients, m.dynamic, t)
+	if err != nil {
+		return false, err
+	}
+	if last == nil {
+		m.waited += time.Since(begun) // what there is to know of the kind is read once
+	}
+	m.object, m.facts = obj, facts
+	return last == nil || last.GetGeneration() != obj.GetGeneration(), nil
 }
 
 // look is all that is known of the target, whose object is given, and the report on it.
 // What cannot matter is not followed: of an object that is ready, nothing but itself and
 // what stands below it.
 func (m *model) look(ctx context.Context, obj *unstructured.Unstructured, closely, brief bool, since *history) (status.Report, error) {
-	t := m.target
-	t.Object = obj
 	m.partial = false
-	if m.object == nil || m.object.GetResourceVersion() != obj.GetResourceVersion() || m.object.GetUID() != obj.GetUID() {
-		begun := time.Now()
-		facts, err := ReadObject(ctx, m.clients, m.dynamic, t)
-		if err != nil {
+	changed, err := m.read(ctx, obj)
+	if err != nil {
+		return status.Report{}, err
+	}
+	if changed && closely {
+		m.competitors = status.Snapshot{}
+		if err := readCompetitors(ctx, m.clients, m.facts.Namespace, &m.competitors); err != nil {
 			return status.Report{}, err
-		}
-		if m.object == nil {
-			m.waited += time.Since(begun) // what there is to know of the kind is read once
-		}
-		changed := m.object == nil || m.object.GetUID() != obj.GetUID() || m.object.GetGeneration() != obj.GetGeneration()
-		m.object, m.facts = obj, facts
-		if changed && closely {
-			if err := m.readCompetitors(ctx); err != nil {
-				return status.Report{}, err
-			}
 		}
 	}
 	e := status.Snapshot{Object: m.facts, Now: time.Now()}
 	// Of a kind of another program, what it says of itself is not enough.
-	if kind := t.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && m.facts.Template == "" && status.NewReport(e).Verdict.Settled() {
+	if kind := m.target.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && m.facts.Template == "" && status.NewReport(e).Verdict.Settled() {
 		since.add(&e)
 		return status.NewReport(e), nil
 	}
@@ -177,12 +182,11 @@ func (m *model) addTree(ctx context.Context, e *status.Snapshot) error {
 		return addItself(m.object, e)
 	}
 	if selector := m.selectorOf(m.target.Kind, m.object); m.pods == nil || m.selector != selector {
-		m.pods, m.selector = m.podsOf(podsKey{m.target.Namespace, selector}, m.subscriber()), selector
+		m.pods, m.selector = m.podsOf(podsKey{m.target.Namespace, selector}), selector
+		m.pods.Subscribe(m.subscriber())
 		clear(m.children) // which may have been found by the same selector
 	}
-	if !ownPods(m.target.Kind) {
-		m.followKinds(childKinds(m.target.Kind)...)
-	}
+	m.followKinds(childKinds(m.target.Kind)...)
 	m.await(ctx, m.pods.Known())
 	pods, polled, err := m.pods.now(ctx)
 	if err != nil {
@@ -213,18 +217,15 @@ func (m *model) setAbout(e *status.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.about
-	m.about = map[types.UID]bool{e.Object.UID: true}
+	m.about = sets.New(e.Object.UID)
 	for _, pod := range pods {
-		m.about[pod.Pod.UID] = true
+		m.about.Insert(pod.Pod.UID)
 	}
 	for _, c := range children {
-		m.about[c.UID] = true
+		m.about.Insert(c.UID)
 	}
-	for uid := range m.about {
-		if m.shared && !before[uid] {
-			m.notify() // what changed about it until now did not matter
-			return
-		}
+	if m.shared && !before.IsSuperset(m.about) {
+		m.notify() // what changed about those that are new did not matter until now
 	}
 }
 
@@ -254,7 +255,7 @@ func (m *model) knownChildren(ctx context.Context) ([]status.Child, error) {
 	var all []status.Child
 	var owners []*metav1.OwnerReference
 	for gvk, f := range m.children {
-		_, err := eachOf(ctx, m, f, func(obj *unstructured.Unstructured) {
+		err := eachOf(ctx, m, f, func(obj *unstructured.Unstructured) {
 			if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
 				owners = append(owners, owner)
 				all = append(all, statusfacts.Child(obj))
@@ -286,7 +287,8 @@ func (m *model) followKinds(all ...schema.GroupVersionKind) {
 		if !m.shared {
 			selector = childSelector(m.target.Kind, m.object, gvk)
 		}
-		m.children[gvk] = m.ofKind(gvk, m.target.Namespace, selector, m.subscriber())
+		m.children[gvk] = m.ofKind(objectsKey{gvk, m.target.Namespace, selector})
+		m.children[gvk].Subscribe(m.subscriber())
 	}
 }
 
@@ -344,16 +346,16 @@ func (m *model) addExplanations(ctx context.Context, e *status.Snapshot, r statu
 func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.Pod) error {
 	names := unexplainedNodes(pods)
 	e.Nodes = make(map[string]*corev1.Node, len(names))
-	always := follow.Subscriber{Matters: func(...types.UID) bool { return true }, Notify: m.notify}
 	for _, name := range names {
 		if m.nodes[name] == nil {
-			m.nodes[name] = m.node(name, always)
+			m.nodes[name] = m.node(name)
+			m.nodes[name].Subscribe(follow.Subscriber{Notify: m.notify})
 		}
 		if m.lacks(m.nodes[name].Known()) {
 			continue
 		}
 		e.Nodes[name] = nil // there is no such node
-		if _, err := eachOf(ctx, m, m.nodes[name], func(node *corev1.Node) { e.Nodes[name] = node }); err != nil {
+		if err := eachOf(ctx, m, m.nodes[name], func(node *corev1.Node) { e.Nodes[name] = node }); err != nil {
 			delete(e.Nodes, name)
 			return unlessForbidden("nodes", e, err)
 		}
@@ -361,12 +363,13 @@ func (m *model) addNodes(ctx context.Context, e *status.Snapshot, pods []status.
 	return nil
 }
 
-// addLoops adds the run-controllers that may cover the target.
+// addLoops adds the run-controllers that may cover the target. It does not subscribe to
+// their leases, because what a renewal changes is the time of the last one.
 func (m *model) addLoops(ctx context.Context, e *status.Snapshot) error {
 	loops := []leaserecord.Loop{}
 	for _, namespace := range loopNamespaces(e.Object.Namespace) {
 		var bad error
-		_, err := eachOf(ctx, m, m.loopsOf(namespace), func(obj *unstructured.Unstructured) {
+		err := eachOf(ctx, m, m.loopsOf(namespace), func(obj *unstructured.Unstructured) {
 			var lease coordinationv1.Lease
 			bad = cmp.Or(bad, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &lease))
 			loops = append(loops, process.LoopOf(&lease))
@@ -381,9 +384,10 @@ func (m *model) addLoops(ctx context.Context, e *status.Snapshot) error {
 }
 
 // eventsFeed follows the events of the namespace.
-func (m *model) eventsFeed() *follow.Feed[*corev1.Event] {
+func (m *model) eventsFeed() *eventFeed {
 	if m.events == nil {
-		m.events = m.eventsOf(m.target.Namespace, m.subscriber())
+		m.events = m.eventsOf(m.target.Namespace)
+		m.events.Subscribe(m.subscriber())
 	}
 	return m.events
 }
@@ -394,16 +398,10 @@ func (m *model) addEvents(ctx context.Context, e *status.Snapshot) error {
 	if !m.shared {
 		m.setAbout(e) // the feed has the events of others, too
 	}
-	_, err := eachOf(ctx, m, m.eventsFeed(), func(event *corev1.Event) {
-		if m.about[event.InvolvedObject.UID] {
+	err := eachOf(ctx, m, m.eventsFeed(), func(event *corev1.Event) {
+		if m.about.Has(event.InvolvedObject.UID) {
 			e.Events = append(e.Events, *event)
 		}
 	})
 	return unlessForbidden("events", e, err)
-}
-
-// readCompetitors reads who will put the number of pods back, and who guards the pods.
-func (m *model) readCompetitors(ctx context.Context) error {
-	m.competitors = status.Snapshot{}
-	return readCompetitors(ctx, m.clients, m.facts.Namespace, &m.competitors)
 }

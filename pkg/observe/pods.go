@@ -70,14 +70,8 @@ func followTree(ctx context.Context, from *feeds, t Target, changes *watcher, se
 // tree is what is known of the target, whose object is given, and of what stands below
 // it, without what tells why it is not ready.
 func (m *model) tree(ctx context.Context, obj *unstructured.Unstructured) (status.Snapshot, error) {
-	t := m.target
-	t.Object = obj
-	if m.object == nil || m.object.GetResourceVersion() != obj.GetResourceVersion() {
-		facts, err := ReadObject(ctx, m.clients, m.dynamic, t)
-		if err != nil {
-			return status.Snapshot{}, err
-		}
-		m.object, m.facts = obj, facts
+	if _, err := m.read(ctx, obj); err != nil {
+		return status.Snapshot{}, err
 	}
 	e := status.Snapshot{Object: m.facts, Now: time.Now()}
 	err := m.addTree(ctx, &e)

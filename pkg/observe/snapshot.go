@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -87,7 +88,7 @@ func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Snapsho
 
 // ReadAll is Read for who wants to see all that there is, ready or not.
 func ReadAll(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
-	return withCompetitors(ctx, c, t, func(ctx context.Context) (status.Snapshot, Target, error) {
+	return withCompetitors(ctx, c, t, func(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
 		e, t, err := Read(ctx, c, t)
 		if err == nil && status.NewReport(e).Verdict.Settled() {
 			err = readReasons(ctx, c, &e)
@@ -185,24 +186,17 @@ func loopNamespaces(namespace string) []string {
 
 // listAs lists objects of a namespace as values of their type.
 func listAs[T any](ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace, selector string) ([]T, error) {
-	var all []T
-	opts := metav1.ListOptions{LabelSelector: selector, Limit: page}
-	for {
-		list, err := client.Resource(resource).Namespace(namespace).List(ctx, opts)
-		if err != nil {
+	items, err := clients.List(ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(items))
+	for i := range items {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &all[i]); err != nil {
 			return nil, err
 		}
-		for i := range list.Items {
-			var one T
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &one); err != nil {
-				return nil, err
-			}
-			all = append(all, one)
-		}
-		if opts.Continue = list.GetContinue(); opts.Continue == "" {
-			return all, nil
-		}
 	}
+	return all, nil
 }
 
 // readEvents lists the events of some objects: of a few each by itself, of more
@@ -219,10 +213,7 @@ func readEvents(ctx context.Context, client corev1client.EventInterface, uids []
 		}
 		return all, nil
 	}
-	wanted := map[types.UID]bool{}
-	for _, uid := range uids {
-		wanted[uid] = true
-	}
+	wanted := sets.New(uids...)
 	opts := metav1.ListOptions{Limit: page}
 	for range eventPages {
 		list, err := client.List(ctx, opts)
@@ -230,7 +221,7 @@ func readEvents(ctx context.Context, client corev1client.EventInterface, uids []
 			return nil, err
 		}
 		for _, event := range list.Items {
-			if wanted[event.InvolvedObject.UID] {
+			if wanted.Has(event.InvolvedObject.UID) {
 				all = append(all, event)
 			}
 		}

@@ -172,7 +172,7 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 			return false, 0, outcome.ErrTimeout
 		}
 		if s.Report.Verdict == status.Paused && !s.Partial && !grace.Endless && (!g.CountOnly || !s.Report.Counts) {
-			return false, 0, paused(s)
+			return false, 0, fmt.Errorf("%s is %w: %s", s.Target, outcome.ErrPaused, printer.Failure(s.Report, s.At))
 		}
 		over, again := grace.Look(s.Report, s.At)
 		if over && !s.Partial {
@@ -254,11 +254,6 @@ func (e *FailedError) Error() string {
 
 // Unwrap returns outcome.ErrFailed.
 func (e *FailedError) Unwrap() error { return outcome.ErrFailed }
-
-// paused says of an object what keeps it, and who must act.
-func paused(s Observation) error {
-	return fmt.Errorf("%s is %w: %s", s.Target, outcome.ErrPaused, printer.Failure(s.Report, s.At))
-}
 
 // doubtful reports whether what a verdict rests on is about objects that no watch
 // tells of: those are looked at again soon.

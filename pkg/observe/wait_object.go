@@ -20,20 +20,7 @@ import (
 func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
 	defer cancel()
-	err := follow.Dynamic(ctx, objects, follow.ByName(name), "", follow.Handler{
-		Listed: func(found []unstructured.Unstructured) (bool, error) {
-			if len(found) == 0 {
-				return done(nil)
-			}
-			return done(&found[0])
-		},
-		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
-			if gone {
-				return done(nil)
-			}
-			return done(obj)
-		},
-	})
+	err := follow.One(ctx, objects, name, "", nil, done)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -52,9 +39,12 @@ func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone 
 		}
 		return false, nil
 	})
+	if errors.Is(err, outcome.ErrTimeout) {
+		err = fmt.Errorf("%w; last seen: %s", err, seen)
+	}
 	if err != nil {
 		kind := gone.GroupVersionKind()
-		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), withReason(err, seen))
+		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), err)
 	}
 	return nil
 }
@@ -64,12 +54,4 @@ func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone 
 func AtLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
 	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
 	return err != nil || c >= 0 // versions that cannot be compared prove nothing
-}
-
-// withReason adds to a time-out what was last seen.
-func withReason(err error, reason string) error {
-	if errors.Is(err, outcome.ErrTimeout) {
-		return fmt.Errorf("%w; last seen: %s", err, reason)
-	}
-	return err
 }

@@ -74,7 +74,7 @@ func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, change
 		if err != nil {
 			return err
 		}
-		if obj != nil && g.Tree && (m == nil || !m.isOf(obj)) {
+		if obj != nil && g.Tree && m == nil {
 			m = newModel(a.feeds, t, changes.notify)
 			m.patient = a.Limits.Once
 		}
@@ -90,10 +90,7 @@ func (a *Waiter) watchChanges(ctx context.Context, t Target, g Condition, change
 			return causeOf(ctx, err)
 		}
 		again = time.After(cmp.Or(next, backstop))
-		select {
-		case <-time.After(restAfter(m.since(begun), cmp.Or(g.Rest, leastRest))):
-		case <-ctx.Done():
-		}
+		_ = follow.Sleep(ctx, restAfter(m.since(begun), cmp.Or(g.Rest, leastRest))) // next says why the context has ended
 	}
 }
 
@@ -128,14 +125,17 @@ func (s *history) add(e *status.Snapshot) {
 	e.Acted, e.ActedBelow, e.Since, e.Counted = s.acted, s.below, s.first.Now, s.counted
 }
 
-// look makes the model of a target whose object has been seen.
+// look says how a target is, whose object is given: nil, there is none.
 func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructured.Unstructured, m *model, since *history) (Observation, error) {
 	t.Object = obj
 	s := Observation{Target: t, At: time.Now()}
 	var err error
 	switch {
 	case obj == nil:
-		s.Report = reportAbsent(t)
+		s.Report = status.Report{
+			Metadata: status.Metadata{Type: t.Kind.String(), Namespace: t.Namespace, Name: t.Name},
+			Verdict:  status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it does not exist yet",
+		}
 	case g.Tree:
 		if s.Report, err = m.look(ctx, obj, a.Closely, a.brief, since); err == nil {
 			s.Report, err = a.confirm(ctx, g, m, s.Report, since)
@@ -220,41 +220,14 @@ func (c *watcher) set(obj *unstructured.Unstructured) {
 // before that which the wait begins with are not looked at.
 func (c *watcher) watchObject(ctx context.Context, objects dynamic.ResourceInterface, w WaitTarget) error {
 	uid := w.UID
-	saw := func(obj *unstructured.Unstructured) {
+	return follow.One(ctx, objects, w.Target.Name, w.Since, c.connection, func(obj *unstructured.Unstructured) (bool, error) {
 		switch {
-		case obj == nil:
-			c.set(nil)
-		case uid != "" && obj.GetUID() != uid:
+		case obj == nil, uid != "" && obj.GetUID() != uid:
 			c.set(nil)
 		case w.Since == "" || AtLeast(obj, w.Since):
 			uid = obj.GetUID()
 			c.set(obj)
 		}
-	}
-	return follow.Dynamic(ctx, objects, follow.ByName(w.Target.Name), w.Since, follow.Handler{
-		Listed: func(found []unstructured.Unstructured) (bool, error) {
-			if len(found) == 0 {
-				saw(nil)
-			} else {
-				saw(&found[0])
-			}
-			return false, nil
-		},
-		Changed: func(obj *unstructured.Unstructured, gone bool) (bool, error) {
-			if gone {
-				obj = nil
-			}
-			saw(obj)
-			return false, nil
-		},
-		Connection: c.connection,
+		return false, nil
 	})
-}
-
-// reportAbsent is the report of what is not there.
-func reportAbsent(t Target) status.Report {
-	return status.Report{
-		Metadata: status.Metadata{Type: t.Kind.String(), Namespace: t.Namespace, Name: t.Name},
-		Verdict:  status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it does not exist yet",
-	}
 }

@@ -52,7 +52,7 @@ func (s *orphanScanner) relabel(ctx context.Context, pod *corev1.Pod, owner meta
 	if o == nil {
 		return nil, fmt.Errorf("restore the labels of pod %s: %s is no longer reconciled", pod.Name, owner.Kind)
 	}
-	slot, replaces := strategy.SlotOf(pod, owner)
+	slot, replaces := plan.SlotOfPod(pod, owner.Name, owner.UID)
 	creation := plan.Creation{Slot: slot, Replaces: replaces}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":    pod.UID, // a precondition: not another pod of the name

@@ -74,7 +74,9 @@ type Finder struct {
 	Discovery discovery.CachedDiscoveryInterface
 	Dynamic   dynamic.Interface
 
-	crds, schemas, facts remembered
+	crds    remembered[*unstructured.Unstructured]
+	schemas remembered[map[string]any]
+	facts   remembered[statusfacts.Facts]
 	// discovering guards Discovery: its caches on disk and in memory share the lists that
 	// they encode.
 	discovering sync.Mutex
@@ -82,16 +84,17 @@ type Finder struct {
 
 // remembered keeps what was asked of each kind, by its GroupVersionKind and a
 // part of it. An error is not kept.
-type remembered struct{ answers sync.Map }
+type remembered[T any] struct{ answers sync.Map }
 
 type question struct {
 	kind schema.GroupVersionKind
 	part string
 }
 
-func (r *remembered) ask(kind kinds.Kind, part string, ask func() (any, error)) (any, error) {
+func (r *remembered[T]) ask(kind kinds.Kind, part string, ask func() (T, error)) (T, error) {
 	key := question{kind.GroupVersionKind(), part}
-	if answer, known := r.answers.Load(key); known {
+	kept, _ := r.answers.Load(key)
+	if answer, known := kept.(T); known {
 		return answer, nil
 	}
 	answer, err := ask()
@@ -152,9 +155,7 @@ func (f *Finder) Declare(ctx context.Context, kind kinds.Kind) (kinds.Kind, erro
 // crd reads the CRD of a kind: nil for built-in kinds, and where this user may
 // not read CRDs.
 func (f *Finder) crd(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
-	answer, err := f.crds.ask(kind, "", func() (any, error) { return f.readCRD(ctx, kind) })
-	crd, _ := answer.(*unstructured.Unstructured)
-	return crd, err
+	return f.crds.ask(kind, "", func() (*unstructured.Unstructured, error) { return f.readCRD(ctx, kind) })
 }
 
 func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Unstructured, error) {
@@ -176,12 +177,12 @@ func (f *Finder) readCRD(ctx context.Context, kind kinds.Kind) (*unstructured.Un
 // kinds it is always .spec.replicas.
 func scalePath(crd *unstructured.Unstructured, kind kinds.Kind) *fieldpath.Path {
 	word := ""
-	if crd == nil {
-		if kind.BuiltIn() {
-			word = ".spec.replicas"
-		}
-	} else if v := crdVersion(crd, kind.Resource.Version); v != nil {
-		word, _, _ = unstructured.NestedString(v, "subresources", "scale", "specReplicasPath")
+	switch {
+	case crd != nil:
+		scale := fieldpath.Object(crdVersion(crd, kind.Resource.Version), "subresources", "scale")
+		word, _ = scale["specReplicasPath"].(string)
+	case kind.BuiltIn():
+		word = ".spec.replicas"
 	}
 	path, err := fieldpath.ParsePath(word)
 	if err != nil {
@@ -200,19 +201,17 @@ func (f *Finder) StatusFacts(ctx context.Context, kind kinds.Kind, count *fieldp
 	if count != nil {
 		at = count.String()
 	}
-	answer, err := f.facts.ask(kind, at, func() (any, error) {
+	return f.facts.ask(kind, at, func() (statusfacts.Facts, error) {
 		source, err := f.source(ctx, kind)
 		if err != nil {
-			return nil, err
+			return statusfacts.Facts{}, err
 		}
 		facts, err := statusfacts.New(kind, source, count)
 		if err != nil {
-			return nil, fmt.Errorf("the CRD %s: %w", kind.CRD(), err)
+			return statusfacts.Facts{}, fmt.Errorf("the CRD %s: %w", kind.CRD(), err)
 		}
 		return facts, nil
 	})
-	facts, _ := answer.(statusfacts.Facts)
-	return facts, err
 }
 
 // source reads what the server tells of a custom kind. Who may not read its CRD
@@ -256,9 +255,7 @@ func crdVersion(crd *unstructured.Unstructured, version string) map[string]any {
 // Schema reads the OpenAPI v3 schema of a kind, which every authenticated user
 // may.
 func (f *Finder) Schema(kind kinds.Kind) (map[string]any, error) {
-	answer, err := f.schemas.ask(kind, "", func() (any, error) { return f.readSchema(kind) })
-	schema, _ := answer.(map[string]any)
-	return schema, err
+	return f.schemas.ask(kind, "", func() (map[string]any, error) { return f.readSchema(kind) })
 }
 
 func (f *Finder) readSchema(kind kinds.Kind) (map[string]any, error) {

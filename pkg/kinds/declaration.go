@@ -209,11 +209,8 @@ func (d *declaration) readStatus(usual statusCounts, selector, count string) Sta
 	at.Ready = d.tells(AnnotationReadyPath, "integer", usual.ready.path())
 	at.Available = d.tells(AnnotationAvailablePath, "integer", usual.available.path())
 	at.PodNames = d.tells(annotationPodNamesPath, "array")
-	if path := []string{"status", "observedGeneration"}; d.typeAt(path) == "integer" && !d.isTaken(path) {
-		at.ObservedGeneration = path
-	}
-	if path := []string{"status", "conditions"}; d.typeAt(path) == "array" && !d.isTaken(path) {
-		at.Conditions = path
+	at.ObservedGeneration = d.usual("integer", ".status.observedGeneration")
+	if at.Conditions = d.usual("array", ".status.conditions"); at.Conditions != nil {
 		d.checkConditions()
 	}
 	at.Empty = d.demanded(at)
@@ -322,13 +319,7 @@ func (d *declaration) tells(key, kind string, usual ...string) []string {
 func (d *declaration) path(root, key, kind string, usual ...string) []string {
 	word, declared := d.said[key]
 	if !declared {
-		for _, word := range usual {
-			if names, err := fieldpath.FieldNames(word); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
-				d.taken = append(d.taken, names)
-				return names
-			}
-		}
-		return nil
+		return d.usual(kind, usual...)
 	}
 	delete(d.said, key)
 	names, err := fieldpath.FieldNames(word)
@@ -347,6 +338,18 @@ func (d *declaration) path(root, key, kind string, usual ...string) []string {
 		d.problem("%s: %s is of type %s, not %s", key, word, typeOf(at), kind)
 	}
 	return names
+}
+
+// usual is the first of some paths that leads to a field of a type, and to nothing that is
+// declared for something; nil if none does.
+func (d *declaration) usual(kind string, paths ...string) []string {
+	for _, path := range paths {
+		if names, err := fieldpath.FieldNames(path); err == nil && d.typeAt(names) == kind && !d.isTaken(names) {
+			d.taken = append(d.taken, names)
+			return names
+		}
+	}
+	return nil
 }
 
 // typeOf is the type of a field that a person is told. The schema of one that may be of

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -118,10 +119,7 @@ func image(kind Kind, obj *unstructured.Unstructured) (string, error) {
 			return "", fmt.Errorf("read the image of %s: %w", obj.GetName(), err)
 		}
 	}
-	if image == "" {
-		image = kind.Mapping.Image
-	}
-	if image == "" {
+	if image = cmp.Or(image, kind.Mapping.Image); image == "" {
 		return "", fmt.Errorf("%s has no pod template: .%s is empty", obj.GetName(),
 			strings.Join(append(kind.Mapping.TemplatePath, kind.Mapping.ImagePath...), "."))
 	}

@@ -99,15 +99,9 @@ func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container 
 // failingLast puts the containers of pods that are not ready behind the others, so that
 // a screen ends with what matters.
 func failingLast(containers []Container) []Container {
-	return slices.SortedStableFunc(slices.Values(containers), func(a, b Container) int {
-		switch {
-		case a.failing == b.failing:
-			return 0
-		case b.failing:
-			return -1
-		}
-		return 1
-	})
+	failing := func(c Container) bool { return c.failing }
+	ready := func(c Container) bool { return !c.failing }
+	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
 }
 
 // shortName is what the name of a pod has beyond that of its object, and its slot:
@@ -152,13 +146,11 @@ func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Conta
 // defaultContainer is the one that kubectl takes, too.
 func defaultContainer(pod *corev1.Pod) string {
 	name := pod.Annotations[apis.AnnotationDefaultContainer]
-	for _, c := range pod.Spec.Containers {
-		if name == c.Name {
-			return name
-		}
-	}
-	if len(pod.Spec.Containers) == 0 {
+	switch {
+	case len(pod.Spec.Containers) == 0:
 		return ""
+	case slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }):
+		return name
 	}
 	return pod.Spec.Containers[0].Name
 }

@@ -84,16 +84,16 @@ func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1
 			continue
 		}
 		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: newResume(), tail: f.Tail, since: f.Since}
-		if before, again := f.labels[c.label]; f.begun && again && before != c.uid {
-			t.title = "replaced by the new pod " + c.Pod
-		} else if f.begun {
-			t.title = "new pod " + c.Pod
-		}
 		if f.begun {
-			// All of it is new.
+			// All of it is new, and all runs matter.
 			t.tail, t.since = -1, time.Time{}
+			t.title = "new pod " + c.Pod
+			if before, again := f.labels[c.label]; again && before != c.uid {
+				t.title = "replaced by the new pod " + c.Pod
+			}
+		} else {
+			t.progress.run = c.run
 		}
-		t.progress = begin(c, f.begun)
 		f.labels[c.label] = c.uid
 		f.tails[key] = t
 		f.running.Go(func() { t.run(ctx) })
@@ -140,15 +140,6 @@ type progress struct {
 	done bool
 }
 
-// begin is the progress with a container that nothing was read of. Of a new one all
-// runs matter, of others the newest.
-func begin(c Container, isNew bool) progress {
-	if isNew {
-		return progress{}
-	}
-	return progress{run: c.run}
-}
-
 // next says what to do about a container as it is now.
 func (p progress) next(c Container, gone bool) step {
 	unread := c.phase != phaseNotStarted && (!p.done || c.run > p.run)
@@ -190,7 +181,7 @@ type tail struct {
 func (t *tail) set(c Container, gone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if same := t.container == c; same && !gone || t.isGone {
+	if t.isGone || !gone && t.container == c {
 		return
 	}
 	t.container, t.isGone = c, gone
@@ -249,9 +240,7 @@ func (t *tail) run(ctx context.Context) {
 func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
 	var over <-chan time.Time
 	if atMost > 0 {
-		timer := time.NewTimer(atMost)
-		defer timer.Stop()
-		over = timer.C
+		over = time.After(atMost)
 	}
 	select {
 	case <-t.changed:

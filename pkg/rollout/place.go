@@ -100,9 +100,7 @@ func path(names []string) *fieldpath.Path {
 
 // hasTemplate reports whether a built-in kind has a pod template at .spec.template.
 func hasTemplate(kind kinds.Kind) bool {
-	switch kind.CRD() {
-	case "deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps", "replicationcontrollers", "jobs.batch":
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		"deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps", "replicationcontrollers", "jobs.batch",
+	}, kind.CRD())
 }

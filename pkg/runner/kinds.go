@@ -33,8 +33,7 @@ func (k *Kinds) Complete(in io.Reader) error {
 	if k.Declared && len(k.Words) > 0 {
 		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
 	}
-	shipped := kinds.Shipped()
-	known := slices.Clone(shipped)
+	known := kinds.Shipped()
 	for _, file := range k.Files {
 		declared, err := KindsOfFile(file, in)
 		if err != nil {

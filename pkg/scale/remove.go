@@ -139,7 +139,8 @@ func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 		if pod.DeletionTimestamp == nil {
 			continue
 		}
-		by := plan.PodName(obj.GetName(), obj.GetUID(), pod.UID, slotOf(pod, obj))
+		slot, _ := plan.SlotOfPod(pod, obj.GetName(), obj.GetUID())
+		by := plan.PodName(obj.GetName(), obj.GetUID(), pod.UID, slot)
 		_, err := pods.Pods(t.Namespace).Get(ctx, by, metav1.GetOptions{})
 		if err == nil {
 			return fmt.Errorf("%w: pod %s is terminating, and the controller has replaced it by pod %s", outcome.ErrPrecondition, pod.Name, by)
@@ -163,7 +164,7 @@ func chooseBySlot(t observe.Target, obj *unstructured.Unstructured, victims []*c
 	}
 	var slots []plan.Slot
 	for _, pod := range victims {
-		slot := slotOf(pod, obj)
+		slot, _ := plan.SlotOfPod(pod, obj.GetName(), obj.GetUID())
 		switch {
 		case slot == plan.NoSlot:
 			return fieldpath.Edit{}, fmt.Errorf("cannot remove pod %s: its name is not that of a slot of %s, and the controller is about to replace it", pod.Name, t)
@@ -180,16 +181,6 @@ func chooseBySlot(t observe.Target, obj *unstructured.Unstructured, victims []*c
 		return fieldpath.Edit{}, fmt.Errorf("cannot remove more slots of %s: %w\nhint: scale up with --reuse to fill removed slots", t, err)
 	}
 	return removedSlotsChange(removed), nil
-}
-
-// slotOf is the slot of a pod of an object. The label tells of a lost pod that it
-// replaces; the name decides whether that is true.
-func slotOf(pod *corev1.Pod, owner *unstructured.Unstructured) plan.Slot {
-	name, uid := owner.GetName(), owner.GetUID()
-	if slot := plan.SlotOf(pod.Name, name, uid, types.UID(pod.Labels[apis.LabelReplaces])); slot != plan.NoSlot {
-		return slot
-	}
-	return plan.SlotOf(pod.Name, name, uid, "")
 }
 
 // removedSlots are those that an object has given up.
@@ -225,7 +216,11 @@ func reuseSlots(t observe.Target) beside {
 		if len(reused) == 0 {
 			return nil, "", nil
 		}
-		return []fieldpath.Edit{removedSlotsChange(left)}, fmt.Sprintf("reusing %s %s", plural("slot", len(reused)), strings.ReplaceAll(reused.String(), ",", ", ")), nil
+		note := "reusing slot "
+		if len(reused) > 1 {
+			note = "reusing slots "
+		}
+		return []fieldpath.Edit{removedSlotsChange(left)}, note + strings.ReplaceAll(reused.String(), ",", ", "), nil
 	}
 }
 
@@ -341,11 +336,3 @@ func setCost(ctx context.Context, pods corev1client.PodsGetter, pod *corev1.Pod,
 
 // specReplicas is the count of the kinds of others whose pods can be chosen.
 func specReplicas() fieldpath.Path { return fieldpath.Fields("spec", "replicas") }
-
-// plural is a noun of so many.
-func plural(noun string, n int) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
-}

@@ -106,8 +106,9 @@ func (l *Lease) term(ctx context.Context, first, waited bool, work func(ctx cont
 	lock.stop = stop
 	interrupted := context.AfterFunc(ctx, func() { stop(nil) })
 	result := make(chan error, 1)
+	_, name := l.Self.Scope.Lease()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, Name: lock.name(),
+		Lock: lock, Name: name,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: renewPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"time"
 
@@ -49,11 +48,6 @@ func (l *lock) Describe() string {
 
 // RecordEvent does nothing: the lease itself says who has it since when.
 func (l *lock) RecordEvent(string) {}
-
-func (l *lock) name() string {
-	_, name := l.lease.Self.Scope.Lease()
-	return name
-}
 
 // Get reads the lease, as far as it is believed. One that ran out, or whose holder is
 // known to be dead, reads as given up.
@@ -136,8 +130,10 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 
 func (l *lock) write(ctx context.Context, object *coordinationv1.Lease, record resourcelock.LeaderElectionRecord,
 	send func(context.Context, *coordinationv1.Lease) (*coordinationv1.Lease, error)) error {
-	object.Labels = with(object.Labels, map[string]string{apis.LabelController: apis.RunController})
-	object.Annotations = with(object.Annotations, l.lease.Self.Annotations())
+	metav1.SetMetaDataLabel(&object.ObjectMeta, apis.LabelController, apis.RunController)
+	for name, value := range l.lease.Self.Annotations() {
+		metav1.SetMetaDataAnnotation(&object.ObjectMeta, name, value)
+	}
 	object.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
 	sent := l.lease.now()
 	written, err := send(ctx, object)
@@ -153,14 +149,6 @@ func (l *lock) write(ctx context.Context, object *coordinationv1.Lease, record r
 		l.led = true
 	}
 	return nil
-}
-
-func with(have, more map[string]string) map[string]string {
-	if have == nil {
-		return more
-	}
-	maps.Copy(have, more)
-	return have
 }
 
 // failed tells of a request that did not succeed, if waiting is all there is to

@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -35,20 +37,15 @@ var _ workqueue.MetricsProvider = (*Metrics)(nil)
 // New makes metrics that nobody has counted in.
 func New(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry()}
+	registered := promauto.With(m.Registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-		m.MustRegister(c)
-		return c
+		return registered.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-		m.MustRegister(g)
-		return g
+		return registered.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-		m.MustRegister(h)
-		return h
+		return registered.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
 	m.reconciles = counter("imoocpod_reconciles_total", "Reconciles of an object, by kind and result: done, error.", "kind", "result")
 	m.plans = counter("imoocpod_plans_total", "Decisions of reconciles, by kind and action: create, delete, deployment, revision, status, later, nothing. A reconcile may decide on several actions.", "kind", "action")
@@ -142,24 +139,18 @@ func (m *Metrics) Lead(lease string, held bool) {
 }
 
 // Count counts the requests that pass. A watch counts until it has begun.
-func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper { return counted{m, next} }
-
-type counted struct {
-	metrics *Metrics
-	next    http.RoundTripper
-}
-
-// RoundTrip sends a request and counts it.
-func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
-	start := time.Now()
-	resp, err := c.next.RoundTrip(r)
-	code := "<error>" // as client-go has it
-	if err == nil {
-		code = strconv.Itoa(resp.StatusCode)
-	}
-	c.metrics.requests.WithLabelValues(code, r.Method, r.URL.Host).Inc()
-	c.metrics.latency.WithLabelValues(r.Method, r.URL.Host).Observe(time.Since(start).Seconds())
-	return resp, err
+func (m *Metrics) Count(next http.RoundTripper) http.RoundTripper {
+	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		start := time.Now()
+		resp, err := next.RoundTrip(r)
+		code := "<error>" // as client-go has it
+		if err == nil {
+			code = strconv.Itoa(resp.StatusCode)
+		}
+		m.requests.WithLabelValues(code, r.Method, r.URL.Host).Inc()
+		m.latency.WithLabelValues(r.Method, r.URL.Host).Observe(time.Since(start).Seconds())
+		return resp, err
+	})
 }
 
 // NewDepthMetric and its like are what a queue counts in.

@@ -6,7 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 // Slot is the place of one pod of an owner: a number from 0 for replicas, a
@@ -68,6 +71,17 @@ func childName(owner string, uid, replaces types.UID, what string, room int) str
 	h.Write([]byte(uid)) // a hash never returns an error
 	h.Write([]byte(replaces))
 	return fmt.Sprintf("%s-%08x-%s", owner, h.Sum32(), what)
+}
+
+// SlotOfPod is the slot that a pod's name stands for, and the lost pod that it
+// replaces. Anybody may write the label that tells of one; the name, which nobody
+// can change, decides whether it is true.
+func SlotOfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces types.UID) {
+	replaces = types.UID(pod.Labels[apis.LabelReplaces])
+	if slot = SlotOf(pod.Name, owner, uid, replaces); slot != NoSlot {
+		return slot, replaces
+	}
+	return SlotOf(pod.Name, owner, uid, ""), ""
 }
 
 // SlotOf returns the slot that a pod's name stands for, or NoSlot for a name

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -275,13 +276,6 @@ func (m Memory) refusal() (Refusal, bool) {
 	if len(m.Refusals) == 0 {
 		return Refusal{}, false
 	}
-	lowest := NoSlot
-	if _, all := m.Refusals[NoSlot]; !all {
-		for slot := range m.Refusals {
-			if lowest == NoSlot || slot < lowest {
-				lowest = slot
-			}
-		}
-	}
+	lowest := slices.Min(slices.Collect(maps.Keys(m.Refusals))) // NoSlot is below all slots
 	return m.Refusals[lowest], true
 }

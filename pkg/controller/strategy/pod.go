@@ -67,7 +67,7 @@ func TrimPod(obj any) (any, error) {
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
-		r.slot, r.replaces = SlotOf(pod, *ref)
+		r.slot, r.replaces = plan.SlotOfPod(pod, ref.Name, ref.UID)
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
 			r.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
@@ -79,17 +79,6 @@ func TrimPod(obj any) (any, error) {
 	}
 	r.FailureCode, r.Failure = problem.Lasting(pod)
 	return r, nil
-}
-
-// SlotOf is the slot that a pod's name stands for, and the lost pod that it
-// replaces. Anybody may write the label that tells of one; the name, which nobody
-// can change, decides whether it is true.
-func SlotOf(pod *corev1.Pod, owner metav1.OwnerReference) (plan.Slot, types.UID) {
-	replaces := types.UID(pod.Labels[apis.LabelReplaces])
-	if slot := plan.SlotOf(pod.Name, owner.Name, owner.UID, replaces); slot != plan.NoSlot {
-		return slot, replaces
-	}
-	return plan.SlotOf(pod.Name, owner.Name, owner.UID, ""), ""
 }
 
 // Counts reports whether the pod is there to stay, and whether it is ready.

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
@@ -201,8 +200,8 @@ func first(differ []difference) difference {
 
 const widgetOne = "{apiVersion: plain.example.com/v1, kind: Widget, metadata: {name: one}}"
 
-// stage is the objects that a command line is tried on.
-func stage() map[string][]string {
+// stageObjects are what a command line is tried on.
+func stageObjects() map[string][]string {
 	workload := func(kind, name string, n int, more string) string {
 		return fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: %s, labels: {app: a}}, spec: {replicas: %d, %s selector: {matchLabels: {app: %[2]s}},
   template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: main, image: web}]}}}}`, kind, name, n, more)
@@ -246,7 +245,7 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 		}
 	}
 	for name, content := range map[string]string{
-		"m/deployment.yaml":    stage()["deployments.apps"][0],
+		"m/deployment.yaml":    stageObjects()["deployments.apps"][0],
 		"m/widget.yaml":        widgetOne,
 		"k/widget.yaml":        widgetOne,
 		"k/kustomization.yaml": "resources: [widget.yaml]",
@@ -256,11 +255,11 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 		}
 	}
 	differences := harness.ReadFile(t, "../../docs/differences.md")
-	// As many at a time as there are pairs of namespaces, which are used again.
-	type pair struct{ kubectl, plugin string }
+	// As many at a time as there are pairs of stages, which are used again.
+	type pair struct{ kubectl, plugin *stage }
 	free := make(chan pair, 4)
 	for range cap(free) {
-		free <- pair{cluster.NewNamespace(t), cluster.NewNamespace(t)}
+		free <- pair{newStage(t), newStage(t)}
 	}
 	t.Run("compared", func(t *testing.T) {
 		for _, c := range comparisons() {
@@ -278,9 +277,10 @@ func TestScaleAsKubectlDoes(t *testing.T) {
 }
 
 // run sets the stage, runs the command line and looks at what it left.
-func (c comparison) run(t *testing.T, ns, dir string, verb ...string) outcome {
+func (c comparison) run(t *testing.T, s *stage, dir string, verb ...string) outcome {
 	t.Helper()
-	setStage(t, ns)
+	ns := s.namespace
+	s.set(t)
 	args := verb
 	for _, word := range harness.Words(c.args) {
 		switch {
@@ -292,7 +292,12 @@ func (c comparison) run(t *testing.T, ns, dir string, verb ...string) outcome {
 		args = append(args, word)
 	}
 	r := cluster.KubectlFrom(t, c.stdin, nil, ns, args...)
-	return outcome{success: r.Code == 0, stdout: stable(r.Stdout), objects: lookAt(t, ns), result: r}
+	left := map[string]any{}
+	for resource := range stageObjects() {
+		left[resource] = lookAt(t, ns, resource)
+	}
+	s.left = left
+	return outcome{success: r.Code == 0, stdout: stable(r.Stdout), objects: left, result: r}
 }
 
 func (c comparison) compare(t *testing.T, kubectl, plugin outcome) {
@@ -321,25 +326,28 @@ func stable(out string) string {
 	return regexp.MustCompile(`"?(uid|resourceVersion|creationTimestamp|namespace)"?: "?[^",\n]+"?`).ReplaceAllString(out, "$1")
 }
 
-// setStages is what each namespace looked like when its stage had been set.
-var setStages struct {
-	sync.Mutex
-	looks map[string]map[string]any
+// stage is a namespace in which one run after the other has its objects.
+type stage struct {
+	namespace string
+	// wanted is what the objects of each resource look like when the stage is set, and left what
+	// the last run made of them.
+	wanted, left map[string]any
 }
 
-// setStage makes those objects anew that are not as they were.
-func setStage(t *testing.T, ns string) {
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	return &stage{namespace: cluster.NewNamespace(t), wanted: map[string]any{}}
+}
+
+// set makes those objects anew that are not as they were.
+func (s *stage) set(t *testing.T) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground
-	setStages.Lock()
-	was := setStages.looks[ns]
-	setStages.Unlock()
-	is := lookAt(t, ns)
-	for resource, manifests := range stage() {
-		if was != nil && reflect.DeepEqual(was[resource], is[resource]) {
+	for resource, manifests := range stageObjects() {
+		if wanted, known := s.wanted[resource]; known && reflect.DeepEqual(wanted, s.left[resource]) {
 			continue
 		}
-		client := stageClient(resource, ns)
+		client := stageClient(resource, s.namespace)
 		if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -348,32 +356,22 @@ func setStage(t *testing.T, ns string) {
 				t.Fatal(err)
 			}
 		}
+		s.wanted[resource] = lookAt(t, s.namespace, resource)
 	}
-	is = lookAt(t, ns)
-	setStages.Lock()
-	defer setStages.Unlock()
-	if setStages.looks == nil {
-		setStages.looks = map[string]map[string]any{}
-	}
-	setStages.looks[ns] = is
 }
 
-// lookAt reads what of the objects a command could have changed.
-func lookAt(t *testing.T, ns string) map[string]any {
+// lookAt reads what of the objects of a resource a command could have changed.
+func lookAt(t *testing.T, ns, resource string) map[string]any {
 	t.Helper()
-	seen := map[string]any{}
-	for resource := range stage() {
-		list, err := stageClient(resource, ns).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects := map[string]any{}
-		for _, obj := range list.Items {
-			objects[obj.GetName()] = map[string]any{"labels": obj.GetLabels(), "spec": obj.Object["spec"]}
-		}
-		seen[resource] = objects
+	list, err := stageClient(resource, ns).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return seen
+	objects := map[string]any{}
+	for _, obj := range list.Items {
+		objects[obj.GetName()] = map[string]any{"labels": obj.GetLabels(), "spec": obj.Object["spec"]}
+	}
+	return objects
 }
 
 func stageClient(resource, ns string) dynamic.ResourceInterface {

@@ -62,7 +62,7 @@ func (c *Cluster) InstallCRDs(t *testing.T) {
 // Eventually waits for a condition.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, Timeout, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, Timeout, true,
 		func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
 		t.Fatalf("waited in vain until %s: %v", what, err)

@@ -45,7 +45,7 @@ demo: build $(CLUSTER) ## Show the four kinds and one of your own on a temporary
 	@$(CLUSTER) run $(real) -- test/demo.sh </dev/null
 
 .PHONY: test
-test: unit e2e krew-test ## Run all tests on temporary control planes
+test: unit e2e ## Run the unit tests, and the end-to-end tests on temporary control planes
 
 ##@ Build
 
@@ -178,10 +178,10 @@ krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with k
 
 # What finds something new when it is repeated, or takes too long for every change:
 # many more random runs, every end-to-end test with the race detector in every process,
-# a release built twice, the demo, and the measurements in small. "make test-operators" is run every
+# a release built twice and installed with krew, the demo, and the measurements in small. "make test-operators" is run every
 # night, too, by a job of its own.
 .PHONY: nightly
-nightly: check-go $(CLUSTER) reproducible demo ## Run what takes too long for every change (about an hour)
+nightly: check-go $(CLUSTER) reproducible krew-test demo ## Run what takes too long for every change (about an hour)
 	@$(CLUSTER) build >/dev/null
 	RAPID_CHECKS=1000 go test $(RACE) -vet=off -count=1 -timeout 60m ./pkg/...
 	go test $(RACE) -vet=off -count=1 -timeout 60m -parallel $(TESTS) ./test/e2e/... -race-everywhere
@@ -189,7 +189,7 @@ nightly: check-go $(CLUSTER) reproducible demo ## Run what takes too long for ev
 	$(MAKE) chaos DURATION=30m
 
 .PHONY: verify
-verify: lint dead-code files drift documents configuration ## Run all checks except the tests
+verify: lint dead-code platforms files drift documents configuration ## Run all checks except the tests
 
 .PHONY: lint
 lint: check-go ## Check formatting and lint
@@ -200,22 +200,31 @@ lint: check-go ## Check formatting and lint
 	cd test/krew && $(GOLANGCI_LINT) run ./...
 	cd test/node && $(GOLANGCI_LINT) run ./...
 
-# deadcode exits with 0 whatever it finds. The modules that are left out are one package each, of which the linter
-# tells what is unused.
+# deadcode exits with 0 whatever it finds. The packages of the modules that are left out are programs and tests: the
+# linter tells what is unused in them.
 .PHONY: dead-code
 dead-code: check-go ## Check that every function is used
-	@set -e -o pipefail; for module in . test/cluster test/bench; do \
+	@set -e -o pipefail; for module in . test/cluster; do \
 		(cd $$module && $(DEADCODE) -test ./...) | sed "s|^|$$module/|"; \
 	done | { ! grep .; } || { echo "error: no program and no test reaches these functions" >&2; exit 1; }
 
+# A release is built for all of them; this is where a change that breaks one is seen first.
+.PHONY: platforms
+platforms: check-go ## Check that the program compiles on the other systems
+	@set -e; for os in windows darwin; do CGO_ENABLED=0 GOOS=$$os go build ./cmd/... ./pkg/...; done
+
 # What git would commit. A picture of the documents may be a binary.
 .PHONY: files
-files: ## Check that no file is a binary or larger than 256 KB
+files: ## Check that no file is a binary or larger than 256 KB, and no package too large
 	@binaries=$$(git ls-files --cached --others --exclude-standard --deduplicate --eol | \
 		awk -F '\t' '$$1 ~ / w\/-text / && $$2 !~ /^docs\/.*\.png$$/ {print $$2}'); \
 	large=$$(git ls-files -z --cached --others --exclude-standard --deduplicate | \
 		xargs -0 sh -c 'find "$$@" -type f -size +256k' sh 2>/dev/null); \
 	[ -z "$$binaries$$large" ] || { printf 'error: a binary, or larger than 256 KB: %s\n' $$binaries $$large >&2; exit 1; }
+	@# pkg/cmd is the verbs, one file each. What else grows beyond this is about more than one thing.
+	@find cmd pkg -name '*.go' ! -name '*_test.go' -exec awk '{ package = FILENAME; sub("/[^/]*$$", "", package); lines[package]++ } \
+		END { for (package in lines) if (lines[package] > 2500 && package != "pkg/cmd") { \
+			print "error: a package of more than 2,500 lines: " package; large = 1 }; exit large }' {} + >&2
 
 # Copies what git would commit to $$copy, as others may be reading the files.
 copy = git clone -q --no-checkout . "$$copy"; \

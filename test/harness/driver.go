@@ -338,7 +338,7 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 	if ever, _ := d.wantedSlot(int32(slot), from, time.Now()); err != nil || !ever {
 		d.Blame("I1: pod %s was created in slot %q, which was not wanted", pod.Name, pod.Labels[apis.LabelSlot])
 	}
-	live, err := d.live(r.Context(), from, g)
+	live, err := d.live(r.Context(), from, g, pod.Name)
 	if err != nil {
 		return next.RoundTrip(r) // the loop has been killed
 	}
@@ -351,8 +351,9 @@ func (d *Driver) checkCreate(r *http.Request, next http.RoundTripper, g *glance,
 }
 
 // live counts the live pods of foo that there are now, of those that a loop could
-// see when it last looked or has written since.
-func (d *Driver) live(ctx context.Context, from time.Time, g *glance) (n int, err error) {
+// see when it last looked or has written since. One of the name of a pod that is about to
+// be created is gone by then, or the server refuses: another loop may be deleting it.
+func (d *Driver) live(ctx context.Context, from time.Time, g *glance, created string) (n int, err error) {
 	pods, err := d.cluster.Core.Pods(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner})
 	if err != nil {
 		return 0, err
@@ -360,7 +361,7 @@ func (d *Driver) live(ctx context.Context, from time.Time, g *glance) (n int, er
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		ref := metav1.GetControllerOf(pod)
-		if ref == nil || ref.UID != d.UID || finished(pod) || bypassable(pod) {
+		if ref == nil || ref.UID != d.UID || finished(pod) || bypassable(pod) || pod.Name == created {
 			continue
 		}
 		if d.w.labelledBefore(pod.UID, from) || g.wrote(pod.Name) {

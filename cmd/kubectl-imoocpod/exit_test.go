@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,9 +17,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
+
+// The documents tell what each code means, and which one wins; the help of the program, too.
+func TestExitCodesAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/exit-codes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	streams, _, help, _ := genericiooptions.NewTestIOStreams()
+	root := cmd.NewRootCommand("v0.0.0", streams)
+	root.SetArgs([]string{"--help"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, code := range precedence() {
+		order = append(order, strconv.Itoa(code))
+		if !strings.Contains(string(page), fmt.Sprintf("\n| %d | ", code)) {
+			t.Errorf("docs/exit-codes.md has no row for code %d", code)
+		}
+		if !regexp.MustCompile(fmt.Sprintf(`\s%d [A-Za-z]`, code)).MatchString(help.String()) {
+			t.Errorf("the help does not tell what code %d means", code)
+		}
+	}
+	if words := strings.Join(order, ", "); !strings.Contains(string(page), words) {
+		t.Errorf("docs/exit-codes.md does not say that codes win in the order %s", words)
+	}
+}
 
 func TestReport(t *testing.T) {
 	t.Parallel()

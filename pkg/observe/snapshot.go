@@ -263,12 +263,14 @@ func readNodes(ctx context.Context, nodes corev1client.NodeInterface, e *status.
 	return nil
 }
 
-// unlessForbidden notes what may not be read, and lets it pass: a report is
+// unlessForbidden notes what may not be read, once, and lets it pass: a report is
 // made without it.
 func unlessForbidden(what string, e *status.Snapshot, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	e.Unread = append(e.Unread, what)
+	if !slices.Contains(e.Unread, what) {
+		e.Unread = append(e.Unread, what)
+	}
 	return nil
 }

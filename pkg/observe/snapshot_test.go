@@ -229,6 +229,10 @@ func TestReadWithoutRights(t *testing.T) {
 	if e, _, err := Read(t.Context(), c, web()); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {
 		t.Errorf("of what probes end: not read is %v, %v", e.Unread, err)
 	}
+	// For "describe", they are asked for once more.
+	if e, _, err := ReadAll(t.Context(), c, web()); err != nil || !slices.Equal(e.Unread, []string{"events"}) {
+		t.Errorf("of all that there is: not read is %v, %v", e.Unread, err)
+	}
 	s.do(func() { s.forbidden["list events"], s.failing["list events"] = false, true })
 	if _, _, err := Read(t.Context(), c, web()); !apierrors.IsInternalError(err) {
 		t.Errorf("of what probes end: %v", err)

@@ -132,7 +132,10 @@ spec:
 	awaitBudget(t, ns, 3, 1)
 	fewest := w.FewestHealthy()
 
-	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=2m"))
+	// A budget remembers an evicted pod by its name. The disruption controller that has not seen
+	// it terminate takes the pod of its name that replaces it for the evicted one, for two minutes
+	// (k8s.io/kubernetes/pkg/controller/disruption, DeletionTimeout).
+	harness.Must(t, cluster.Kubectl(t, "", "drain", first, "--timeout=3m"))
 	w.AwaitConverged(t, "foo", 3)
 	if n := fewest(); n < 2 {
 		t.Errorf("at one moment %d pods were healthy, the budget wants 2", n)

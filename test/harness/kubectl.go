@@ -34,7 +34,7 @@ func (c *Cluster) KubectlWith(t *testing.T, env []string, namespace string, args
 // KubectlFrom is KubectlWith with something to read.
 func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespace string, args ...string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*Timeout) // it waits itself, with a limit of its own
 	defer cancel()
 	if namespace != "" {
 		args = inNamespace(namespace, args)

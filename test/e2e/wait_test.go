@@ -47,7 +47,7 @@ func TestWait(t *testing.T) {
 
 	// Nobody reconciles them.
 	r := cluster.Kubectl(t, ns, "imoocpod", "wait", "imoocpod", "foo", "bar", "--timeout", "0")
-	if r.Code != harness.ExitTimeout || r.Stdout != "" || strings.Count(r.Stderr, "not reconciled") != 2 {
+	if r.Code != harness.ExitTimeout || r.Stdout != "" || strings.Count(r.Stderr, "last seen: not reconciled") != 2 {
 		t.Errorf("exit code %d, printed %q, said %q", r.Code, r.Stdout, r.Stderr)
 	}
 	l := cluster.StartRunController(t, ns)

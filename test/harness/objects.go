@@ -27,8 +27,11 @@ import (
 // Finalizer is the finalizer that makes pods take their time to end.
 const Finalizer = "e2e.imoocpod.dev/holder"
 
-// NamespaceName returns a name that no other namespace of this test run has.
-func (c *Cluster) NamespaceName() string { return fmt.Sprintf("e2e-%s%d", c.run, c.namespaces.Add(1)) }
+// NamespaceName returns a name that no other namespace of this test run has. It sorts behind
+// those that it returned before.
+func (c *Cluster) NamespaceName() string {
+	return fmt.Sprintf("e2e-%s%03d", c.run, c.namespaces.Add(1))
+}
 
 // NewNamespace makes a namespace of the test's own, with the CRDs installed and
 // ready for pods. It stays until the control plane goes: to delete one takes two

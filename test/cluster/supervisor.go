@@ -90,10 +90,6 @@ func (e *diedError) Error() string {
 	return fmt.Sprintf("%s ended unexpectedly (%s), the end of its log is:\n%s", e.component, state, e.log)
 }
 
-// garbageCollection lets the heap of a component grow to five times what is in use before it
-// is collected: all of them are small, and spend an eighth of their processor time on it else.
-const garbageCollection = "GOGC=400"
-
 // supervisor starts and ends the components of one control plane and notices
 // when one of them ends by itself.
 type supervisor struct {
@@ -135,8 +131,8 @@ func (s *supervisor) start(c component) error {
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir = s.dir
 	// etcd and kwok would take settings from the environment and from the home
-	// directory.
-	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), garbageCollection}
+	// directory. GOGC trades memory for processor time.
+	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC")}
 	cmd.Stdout = log
 	cmd.Stderr = log
 	// A Ctrl-C at the terminal is for the launcher, which ends the components in

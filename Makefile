@@ -234,12 +234,12 @@ copy = git clone -q --no-checkout . "$$copy"; \
 		tar -cf - --null -T - | tar -xf - -C "$$copy"
 
 # In a directory that is new each time: without -trimpath nothing of it would be in Go's
-# cache.
+# cache. One thing after the other, also with --jobs: some read what others write.
 .PHONY: drift
 drift: check-go ## Check that generated files and module files are up to date
 	@set -e -o pipefail; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	$(copy); cd "$$copy"; git add -A; \
-	CGO_ENABLED=0 GOFLAGS=-trimpath $(MAKE) --no-print-directory generate manifests reference messages tidy; \
+	CGO_ENABLED=0 GOFLAGS=-trimpath MAKEFLAGS= $(MAKE) --no-print-directory generate manifests reference messages tidy; \
 	git add -A --intent-to-add; \
 	if ! git --no-pager diff --exit-code; then \
 		echo 'error: files are not up to date: run "make generate manifests reference messages tidy"' >&2; exit 1; fi; \

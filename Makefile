@@ -408,7 +408,7 @@ cluster-down: $(CLUSTER) ## Stop it
 # Silent, so that eval "$(make cluster-up)" sees nothing else.
 .PHONY: $(CLUSTER)
 $(CLUSTER): check-go
-	@go build -C test/cluster -o $(abspath $(CLUSTER)) .
+	@CGO_ENABLED=0 go build -C test/cluster -o $(abspath $(CLUSTER)) .
 
 # A Go since 1.21 gets the one that go.mod asks for, unless GOTOOLCHAIN or the
 # network forbid it; then asking for its version here fails or tells the old one.

@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -74,7 +73,7 @@ type Cluster struct {
 
 // Start builds the plugin and the launcher from root, the directory of the
 // repository, and starts a control plane with some more arguments of "cluster
-// serve". What it starts and builds is gone after stop.
+// serve". It is gone after stop.
 //
 // Where the race detector is on in the tests, it is on in a plugin that goes on until it
 // is stopped, as the controller does. A process with it takes four times the processor
@@ -109,7 +108,7 @@ func (c *Cluster) start(root string, everywhere bool, args []string) (stop func(
 	}
 	built := make(chan error, 1)
 	go func() { built <- buildPlugin(root, plugin, raceDetector && everywhere) }()
-	if err = goBuild(filepath.Join(root, "test/cluster"), c.Launcher, "."); err == nil {
+	if err = buildLauncher(root, c.Launcher); err == nil {
 		stop, err = c.serve(c.Launcher, args)
 	}
 	if err = errors.Join(err, <-built); err != nil && stop != nil {
@@ -145,25 +144,6 @@ func Use(root string) (c *Cluster, stop func() error, err error) {
 		return nil, nil, errors.Join(err, stop())
 	}
 	return c, stop, nil
-}
-
-// buildPlugin builds it with the race detector, or as it is shipped.
-func buildPlugin(root, output string, race bool) error {
-	if race {
-		return goBuild(root, output, "./cmd/kubectl-imoocpod", "-race", "-ldflags=-s -w")
-	}
-	return goBuild(root, output, "./cmd/kubectl-imoocpod", "-trimpath", "-ldflags=-s -w")
-}
-
-func goBuild(dir, output, pkg string, flags ...string) error {
-	cmd := exec.Command("go", append(append([]string{"build", "-C", dir, "-o", output}, flags...), pkg)...)
-	if !slices.Contains(flags, "-race") {
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-	}
-	return nil
 }
 
 // serve starts a control plane that lives as long as the pipe to its standard

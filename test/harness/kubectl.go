@@ -89,7 +89,9 @@ func (c *Cluster) Environment() []string {
 		"PATH="+path,
 		// A process with the race detector sleeps for a second before it ends,
 		// in case there is more to find: with a command to a line, too much.
-		"GORACE=halt_on_error=1 atexit_sleep_ms=10")
+		"GORACE=halt_on_error=1 atexit_sleep_ms=10",
+		// Of the processor time of a command that ends at once, a quarter goes to collecting garbage.
+		"GOGC=400")
 }
 
 // Imoocpod runs "kubectl imoocpod …" and fails the test unless it succeeds.

@@ -62,10 +62,14 @@ func (c *Cluster) InstallCRDs(t *testing.T) {
 	}
 }
 
-// Eventually waits for a condition.
+// Eventually waits for a condition. It asks less often what takes longer, as a question can
+// be a whole command.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, Timeout, true,
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
+	defer cancel()
+	interval := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.25, Steps: 100, Cap: 200 * time.Millisecond}
+	err := interval.DelayFunc().Until(ctx, true, true,
 		func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
 		t.Fatalf("waited in vain until %s: %v", what, err)

@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// buildPlugin builds it with the race detector, or as it is shipped.
+func buildPlugin(root, output string, race bool) error {
+	if race {
+		return build(root, filepath.Join(root, "bin/race", program), output, "./cmd/kubectl-imoocpod", "-race", "-ldflags=-s -w")
+	}
+	return build(root, filepath.Join(root, "bin/test", program), output, "./cmd/kubectl-imoocpod", "-trimpath", "-ldflags=-s -w")
+}
+
+// buildLauncher builds what "make bin/cluster" does.
+func buildLauncher(root, output string) error {
+	return build(filepath.Join(root, "test/cluster"), filepath.Join(root, "bin/cluster"), output, ".")
+}
+
+// build builds a program of a module into a file that stays, and copies it to output. Go
+// does not link again what is up to date, and what another test run builds from changed
+// code does not change what this one runs.
+func build(module, file, output, pkg string, flags ...string) error {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return fmt.Errorf("build %s: %w", pkg, err)
+	}
+	for _, dir := range []string{filepath.Dir(file), filepath.Dir(output)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("build %s: %w", pkg, err)
+		}
+	}
+	// The packages of a test run start at the same time, and one of them links it.
+	unlock, err := lock(file + ".lock")
+	if err != nil {
+		return fmt.Errorf("build %s: %w", pkg, err)
+	}
+	defer unlock()
+	compile := exec.Command("go", append(append([]string{"build", "-C", module, "-o", file}, flags...), pkg)...)
+	if !slices.Contains(flags, "-race") {
+		compile.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
+	// Go cannot copy it itself: a process that starts meanwhile would hold the file open for
+	// writing, and such a program cannot be started.
+	for _, cmd := range []*exec.Cmd{compile, exec.Command("cp", file, output)} {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return nil
+}
+
+// lock waits until no other process has locked a file, and locks it.
+func lock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	unlock = func() { _ = file.Close() }
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		unlock()
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return unlock, nil
+}

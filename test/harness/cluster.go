@@ -50,8 +50,8 @@ type Cluster struct {
 	PluginDir string `json:"-"`
 	// Launcher is the program that runs a control plane that Start started.
 	Launcher string `json:"-"`
-	// withRaceDetector returns the plugin that is run where it goes on until it is
-	// stopped, and builds it when it is asked for the first time.
+	// withRaceDetector returns the plugin that detects races, if the tests do, and builds
+	// it when it is asked for the first time.
 	withRaceDetector func() (program string, err error)
 
 	// Config, Dynamic and Core are for the test itself, with all rights.
@@ -75,9 +75,8 @@ type Cluster struct {
 // repository, and starts a control plane with some more arguments of "cluster
 // serve". It is gone after stop.
 //
-// Where the race detector is on in the tests, it is on in a plugin that goes on until it
-// is stopped, as the controller does. A process with it takes four times the processor
-// time, so it is on in all the others only if everywhere says so.
+// Where the race detector is on in the tests, it is on in some of the processes of the plugin
+// that go on until they are stopped, as the controller does, and in all if everywhere says so.
 func Start(root string, everywhere bool, args ...string) (c *Cluster, stop func() error, err error) {
 	scratch, err := os.MkdirTemp("", "imoocpod-test-")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // to use another.
 func Main(m *testing.M, root string, use func(*Cluster), args ...string) (code int) {
 	// It is what "make nightly" asks for.
-	everywhere := flag.Bool("race-everywhere", false, "with -race, detect races in every process of the plugin, not only in those that go on until they are stopped")
+	everywhere := flag.Bool("race-everywhere", false, "with -race, detect races in every process of the plugin, not only in some that go on until they are stopped")
 	running := flag.Bool("running", false, "use the control plane that \"make cluster-up\" has started")
 	flag.Parse()
 	start := func() (*Cluster, func() error, error) { return Start(root, *everywhere, args...) }

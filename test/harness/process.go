@@ -2,8 +2,10 @@ package harness
 
 import (
 	"bufio"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +28,11 @@ type Process struct {
 	lines []string
 }
 
+// raceShare is of how many such processes one has the race detector, where the tests have it:
+// one with it takes four times the processor time. Each test run draws others. With
+// -race-everywhere all have it.
+const raceShare = 3
+
 // StartRunController starts "kubectl-imoocpod run-controller" in a namespace; it is
 // stopped when the test ends. It is started without kubectl, which would stand
 // between it and the signals of the tests.
@@ -37,9 +44,12 @@ func (c *Cluster) StartRunController(t *testing.T, namespace string, args ...str
 // StartPlugin is StartRunController for any verb that goes on until it is stopped.
 func (c *Cluster) StartPlugin(t *testing.T, args ...string) *Process {
 	t.Helper()
-	plugin, err := c.withRaceDetector()
-	if err != nil {
-		t.Fatal(err)
+	plugin := filepath.Join(c.PluginDir, program)
+	if rand.IntN(raceShare) == 0 {
+		var err error
+		if plugin, err = c.withRaceDetector(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	l := &Process{t: t, cmd: exec.Command(plugin, args...), Done: make(chan struct{})}
 	l.cmd.Env = c.Environment()

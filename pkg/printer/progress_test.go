@@ -87,3 +87,63 @@ func TestProgress(t *testing.T) {
 		t.Errorf("the bar is %q, %d wide", bar, ansi.StringWidth(bar))
 	}
 }
+
+// A wait sums up what came of it when all objects are ready, and says nothing else.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	see := func(p *Progress, name string, done bool) {
+		p.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: name}, Reason: "1 of 1 pods ready"}, done, begun)
+	}
+	for name, test := range map[string]struct {
+		goal string
+		done []bool
+		want string
+	}{
+		"nothing was seen":        {"ready", nil, ""},
+		"one is ready":            {"ready", []bool{true}, "imoocpod/0: ready: 1 of 1 pods ready, took 5s"},
+		"two are ready":           {"ready", []bool{true, true}, "2 of 2 objects are ready, took 5s"},
+		"one of two is not ready": {"ready", []bool{true, false}, ""},
+		"it is gone":              {"gone", []bool{true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := Progress{Goal: test.goal}
+			for i, done := range test.done {
+				see(&p, fmt.Sprint(i), done)
+			}
+			if got := p.Summary(begun.Add(5 * time.Second)); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// The object that is shown is the one that needs somebody most: not one that is done, the
+// one that changed last of several that are alike, and otherwise the first by name.
+func TestWorst(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		verdicts []status.Verdict
+		want     string
+	}{
+		"the worst verdict":                {[]status.Verdict{status.Progressing, status.Failed, status.Progressing}, "1"},
+		"of those alike the last":          {[]status.Verdict{status.Progressing, status.Progressing, status.Progressing}, "2"},
+		"none but the last is done":        {[]status.Verdict{status.Progressing, status.Progressing, status.Ready}, "0"},
+		"the last is alike, not the first": {[]status.Verdict{status.Ready, status.Progressing, status.Progressing}, "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 20 { // the order of a map differs
+				p := Progress{Goal: "ready"}
+				for i, verdict := range test.verdicts {
+					p.See(status.Report{Metadata: status.Metadata{Name: fmt.Sprint(i)}, Verdict: verdict}, verdict == status.Ready, now)
+				}
+				if got := p.worst(); !strings.HasSuffix(got.Name, test.want) {
+					t.Fatalf("%s, want %s", got.Name, test.want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,21 @@
+package printer
+
+import "testing"
+
+// Every number has a colour, and those far apart share one.
+func TestHue(t *testing.T) {
+	t.Parallel()
+	style := Style{Color: true}
+	const hues = 10
+	seen := map[string]bool{}
+	for n := range uint32(hues) {
+		text := style.Hue(n, "foo")
+		seen[text] = true
+		if again := style.Hue(n+hues, "foo"); again != text {
+			t.Errorf("%q and %q, want the same", text, again)
+		}
+	}
+	if len(seen) != hues {
+		t.Errorf("%d colours, want %d", len(seen), hues)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -490,6 +491,100 @@ func TestRestartFacts(t *testing.T) {
 		facts, err := New(kindNamed(test.crd, "It"), Source{Annotations: test.annotations}, nil)
 		if err != nil || facts.Restart != test.want {
 			t.Errorf("%s: %q (%v), want %q", name, facts.Restart, err, test.want)
+		}
+	}
+}
+
+// Where an object does not say which generation its controller saw, it depends on the kind
+// whether that means that nobody has seen it.
+func TestGenerationThatIsMissing(t *testing.T) {
+	t.Parallel()
+	ready := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
+	for name, test := range map[string]struct {
+		facts                  Facts
+		object                 status.Object
+		untracked, conditioned bool
+	}{
+		"declared":                               {Facts{Generation: GenerationField}, status.Object{Generation: 1}, false, false},
+		"declared, and Ready without it":         {Facts{Generation: GenerationField}, status.Object{Generation: 1, Conditions: ready}, true, false},
+		"built in":                               {Facts{Generation: GenerationField, builtIn: true}, status.Object{Generation: 1}, false, false},
+		"built in, and Ready without it":         {Facts{Generation: GenerationField, builtIn: true}, status.Object{Generation: 1, Conditions: ready}, false, false},
+		"built in, without generations":          {Facts{Generation: GenerationField, builtIn: true}, status.Object{}, true, false},
+		"without generations":                    {Facts{Generation: GenerationField}, status.Object{}, false, false},
+		"not declared":                           {Facts{}, status.Object{Generation: 1}, true, false},
+		"not declared, with conditions":          {Facts{Conditions: true}, status.Object{Generation: 1}, true, true},
+		"not declared, built in, and conditions": {Facts{Conditions: true, builtIn: true}, status.Object{Generation: 1}, true, false},
+	} {
+		test.facts.readGeneration(&test.object, map[string]any{})
+		if test.object.Untracked != test.untracked || test.object.Conditioned != test.conditioned {
+			t.Errorf("%s: untracked: %t, conditioned: %t; want %t, %t", name, test.object.Untracked, test.object.Conditioned, test.untracked, test.conditioned)
+		}
+	}
+}
+
+// An update of ordered pods is complete when the controller declares it: until then it
+// counts a pod less than there are.
+func TestUpdateThatIsNotDeclaredComplete(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	facts := Facts{Ordinal: true, Updated: []string{".status.updated"}}
+	for name, test := range map[string]struct {
+		facts            Facts
+		desired, updated int32
+		current, update  string
+		rolling          any
+		want             int32
+	}{
+		"two revisions, and all are updated": {facts, 3, 3, "a", "b", nil, 2},
+		"more than all":                      {facts, 3, 4, "a", "b", nil, 2},
+		"one revision":                       {facts, 3, 3, "b", "b", nil, 3},
+		"not all are updated":                {facts, 3, 1, "a", "b", nil, 1},
+		"none is wanted":                     {facts, 0, 0, "a", "b", nil, 0},
+		"a partition may keep some":          {facts, 3, 3, "a", "b", object{"partition": int64(0)}, 3},
+		"not ordered":                        {Facts{Updated: facts.Updated}, 3, 3, "a", "b", nil, 3},
+	} {
+		o := status.Object{Desired: test.desired}
+		strategy := object{}
+		if test.rolling != nil {
+			strategy["rollingUpdate"] = test.rolling
+		}
+		test.facts.readCounts(&o, object{
+			"spec":   object{"updateStrategy": strategy},
+			"status": object{"updated": int64(test.updated), "currentRevision": test.current, "updateRevision": test.update},
+		})
+		if o.Updated == nil || *o.Updated != test.want {
+			t.Errorf("%s: %v updated, want %d", name, o.Updated, test.want)
+		}
+	}
+}
+
+// What a controller leaves out where it is zero is zero, and what it never says is not known.
+func TestCountsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	template := object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "a"}}}}}}
+	paths := Facts{Ready: []string{".status.ready"}, Current: []string{".status.current"}, Updated: []string{".status.updated"}, Available: []string{".status.available"}}
+	zero := paths
+	zero.Zero = []string{".status.ready", ".status.current", ".status.updated", ".status.available"}
+	for name, test := range map[string]struct {
+		facts     Facts
+		content   object
+		uncounted bool
+		current   int32
+		updated   bool
+		available bool
+	}{
+		"never said":                        {paths, template, true, 0, false, false},
+		"zero":                              {zero, template, false, 0, true, true},
+		"zero, of what has no containers":   {zero, object{}, false, 0, false, true},
+		"as many are there as are ready":    {paths, object{"status": object{"ready": int64(2)}}, false, 2, false, false},
+		"ready before the current is there": {zero, object{"status": object{"ready": int64(2)}}, false, 0, false, true},
+		"all is said":                       {paths, object{"status": object{"ready": int64(2), "current": int64(3), "updated": int64(1), "available": int64(1)}}, false, 3, true, true},
+	} {
+		var o status.Object
+		test.facts.readCounts(&o, test.content)
+		if o.Uncounted != test.uncounted || o.Current != test.current || (o.Updated != nil) != test.updated || (o.Available != nil) != test.available {
+			t.Errorf("%s: uncounted: %t, current: %d, updated: %v, available: %v", name, o.Uncounted, o.Current, o.Updated, o.Available)
 		}
 	}
 }

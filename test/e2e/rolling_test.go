@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
@@ -36,8 +39,8 @@ func TestRollingReplacement(t *testing.T) {
 	cluster.StartRunController(t, ns, "--leader-elect=false")
 	w.Until(t, "all pods are new", func() bool { return updated() == 8 })
 	w.AwaitConverged(t, "foo", 8)
-	for _, pod := range first {
-		if w.Pod(pod.UID) != nil {
+	for _, pod := range w.Owned("foo") {
+		if slices.ContainsFunc(first, func(p *corev1.Pod) bool { return p.UID == pod.UID }) {
 			t.Errorf("pod %s is still there", pod.Name)
 		}
 	}

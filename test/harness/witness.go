@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
@@ -36,7 +37,12 @@ type Witness struct {
 	// Created is how many pods of each owner were ever seen, read as Pods are.
 	Created map[types.UID]int
 
+	t    *testing.T
+	list func(context.Context) (*corev1.PodList, error)
+
 	mu sync.Mutex
+	// podsAt is the resource version of the last event about a pod.
+	podsAt string
 	// mostLive is the highest number of live pods seen at once, of each owner.
 	mostLive map[types.UID]int
 	// labelled is since when each pod has the label that loops see it by.
@@ -54,7 +60,12 @@ type Witness struct {
 func (c *Cluster) WatchPods(t *testing.T, namespace string) *Witness {
 	t.Helper()
 	w := &Witness{
-		Pods: map[types.UID]*corev1.Pod{}, ImoocPods: map[string]*v1alpha1.ImoocPod{},
+		t: t,
+		list: func(ctx context.Context) (*corev1.PodList, error) {
+			return c.Core.Pods(namespace).List(ctx, metav1.ListOptions{})
+		},
+		podsAt: "1",
+		Pods:   map[types.UID]*corev1.Pod{}, ImoocPods: map[string]*v1alpha1.ImoocPod{},
 		mostLive: map[types.UID]int{}, Created: map[types.UID]int{}, labelled: map[types.UID]time.Time{}, changed: make(chan struct{}),
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -139,6 +150,7 @@ func (w *Witness) FewestHealthy() func() int {
 		fewest = min(fewest, healthy)
 	}
 	return func() int {
+		w.catchUp()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return fewest
@@ -155,6 +167,9 @@ func isReadyPod(pod *corev1.Pod) bool {
 }
 
 func (w *Witness) sawPod(pod *corev1.Pod, gone bool) {
+	if later(pod.ResourceVersion, w.podsAt) {
+		w.podsAt = pod.ResourceVersion
+	}
 	if ref := metav1.GetControllerOf(pod); ref != nil {
 		if _, known := w.Pods[pod.UID]; !known && !gone {
 			w.Created[ref.UID]++
@@ -225,6 +240,58 @@ func (w *Witness) Until(t *testing.T, what string, condition func() bool) {
 			t.Fatalf("waited in vain until %s; there are %s", what, w.summary())
 		}
 	}
+}
+
+// catchUp waits until the witness has seen the pods that there are now: its watch may lag
+// behind what a test knows from elsewhere.
+func (w *Witness) catchUp() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+	defer cancel()
+	pods, err := w.list(ctx)
+	for err != nil && ctx.Err() == nil { // a test may have stopped the server
+		<-time.After(200 * time.Millisecond)
+		pods, err = w.list(ctx)
+	}
+	if err != nil {
+		w.t.Errorf("the witness cannot list pods: %v", err)
+		return
+	}
+	for {
+		met, changed := w.ask(func() bool { return w.caughtUp(pods) })
+		if met {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			w.t.Errorf("waited in vain until the witness has seen all pods; there are %s", w.summary())
+			return
+		}
+	}
+}
+
+// caughtUp reports whether all events up to a list have been seen, as far as the list shows it.
+func (w *Witness) caughtUp(pods *corev1.PodList) bool {
+	listed := map[types.UID]bool{}
+	for _, pod := range pods.Items {
+		if later(pod.ResourceVersion, w.podsAt) {
+			return false
+		}
+		listed[pod.UID] = true
+	}
+	for uid, pod := range w.Pods {
+		if !listed[uid] && !later(pod.ResourceVersion, pods.ResourceVersion) {
+			return false // the event of its deletion is still to come
+		}
+	}
+	return true
+}
+
+// later reports whether the first of two resource versions is the later one.
+func later(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order > 0
 }
 
 // ask asks a condition with the witness locked, and says what to wait for if it
@@ -317,6 +384,7 @@ func (w *Witness) Pod(uid types.UID) *corev1.Pod {
 
 // Owned lists the pods of an ImoocPod.
 func (w *Witness) Owned(name string) []*corev1.Pod {
+	w.catchUp()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []*corev1.Pod
@@ -343,6 +411,7 @@ func (w *Witness) summary() string {
 
 // MostLive is the highest number of live pods of an owner seen at once.
 func (w *Witness) MostLive(owner types.UID) int {
+	w.catchUp()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.mostLive[owner]
@@ -350,6 +419,7 @@ func (w *Witness) MostLive(owner types.UID) int {
 
 // EverCreated is how many pods an owner ever had.
 func (w *Witness) EverCreated(owner types.UID) int {
+	w.catchUp()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.Created[owner]

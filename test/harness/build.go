@@ -45,8 +45,8 @@ func build(module, file, output, pkg string, flags ...string) error {
 	if !slices.Contains(flags, "-race") {
 		compile.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
-	// Go cannot copy it itself: a process that starts meanwhile would hold the file open for
-	// writing, and such a program cannot be started.
+	// A process of its own copies it. A process that this one starts meanwhile could inherit the
+	// open file, and a program that is open for writing cannot be started.
 	for _, cmd := range []*exec.Cmd{compile, exec.Command("cp", file, output)} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)

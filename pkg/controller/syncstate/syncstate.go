@@ -23,6 +23,9 @@ type State struct {
 	// Converged says that the object has what it asks for, Why what is missing.
 	Converged bool
 	Why       string
+	// StatusLater says that only a write of its status is missing, as when pods that it does not
+	// want terminate one after the other.
+	StatusLater bool
 	// DryRun is what the loop would do, in a dry run only.
 	DryRun *DryRunResult
 }
@@ -32,7 +35,7 @@ type kept struct {
 	converged bool
 	why       string
 	dryRun    *DryRunResult
-	began     time.Time // not converged
+	began     time.Time // to converge
 }
 
 // States are those of all objects.
@@ -61,12 +64,13 @@ func (s *States) Set(k expectations.Key, now time.Time, state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	after := kept{converged: state.Converged, why: state.Why, dryRun: state.DryRun}
+	reached := state.Converged || state.StatusLater
 	switch before := s.of[k]; {
-	case after.converged && !before.began.IsZero():
+	case reached && !before.began.IsZero():
 		s.metrics.Converged(k.Kind, now.Sub(before.began))
-	case !after.converged && before.began.IsZero():
+	case !reached && before.began.IsZero():
 		after.began = now
-	case !after.converged:
+	case !reached:
 		after.began = before.began
 	}
 	s.of[k] = after
@@ -95,7 +99,8 @@ func (s *States) Observe(k expectations.Key, now time.Time, v plan.View, p plan.
 	state := State{Converged: v.Owner.Deleting}
 	ready := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReady)
 	if ready != nil {
-		state.Converged = ready.Status == metav1.ConditionTrue && !p.Writes() && !p.StatusLater
+		reached := ready.Status == metav1.ConditionTrue && !p.Writes()
+		state.Converged, state.StatusLater = reached && !p.StatusLater, reached && p.StatusLater
 		state.Why = ready.Message
 	}
 	if failure := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); failure != nil && failure.Status == metav1.ConditionTrue {

@@ -200,9 +200,9 @@ lint: check-go ## Check formatting and lint
 	cd test/krew && $(GOLANGCI_LINT) run ./...
 	cd test/node && $(GOLANGCI_LINT) run ./...
 
-# It reads all that the program is made of, which takes longer than all other checks, so it is a
-# job of its own. deadcode exits with 0 whatever it finds. The packages of the modules that are left out are programs and tests: the
-# linter tells what is unused in them.
+# A job of its own, as it takes longer than any other check: it reads all that the program is made
+# of. deadcode exits with 0 whatever it finds. The packages of the modules that are left out are
+# programs and tests: the linter tells what is unused in them.
 .PHONY: dead-code
 dead-code: check-go ## Check that every function is used
 	@set -e -o pipefail; for module in . test/cluster; do \

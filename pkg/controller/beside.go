@@ -70,23 +70,14 @@ func (l *loop) besideEvents(name kinds.Strategy, beside *strategy.Beside) cache.
 		}
 		obj = informer.Object(obj)
 		for _, k := range l.kinds.concerned(name, beside.Concerns(obj)) {
-			switch {
-			case how == listed:
-				l.queue.WakeLater(k, beside.Why(obj, how)...)
-			case changed || l.expectations.Waiting.Has(k):
-				l.queue.Wake(k, beside.Why(obj, how)...)
-			}
+			l.wake(k, changed, how, beside.Why(obj, how)...)
 		}
 	}
-	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(obj any, initial bool) { enqueue(obj, true, addition(initial)) },
-		UpdateFunc: func(old, obj any) {
-			changed := beside.Differs(old, obj)
-			enqueue(obj, changed, updated)
-			if changed && beside.Released != nil && beside.Released(old, obj) {
-				enqueue(old, true, "its controller reference was removed")
-			}
-		},
-		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },
-	}
+	return handler(enqueue, func(old, obj any) {
+		changed := beside.Differs(old, obj)
+		enqueue(obj, changed, updated)
+		if changed && beside.Released != nil && beside.Released(old, obj) {
+			enqueue(old, true, "its controller reference was removed")
+		}
+	})
 }

@@ -121,23 +121,6 @@ func (f *follower) awaitInstalled(ctx context.Context, o *owners, first bool) er
 	})
 }
 
-// What an event says of an object, as a reason to look.
-const (
-	listed  = "existed at the start"
-	added   = "was added"
-	updated = "was updated"
-	deleted = "was deleted"
-)
-
-// addition is what the event of an added object says: those of the first list need
-// not have changed.
-func addition(initial bool) string {
-	if initial {
-		return listed
-	}
-	return added
-}
-
 // ownerEvents puts an object into the queue when something changed that a plan
 // reads, or when the loop waits to see what it wrote itself.
 func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
@@ -146,27 +129,17 @@ func (f *follower) ownerEvents(o *owners) cache.ResourceEventHandler {
 		if !ok {
 			return
 		}
-		k := o.key(u)
-		switch {
-		case how == listed:
-			f.queue.WakeLater(k, "it", how)
-		case changed || f.expectations.Waiting.Has(k):
-			f.queue.Wake(k, "it", how)
+		f.wake(o.key(u), changed, how, "it", how)
+	}
+	return handler(enqueue, func(old, obj any) {
+		before, ok := old.(*unstructured.Unstructured)
+		after, ok2 := obj.(*unstructured.Unstructured)
+		changed := !ok || !ok2 || differs(o.kind, before, after)
+		if !changed {
+			changed = f.statusChanged(o.key(after), o.kind, before, after)
 		}
-	}
-	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(obj any, initial bool) { enqueue(obj, true, addition(initial)) },
-		UpdateFunc: func(old, obj any) {
-			before, ok := old.(*unstructured.Unstructured)
-			after, ok2 := obj.(*unstructured.Unstructured)
-			changed := !ok || !ok2 || differs(o.kind, before, after)
-			if !changed {
-				changed = f.statusChanged(o.key(after), o.kind, before, after)
-			}
-			enqueue(obj, changed, updated)
-		},
-		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },
-	}
+		enqueue(obj, changed, updated)
+	})
 }
 
 // statusChanged reports whether somebody else has changed what a plan writes of

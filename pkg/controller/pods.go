@@ -44,29 +44,20 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 		if how == deleted {
 			l.expectations.Orphans.Gone(k, r)
 		}
-		switch {
-		case how == listed:
-			l.queue.WakeLater(k, "pod", r.Name, how)
-		case changed || l.expectations.Waiting.Has(k):
-			l.queue.Wake(k, "pod", r.Name, how)
+		l.wake(k, changed, how, "pod", r.Name, how)
+	}
+	return handler(enqueue, func(old, obj any) {
+		before, ok := old.(*strategy.PodRecord)
+		after, ok2 := obj.(*strategy.PodRecord)
+		changed := !ok || !ok2 || after.Differs(*before)
+		enqueue(obj, changed, updated)
+		if ok && ok2 && after.FailureCode != before.FailureCode {
+			l.podFails(after)
 		}
-	}
-	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(obj any, initial bool) { enqueue(obj, true, addition(initial)) },
-		UpdateFunc: func(old, obj any) {
-			before, ok := old.(*strategy.PodRecord)
-			after, ok2 := obj.(*strategy.PodRecord)
-			changed := !ok || !ok2 || after.Differs(*before)
-			enqueue(obj, changed, updated)
-			if ok && ok2 && after.FailureCode != before.FailureCode {
-				l.podFails(after)
-			}
-			if changed && ok && ok2 && before.OwnerUID() != after.OwnerUID() {
-				enqueue(old, true, "its controller reference was removed") // its owner changed: its slot is to be looked at
-			}
-		},
-		DeleteFunc: func(obj any) { enqueue(obj, true, deleted) },
-	}
+		if changed && ok && ok2 && before.OwnerUID() != after.OwnerUID() {
+			enqueue(old, true, "its controller reference was removed") // its owner changed: its slot is to be looked at
+		}
+	})
 }
 
 // enqueueNamers puts the object whose Deployment has a pod into the queue, if

@@ -176,10 +176,10 @@ record-node: check-go $(CLUSTER) ## Record what kubelets write, for the tests of
 krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with krew
 	@$(CLUSTER) run -- go -C test/krew test -count=1 ./... </dev/null
 
-# What finds something new when it is repeated, or takes too long for every change:
-# many more random runs, every end-to-end test with the race detector in every process,
-# a release built twice and installed with krew, the demo, and the measurements in small. "make test-operators" is run every
-# night, too, by a job of its own.
+# What finds something new when it is repeated, or takes too long for every change: many
+# more random runs, every end-to-end test with the race detector in every process, half an
+# hour of chaos, a release built twice and installed with krew, the demo, and the
+# measurements in small. "make test-operators" has a nightly job of its own.
 .PHONY: nightly
 nightly: check-go $(CLUSTER) reproducible krew-test demo ## Run what takes too long for every change (about an hour)
 	@$(CLUSTER) build >/dev/null

@@ -32,7 +32,9 @@ for the controller, the controllers that run, and pods that a quota or admission
 blocks.
 
 The commands that fix a problem are printed below it. They may need more
-permissions than you have. The exit code is 0 if all checks pass.`,
+permissions than you have. The exit code is 0 if all checks pass. Deployments,
+StatefulSets and the resources of other operators need neither these custom
+resource definitions nor run-controller.`,
 		Example: `  # Check the current namespace
   kubectl imoocpod check
 

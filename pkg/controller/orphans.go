@@ -82,7 +82,9 @@ func (s *orphanScanner) check(ctx context.Context, k expectations.Key) (refused 
 	begun, err := strategy.SlowStart(ctx, orphans, func() bool { return true }, func(ctx context.Context, r *strategy.PodRecord) error {
 		pod, err := s.Core.Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		switch {
-		case err != nil || pod.UID != r.UID || !strategy.Unlabelled(pod, r.OwnerUID()):
+		case err != nil || pod.UID != r.UID:
+		case !strategy.Unlabelled(pod, r.OwnerUID()): // perhaps by this loop, and the answer was lost
+			s.expectations.Orphans.SetLabelled(k, pod.ResourceVersion)
 		case s.leftAlone(r.Namespace, r.Controller()):
 			s.expectations.Orphans.Add(k, r) // until the selector takes the object in again
 		default:
@@ -143,12 +145,11 @@ func (s *orphanScanner) run(ctx context.Context) {
 // the watch tells of; what lost it before, the orphan scan finds. One that cannot be
 // labelled does not keep the others from it.
 func (s *orphanScanner) scan(ctx context.Context) error {
-	var errs []error
 	opts := metav1.ListOptions{LabelSelector: "!" + apis.LabelOwner, Limit: orphanScanPage}
 	for {
 		page, err := s.Core.Pods(s.Namespace).List(ctx, opts)
 		if err != nil {
-			return errors.Join(append(errs, fmt.Errorf("find pods without labels: %w", err))...)
+			return fmt.Errorf("find pods without labels: %w", err)
 		}
 		for i := range page.Items {
 			pod := &page.Items[i]
@@ -156,17 +157,12 @@ func (s *orphanScanner) scan(ctx context.Context) error {
 			if ref == nil || s.kinds.ofPod(ref) == nil || s.leftAlone(pod.Namespace, ref) {
 				continue
 			}
-			err := s.restore(ctx, pod, ref)
-			switch _, refused := strategy.RefusalReason(err); {
-			case err == nil, apierrors.IsNotFound(err):
-			case refused, errors.Is(err, errOwnerPaused):
+			if err := s.restore(ctx, pod, ref); err != nil && !apierrors.IsNotFound(err) {
 				s.leaveUnlabelled(pod, ref)
-			default:
-				errs = append(errs, err)
 			}
 		}
 		if opts.Continue = page.Continue; opts.Continue == "" {
-			return errors.Join(errs...)
+			return nil
 		}
 	}
 }
@@ -187,8 +183,8 @@ func (s *orphanScanner) restore(ctx context.Context, pod *corev1.Pod, ref *metav
 	return err
 }
 
-// leaveUnlabelled leaves a pod that cannot be labelled to the reconciles of its
-// owner, which try again now and then.
+// leaveUnlabelled leaves a pod that may not have been labelled to the reconciles of its
+// owner, which look at it first, and try again.
 func (s *orphanScanner) leaveUnlabelled(pod *corev1.Pod, ref *metav1.OwnerReference) {
 	o := s.kinds.of(ref)
 	trimmed, err := strategy.TrimPod(pod)

@@ -138,6 +138,68 @@ func TestPodThatWasLabelledAgainCounts(t *testing.T) {
 	})
 }
 
+// Pods that were just labelled again count also where the answer to that was lost, and where
+// that happened while a reconcile waited for an answer: the cache is yet to hear of them, and
+// no other pods are made beside them.
+func TestPodsThatWereLabelledUnnoticedCount(t *testing.T) {
+	kind := kinds.ImoocPod()
+	out := func(w *world, slot plan.Slot) {
+		w.edit(podsResource, "default", plan.PodName("foo", w.get(kind.Resource, "default", "foo").GetUID(), "", slot), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+	}
+	arrive := func(w *world) { // pods that only a scan finds
+		foo := w.get(kind.Resource, "default", "foo")
+		for i := range plan.Slot(2) {
+			w.pod(kind, foo, i, earlier(fmt.Sprintf("foo-earlier-%d", i)), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+		}
+		w.passes(time.Second)
+	}
+	for name, test := range map[string]struct {
+		before int64
+		// lost says that the answers to the first patches are lost.
+		lost   int
+		happen func(w *world)
+	}{
+		"after a label was removed, the answer is lost": {3, 1, func(w *world) {
+			out(w, 2)
+			w.drop(podsResource, "default", plan.PodName("foo", w.get(kind.Resource, "default", "foo").GetUID(), "", 1))
+			w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+		}},
+		"by a scan, the answers are lost": {0, 2, func(w *world) {
+			arrive(w)
+			w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+			w.passes(w.late - 10*time.Millisecond) // right before the loop knows of the count
+			w.c.orphans.request()
+		}},
+		"by a scan, while the object is read": {0, 0, func(w *world) {
+			arrive(w)
+			w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+			w.passes(w.late + w.readTakes/2) // the loop knows of the count and reads the object
+			w.c.orphans.request()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, imoocPods(), func(w *world) {
+				w.late, w.readTakes = 200*time.Millisecond, 20*time.Millisecond
+				w.create(kind, "default", "foo", spec(test.before, nil))
+				w.start()
+				w.converges()
+				w.passes(5 * time.Second) // until the last event has come
+				w.mu.Lock()
+				w.lose = func(is write) bool {
+					if !podWrite("patch")(is) {
+						return false
+					}
+					test.lost--
+					return test.lost >= 0
+				}
+				w.mu.Unlock()
+				test.happen(w)
+				w.converges() // and the server has seen no pod too many
+			})
+		})
+	}
+}
+
 // A pod that is deleted when it has lost its labels is not waited for: no event
 // tells of it.
 func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {

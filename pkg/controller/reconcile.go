@@ -84,9 +84,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		}
 	}()
 	rec := r.expectations.Objects.Get(k, obj.GetUID())
-	rec.PodsWritten = informer.Later(r.expectations.Orphans.TakeLabelled(k), rec.PodsWritten)
 	if r.cachesBehind(k, owners, rec) {
-		r.Metrics.CacheWaited(k.Kind)
 		return cacheTimeout, nil
 	}
 	if r.expectations.Refused.TakeLifted(k) {
@@ -114,6 +112,9 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		if !r.Selector.Matches(labels.Set(obj.GetLabels())) {
 			return 0, nil // likewise
 		}
+		if r.cachesBehind(k, owners, rec) { // meanwhile the scan has labelled pods
+			return cacheTimeout, nil
+		}
 		if view, err = r.look(owners, obj, rec); err != nil {
 			return 0, err
 		}
@@ -126,25 +127,22 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 	return r.execute(ctx, k, owners, obj, rec, view, p)
 }
 
-// cachesBehind reports whether a cache has yet to see this loop's own writes.
-// While it has, every event of the object wakes it up.
+// cachesBehind reports whether a cache has yet to see this loop's own writes, also those of
+// an orphan scan. While it has, every event of the object wakes it up.
 func (r *reconciler) cachesBehind(k expectations.Key, o *owners, rec *expectations.State) bool {
 	r.expectations.Waiting.Set(k, true) // before the look: no event may come between
-	if informer.Behind(r.pods.GetStore(), rec.PodsWritten) {
-		return true
-	}
+	rec.PodsWritten = informer.Later(r.expectations.Orphans.TakeLabelled(k), rec.PodsWritten)
 	name := o.kind.Mapping.Strategy
-	if written := rec.BesideWritten[name]; written != "" && informer.Behind(r.beside[name].GetStore(), written) {
-		return true
+	beside, store := rec.BesideWritten[name], o.getStore()
+	behind := informer.Behind(r.pods.GetStore(), rec.PodsWritten) ||
+		(beside != "" && informer.Behind(r.beside[name].GetStore(), beside)) ||
+		r.revisions.behind(rec.RevisionsWritten) ||
+		(store != nil && informer.Behind(store, rec.OwnerWritten))
+	if behind {
+		r.Metrics.CacheWaited(k.Kind)
 	}
-	if r.revisions.behind(rec.RevisionsWritten) {
-		return true
-	}
-	if store := o.getStore(); store != nil && informer.Behind(store, rec.OwnerWritten) {
-		return true
-	}
-	r.expectations.Waiting.Set(k, false)
-	return false
+	r.expectations.Waiting.Set(k, behind)
+	return behind
 }
 
 // look collects what the plan may know.

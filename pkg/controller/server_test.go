@@ -71,8 +71,12 @@ type server struct {
 	admit func(write) *apierrors.StatusError
 	// judge, where it is set, is told of each write before it is done.
 	judge func(write)
-	// late is how long watches are behind.
-	late time.Duration
+	// lose, where it is set, says of which writes the answer is lost. It is called with the
+	// server locked.
+	lose func(write) bool
+	// late is how long watches are behind, and readTakes how long the server takes to read
+	// one object.
+	late, readTakes time.Duration
 	// reads is told of each object that is read live.
 	reads func(*unstructured.Unstructured)
 	// unlisted are resources that may not be listed or watched.
@@ -89,6 +93,7 @@ type served struct {
 }
 
 type event struct {
+	at       time.Time
 	revision int64
 	resource schema.GroupVersionResource
 	// before and after are nil where an object came and went.
@@ -150,16 +155,23 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		_ = r.Body.Close()
 	}
-	if r.Method != http.MethodGet {
-		select {
-		case <-time.After(writeTakes):
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
-		}
-	}
 	resource, namespace, name, subresource, err := parse(r.URL)
 	if err != nil {
 		return nil, err
+	}
+	takes := writeTakes
+	switch {
+	case r.Method == http.MethodGet && name == "":
+		takes = 0
+	case r.Method == http.MethodGet:
+		takes = s.readTakes
+	}
+	if takes > 0 {
+		select {
+		case <-time.After(takes):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,6 +201,9 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	obj, err := s.change(r, body, &w, namespace)
 	w.refused = err
 	s.writes = append(s.writes, w)
+	if s.lose != nil && s.lose(w) {
+		return nil, io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		return answer(r, nil, err)
 	}
@@ -289,28 +304,33 @@ func (s *server) watch(r *http.Request, resource schema.GroupVersionResource, ki
 		for {
 			s.mu.Lock()
 			changed, now := s.changed, s.revision
-			var events []map[string]any
+			type told struct {
+				when time.Time
+				seen map[string]any
+			}
+			var events []told
 			for _, e := range s.since(after) {
-				if e.resource == resource {
-					events = append(events, e.seen(namespace, selects)...)
+				if e.resource != resource {
+					continue
+				}
+				for _, seen := range e.seen(namespace, selects) {
+					events = append(events, told{e.at.Add(s.late), seen})
 				}
 			}
 			s.mu.Unlock()
 			after = now
 			for _, e := range events {
-				if encoder.Encode(e) != nil {
+				select {
+				case <-time.After(time.Until(e.when)):
+				case <-r.Context().Done():
+				}
+				if encoder.Encode(e.seen) != nil {
 					return
 				}
 			}
 			select {
 			case <-changed:
 			case <-r.Context().Done():
-			}
-			if s.late > 0 {
-				select {
-				case <-time.After(s.late):
-				case <-r.Context().Done():
-				}
 			}
 			if err := r.Context().Err(); err != nil {
 				_ = writer.CloseWithError(err)
@@ -699,6 +719,7 @@ func (s *server) store(resource schema.GroupVersionResource, obj *unstructured.U
 }
 
 func (s *server) tell(e event) {
+	e.at = time.Now()
 	s.history = append(s.history, e)
 	close(s.changed)
 	s.changed = make(chan struct{})

@@ -213,6 +213,21 @@ func (d *Driver) mostWanted(from, to time.Time) (most int32) {
 	return most
 }
 
+// SlotsEverWanted is how many slots were wanted at some moment, whatever the moment.
+func (d *Driver) SlotsEverWanted() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	slots := map[int32]bool{}
+	for _, w := range d.wanted {
+		for slot := range w.replicas + int32(len(w.removed)) {
+			if w.wants(slot) {
+				slots[slot] = true
+			}
+		}
+	}
+	return len(slots)
+}
+
 // wantedSlot reports whether a slot was wanted at some moment of a stretch of time, and
 // whether it was at every moment.
 func (d *Driver) wantedSlot(slot int32, from, to time.Time) (ever, always bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -84,6 +86,9 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		}
 	}()
 	rec := r.expectations.Objects.Get(k, obj.GetUID())
+	if err := r.findUnanswered(ctx, k, rec); err != nil {
+		return 0, err
+	}
 	if r.cachesBehind(k, owners, rec) {
 		return cacheTimeout, nil
 	}
@@ -125,6 +130,32 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		return 0, nil
 	}
 	return r.execute(ctx, k, owners, obj, rec, view, p)
+}
+
+// findUnanswered looks for the pods that may have been created without an answer. The cache
+// has to see those that are there: by then, the object may want other slots.
+func (r *reconciler) findUnanswered(ctx context.Context, k expectations.Key, rec *expectations.State) error {
+	var mu sync.Mutex
+	names := rec.Unanswered
+	rec.Unanswered = nil
+	begun, err := strategy.SlowStart(ctx, names, func() bool { return true }, func(ctx context.Context, name string) error {
+		pod, err := r.Core.Pods(k.Namespace).Get(ctx, name, metav1.GetOptions{})
+		mu.Lock()
+		defer mu.Unlock()
+		if _, refused := strategy.RefusalReason(err); refused {
+			return nil // mostly as it is not there
+		}
+		if err != nil {
+			rec.Unanswered = append(rec.Unanswered, name)
+			return fmt.Errorf("find pod %s, which may have been created: %w", name, err)
+		}
+		if _, seen := pod.Labels[apis.LabelOwner]; seen {
+			rec.PodsWritten = informer.Later(pod.ResourceVersion, rec.PodsWritten)
+		}
+		return nil
+	})
+	rec.Unanswered = append(rec.Unanswered, names[begun:]...)
+	return err
 }
 
 // cachesBehind reports whether a cache has yet to see this loop's own writes, also those of
@@ -211,6 +242,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	r.Metrics.Wrote(k.Kind, out.Created, out.Deleted)
 	statusErr := <-statusDone
 	rec.PodsWritten = informer.Later(out.PodsWritten, rec.PodsWritten)
+	rec.Unanswered = out.Unanswered
 	name := o.kind.Mapping.Strategy
 	if out.BesideWritten != "" {
 		rec.WroteBeside(name, informer.Later(out.BesideWritten, rec.BesideWritten[name]))

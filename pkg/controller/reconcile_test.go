@@ -117,3 +117,34 @@ func TestObjectIsTheSameAfterTheLiveRead(t *testing.T) {
 		}
 	})
 }
+
+// Pods count although the answers to their creates were lost and the cache is yet to hear
+// of them: where other slots are wanted meanwhile, no other pods are made beside them.
+func TestPodsWhoseCreatesWereNotAnsweredCount(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		w.late = 500 * time.Millisecond
+		kind := kinds.ImoocPod()
+		w.create(kind, "default", "foo", spec(int64(0), nil))
+		w.start()
+		w.converges()
+		w.passes(5 * time.Second) // until the last event has come
+		w.mu.Lock()
+		w.lose = func(is write) bool { return podWrite("create")(is) }
+		w.mu.Unlock()
+		w.set(kind, "default", "foo", int64(3), "spec", "replicas")
+		w.until(func() string {
+			if len(w.done(podWrite("create"))) == 0 {
+				return "no pod is created"
+			}
+			return ""
+		})
+		w.mu.Lock()
+		w.lose = nil
+		w.mu.Unlock()
+		w.edit(kind.Resource, "default", "foo", func(obj *unstructured.Unstructured) {
+			obj.SetAnnotations(map[string]string{apis.AnnotationRemovedSlots: "0,1,2"})
+		})
+		w.note(kind, w.get(kind.Resource, "default", "foo"))
+		w.converges()
+	})
+}

@@ -56,6 +56,9 @@ type State struct {
 	// a strategy look at beside pods, nil for none.
 	PodsWritten, OwnerWritten string
 	BesideWritten             map[kinds.Strategy]string
+	// Unanswered are the names of the pods that may have been created: the creates were not
+	// answered.
+	Unanswered []string
 	// RevisionsWritten is the same for revisions.
 	RevisionsWritten string
 	// Created and Deleted count the pods since the last event that told of them.

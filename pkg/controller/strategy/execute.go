@@ -44,6 +44,9 @@ type Outcome struct {
 	// PodsWritten and BesideWritten are the highest resourceVersions of the pods that
 	// were written, and of what plans look at beside them.
 	PodsWritten, BesideWritten string
+	// Unanswered are the names of the pods whose creates the server may have done, although
+	// it did not say so.
+	Unanswered []string
 	// RevisionsWritten is that of the revision that was written, "" for none. Unrecorded
 	// says why the server refused one, and FailingRevision that it could not say yes or no.
 	RevisionsWritten, Unrecorded string
@@ -98,6 +101,13 @@ func (o *Outcome) fail(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.failures = append(o.failures, err)
+}
+
+// unanswered notes a pod that may have been created.
+func (o *Outcome) unanswered(pod string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Unanswered = append(o.Unanswered, pod)
 }
 
 // fails notes that the server failed over a create.
@@ -232,6 +242,8 @@ func createPod(ctx context.Context, w *Work, creation plan.Creation, o *Outcome)
 		return w.meetHolder(ctx, pod, creation, o)
 	case namespaceEnds(err):
 		return errEnding
+	case !answered(err):
+		o.unanswered(pod.Name)
 	}
 	if reason, refused := w.refused(err, o); refused {
 		o.refuse(plan.NoSlot, reason, fmt.Sprintf("cannot create pod %s: %s", pod.Name, serverWords(err)))

@@ -44,6 +44,13 @@ func serverFailed(err error) bool {
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
+// answered reports whether the server said yes or no to a write. Where it did not, it may
+// have done it: before the connection broke, or before it failed.
+func answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !serverFailed(err)
+}
+
 // namespaceEnds reports whether a create failed because its namespace is going away
 // or not there any more.
 func namespaceEnds(err error) bool {

@@ -145,12 +145,6 @@ func (w *Work) recordTemplate(ctx context.Context, h plan.History, o *Outcome) e
 	return fmt.Errorf("write revision %d of the pod template: %w", h.Number, err)
 }
 
-// answered reports whether the server said yes or no to a write.
-func answered(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && !serverFailed(err)
-}
-
 // revisions is the client for those of the namespace.
 func (w *Work) revisions() dynamic.ResourceInterface {
 	return w.Dynamic.Resource(RevisionResource()).Namespace(w.Namespace)

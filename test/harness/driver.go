@@ -219,9 +219,10 @@ func (d *Driver) SlotsEverWanted() int {
 	defer d.mu.Unlock()
 	slots := map[int32]bool{}
 	for _, w := range d.wanted {
-		for slot := range w.replicas + int32(len(w.removed)) {
+		for slot, n := int32(0), int32(0); n < w.replicas; slot++ {
 			if w.wants(slot) {
 				slots[slot] = true
+				n++
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		}
 	}()
 	rec := r.expectations.Objects.Get(k, obj.GetUID())
-	if err := r.findUnanswered(ctx, k, rec); err != nil {
+	if err := r.findUnanswered(ctx, k, rec); err != nil && r.queue.NumRequeues(k) < troubleAfter {
 		return 0, err
 	}
 	if r.cachesBehind(k, owners, rec) {

@@ -56,11 +56,11 @@ type State struct {
 	// a strategy look at beside pods, nil for none.
 	PodsWritten, OwnerWritten string
 	BesideWritten             map[kinds.Strategy]string
+	// RevisionsWritten is the same for revisions.
+	RevisionsWritten string
 	// Unanswered are the names of the pods that may have been created: the creates were not
 	// answered.
 	Unanswered []string
-	// RevisionsWritten is the same for revisions.
-	RevisionsWritten string
 	// Created and Deleted count the pods since the last event that told of them.
 	Created, Deleted int
 	// Failing is for how many plans in a row the server failed over a create.

@@ -44,13 +44,13 @@ type Outcome struct {
 	// PodsWritten and BesideWritten are the highest resourceVersions of the pods that
 	// were written, and of what plans look at beside them.
 	PodsWritten, BesideWritten string
-	// Unanswered are the names of the pods whose creates the server may have done, although
-	// it did not say so.
-	Unanswered []string
 	// RevisionsWritten is that of the revision that was written, "" for none. Unrecorded
 	// says why the server refused one, and FailingRevision that it could not say yes or no.
 	RevisionsWritten, Unrecorded string
 	FailingRevision              bool
+	// Unanswered are the names of the pods whose creates the server may have done, although
+	// it did not say so.
+	Unanswered []string
 	// Applied is the Deployment that was written, nil if none was.
 	Applied *plan.Applied
 	// Notes tell of what was done beside pods, for events.

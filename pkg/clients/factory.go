@@ -32,6 +32,8 @@ import (
 type Factory struct {
 	Flags      *genericclioptions.ConfigFlags
 	connection connection
+	// flags are the parsed global flags.
+	flags *pflag.FlagSet
 	// timeout is the flag --request-timeout.
 	timeout *pflag.Flag
 	// Finder finds replica fields, with discovery cached on disk as kubectl does
@@ -116,6 +118,7 @@ func (c *Factory) WaitForServer() { c.connection.setPatient() }
 
 // AddFlags adds kubectl's global flags.
 func (c *Factory) AddFlags(flags *pflag.FlagSet) {
+	c.flags = flags
 	c.Flags.AddFlags(flags)
 	// The value itself stays "0": clientcmd takes another one for a configuration,
 	// and would not look for that of a pod.

@@ -1,0 +1,47 @@
+// Package commandline composes commands for people to paste. A pasted command acts on the
+// cluster, and as the user, of the command that printed it. It is pure.
+package commandline
+
+import (
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+)
+
+// Command is a command for a person to paste, without the flags that reach the cluster.
+type Command struct {
+	tool      string
+	words     []string
+	namespace string
+}
+
+// Plugin returns a command of this plugin. The words are its arguments and flags.
+func Plugin(words ...string) Command { return Command{tool: "kubectl imoocpod", words: words} }
+
+// Kubectl returns a command of kubectl itself.
+func Kubectl(words ...string) Command { return Command{tool: "kubectl", words: words} }
+
+// In returns the command with a flag for the namespace. An empty namespace adds none.
+func (c Command) In(namespace string) Command {
+	c.namespace = namespace
+	return c
+}
+
+// Context holds the flags that make a pasted command reach the same cluster as the same
+// user, as words: "--context", "staging". The zero value adds no flags.
+type Context []string
+
+// Line returns the command as one line, quoted for a shell.
+func (c Context) Line(cmd Command) string {
+	words := []string{cmd.tool}
+	for _, word := range cmd.words {
+		words = append(words, escape.ShellWord(word))
+	}
+	if cmd.namespace != "" {
+		words = append(words, "-n", escape.ShellWord(cmd.namespace))
+	}
+	for _, word := range c {
+		words = append(words, escape.ShellWord(word))
+	}
+	return strings.Join(words, " ")
+}

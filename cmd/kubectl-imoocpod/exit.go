@@ -80,7 +80,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
 		return exitFailed
-	case errors.Is(err, outcome.ErrReverted):
+	case errors.Is(err, outcome.ErrOverwritten):
 		return exitReverted
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrNotReady), noAnswer(err):
 		return exitTimeout

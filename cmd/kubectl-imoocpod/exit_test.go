@@ -90,7 +90,7 @@ func TestReport(t *testing.T) {
 			"error: foo has failed: no such image\n",
 		},
 		"reverted": {
-			fmt.Errorf("%w: foo was scaled to 3, and another set it to 2", outcome.ErrReverted), false, exitReverted,
+			fmt.Errorf("%w: foo was scaled to 3, and another set it to 2", outcome.ErrOverwritten), false, exitReverted,
 			"error: reverted: foo was scaled to 3, and another set it to 2\n",
 		},
 		"refused": {
@@ -221,7 +221,7 @@ func TestPrecedence(t *testing.T) {
 		{exitNotFound, outcome.ErrGone},
 		{exitPrecondition, outcome.ErrPrecondition},
 		{exitFailed, outcome.ErrFailed},
-		{exitReverted, outcome.ErrReverted},
+		{exitReverted, outcome.ErrOverwritten},
 		{exitTimeout, outcome.ErrTimeout},
 	}
 	for i, first := range outcomes {

@@ -56,6 +56,10 @@ const AnnotationRemovedSlots = Prefix + "removed-slots"
 // time, and who did that (status.ParkedCount).
 const AnnotationParked = Prefix + "parked"
 
+// AnnotationFailedRevision is the number of the last revision of an object whose pods
+// never became ready, so that a command reverted it.
+const AnnotationFailedRevision = Prefix + "failed-revision"
+
 // AnnotationLastScale holds, as JSON, the last change of the count of an object by "scale".
 // "scale --undo" reads it.
 const AnnotationLastScale = Prefix + "last-scale"

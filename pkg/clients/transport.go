@@ -47,20 +47,28 @@ type boundedTransport struct {
 	base     http.RoundTripper
 }
 
-// RoundTrip sends a request. The response to anything but a watch or the log of a
+// RoundTrip sends a request, unless there is no time left for it. The response to anything but a watch or the log of a
 // container is read to its end, since callers log what goes wrong later.
 func (t *boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	group, watch, log := groupOf(req.URL.Path), req.URL.Query().Has("watch"), isLog(req.URL.Path)
+	group := groupOf(req.URL.Path)
 	left, err := t.begin(group, t.timeout)
 	if err == nil {
 		err = checkRedirect(req)
 	}
 	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close() // a transport has to, and the other error is told
-		}
+		closeBody(req)
 		return nil, err
 	}
+	if changes(req) {
+		return t.write(req, group, left)
+	}
+	return t.exchange(req, group, left)
+}
+
+// exchange sends a request to a group for which so much time is left, and returns the
+// response. Zero is no limit.
+func (t *boundedTransport) exchange(req *http.Request, group string, left time.Duration) (*http.Response, error) {
+	watch, log := req.URL.Query().Has("watch"), isLog(req.URL.Path)
 	if watch || req.URL.Query().Has("follow") {
 		t.setPatient()
 	}

@@ -2,20 +2,17 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // changeOptions is what the verbs share that change objects: which objects, how they tell
@@ -25,6 +22,7 @@ type changeOptions struct {
 	commonOptions
 	print  *genericclioptions.PrintFlags
 	dryRun dryRun
+	after  changeWaitFlags
 	// fieldManager is a flag of the verbs that add it.
 	fieldManager string
 
@@ -37,19 +35,24 @@ type changeOptions struct {
 // newChangeOptions returns the options of a verb. What it has done is the word behind the
 // name of an object.
 func newChangeOptions(common commonOptions, done string) changeOptions {
-	return changeOptions{commonOptions: common, print: genericclioptions.NewPrintFlags(done)}
+	return changeOptions{commonOptions: common, print: genericclioptions.NewPrintFlags(done), fieldManager: kinds.FieldManager}
 }
 
-func (o *changeOptions) addFlags(cmd *cobra.Command) {
+// addFlags adds the flags. waitUsage is the help of --wait.
+func (o *changeOptions) addFlags(cmd *cobra.Command, waitUsage string) {
 	addPrintFlags(cmd, o.print)
 	o.dryRun.addFlag(cmd)
 	o.targetFlags.addFlags(cmd)
+	o.after.addFlags(cmd, waitUsage)
 }
 
 func (o *changeOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
+	o.after.complete()
 	return o.targetFlags.complete(args)
 }
+
+func (o *changeOptions) validate() error { return o.after.validate() }
 
 func (o *changeOptions) connect() (err error) {
 	if o.printer, err = linePrinter(o.print); err != nil {
@@ -61,7 +64,37 @@ func (o *changeOptions) connect() (err error) {
 	if o.dryRun == "none" {
 		o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
 	}
+	if o.waits() {
+		o.printer = onOneLine(o.printer, o.print)
+	}
 	return nil
+}
+
+// waits reports whether the changes are waited for.
+func (o *changeOptions) waits() bool { return o.after.wait && o.dryRun == "none" }
+
+// edits are the options of a write.
+func (o *changeOptions) edits() edit.Options {
+	return edit.Options{FieldManager: o.fieldManager, DryRun: o.dryRun.server(), Local: o.dryRun.client()}
+}
+
+// follow waits for the changes, if that was asked for.
+func (o *changeOptions) follow(ctx context.Context, all []change) []error {
+	if !o.waits() {
+		return nil
+	}
+	return o.followChanges(ctx, *o.print.OutputFormat, o.after, all)
+}
+
+// readBefore reads, for a wait, what stands below a target before it is changed. Without a
+// wait it begins to look for a controller.
+func (o *changeOptions) readBefore(ctx context.Context, t observe.Target) (before status.Snapshot, err error) {
+	if !o.waits() {
+		o.loops.begin(ctx, t)
+		return before, nil
+	}
+	before, _, err = observe.ReadTree(ctx, o.clients, t)
+	return before, err
 }
 
 // begin makes what a change needs, and finds the objects to change. Some may be found
@@ -72,16 +105,6 @@ func (o *changeOptions) begin(ctx context.Context, none string) ([]observe.Targe
 		return nil, []error{err}
 	}
 	return o.findSome(ctx, o.clients, none)
-}
-
-func (o *changeOptions) mergePatch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
-	data, err := json.Marshal(patch)
-	if err != nil {
-		return nil, fmt.Errorf("make the patch: %w", err)
-	}
-	return t.Resource(o.finder.Dynamic).Patch(ctx, t.Name, types.MergePatchType, data, metav1.PatchOptions{
-		FieldManager: o.fieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
-	})
 }
 
 // each does something with one target after the other. One that fails does not stop the
@@ -99,5 +122,5 @@ func each[T any](targets []observe.Target, do func(observe.Target) (T, error)) (
 }
 
 func (o *changeOptions) addManagerFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.fieldManager, "field-manager", kinds.FieldManager, "Name of the manager used to track field ownership.")
+	cmd.Flags().StringVar(&o.fieldManager, "field-manager", o.fieldManager, "Name of the manager used to track field ownership.")
 }

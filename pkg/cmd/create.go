@@ -15,7 +15,9 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -45,8 +47,7 @@ type createOptions struct {
 	set, setString []string
 	reason         string
 
-	wait   bool
-	limits waitFlags
+	after changeWaitFlags
 
 	// dash is how many arguments stand before --, negative without.
 	dash    func() int
@@ -78,9 +79,11 @@ With -f, the command creates the objects of a file, a directory or a URL as they
 are, like "kubectl create -f".
 
 With --wait, the command waits until the object is ready. It exits with code 3 if
-the object cannot become ready without help (see --fail-after) and with code 4
-when the timeout is over. With -o json it then prints one document per line: the
-object, followed by a status report for every change.`,
+the object cannot become ready without help (see --fail-after), with code 4 when
+the timeout is over, and with code 5 if someone else changes what it created. With
+--on-failure=revert, it deletes the object then, and exits with code 9. With -o json
+it prints one document per line: the object, followed by a status report for every
+change.`,
 		Example: `  # Create three pods that sleep
   kubectl imoocpod create foo --replicas 3
 
@@ -118,8 +121,7 @@ object, followed by a status report for every change.`,
 	cmd.Flags().StringArrayVar(&o.setString, "set-string", nil, "Set a field to a string, as PATH=VALUE (can be repeated).")
 	cmd.Flags().StringVar(&o.image, "image", o.image, "Image of the container; required for a MyDaemonSet.")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is created, which \"history\" shows.")
-	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the object is ready.")
-	o.limits.addChangeWaitFlags(cmd)
+	o.after.addFlags(cmd, "Wait until the object is ready.")
 	o.dash = cmd.ArgsLenAtDash
 	return bind(cmd, o)
 }
@@ -127,8 +129,8 @@ object, followed by a status report for every change.`,
 // complete reads what to create.
 func (o *createOptions) complete(args []string) error {
 	o.dryRun.complete(o.print)
-	o.wait = o.wait || o.limits.Timeout > 0
-	o.counted = o.limits.given("replicas")
+	o.after.complete()
+	o.counted = o.after.given("replicas")
 	if dash := o.dash(); dash >= 0 {
 		args, o.command = args[:dash], args[dash:]
 	}
@@ -160,11 +162,11 @@ func (o *createOptions) complete(args []string) error {
 func (o *createOptions) validate() error {
 	if o.fromFiles() {
 		for _, flag := range []string{"replicas", "replicas-path", "image", "set", "set-string"} {
-			if o.limits.given(flag) {
+			if o.after.given(flag) {
 				return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
 			}
 		}
-		return o.limits.validateWait(o.wait)
+		return o.after.validate()
 	}
 	if o.typeName == "" {
 		if err := checkLength(o.name); err != nil {
@@ -176,10 +178,10 @@ func (o *createOptions) validate() error {
 		return usageErrorf("invalid name %q: %s", o.name, problem)
 	case o.path != nil && !o.counted:
 		return usageErrorf("--replicas-path needs --replicas")
-	case o.image == "" && o.limits.given("image"):
+	case o.image == "" && o.after.given("image"):
 		return usageErrorf("--image must not be empty")
 	}
-	return o.limits.validateWait(o.wait)
+	return o.after.validate()
 }
 
 func (o *createOptions) fromFiles() bool { return len(o.files.Filenames)+len(o.files.Kustomize) > 0 }
@@ -190,8 +192,7 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if o.printer, err = linePrinter(o.print); err != nil {
 		return err
 	}
-	o.wait = o.wait && o.dryRun == "none"
-	if o.wait {
+	if o.waits() {
 		o.printer = onOneLine(o.printer, o.print)
 	}
 	if o.fromFiles() {
@@ -215,12 +216,15 @@ func (o *createOptions) Run(ctx context.Context) error {
 		obj.SetNamespace(o.namespace)
 	}
 	t := observe.Target{Kind: kind, Namespace: o.namespace, Name: o.name, Path: o.path}
-	w, err := o.send(ctx, t, obj)
-	if err != nil || !o.wait {
+	c, err := o.send(ctx, t, obj)
+	if err != nil || !o.waits() {
 		return err
 	}
-	return outcome.Join(o.awaitAll(ctx, *o.print.OutputFormat, o.limits, []observe.WaitTarget{w}))
+	return outcome.Join(o.followChanges(ctx, *o.print.OutputFormat, o.after, []change{c}))
 }
+
+// waits reports whether what is created is waited for.
+func (o *createOptions) waits() bool { return o.after.wait && o.dryRun == "none" }
 
 // connect makes what objects are created with.
 func (o *createOptions) connect() (err error) {
@@ -234,30 +238,38 @@ func (o *createOptions) connect() (err error) {
 }
 
 // send creates an object, and says so. It returns what there is to wait for.
-func (o *createOptions) send(ctx context.Context, t observe.Target, obj *unstructured.Unstructured) (observe.WaitTarget, error) {
-	if err := o.sayWhy(ctx, obj); err != nil {
-		return observe.WaitTarget{}, err
+func (o *createOptions) send(ctx context.Context, t observe.Target, request *unstructured.Unstructured) (change, error) {
+	if err := o.sayWhy(ctx, request); err != nil {
+		return change{}, err
 	}
-	if !o.wait {
+	if !o.waits() {
 		o.loops.begin(ctx, t)
 	}
+	obj := request
 	if !o.dryRun.client() {
 		var err error
-		obj, err = t.Resource(o.client).Create(ctx, obj, metav1.CreateOptions{
+		obj, err = t.Resource(o.client).Create(ctx, request, metav1.CreateOptions{
 			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
-			return observe.WaitTarget{}, clients.Explain(t.Kind, err)
+			return change{}, clients.Explain(t.Kind, err)
 		}
 	}
 	t.Name = obj.GetName() // which the server may have made
-	w := observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}
 	err := o.printer.PrintObj(obj, o.streams.Out)
-	if err == nil && !o.wait {
+	if err == nil && !o.waits() {
 		t.Object = obj
 		o.loops.warn(ctx, t)
 	}
-	return w, err
+	uid := obj.GetUID()
+	return change{
+		WaitTarget: observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Ready()}, UID: uid, Since: obj.GetResourceVersion()},
+		written:    edit.Created(request, obj),
+		revert: func(ctx context.Context) (string, error) {
+			return "deleted", t.Resource(o.client).Delete(ctx, t.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid)), PropagationPolicy: new(metav1.DeletePropagationBackground)})
+		},
+		back: new(commandline.Plugin("delete", argumentOf(t)).In(obj.GetNamespace())),
+	}, err
 }
 
 // sayWhy adds to an object who creates it and why, if a reason was given.
@@ -291,33 +303,33 @@ func (o *createOptions) createFiles(ctx context.Context) error {
 		Do().
 		Infos()
 	errs := separate(err)
-	var all []observe.WaitTarget
+	var all []change
 	for _, info := range infos {
-		w, err := o.createFrom(ctx, info)
+		c, err := o.createFrom(ctx, info)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		all = append(all, w)
+		all = append(all, c)
 	}
 	if len(infos)+len(errs) == 0 {
 		return errors.New("no objects passed to create")
 	}
-	if o.wait {
-		errs = append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...)
+	if o.waits() {
+		errs = append(errs, o.followChanges(ctx, *o.print.OutputFormat, o.after, all)...)
 	}
 	return outcome.Join(errs)
 }
 
 // createFrom creates an object of a file.
-func (o *createOptions) createFrom(ctx context.Context, info *resource.Info) (observe.WaitTarget, error) {
+func (o *createOptions) createFrom(ctx context.Context, info *resource.Info) (change, error) {
 	kind, err := o.clients.KindOf(ctx, info.Mapping)
 	if err != nil {
-		return observe.WaitTarget{}, err
+		return change{}, err
 	}
 	obj, is := info.Object.(*unstructured.Unstructured)
 	if !is {
-		return observe.WaitTarget{}, fmt.Errorf("read %s: not an object", info.Source)
+		return change{}, fmt.Errorf("read %s: not an object", info.Source)
 	}
 	return o.send(ctx, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name}, obj)
 }

@@ -27,6 +27,7 @@ const failAfter = 20 * time.Second
 // addFlags adds the flags beside --timeout, whose zero verbs take differently.
 func (f *waitFlags) addFlags(cmd *cobra.Command) {
 	f.addFailFlags(cmd)
+	cmd.Flags().DurationVar(&f.Settle, "settle", 0, "How long the objects must stay ready, such as 30s, before the wait is over.")
 	cmd.Flags().BoolVar(&f.logs, "logs", false, "If an object cannot become ready without help, print the last ten lines of the container that failed.")
 }
 
@@ -38,46 +39,37 @@ func (f *waitFlags) addFailFlags(cmd *cobra.Command) {
 }
 
 // flags are those that were given, for a command that continues.
-func (f *waitFlags) flags() string {
-	words := ""
+func (f *waitFlags) flags() []string {
+	var words []string
 	if f.given("timeout") {
-		words += " --timeout " + f.Timeout.String()
+		words = append(words, "--timeout", f.Timeout.String())
+	}
+	if f.given("settle") {
+		words = append(words, "--settle", f.Settle.String())
 	}
 	if f.given("fail-after") {
-		words += " --fail-after " + f.FailAfter.String()
+		words = append(words, "--fail-after", f.FailAfter.String())
 	}
 	if f.given("fail-fast") {
-		words += fmt.Sprintf(" --fail-fast=%t", f.FailFast)
+		words = append(words, fmt.Sprintf("--fail-fast=%t", f.FailFast))
 	}
 	return words
 }
 
 // validate refuses what cannot be meant. waits says that the command waits at all.
 func (f *waitFlags) validate(waits bool) error {
-	if f.FailAfter < 0 {
+	switch {
+	case f.FailAfter < 0:
 		return usageErrorf("--fail-after must be 0 (at once) or more, not %s", f.FailAfter)
+	case f.Settle < 0:
+		return usageErrorf("--settle must be 0 (not at all) or more, not %s", f.Settle)
+	case f.Timeout > 0 && f.Timeout <= f.Settle:
+		return usageErrorf("--timeout must be longer than --settle")
 	}
-	for _, flag := range []string{"fail-after", "fail-fast", "logs"} {
+	for _, flag := range []string{"fail-after", "fail-fast", "settle", "logs"} {
 		if !waits && f.given(flag) {
 			return usageErrorf("--%s can only be used with a command that waits", flag)
 		}
 	}
 	return nil
-}
-
-// addChangeWaitFlags adds the flags beside the --wait of a verb that changes something.
-func (f *waitFlags) addChangeWaitFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.Timeout, "timeout", 0, "The length of time to wait before giving up, such as 1m; implies --wait. Zero means no limit with --wait.")
-	f.addFlags(cmd)
-}
-
-// validateWait is validate for a command with a --wait.
-func (f *waitFlags) validateWait(waits bool) error {
-	switch {
-	case f.Timeout < 0:
-		return usageErrorf("--timeout must be 0 (wait forever) or more, not %s", f.Timeout)
-	case !waits && f.given("timeout"):
-		return usageErrorf("--timeout needs --wait")
-	}
-	return f.validate(waits)
 }

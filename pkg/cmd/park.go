@@ -15,7 +15,9 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -49,7 +51,7 @@ type parking struct {
 func newParkCommand(common commonOptions) *cobra.Command {
 	o := &parkOptions{changeOptions: newChangeOptions(common, "parked")}
 	cmd := &cobra.Command{
-		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--replicas-path=path] [--yes] [--dry-run=server|client|none]",
+		Use:   "park (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--replicas-path=path] [--yes] [--dry-run=server|client|none] [--wait]",
 		Short: "Scale to zero and remember the replica count",
 		Long: `Scale an ImoocPod (NAME) or other objects (TYPE/NAME, or other arguments of kubectl)
 to zero, and remember the replica count in the annotation imoocpod.dev/parked of the
@@ -81,7 +83,11 @@ it scales more than one object to zero.`,
 
 // bind adds the flags of both verbs.
 func (o *parkOptions) bind(cmd *cobra.Command) *cobra.Command {
-	o.addFlags(cmd)
+	waitUsage := "Wait until the objects have no pods left."
+	if o.back {
+		waitUsage = "Wait until the objects are ready."
+	}
+	o.addFlags(cmd, waitUsage)
 	cmd.Flags().BoolVar(&o.allKinds, "all-kinds", false, "Select the objects of all types in the namespace that have a known replica field.")
 	return bind(cmd, o)
 }
@@ -93,6 +99,7 @@ func (o *parkOptions) complete(args []string) error {
 	o.allKinds = o.allKinds || len(args) == 0 && o.selector != "" && !o.fromFiles()
 	if o.allKinds {
 		o.dryRun.complete(o.print)
+		o.after.complete()
 		return nil
 	}
 	return o.changeOptions.complete(args)
@@ -118,13 +125,18 @@ func (o *parkOptions) Run(ctx context.Context) error {
 	if on, err := confirmed(o.streams, changes, o.yes || o.dryRun != "none"); err != nil || !on {
 		return outcome.Join(append(errs, err))
 	}
-	// One bad object does not stop the others.
+	// One bad object does not stop the others, and all are written before any is waited for.
+	var all []change
 	for _, p := range planned {
-		if err := o.change(ctx, p); err != nil {
+		c, err := o.change(ctx, p)
+		switch {
+		case err != nil:
 			errs = append(errs, clients.Explain(p.target.Kind, err))
+		case c != nil:
+			all = append(all, *c)
 		}
 	}
-	return outcome.Join(errs)
+	return outcome.Join(append(errs, o.follow(ctx, all)...))
 }
 
 func (o *parkOptions) targets(ctx context.Context) ([]observe.Target, []error) {
@@ -232,34 +244,47 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 	return p, err
 }
 
-// change makes the planned change of an object, and says so.
-func (o *parkOptions) change(ctx context.Context, p parking) error {
+// change makes the planned change of an object, and says so. Without a change it returns
+// nil.
+func (o *parkOptions) change(ctx context.Context, p parking) (*change, error) {
 	t := p.target
-	o.loops.begin(ctx, t)
+	if !o.waits() {
+		o.loops.begin(ctx, t)
+	}
 	o.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return p.now.After, nil })
-	done, obj := p.now, t.Object
-	var err error
-	if o.dryRun.client() {
-		obj, err = done.Show(obj)
-	} else {
-		done, obj, err = scale.Send(ctx, t.Resource(o.finder.Dynamic), t, p.plan, o.dryRun.server())
-	}
+	objects := t.Resource(o.finder.Dynamic)
+	plan, done, err := scale.Send(ctx, objects, t, p.plan, o.edits())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if done.Kept != "" { // by somebody else, since the object was read
-		return escape.PrintLine(o.streams.ErrOut, "%s: %s", t, done.Kept)
+	if plan.Kept != "" { // by somebody else, since the object was read
+		return nil, escape.PrintLine(o.streams.ErrOut, "%s: %s", t, plan.Kept)
 	}
-	if err := o.printer.PrintObj(obj, o.streams.Out); err != nil {
-		return err
+	if err := o.printer.PrintObj(done.Object, o.streams.Out); err != nil {
+		return nil, err
 	}
-	said := fmt.Sprintf("%d → %d", done.Before, done.After)
+	said := fmt.Sprintf("%d → %d", plan.Before, plan.After)
 	if !o.back && o.user != "" {
 		said += " (parked by " + o.user + ")"
 	}
 	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(said)); err != nil {
-		return err
+		return nil, err
 	}
-	o.loops.warn(ctx, t)
-	return nil
+	if !o.waits() {
+		o.loops.warn(ctx, t)
+	}
+	until, back := observe.WithoutTerminating(observe.Ready()), "unpark"
+	until.What, until.Done = "to be parked", "parked"
+	if o.back {
+		until, back = observe.Ready(), "park"
+	}
+	return &change{
+		WaitTarget: observe.WaitTarget{Target: t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(), Conditions: []observe.Condition{until}},
+		written:    done,
+		revert: func(ctx context.Context) (string, error) {
+			_, err := edit.Revert(ctx, objects, done, nil, o.edits())
+			return fmt.Sprintf("%d → %d", plan.After, plan.Before), err
+		},
+		back: new(commandline.Plugin(back, argumentOf(t)).In(t.Namespace)),
+	}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
@@ -25,7 +26,7 @@ type pauseOptions struct {
 func newPauseCommand(common commonOptions) *cobra.Command {
 	o := &pauseOptions{pauseChange: pauseChange{changeOptions: newChangeOptions(common, "paused")}, length: pauseLength{For: time.Hour}}
 	cmd := &cobra.Command{
-		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=DURATION|forever] [--reason=TEXT] [--dry-run=server|client|none]",
+		Use:   "pause (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--for=DURATION|forever] [--reason=TEXT] [--dry-run=server|client|none] [--wait]",
 		Short: "Stop the controller from changing the pods of an object for a time",
 		Long: `Stop the controller from changing the pods of an ImoocPod (NAME) or another resource
 (TYPE/NAME, or other arguments of kubectl), for example to debug a pod that it would
@@ -53,7 +54,7 @@ these fields.`,
   # Pause the rollout of a Deployment until someone resumes it
   kubectl imoocpod pause deployment/web --for forever`,
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, "Wait until the controller has seen the pause.")
 	cmd.Flags().Var(&o.length, "for", `The length of time to pause, such as 30m or 2h, or "forever" to pause until someone resumes the object.`)
 	completeFlag(cmd, "for", "30m", "1h", "8h", apis.PausedForever)
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the object is paused, for those who find it.")
@@ -62,9 +63,9 @@ these fields.`,
 
 func (o *pauseOptions) Run(ctx context.Context) error {
 	by := sync.OnceValue(func() string { return o.clients.User(ctx) })
-	return o.each(ctx, func(ctx context.Context, t observe.Target) error {
+	return o.each(ctx, func(ctx context.Context, t observe.Target) (*change, error) {
 		if t.Object.GetDeletionTimestamp() != nil {
-			return fmt.Errorf("%s is being deleted and cannot be paused", t)
+			return nil, fmt.Errorf("%s is being deleted and cannot be paused", t)
 		}
 		if t.Kind.Reconciled() {
 			return o.pause(ctx, t, by())
@@ -75,55 +76,63 @@ func (o *pauseOptions) Run(ctx context.Context) error {
 
 // pause pauses an object that the controller of this program reconciles. by is who asks
 // for that, as the server knows them.
-func (o *pauseOptions) pause(ctx context.Context, t observe.Target, by string) error {
+func (o *pauseOptions) pause(ctx context.Context, t observe.Target, by string) (*change, error) {
 	now := time.Now()
 	end := apis.PausedForever
 	if !o.length.Forever {
 		end = now.Add(o.length.For + time.Second - 1).UTC().Format(time.RFC3339) // it tells whole seconds, and is not to come early
 	}
-	annotations := map[string]any{apis.AnnotationPausedUntil: end, apis.AnnotationPausedBy: nil, apis.AnnotationPausedReason: nil}
-	for key, value := range map[string]string{apis.AnnotationPausedBy: by, apis.AnnotationPausedReason: o.reason} {
-		if value != "" {
-			annotations[key] = value
-		}
-	}
-	o.loops.begin(ctx, t)
 	before := apis.ReadPause(t.Object.GetAnnotations())
-	obj, err := o.patch(ctx, t, map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	c, err := o.write(ctx, t, pauseEdits(end, by, o.reason), observe.Paused(), "resume")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	text := o.length.until(apis.ReadPause(obj.GetAnnotations()), now)
+	text := o.length.until(apis.ReadPause(c.written.Object.GetAnnotations()), now)
 	if before.Active(now) {
 		text += "; was " + before.Text(now)
 	}
-	if err := o.tell(o.printer, t, obj, text); err != nil {
-		return err
+	if err := o.tellOf(o.printer, t, c.written.Object, text); err != nil {
+		return nil, err
 	}
-	o.loops.warn(ctx, t)
-	return nil
+	if !o.waits() {
+		o.loops.warn(ctx, t)
+	}
+	return c, nil
+}
+
+// pauseEdits set the annotations of a pause. What is empty is removed.
+func pauseEdits(until, by, reason string) []fieldpath.Edit {
+	var edits []fieldpath.Edit
+	for _, a := range [][2]string{{apis.AnnotationPausedUntil, until}, {apis.AnnotationPausedBy, by}, {apis.AnnotationPausedReason, reason}} {
+		e := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", a[0])}
+		if a[1] != "" {
+			e.Value = a[1]
+		}
+		edits = append(edits, e)
+	}
+	return edits
 }
 
 // turnOn sets the switch of an object of another program. Nothing would unset it.
-func (o *pauseOptions) turnOn(ctx context.Context, t observe.Target) error {
+func (o *pauseOptions) turnOn(ctx context.Context, t observe.Target) (*change, error) {
 	path, err := o.findSwitch(t)
 	if err != nil {
-		return fmt.Errorf("%s cannot be paused: %w", t, err)
+		return nil, fmt.Errorf("%s cannot be paused: %w", t, err)
 	}
 	field := "." + strings.Join(path, ".")
 	switch {
 	case !o.length.Forever:
-		return fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s\nhint: %s pause %s --for %s%s",
+		return nil, fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s\nhint: %s pause %s --for %s%s",
 			t, &o.length, field, programName, t, apis.PausedForever, inNamespaceOf(t))
 	case o.reason != "":
-		return fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
+		return nil, fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
 	}
 	if t.Kind.CRD() == "jobs.batch" {
 		if err := escape.PrintLine(o.streams.ErrOut, "Warning: %s: suspending a Job deletes its running pods", t); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return o.set(ctx, t, path, true)
+	return o.set(ctx, t, path, true, observe.Paused(), "resume")
 }
 
 // pauseLength is the value of --for: a duration or "forever".

@@ -2,16 +2,16 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -23,50 +23,59 @@ import (
 // changed, and how that is told.
 type pauseChange struct{ changeOptions }
 
-func (o *pauseChange) addFlags(cmd *cobra.Command) {
-	o.changeOptions.addFlags(cmd)
+func (o *pauseChange) addFlags(cmd *cobra.Command, waitUsage string) {
+	o.changeOptions.addFlags(cmd, waitUsage)
 	o.addManagerFlag(cmd)
 }
 
-// each changes the objects one after the other. One bad object does not stop the others.
-func (o *pauseChange) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
+// each changes the objects one after the other, and waits for all of them if that was
+// asked for. One bad object does not stop the others.
+func (o *pauseChange) each(ctx context.Context, pause func(context.Context, observe.Target) (*change, error)) error {
 	targets, errs := o.begin(ctx, "no objects found")
-	_, failed := each(targets, func(t observe.Target) (struct{}, error) {
+	changed, failed := each(targets, func(t observe.Target) (*change, error) {
 		if err := t.Read(ctx, o.finder.Dynamic); err != nil {
-			return struct{}{}, err
+			return nil, err
 		}
-		return struct{}{}, change(ctx, t)
+		return pause(ctx, t)
 	})
-	return outcome.Join(append(errs, failed...))
+	errs = append(errs, failed...)
+	var all []change
+	for _, c := range changed {
+		all = append(all, *c)
+	}
+	return outcome.Join(append(errs, o.follow(ctx, all)...))
 }
 
-// patch changes an object by a merge patch, unless another has its name by now.
-func (o *pauseChange) patch(ctx context.Context, t observe.Target, patch map[string]any) (*unstructured.Unstructured, error) {
-	if o.dryRun.client() {
-		return patched(t.Object, patch)
+// write makes edits in an object, unless another has its name by now. back is the command
+// that takes them back, and until is what is waited for.
+func (o *pauseChange) write(ctx context.Context, t observe.Target, edits []fieldpath.Edit, until observe.Condition, back string) (*change, error) {
+	if !o.waits() {
+		o.loops.begin(ctx, t)
 	}
-	if err := unstructured.SetNestedField(patch, string(t.Object.GetUID()), "metadata", "uid"); err != nil { // a precondition
-		return nil, fmt.Errorf("make the patch: %w", err)
-	}
-	return o.mergePatch(ctx, t, patch)
-}
-
-// patched is an object as a server makes it of a merge patch.
-func patched(obj *unstructured.Unstructured, patch map[string]any) (*unstructured.Unstructured, error) {
-	before, err := obj.MarshalJSON()
+	objects := t.Resource(o.finder.Dynamic)
+	done, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
+		if obj.GetUID() != t.Object.GetUID() {
+			return edit.Plan{}, fmt.Errorf("%w: another object has the name of %s now", outcome.ErrPrecondition, t)
+		}
+		return edit.Plan{Edits: edits}, nil
+	}, o.edits())
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(patch)
-	if err != nil {
-		return nil, fmt.Errorf("make the patch: %w", err)
+	return o.changed(t, done, until, back), nil
+}
+
+// changed is the change of an object that was written or is as it should be.
+func (o *pauseChange) changed(t observe.Target, done edit.Written, until observe.Condition, back string) *change {
+	return &change{
+		WaitTarget: observe.WaitTarget{Target: t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(), Conditions: []observe.Condition{until}},
+		written:    done,
+		revert: func(ctx context.Context) (string, error) {
+			_, err := edit.Revert(ctx, t.Resource(o.finder.Dynamic), done, nil, o.edits())
+			return "it is as it was", err
+		},
+		back: new(commandline.Plugin(back, argumentOf(t)).In(t.Namespace)),
 	}
-	merged, err := jsonpatch.MergePatch(before, data)
-	if err != nil {
-		return nil, fmt.Errorf("apply the patch: %w", err)
-	}
-	after := &unstructured.Unstructured{}
-	return after, after.UnmarshalJSON(merged)
 }
 
 // findSwitch finds the field that pauses an object of another program.
@@ -82,39 +91,35 @@ func (o *pauseChange) findSwitch(t observe.Target) ([]string, error) {
 }
 
 // set sets the switch of an object, and says so before.
-func (o *pauseChange) set(ctx context.Context, t observe.Target, path []string, on bool) error {
+func (o *pauseChange) set(ctx context.Context, t observe.Target, path []string, on bool, until observe.Condition, back string) (*change, error) {
 	field := "." + strings.Join(path, ".")
 	if now, _ := fieldpath.Object(t.Object.Object, path[:len(path)-1]...)[path[len(path)-1]].(bool); now == on {
-		return o.tellUnchanged(t, fmt.Sprintf("%s is already %t", field, on))
+		return o.changed(t, edit.Written{Object: t.Object}, until, back), o.tellUnchanged(t, fmt.Sprintf("%s is already %t", field, on))
 	}
 	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(fmt.Sprintf("setting %s to %t", field, on))); err != nil {
-		return err
+		return nil, err
 	}
-	patch := map[string]any{}
-	if err := unstructured.SetNestedField(patch, on, path...); err != nil {
-		return fmt.Errorf("make the patch: %w", err)
-	}
-	obj, err := o.patch(ctx, t, patch)
+	c, err := o.write(ctx, t, []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: on}}, until, back)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return o.printer.PrintObj(obj, o.streams.Out)
+	return c, o.printer.PrintObj(c.written.Object, o.streams.Out)
 }
 
-// tellUnchanged is tell for an object that was not changed.
+// tellUnchanged is tellOf for an object that was not changed.
 func (o *pauseChange) tellUnchanged(t observe.Target, words string) error {
 	if *o.print.OutputFormat != "" {
-		return o.tell(o.printer, t, t.Object, words)
+		return o.tellOf(o.printer, t, t.Object, words)
 	}
 	printer, err := linePrinter(genericclioptions.NewPrintFlags(o.dryRun.mark("unchanged")))
 	if err != nil {
 		return err
 	}
-	return o.tell(printer, t, t.Object, words)
+	return o.tellOf(printer, t, t.Object, words)
 }
 
-// tell prints an object, and says for a person what there is to say of it.
-func (o *pauseChange) tell(printer printers.ResourcePrinter, t observe.Target, obj *unstructured.Unstructured, words string) error {
+// tellOf prints an object, and says for a person what there is to say of it.
+func (o *pauseChange) tellOf(printer printers.ResourcePrinter, t observe.Target, obj *unstructured.Unstructured, words string) error {
 	if err := printer.PrintObj(obj, o.streams.Out); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -42,32 +41,6 @@ func TestPauseSaysUntilWhen(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("it says %q, want %q", got, want)
-		}
-	}
-}
-
-func TestPatched(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ obj, patch, want string }{
-		{`{"kind":"Foo"}`, `{"a":{"b":1,"c":null}}`, `{"a":{"b":1},"kind":"Foo"}`},
-		{`{"a":{"b":1,"c":2},"kind":"Foo"}`, `{"a":{"c":null,"d":{"e":true}}}`, `{"a":{"b":1,"d":{"e":true}},"kind":"Foo"}`},
-		{`{"a":1,"kind":"Foo"}`, `{"a":{"b":1}}`, `{"a":{"b":1},"kind":"Foo"}`},
-		{`{"a":{"b":1},"kind":"Foo"}`, `{"a":null}`, `{"kind":"Foo"}`},
-	} {
-		obj := &unstructured.Unstructured{}
-		if err := obj.UnmarshalJSON([]byte(c.obj)); err != nil {
-			t.Fatal(err)
-		}
-		var patch map[string]any
-		if err := json.Unmarshal([]byte(c.patch), &patch); err != nil {
-			t.Fatal(err)
-		}
-		after, err := patched(obj, patch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := json.Marshal(after.Object); err != nil || string(got) != c.want {
-			t.Errorf("%s with %s is %s, want %s", c.obj, c.patch, got, c.want)
 		}
 	}
 }

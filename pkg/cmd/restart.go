@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -21,10 +23,15 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-type restartOptions struct{ podsChange }
+type restartOptions struct {
+	changeOptions
+	reason string
+	// by is the name under which the server knows who restarts.
+	by string
+}
 
 func newRestartCommand(common commonOptions) *cobra.Command {
-	o := &restartOptions{podsChange{changeOptions: newChangeOptions(common, "restarted")}}
+	o := &restartOptions{changeOptions: newChangeOptions(common, "restarted")}
 	cmd := &cobra.Command{
 		Use:   "restart (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "Restart the pods of an object, a few at a time",
@@ -38,8 +45,8 @@ sets a restart field, such as .spec.restartAt of a Rollout; the annotation
 imoocpod.dev/restart-path of a CRD names such a field. It refuses other resources.
 
 With --wait, the command waits until all objects have new pods and are ready. It
-exits with code 3 if they cannot become ready without help (see --fail-after) and
-with code 4 when the timeout is over.`,
+exits with code 3 if they cannot become ready without help (see --fail-after), with
+code 4 when the timeout is over, and with code 5 if someone else restarts them.`,
 		Example: `  # Restart an ImoocPod
   kubectl imoocpod restart foo
 
@@ -51,74 +58,86 @@ with code 4 when the timeout is over.`,
   kubectl imoocpod restart appservices -l tier=front`,
 	}
 	o.addFlags(cmd, "Wait until the objects have new pods and are ready.")
+	o.addManagerFlag(cmd)
+	addReasonFlag(cmd, &o.reason)
 	return bind(cmd, o)
 }
 
 func (o *restartOptions) Run(ctx context.Context) error {
 	targets, errs := o.begin(ctx, "no objects passed to restart")
-	all, failed := each(targets, func(t observe.Target) (observe.WaitTarget, error) { return o.restart(ctx, t) })
-	errs = append(errs, failed...)
-	if o.wait {
-		errs = append(errs, o.awaitAll(ctx, *o.print.OutputFormat, o.limits, all)...)
+	if len(targets) > 0 {
+		o.by = o.clients.User(ctx)
 	}
-	return outcome.Join(errs)
+	all, failed := each(targets, func(t observe.Target) (change, error) { return o.restart(ctx, t) })
+	errs = append(errs, failed...)
+	return outcome.Join(append(errs, o.follow(ctx, all)...))
 }
 
-// restart restarts one object, and says so. It returns what there is to wait for.
-func (o *restartOptions) restart(ctx context.Context, t observe.Target) (observe.WaitTarget, error) {
+// restart restarts one object, and says so.
+func (o *restartOptions) restart(ctx context.Context, t observe.Target) (change, error) {
 	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
-		return observe.WaitTarget{}, err
+		return change{}, err
 	}
-	obj := t.Object
-	if obj.GetDeletionTimestamp() != nil {
-		return observe.WaitTarget{}, fmt.Errorf("%s is being deleted and cannot be restarted", t)
+	if t.Object.GetDeletionTimestamp() != nil {
+		return change{}, fmt.Errorf("%s is being deleted and cannot be restarted", t)
 	}
-	path, err := o.field(ctx, t.Kind, obj)
+	path, err := o.field(ctx, t.Kind, t.Object)
 	if err != nil {
-		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, o.below(ctx, t))
+		return change{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, o.below(ctx, t))
 	}
-	patch, err := kinds.Restart(obj, path, time.Now())
-	if err != nil {
-		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
+	now := time.Now()
+	if _, err := o.plan(t.Object, path, now); err != nil {
+		return change{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
 	warnPaused(o.streams.ErrOut, t, t.Object)
-	if err := o.sayWhy(obj, path, patch); err != nil {
-		return observe.WaitTarget{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
-	}
 	before, err := o.readBefore(ctx, t)
 	if err != nil {
-		return observe.WaitTarget{}, err
+		return change{}, err
 	}
-	if !o.dryRun.client() {
-		if obj, err = o.mergePatch(ctx, t, patch); err != nil {
-			return observe.WaitTarget{}, err
-		}
+	objects := t.Resource(o.finder.Dynamic)
+	done, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) { return o.plan(obj, path, now) }, o.edits())
+	if err != nil {
+		return change{}, err
 	}
-	if err := o.printer.PrintObj(obj, o.streams.Out); err != nil {
-		return observe.WaitTarget{}, err
+	if err := o.printer.PrintObj(done.Object, o.streams.Out); err != nil {
+		return change{}, err
 	}
-	if !o.wait {
+	if !o.waits() {
 		o.loops.warn(ctx, t)
-		return observe.WaitTarget{}, nil
 	}
-	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)}, UID: obj.GetUID(), Since: obj.GetResourceVersion()}, nil
+	return change{
+		WaitTarget: observe.WaitTarget{
+			Target: t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(),
+			Conditions: []observe.Condition{observe.Replaced(status.NewReport(before).Pods)},
+		},
+		written: done,
+		revert: func(ctx context.Context) (string, error) {
+			_, err := edit.Revert(ctx, objects, done, o.marks(path, "undo of the restart"), o.edits())
+			return "the restart was taken back", err
+		},
+	}, nil
 }
 
-// sayWhy adds to a patch, and to the object that was read, who restarts it and why. With
-// the annotation of a restart the pods are made from another template, which is a
-// revision like any other; a field of another kind is no part of it.
-func (o *restartOptions) sayWhy(obj *unstructured.Unstructured, path []string, patch map[string]any) error {
+// plan is the change that restarts an object.
+func (o *restartOptions) plan(obj *unstructured.Unstructured, path []string, now time.Time) (edit.Plan, error) {
+	time, err := kinds.RestartTime(obj, path, now)
+	if err != nil {
+		return edit.Plan{}, err
+	}
+	return edit.Plan{
+		Edits: []fieldpath.Edit{{Path: fieldpath.Fields(path...), Value: time}},
+		Marks: o.marks(path, cmp.Or(o.reason, "restarted")),
+	}, nil
+}
+
+// marks say who restarts an object and why. With the annotation of a restart, the pods are
+// made from another template, which is a revision like any other; a field of another kind
+// is no part of it.
+func (o *restartOptions) marks(path []string, cause string) []fieldpath.Edit {
 	if path[len(path)-1] != apis.AnnotationRestartedAt {
 		return nil
 	}
-	for _, edit := range rollout.Annotations(cmp.Or(o.reason, "restarted"), o.by) {
-		for _, in := range []map[string]any{obj.Object, patch} {
-			if err := edit.Path.Set(in, edit.Value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return rollout.Annotations(cause, o.by)
 }
 
 // field finds the field to change. Only for kinds that say nothing of themselves

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
@@ -16,7 +17,7 @@ type resumeOptions struct{ pauseChange }
 func newResumeCommand(common commonOptions) *cobra.Command {
 	o := &resumeOptions{pauseChange{changeOptions: newChangeOptions(common, "resumed")}}
 	cmd := &cobra.Command{
-		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none]",
+		Use:   "resume (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--dry-run=server|client|none] [--wait]",
 		Short: "End the pause of an object",
 		Long: `End the pause of an ImoocPod (NAME) or another resource (TYPE/NAME, or other arguments
 of kubectl). The controller then applies the changes that were made during the pause.
@@ -32,35 +33,32 @@ sets to true.`,
   # Resume the rollout of a Deployment
   kubectl imoocpod resume deployment/web`,
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, "Wait until the objects are ready.")
 	return bind(cmd, o)
 }
 
 func (o *resumeOptions) Run(ctx context.Context) error {
-	return o.each(ctx, func(ctx context.Context, t observe.Target) error {
+	return o.each(ctx, func(ctx context.Context, t observe.Target) (*change, error) {
 		if t.Kind.Reconciled() {
 			return o.resume(ctx, t)
 		}
 		path, err := o.findSwitch(t)
 		if err != nil {
-			return fmt.Errorf("%s cannot be resumed: %w", t, err)
+			return nil, fmt.Errorf("%s cannot be resumed: %w", t, err)
 		}
-		return o.set(ctx, t, path, false)
+		return o.set(ctx, t, path, false, observe.Ready(), "pause")
 	})
 }
 
 // resume ends the pause of an object that the controller of this program reconciles.
-func (o *resumeOptions) resume(ctx context.Context, t observe.Target) error {
+func (o *resumeOptions) resume(ctx context.Context, t observe.Target) (*change, error) {
 	before, now := apis.ReadPause(t.Object.GetAnnotations()), time.Now()
 	if before == (apis.Pause{}) {
-		return o.tellUnchanged(t, "was not paused")
+		return o.changed(t, edit.Written{Object: t.Object}, observe.Ready(), "pause"), o.tellUnchanged(t, "was not paused")
 	}
-	o.loops.begin(ctx, t)
-	obj, err := o.patch(ctx, t, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-		apis.AnnotationPausedUntil: nil, apis.AnnotationPausedBy: nil, apis.AnnotationPausedReason: nil,
-	}}})
+	c, err := o.write(ctx, t, pauseEdits("", "", ""), observe.Ready(), "pause")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	was := "was " + before.Text(now)
 	switch {
@@ -69,9 +67,11 @@ func (o *resumeOptions) resume(ctx context.Context, t observe.Target) error {
 	case !before.Active(now):
 		was = "its pause had ended at " + apis.Clock(before.Until, now)
 	}
-	if err := o.tell(o.printer, t, obj, was); err != nil {
-		return err
+	if err := o.tellOf(o.printer, t, c.written.Object, was); err != nil {
+		return nil, err
 	}
-	o.loops.warn(ctx, t)
-	return nil
+	if !o.waits() {
+		o.loops.warn(ctx, t)
+	}
+	return c, nil
 }

@@ -185,21 +185,29 @@ func addLogFlags(flags *pflag.FlagSet) {
 const interruptGrace = 500 * time.Millisecond
 
 // interruptible makes a verb end soon after its context, whatever it does: neither
-// discovery nor a program that gives credentials knows of the context.
+// discovery nor a program that gives credentials knows of the context. A write that is
+// under way is finished first, so that the verb can report it.
 func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		writes := &clients.Writes{}
+		cmd.SetContext(writes.Finish(ctx))
 		ended := make(chan error, 1)
 		go func() { ended <- run(cmd, args) }()
 		select {
 		case err := <-ended:
 			return err
-		case <-cmd.Context().Done():
+		case <-ctx.Done():
 		}
-		select {
-		case err := <-ended:
-			return err
-		case <-time.After(interruptGrace):
-			return context.Cause(cmd.Context())
+		for wrote := true; wrote; {
+			wrote = writes.UnderWay()
+			select {
+			case err := <-ended:
+				return err
+			case <-time.After(interruptGrace):
+			}
+			wrote = wrote || writes.UnderWay()
 		}
+		return context.Cause(ctx)
 	}
 }

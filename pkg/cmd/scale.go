@@ -2,12 +2,15 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -28,11 +31,9 @@ type scaleOptions struct {
 	group  string
 	change scale.Request
 	steps  stepFlags
-	wait   bool
 	// reports says that --wait was given: with -o json it prints status reports, as other
 	// verbs do, while --timeout alone prints the object.
 	reports bool
-	limits  waitFlags
 	yes     bool
 }
 
@@ -117,7 +118,7 @@ someone else changes the replica count.`,
   # Scale one element of a list
   kubectl imoocpod scale elasticsearch/es --replicas 3 --replicas-path '.spec.nodeSets[?(@.name=="hot")].count'`,
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, "Wait until the controller has seen the change and all pods are ready.")
 	cmd.Flags().VarP(count{&o.change.Replicas, 0}, "replicas", "r", "The new desired number of replicas. This, --by, --remove, or --undo is required.")
 	cmd.Flags().Var(parsedFlag[replicafield.CountChange]{&o.change.By, replicafield.ParseCountChange, "change"}, "by", "Change the number of replicas by +2, -1, 50% or -50%, for example.")
 	cmd.Flags().StringSliceVar(&o.change.Remove, "remove", nil, "Names of pods to remove. The number of replicas goes down by as many.")
@@ -127,16 +128,15 @@ someone else changes the replica count.`,
 	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")
 	cmd.Flags().Var(count{&o.change.Current, scale.AnyCount}, "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.change.ResourceVersion, "resource-version", "", "Scale only if this is the current resource version.")
-	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the controller has seen the change and all pods are ready.")
-	cmd.Flags().DurationVar(&o.limits.Timeout, "timeout", 0, "The length of time to wait until all pods are ready, such as 1m; implies --wait. Zero means no limit with --wait, and no wait without it.")
-	o.limits.addFlags(cmd)
 	o.steps.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
 	return bind(cmd, o)
 }
 
 func (o *scaleOptions) complete(args []string) error {
+	o.reports = o.after.wait
 	err := o.changeOptions.complete(args)
+	o.after.wait = o.after.wait || o.steps.given()
 	o.change.DryRun, o.change.LookOnly = o.dryRun.server(), o.dryRun.client()
 	return err
 }
@@ -148,7 +148,7 @@ func (o *scaleOptions) validate() error {
 	if err := o.validateUndo(); err != nil {
 		return err
 	}
-	counted, removes := o.limits.given("replicas"), len(o.change.Remove) > 0
+	counted, removes := o.after.given("replicas"), len(o.change.Remove) > 0
 	switch {
 	case counted && o.change.By != nil:
 		return usageErrorf("--replicas and --by cannot be used together")
@@ -160,23 +160,16 @@ func (o *scaleOptions) validate() error {
 		return usageErrorf("--group and --replicas-path cannot be used together")
 	case o.change.ResourceVersion != "" && !isResourceVersion(o.change.ResourceVersion):
 		return usageErrorf("--resource-version must be the metadata.resourceVersion of the object, a whole number, not %q", o.change.ResourceVersion)
-	case o.limits.Timeout < 0:
-		return usageErrorf("--timeout must be 0 (do not wait) or more, not %s", o.limits.Timeout)
 	}
-	o.reports = o.wait
-	o.wait = o.wait || o.limits.Timeout > 0 || o.steps.given()
-	if err := o.steps.validate(o.change, o.limits); err != nil {
+	if err := o.steps.validate(o.change, o.after.given); err != nil {
 		return err
 	}
-	return o.limits.validate(o.wait)
+	return o.changeOptions.validate()
 }
 
 // Run scales the objects, and waits for them if that was asked for.
 func (o *scaleOptions) Run(ctx context.Context) error {
 	targets, errs := o.begin(ctx, "no objects passed to scale")
-	if o.waits() && o.reports {
-		o.printer = onOneLine(o.printer, o.print)
-	}
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
 		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))
 	}
@@ -192,7 +185,7 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 		return outcome.Join(append(errs, o.scaleInSteps(ctx, found)...))
 	}
 	// All are written before any is waited for: they become ready together.
-	var all []observe.WaitTarget
+	var all []change
 	for _, c := range found {
 		w, err := o.scale(ctx, c)
 		if err != nil {
@@ -202,7 +195,7 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 		all = append(all, w)
 	}
 	if o.waits() {
-		errs = append(errs, o.await(ctx, all)...)
+		errs = append(errs, o.followChanges(ctx, o.format(), o.after, all)...)
 	}
 	return outcome.Join(errs)
 }
@@ -232,56 +225,82 @@ func (o *scaleOptions) confirmed(found []located) (bool, error) {
 	return confirmed(o.streams, changes, o.yes || o.dryRun != "none")
 }
 
-// waits reports whether the change is waited for.
-func (o *scaleOptions) waits() bool { return o.wait && o.dryRun == "none" }
-
-func (o *scaleOptions) await(ctx context.Context, all []observe.WaitTarget) []error {
-	format := ""
-	if o.reports {
-		format = *o.print.OutputFormat
+// format is that of the reports of a wait.
+func (o *scaleOptions) format() string {
+	if !o.reports {
+		return ""
 	}
-	return o.awaitAll(ctx, format, o.limits, all)
+	return *o.print.OutputFormat
 }
 
 // scale scales one object, and says so. It returns what there is to wait for.
-func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget, error) {
+func (o *scaleOptions) scale(ctx context.Context, c located) (change, error) {
 	t, field := c.target, c.field
-	change, err := o.request(c)
+	request, err := o.request(c)
 	if err != nil {
-		return observe.WaitTarget{}, err
+		return change{}, err
 	}
 	warnPaused(o.streams.ErrOut, t, t.Object)
-	if o.wait || !t.Kind.Shipped() {
-		o.warn(ctx, t, change)
+	if o.after.wait || !t.Kind.Shipped() {
+		o.warn(ctx, t, request)
 	}
-	done, err := o.set(ctx, c, change)
+	done, err := o.set(ctx, c, request)
 	if err != nil {
-		return observe.WaitTarget{}, err
+		return change{}, err
 	}
 	obj, err := o.result(ctx, c, &done)
 	if err != nil {
-		return observe.WaitTarget{}, err
+		return change{}, err
 	}
 	if o.steps.given() && done.Before != nil {
 		if err := o.sayPlan(t, *done.Before, done.Replicas); err != nil {
-			return observe.WaitTarget{}, err
+			return change{}, err
 		}
 	}
 	if err := o.printer.PrintObj(obj, o.streams.Out); err != nil {
-		return observe.WaitTarget{}, err
+		return change{}, err
 	}
 	if err := escape.PrintLine(o.streams.ErrOut, "%s: %s", t, o.dryRun.mark(done.String())); err != nil {
-		return observe.WaitTarget{}, err
+		return change{}, err
 	}
-	if !o.wait {
+	if !o.after.wait {
 		o.loops.warn(ctx, t)
 	}
 	if named := field.String(); named != ".spec.replicas" && !t.Kind.Shipped() && o.path == nil {
 		if err := escape.PrintLine(o.streams.ErrOut, "%s: replica field %s%s", t, named, o.beside(ctx, t, field)); err != nil {
-			return observe.WaitTarget{}, err
+			return change{}, err
 		}
 	}
-	return observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Scaled(o.clients, field, done.Replicas)}, UID: done.UID, Since: done.ResourceVersion}, nil
+	return o.changed(c, done), nil
+}
+
+// changed is a count that was set, and what to wait for.
+func (o *scaleOptions) changed(c located, done scale.Result) change {
+	all := change{
+		WaitTarget: observe.WaitTarget{
+			Target: c.target, UID: done.UID, Since: done.ResourceVersion,
+			Conditions: []observe.Condition{observe.Scaled(done.Replicas, len(done.Fields) > 0)},
+		},
+		written: done.Written,
+	}
+	if done.Before == nil || *done.Before == done.Replicas {
+		return all
+	}
+	all.back = new(o.command(c, *done.Before))
+	all.revert = func(ctx context.Context) (string, error) {
+		if done.Object != nil {
+			// The count that is left behind is not one to return to.
+			var forget []fieldpath.Edit
+			if c.target.Kind.Reconciled() {
+				forget = []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}}
+			}
+			_, err := edit.Revert(ctx, c.target.Resource(o.finder.Dynamic), done.Written, forget, o.edits())
+			return fmt.Sprintf("%d → %d", done.Replicas, *done.Before), err
+		}
+		back, err := o.set(ctx, c, scale.Request{Replicas: *done.Before, Current: done.Replicas})
+		return back.String(), err
+	}
+	return all
 }
 
 // set sets the count of an object. A dry run by the client sets none.

@@ -41,7 +41,7 @@ func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, e
 		return located{}, err
 	}
 	t.Path = path
-	if !o.wait {
+	if !o.after.wait {
 		o.loops.begin(ctx, t)
 	}
 	err = o.look(ctx, &t, field)

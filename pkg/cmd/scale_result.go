@@ -20,7 +20,7 @@ func (o *scaleOptions) result(ctx context.Context, c located, done *scale.Result
 	if (format == "" || format == "name") && !o.dryRun.client() {
 		return nameOnly(t), nil
 	}
-	if o.dryRun != "none" && done.Object != nil {
+	if done.Object != nil {
 		return done.Object, nil
 	}
 	obj, err := t.Resource(o.finder.Dynamic).Get(ctx, t.Name, metav1.GetOptions{})

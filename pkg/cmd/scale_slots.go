@@ -11,7 +11,7 @@ func (o *scaleOptions) validateSlots() error {
 		return nil
 	}
 	for _, flag := range []string{"replicas", "by", "reuse", "group", "replicas-path"} {
-		if o.limits.given(flag) {
+		if o.after.given(flag) {
 			return usageErrorf("--remove and --%s cannot be used together", flag)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -44,12 +46,6 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, all []located) []error 
 	return errs
 }
 
-// tell writes a line to standard error. What was changed is changed, whether or not
-// somebody reads of it.
-func (o *scaleOptions) tell(format string, args ...any) {
-	_ = escape.PrintLine(o.streams.ErrOut, format, args...)
-}
-
 // inSteps changes the count of one object in steps. Each is made on the condition that
 // the count is the one that the step before has left, and awaited before the next.
 func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
@@ -75,15 +71,14 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 			return err
 		}
 		begun := time.Now()
-		// A write that is under way is not given up, so that it is known where the count stands.
-		if done, err = o.set(context.WithoutCancel(ctx), c, scale.Request{Replicas: next, Current: at, Began: c.began}); err != nil {
+		if done, err = o.set(ctx, c, scale.Request{Replicas: next, Current: at, Began: c.began}); err != nil {
 			return o.notSet(c, at, to, err)
 		}
 		if err := o.awaitStep(ctx, c, done, next < at); err != nil {
-			return o.notReady(ctx, c, at, next, to, err)
+			return o.stepNotReady(ctx, c, at, next, to, err)
 		}
 		at = next
-		o.tell("%s: %d ready (%s)", c.target, at, duration.HumanDuration(max(0, time.Since(begun)-o.steps.settle)))
+		o.tell("%s: %d ready (%s)", c.target, at, duration.HumanDuration(max(0, time.Since(begun)-o.after.Settle)))
 	}
 	obj, err := o.result(ctx, c, &done)
 	if err != nil {
@@ -104,8 +99,8 @@ func (o *scaleOptions) sayPlan(t observe.Target, from, to int32) error {
 	if len(counts) > 1 {
 		when = "each when ready"
 	}
-	if o.steps.settle > 0 {
-		when += " for " + duration.HumanDuration(o.steps.settle)
+	if o.after.Settle > 0 {
+		when += " for " + duration.HumanDuration(o.after.Settle)
 	}
 	return escape.PrintLine(o.streams.ErrOut, "%s: %s, %s", t, o.dryRun.mark(way.String()), when)
 }
@@ -138,66 +133,79 @@ func (o *scaleOptions) mayStep(ctx context.Context, c located, at, next int32) e
 // awaitStep waits until the pods of a step are ready, and have been for long enough. On
 // the way down it waits until the others are gone.
 func (o *scaleOptions) awaitStep(ctx context.Context, c located, done scale.Result, down bool) error {
-	g := observe.Scaled(o.clients, c.field, done.Replicas)
-	g.For, g.Done = o.steps.settle, "done with this step"
+	w := o.changed(c, done)
+	g := &w.Conditions[0]
+	g.Done = "done with this step"
 	if down {
-		g = observe.WithoutTerminating(g)
+		*g = observe.WithoutTerminating(*g)
 	}
-	w := []observe.WaitTarget{{Target: c.target, Conditions: []observe.Condition{g}, UID: done.UID, Since: done.ResourceVersion}}
-	if o.steps.parallel {
-		// Several displays would draw over each other.
-		return outcome.Join((&observe.Waiter{Clients: o.clients, Limits: o.limits.Limits}).Wait(ctx, w))
+	w.Check = w.written.Check
+	all := []observe.WaitTarget{w.WaitTarget}
+	if !o.steps.parallel {
+		return outcome.Join(o.awaitAll(ctx, o.format(), o.after.waitFlags, all))
 	}
-	return outcome.Join(o.await(ctx, w))
+	// Several displays would draw over each other.
+	errs := (&observe.Waiter{Clients: o.clients, Limits: o.after.Limits}).Wait(ctx, all)
+	if o.after.logs {
+		addLogs(ctx, o.clients, errs)
+	}
+	return outcome.Join(errs)
 }
 
 // notSet is the error for a step that could not be made.
 func (o *scaleOptions) notSet(c located, at, to int32, err error) error {
 	if errors.Is(err, outcome.ErrPrecondition) {
-		return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrReverted, err) //nolint:errorlint // its exit code is that of the first
+		return fmt.Errorf("%w: someone else changed the replica count between two steps: %v", outcome.ErrOverwritten, err) //nolint:errorlint // its exit code is that of the first
 	}
 	o.sayStopped(c, at, to, at)
 	return err
 }
 
-// notReady is the error for a step whose pods did not become ready. It goes back to the
+// stepNotReady is the error for a step whose pods did not become ready. It goes back to the
 // count before if that was asked for, unless somebody else has changed the count.
-func (o *scaleOptions) notReady(ctx context.Context, c located, before, at, to int32, err error) error {
-	failed := errors.Is(err, outcome.ErrFailed) || errors.Is(err, outcome.ErrPaused) || errors.Is(err, outcome.ErrTimeout)
+func (o *scaleOptions) stepNotReady(ctx context.Context, c located, before, at, to int32, err error) error {
 	switch {
-	case errors.Is(err, outcome.ErrReverted), errors.Is(err, outcome.ErrGone):
-		return err // the count is not that of the step any more
-	case !failed || o.steps.onFailure != revertOnFailure:
+	case errors.Is(err, outcome.ErrOverwritten):
+		return o.overwritten(ctx, change{WaitTarget: observe.WaitTarget{Target: c.target}}, err)
+	case errors.Is(err, outcome.ErrGone):
+		return err // there is no count to go on from
+	case !notReady(err) || o.after.onFailure != revertOnFailure:
 		o.sayStopped(c, at, to, before)
 		return err
 	}
-	if _, back := o.set(context.WithoutCancel(ctx), c, scale.Request{Replicas: before, Current: at, Began: c.began}); back != nil {
+	if _, back := o.set(ctx, c, scale.Request{Replicas: before, Current: at, Began: c.began}); back != nil {
 		if errors.Is(back, outcome.ErrPrecondition) {
-			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrReverted, before, back, err) //nolint:errorlint // likewise
+			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, before, back, err) //nolint:errorlint // likewise
 		}
 		o.sayStopped(c, at, to, before)
 		return fmt.Errorf("%w\nthe count could not be set back to %d: %w", err, before, back)
 	}
 	o.tell("%s: reverted to %d", c.target, before)
-	return err
+	return fmt.Errorf("%w\n%s %w: %d → %d", outcome.WithoutHints(err), c.target, outcome.ErrUndone, at, before)
 }
 
 // sayStopped says where the count of an object stands, how to go on from there and, where
 // that is another count, how to go back to the last one whose pods were ready.
 func (o *scaleOptions) sayStopped(c located, at, to, good int32) {
 	o.tell("%s: stopped at %d on the way to %d", c.target, at, to)
+	line := o.clients.CommandContext().Line
 	if at != to {
-		o.tell("hint: to continue: %s", o.scaleCommand(c, to)+o.steps.flags()+o.limits.flags())
+		o.tell("hint: to continue: %s", line(o.command(c, to, append(o.steps.flags(), o.after.flags()...)...)))
 	}
 	if good != at {
-		o.tell("hint: to go back: %s", o.scaleCommand(c, good))
+		o.tell("hint: to go back: %s", line(o.command(c, good)))
 	}
 }
 
-func (o *scaleOptions) scaleCommand(c located, replicas int32) string {
-	command := fmt.Sprintf("%s scale %s/%s%s --replicas %d", programName, c.target.Kind.CRD(), c.target.Name, inNamespaceOf(c.target), replicas)
+// command is the one that sets a count of an object.
+func (o *scaleOptions) command(c located, replicas int32, flags ...string) commandline.Command {
+	words := []string{"scale", c.target.Kind.CRD() + "/" + c.target.Name, "--replicas", strconv.Itoa(int(replicas))}
 	if path := c.target.Path; path != nil {
-		command += " --replicas-path " + escape.ShellWord(path.String())
+		words = append(words, "--replicas-path", path.String())
 	}
-	return command
+	namespace := c.target.Namespace
+	if c.target.Kind.Clusterwide {
+		namespace = ""
+	}
+	return commandline.Plugin(append(words, flags...)...).In(namespace)
 }

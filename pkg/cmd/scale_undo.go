@@ -8,7 +8,7 @@ func (o *scaleOptions) validateUndo() error {
 		return nil
 	}
 	for _, flag := range []string{"replicas", "by", "remove", "reuse", "step"} {
-		if o.limits.given(flag) {
+		if o.after.given(flag) {
 			return usageErrorf("--undo and --%s cannot be used together", flag)
 		}
 	}

@@ -43,14 +43,17 @@ const setWaits = `
 
 With --wait, the command waits until all objects have pods of the new template and
 are ready. It exits with code 3 if they cannot become ready without help (see
---fail-after) and with code 4 when the timeout is over. With --undo-on-failure, it
-writes back what was there before it exits with code 3, unless someone else has
-changed the pod template meanwhile.`
+--fail-after), with code 4 when the timeout is over, and with code 5 if someone else
+changes the same fields. With --on-failure=revert, it writes back what was there
+before, unless someone else has changed the pod template meanwhile, and exits with
+code 9.`
 
 // setOptions is what the subcommands of set share.
 type setOptions struct {
 	templateChange
 	template *fieldpath.Path
+	// undoOnFailure is the former name of --on-failure=revert.
+	undoOnFailure bool
 	// what is the subcommand, and words are what it sets, as they were given.
 	what  string
 	words []string
@@ -70,8 +73,16 @@ func (o *setOptions) commandFor(t observe.Target, words ...string) string {
 
 func (o *setOptions) addFlags(cmd *cobra.Command) {
 	o.templateChange.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.undoOnFailure, "undo-on-failure", false, "If an object fails, write back what it had before, and exit with code 3; implies --wait.")
+	cmd.Flags().BoolVar(&o.undoOnFailure, "undo-on-failure", false, "Another name of --on-failure=revert.")
+	_ = cmd.Flags().MarkDeprecated("undo-on-failure", "use --on-failure=revert") // it has just been added
 	cmd.Flags().Var(specFieldFlag(&o.template), "template-path", "JSONPath of the pod template, for types that have several.")
+}
+
+func (o *setOptions) complete(args []string) error {
+	if o.undoOnFailure {
+		o.after.onFailure = revertOnFailure
+	}
+	return o.templateChange.complete(args)
 }
 
 // places finds the fields of a target that pods are made from.

@@ -21,7 +21,7 @@ type setEnvOptions struct {
 func newSetEnvCommand(common commonOptions) *cobra.Command {
 	o := &setEnvOptions{setOptions: newSetOptions(common, "env", "env updated")}
 	cmd := &cobra.Command{
-		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [-c CONTAINER] [--wait] [--undo-on-failure]",
+		Use:   "env (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (KEY=VALUE | KEY-) ... [-c CONTAINER] [--wait] [--on-failure=stop|revert]",
 		Short: "Set or remove environment variables",
 		Long: `Set (KEY=VALUE) or remove (KEY-) environment variables of the containers of an
 ImoocPod (NAME) or another resource with a pod template (TYPE/NAME, or other

@@ -24,7 +24,7 @@ type setImageOptions struct {
 func newSetImageCommand(common commonOptions) *cobra.Command {
 	o := &setImageOptions{setOptions: newSetOptions(common, "image", "image updated")}
 	cmd := &cobra.Command{
-		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [--wait] [--undo-on-failure]",
+		Use:   "image (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [CONTAINER=]IMAGE ... [--wait] [--on-failure=stop|revert]",
 		Short: "Set the image of a container",
 		Long: `Set the images of containers of an ImoocPod (NAME) or another resource (TYPE/NAME,
 or other arguments of kubectl). An IMAGE without the name of a container is for
@@ -38,7 +38,7 @@ Otherwise it changes nothing and lists the candidates, with the command for each
   kubectl imoocpod set image foo nginx:1.30
 
   # Set the image, and put the old one back if the new pods fail
-  kubectl imoocpod set image foo nginx:1.30 --undo-on-failure --timeout 5m
+  kubectl imoocpod set image foo nginx:1.30 --on-failure=revert --timeout 5m
 
   # Set the image of one of several containers of a Deployment
   kubectl imoocpod set image deployment/web web=nginx:1.30`,

@@ -22,7 +22,7 @@ type setResourcesOptions struct {
 func newSetResourcesCommand(common commonOptions) *cobra.Command {
 	o := &setResourcesOptions{setOptions: newSetOptions(common, "resources", "resource requirements updated")}
 	cmd := &cobra.Command{
-		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [-c CONTAINER] [--wait] [--undo-on-failure]",
+		Use:   "resources (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) [--requests=REQUESTS] [--limits=LIMITS] [-c CONTAINER] [--wait] [--on-failure=stop|revert]",
 		Short: "Set resource requests and limits",
 		Long: `Set the resource requests and limits of the containers of an ImoocPod (NAME) or
 another resource with a pod template (TYPE/NAME, or other arguments of kubectl).

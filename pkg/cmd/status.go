@@ -164,7 +164,10 @@ func (o *statusOptions) validate() error {
 	case o.wait && format != "" && format != "json":
 		return usageErrorf("--wait supports only -o json, not -o %s", format)
 	}
-	return o.limits.validateWait(o.wait)
+	if o.limits.Timeout < 0 {
+		return usageErrorf("--timeout must be 0 (wait forever) or more, not %s", o.limits.Timeout)
+	}
+	return o.limits.validate(o.wait)
 }
 
 // Run shows the objects once, or for as long as was asked for.

@@ -2,19 +2,19 @@ package cmd
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/spf13/cobra"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -26,9 +26,10 @@ import (
 // templateChange is what "set" and "undo" share, which change what the pods of an object are
 // made from.
 type templateChange struct {
-	podsChange
-	// undoOnFailure says that what was before is written back if the object fails.
-	undoOnFailure bool
+	changeOptions
+	reason string
+	// by is the name under which the server knows who makes the change.
+	by string
 }
 
 // wanted computes the fields that a verb wants of an object as it is, and the cause of
@@ -36,80 +37,103 @@ type templateChange struct {
 type wanted = func(obj *unstructured.Unstructured) ([]revision.Field, string, error)
 
 func newTemplateChange(common commonOptions, done string) templateChange {
-	return templateChange{podsChange: podsChange{changeOptions: newChangeOptions(common, done)}}
+	return templateChange{changeOptions: newChangeOptions(common, done)}
 }
 
 func (o *templateChange) addFlags(cmd *cobra.Command) {
-	o.podsChange.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
+	o.changeOptions.addFlags(cmd, "Wait until the objects have pods of the new template and are ready.")
+	o.addManagerFlag(cmd)
+	addReasonFlag(cmd, &o.reason)
 }
 
-func (o *templateChange) complete(args []string) error {
-	o.wait = o.wait || o.undoOnFailure
-	return o.podsChange.complete(args)
-}
-
-// written is what was changed in an object, and the wait for it.
-type written struct {
-	done rollout.Result
-	wait observe.WaitTarget
+func addReasonFlag(cmd *cobra.Command, reason *string) {
+	cmd.Flags().StringVar(reason, "reason", "", "Why the object is changed, which \"history\" shows. The default says what changes.")
 }
 
 // run changes all objects in the way that want computes for each, and waits for them if
 // that was asked for.
 func (o *templateChange) run(ctx context.Context, want func(context.Context, observe.Target) (wanted, error)) error {
 	targets, errs := o.begin(ctx, "no matching resources found")
-	// All are written before any is waited for.
-	all, failed := each(targets, func(t observe.Target) (written, error) { return o.change(ctx, t, want) })
-	errs = append(errs, failed...)
-	if o.wait {
-		errs = append(errs, o.await(ctx, all)...)
+	if len(targets) > 0 {
+		o.by = o.clients.User(ctx)
 	}
-	return outcome.Join(errs)
+	// All are written before any is waited for.
+	all, failed := each(targets, func(t observe.Target) (change, error) { return o.change(ctx, t, want) })
+	errs = append(errs, failed...)
+	return outcome.Join(append(errs, o.follow(ctx, all)...))
 }
 
 // change changes one object, and says what changed.
-func (o *templateChange) change(ctx context.Context, t observe.Target, want func(context.Context, observe.Target) (wanted, error)) (written, error) {
+func (o *templateChange) change(ctx context.Context, t observe.Target, want func(context.Context, observe.Target) (wanted, error)) (change, error) {
 	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
-		return written{}, err
+		return change{}, err
 	}
 	compute, err := want(ctx, t)
 	if err != nil {
-		return written{}, err
+		return change{}, err
 	}
 	warnPaused(o.streams.ErrOut, t, t.Object)
 	before, err := o.readBefore(ctx, t)
 	if err != nil {
-		return written{}, err
+		return change{}, err
 	}
 	done, err := rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, o.request(compute))
 	if err != nil {
-		return written{}, err
+		return change{}, err
 	}
 	if done.Change != "" {
 		o.warn(t, done)
 	}
 	if err := o.say(t, done); err != nil {
-		return written{}, err
+		return change{}, err
 	}
 	if o.dryRun == "none" && done.Change != "" {
-		if _, err := fmt.Fprint(o.streams.ErrOut, escape.Text(o.hintStuck(ctx, t))); err != nil {
-			return written{}, err
+		if stuck := o.stuckPods(ctx, t); stuck != nil {
+			o.tell("hint: %s: %s", stuckHint, o.clients.CommandContext().Line(*stuck))
 		}
 	}
-	if !o.wait {
+	if !o.waits() {
 		o.loops.warn(ctx, t)
 	}
-	w := written{done: done, wait: observe.WaitTarget{
+	c := change{written: done.Written, WaitTarget: observe.WaitTarget{
 		Target: t, UID: done.Object.GetUID(), Since: done.Object.GetResourceVersion(),
 		Conditions: []observe.Condition{o.condition(ctx, t, before, done)},
 	}}
-	w.wait.Target.Object = done.Object
-	return w, nil
+	c.Target.Object = done.Object
+	if done.Change != "" {
+		c.revert = func(ctx context.Context) (string, error) { return o.revert(ctx, c.Target, done) }
+		if o.waits() && status.NewReport(before).Verdict.Settled() {
+			c.back = new(commandline.Plugin("undo", argumentOf(t)).In(t.Namespace))
+		}
+	}
+	return c, nil
+}
+
+// revert writes back what an object had before a change.
+func (o *templateChange) revert(ctx context.Context, t observe.Target, done rollout.Result) (string, error) {
+	marks := rollout.Annotations("undo of "+done.Change, o.by)
+	marks = append(marks, o.failedRevision(ctx, t, done)...)
+	_, err := edit.Revert(ctx, t.Resource(o.finder.Dynamic), done.Written, marks, o.edits())
+	return revision.Change(done.After, done.Before), err
+}
+
+// failedRevision records the revision that never became ready, if its number is known.
+func (o *templateChange) failedRevision(ctx context.Context, t observe.Target, done rollout.Result) []fieldpath.Edit {
+	history, err := rollout.History(ctx, o.finder.Dynamic, t)
+	if err != nil {
+		klog.FromContext(ctx).V(1).Info("Cannot record the revision that failed", "object", t.String(), "err", err)
+		return nil
+	}
+	failed, known := history.Find(done.After)
+	if !known {
+		return nil
+	}
+	return []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationFailedRevision), Value: strconv.FormatInt(failed.Number, 10)}}
 }
 
 func (o *templateChange) request(want wanted) rollout.Request {
 	return rollout.Request{
-		By: o.by, FieldManager: o.fieldManager, Client: o.dryRun.client(), DryRun: o.dryRun.server(),
+		By: o.by, Options: o.edits(),
 		Want: func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 			fields, cause, err := want(obj)
 			if o.reason != "" {
@@ -156,7 +180,7 @@ func (o *templateChange) say(t observe.Target, done rollout.Result) error {
 // program reconciles, the status or the label of each pod says the latter. Of a change that is in no generation, and of other controllers, the pods are the proof:
 // those that are not made from what was written must go.
 func (o *templateChange) condition(ctx context.Context, t observe.Target, before status.Snapshot, done rollout.Result) observe.Condition {
-	if !o.wait || done.Change == "" || kinds.InPlace(t.Object) {
+	if !o.waits() || done.Change == "" || kinds.InPlace(t.Object) {
 		return observe.Ready()
 	}
 	made := madeSince(done)
@@ -203,78 +227,4 @@ func (o *templateChange) madeFrom(ctx context.Context, t observe.Target, done ro
 	}
 	target, known := history.Find(done.After)
 	return func(pod *corev1.Pod) bool { return known && target.Made(pod.Labels) }
-}
-
-// await waits for the objects, and writes back what those had before that failed.
-func (o *templateChange) await(ctx context.Context, all []written) []error {
-	waits := make([]observe.WaitTarget, 0, len(all))
-	for _, w := range all {
-		waits = append(waits, w.wait)
-	}
-	errs := o.awaitAll(ctx, *o.print.OutputFormat, o.limits, waits)
-	if !o.undoOnFailure || len(errs) < len(all) {
-		return errs
-	}
-	for i, w := range all {
-		if errors.Is(errs[i], outcome.ErrFailed) && w.done.Change != "" {
-			errs[i] = o.undo(ctx, w, errs[i])
-		}
-	}
-	return errs
-}
-
-// undo writes back what an object had before it failed, unless somebody else has changed
-// that meanwhile. The error is that of the failure, with what was done about it.
-func (o *templateChange) undo(ctx context.Context, w written, failure error) error {
-	t := w.wait.Target
-	t.Object = nil // as it is now
-	undone, err := rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, rollout.Request{
-		By: o.by, FieldManager: o.fieldManager,
-		Want: func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
-			if obj.GetUID() != w.done.Object.GetUID() {
-				return nil, "", errors.New("another object has its name now")
-			}
-			now, err := revision.FieldsAt(obj.Object, revision.Paths(w.done.After))
-			if err != nil {
-				return nil, "", err
-			}
-			if !revision.Same(now, w.done.After) {
-				return nil, "", errors.New("someone else has changed it meanwhile")
-			}
-			return w.done.Before, "undo of " + w.done.Change, nil
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("%w\n%s was not undone: %w", failure, t, err)
-	}
-	message := strings.TrimSuffix(fmt.Sprintf("%s undone: %s\n%s", t, escape.Line(undone.Change), o.hintStuck(ctx, t)), "\n")
-	return fmt.Errorf("%w\n%s", failure, message)
-}
-
-// hintStuck says which pods of a StatefulSet somebody must delete. Its controller waits
-// until a pod is ready before it replaces one, also where another template could mend it
-// (https://github.com/kubernetes/kubernetes/issues/67250).
-func (o *templateChange) hintStuck(ctx context.Context, t observe.Target) string {
-	if t.Kind.CRD() != "statefulsets.apps" {
-		return ""
-	}
-	t.Object = nil // as it is now
-	snapshot, t, err := observe.ReadTree(ctx, o.clients, t)
-	if err != nil {
-		klog.FromContext(ctx).V(1).Info("Cannot check for stuck pods", "object", t.String(), "err", err)
-		return ""
-	}
-	if policy, _, err := unstructured.NestedString(t.Object.Object, "spec", "podManagementPolicy"); err != nil || policy == string(appsv1.ParallelPodManagement) {
-		return ""
-	}
-	var stuck []string
-	for _, pod := range status.NewReport(snapshot).Pods {
-		if !pod.Ready && pod.Code != "" {
-			stuck = append(stuck, pod.Name)
-		}
-	}
-	if len(stuck) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("hint: a StatefulSet waits for pods that are not ready before it replaces them: kubectl delete pod %s%s\n", strings.Join(stuck, " "), inNamespaceOf(t))
 }

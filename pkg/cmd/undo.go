@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -37,7 +39,8 @@ the next run of that tool restores the value.
 
 With --wait, the command waits until all objects have pods of that template and are
 ready. It exits with code 3 if they cannot become ready without help (see
---fail-after) and with code 4 when the timeout is over.`,
+--fail-after), with code 4 when the timeout is over, and with code 5 if someone else
+changes the pod template.`,
 		Example: `  # Return to the previous pod template of a Deployment
   kubectl imoocpod undo deployment/web
 
@@ -86,6 +89,7 @@ func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error
 			cause = fmt.Sprintf("undo of %d", history.Revisions[i].Number)
 		}
 	}
+	o.warnFailed(t, to.Number)
 	return func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 		now, err := revision.FieldsAt(obj.Object, revision.Paths(history.Now))
 		if err != nil {
@@ -97,6 +101,13 @@ func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error
 		}
 		return to.Copy(), cause, nil
 	}, nil
+}
+
+// warnFailed warns of a revision that never became ready, so that its change was reverted.
+func (o *undoOptions) warnFailed(t observe.Target, number int64) {
+	if t.Object.GetAnnotations()[apis.AnnotationFailedRevision] == strconv.FormatInt(number, 10) {
+		o.tell("Warning: %s: revision %d never became ready, and was reverted because of that", t, number)
+	}
 }
 
 // stay says that there is nothing to undo, and changes nothing.

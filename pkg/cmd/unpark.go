@@ -7,7 +7,7 @@ import (
 func newUnparkCommand(common commonOptions) *cobra.Command {
 	o := &parkOptions{changeOptions: newChangeOptions(common, "unparked"), back: true}
 	return o.bind(&cobra.Command{
-		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--dry-run=server|client|none]",
+		Use:   "unpark (NAME | TYPE/NAME ... | TYPE NAME ... | TYPE -l label | -f FILENAME | --all-kinds) [--dry-run=server|client|none] [--wait]",
 		Short: "Restore the replica count of a parked object",
 		Long: `Restore the replica count that "park" has saved in the annotation imoocpod.dev/parked
 of an ImoocPod (NAME) or of other objects (TYPE/NAME, or other arguments of kubectl),

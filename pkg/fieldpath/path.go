@@ -5,6 +5,7 @@ package fieldpath
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -201,16 +202,26 @@ func (s Step) fits(value any, at Path) error {
 	return nil
 }
 
+// With returns the path with one more step.
+func (p Path) With(s Step) Path { return Path{append(slices.Clone(p.Steps), s)} }
+
+// Value reads what is at the path, nil if there is nothing. It is an error if the path
+// matches several places, or goes through a value of the wrong type.
+func (p Path) Value(obj map[string]any) (any, error) {
+	_, value, taken, err := p.Locate(obj)
+	if err != nil || taken < len(p.Steps) {
+		return nil, err
+	}
+	return value, nil
+}
+
 // Get reads the integer at the path. It is not found where the object has
 // nothing there, or null. It is an error if the path matches several places, if
 // it goes through a value of the wrong type, and if the value is no integer.
 func (p Path) Get(obj map[string]any) (n int64, found bool, err error) {
-	_, value, taken, err := p.Locate(obj)
-	if err != nil {
+	value, err := p.Value(obj)
+	if err != nil || value == nil {
 		return 0, false, err
-	}
-	if taken < len(p.Steps) || value == nil {
-		return 0, false, nil
 	}
 	n, is := Integer(value)
 	if !is {

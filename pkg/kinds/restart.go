@@ -110,23 +110,17 @@ func hasTemplate(obj *unstructured.Unstructured, schema map[string]any) error {
 	return nil
 }
 
-// Restart sets the time in a field of an object that was read, and returns the
-// merge patch for it. Times are told to the second; a second restart in the same one
-// would change nothing, and is refused.
-func Restart(obj *unstructured.Unstructured, path []string, at time.Time) (map[string]any, error) {
+// RestartTime returns the time to write into the field of an object that restarts it.
+// Times have whole seconds; a second restart in the same one would change nothing, and is
+// refused.
+func RestartTime(obj *unstructured.Unstructured, path []string, at time.Time) (string, error) {
 	now := at.Format(time.RFC3339)
 	before, _, err := unstructured.NestedString(obj.Object, path...)
 	if err != nil {
-		return nil, fmt.Errorf("read .%s: %w", strings.Join(path, "."), err)
+		return "", fmt.Errorf("read .%s: %w", strings.Join(path, "."), err)
 	}
 	if before == now {
-		return nil, errRestarted
+		return "", errRestarted
 	}
-	patch := map[string]any{}
-	for _, in := range []map[string]any{obj.Object, patch} {
-		if err := unstructured.SetNestedField(in, now, path...); err != nil {
-			return nil, fmt.Errorf("set .%s: %w", strings.Join(path, "."), err)
-		}
-	}
-	return patch, nil
+	return now, nil
 }

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,32 +72,27 @@ func TestRestartPath(t *testing.T) {
 	}
 }
 
-func TestRestart(t *testing.T) {
+func TestRestartTime(t *testing.T) {
 	t.Parallel()
-	annotated := []string{"spec", "template", "metadata", "annotations"}
-	path := append(slices.Clone(annotated), "kubectl.kubernetes.io/restartedAt")
+	path := []string{"spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt"}
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.FixedZone("", 7200))
-	obj := &unstructured.Unstructured{Object: parsed(t, "{spec: {replicas: 2, template: {metadata: {annotations: {note: mine}}}}}")}
-	patch, err := Restart(obj, path, at)
-	text, _ := yaml.Marshal(patch)
-	const want = "spec:\n  template:\n    metadata:\n      annotations:\n        kubectl.kubernetes.io/restartedAt: \"2024-05-06T07:08:09+02:00\"\n"
-	if err != nil || string(text) != want {
-		t.Errorf("the patch is\n%s(%v), want\n%s", text, err, want)
+	obj := &unstructured.Unstructured{Object: parsed(t, "{spec: {template: {metadata: {annotations: {note: mine}}}}}")}
+	now, err := RestartTime(obj, path, at)
+	if err != nil || now != "2024-05-06T07:08:09+02:00" {
+		t.Errorf("%q, %v", now, err)
 	}
-	// The object is as the server would have it.
-	annotations, _, err := unstructured.NestedStringMap(obj.Object, annotated...)
-	if err != nil || len(annotations) != 2 || annotations["note"] != "mine" {
-		t.Errorf("the object has the annotations %v (%v)", annotations, err)
+	if err := unstructured.SetNestedField(obj.Object, now, path...); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := Restart(obj, path, at.Add(time.Millisecond)); err != errRestarted { //nolint:errorlint // it is this very one
+	if _, err := RestartTime(obj, path, at.Add(time.Millisecond)); err != errRestarted { //nolint:errorlint // it is this very one
 		t.Errorf("the second restart in a second: %v", err)
 	}
-	if _, err := Restart(obj, path, at.Add(time.Second)); err != nil {
+	if _, err := RestartTime(obj, path, at.Add(time.Second)); err != nil {
 		t.Errorf("a second later: %v", err)
 	}
 	odd := &unstructured.Unstructured{Object: parsed(t, "{spec: {template: small}}")}
-	if _, err := Restart(odd, path, at); err == nil {
-		t.Error("an object whose template is a word was restarted")
+	if _, err := RestartTime(odd, path, at); err == nil {
+		t.Error("a template that is a word can be restarted")
 	}
 }
 

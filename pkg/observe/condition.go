@@ -10,9 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
@@ -31,8 +28,6 @@ type Condition struct {
 	// CountOnly says that the number of pods is all that Matters: an object may come to
 	// it while a new template waits for somebody.
 	CountOnly bool
-	// For is how long it must be met without a break.
-	For time.Duration
 	// Rest is how long two looks at an object are apart at least; zero is leastRest.
 	Rest time.Duration
 	// Met says of an observation whether it is what is waited for. An error ends the
@@ -54,34 +49,28 @@ func Watched() Condition {
 	return Condition{What: "and watched", Tree: true, Rest: 250 * time.Millisecond, Met: Present(func(context.Context, Observation) (bool, error) { return false, nil })}
 }
 
-// Scaled is the condition that an object has the count that was written into a field
-// of it, and is ready. Another count is another's doing.
-func Scaled(c *clients.Factory, field discover.Field, replicas int32) Condition {
+// Scaled is the condition that an object has a count that was set, and is ready. The
+// count is compared here only if the field that holds it is not known.
+func Scaled(replicas int32, known bool) Condition {
 	g := Ready()
 	g.CountOnly = true
-	g.Met = Present(func(ctx context.Context, s Observation) (bool, error) {
-		now, manager := int64(s.Report.Replicas.Desired), ""
-		path := field.Path
-		if path == nil {
-			path = s.Kind.Path()
-		}
-		if path != nil {
-			n, found, err := path.Get(s.Object.Object)
-			if err != nil {
-				return false, err
-			}
-			if manager, _ = path.Manager(s.Object); found {
-				now = n
-			}
-		}
-		if now != int64(replicas) {
-			return false, reverted(ctx, c, s.Target, replicas, now, manager)
-		}
+	g.Met = Present(func(_ context.Context, s Observation) (bool, error) {
 		r := s.Report.Replicas
+		if !known && r.Desired != replicas {
+			return false, fmt.Errorf("%w: %s was scaled to %d, and someone else set it to %d", outcome.ErrOverwritten, s.Target, replicas, r.Desired)
+		}
 		waits := s.Report.Verdict == status.Paused && s.Report.Counts && r.Current == r.Desired && r.Ready == r.Desired
 		return s.Report.Verdict.Settled() || waits, nil
 	})
 	return g
+}
+
+// Paused is the condition that the controller of an object has seen that it is paused.
+// Nothing has to be held back at the time.
+func Paused() Condition {
+	return Condition{What: "to be paused", Done: "paused", Tree: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
+		return s.Report.Verdict == status.Paused || s.Report.Verdict.Settled(), nil
+	})}
 }
 
 // WithoutTerminating is a condition that is met only while none of the pods of the object
@@ -109,22 +98,6 @@ func Replaced(old []status.Pod) Condition {
 		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
 	})
 	return g
-}
-
-// reverted says who set another count than was written, and who may have had it
-// set.
-func reverted(ctx context.Context, c *clients.Factory, t Target, wrote int32, now int64, manager string) error {
-	who := "another"
-	if manager != "" {
-		who = fmt.Sprintf("the field manager %q", manager)
-	}
-	var hint strings.Builder
-	if report, err := Competitors(ctx, c, t); err == nil {
-		for _, r := range report.Reverts {
-			hint.WriteString("\nhint: " + escape.Line(r.Message))
-		}
-	}
-	return fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d%s", outcome.ErrReverted, t, wrote, who, now, hint.String())
 }
 
 // Gone is the condition that an object is not there any more.

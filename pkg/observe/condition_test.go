@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/json" // whole numbers stay so
 	"sigs.k8s.io/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
@@ -104,7 +102,6 @@ func TestConditionOfWhatIsGone(t *testing.T) {
 // or waits for somebody because of something else than the count.
 func TestConditionScaled(t *testing.T) {
 	t.Parallel()
-	field := discover.Field{Path: kinds.ImoocPod().Path()}
 	for name, test := range []struct {
 		what     string
 		verdict  status.Verdict
@@ -120,81 +117,20 @@ func TestConditionScaled(t *testing.T) {
 	} {
 		s := Observation{Report: status.Report{Verdict: test.verdict, Counts: test.counts, Replicas: test.replicas}}
 		s.Kind, s.Object = kinds.ImoocPod(), parse(t, "spec: {replicas: 3}")
-		if met, err := Scaled(nil, field, 3).Met(t.Context(), s); met != test.met || err != nil {
+		if met, err := Scaled(3, true).Met(t.Context(), s); met != test.met || err != nil {
 			t.Errorf("%d, %s: it is %t, %v", name, test.what, met, err)
 		}
 	}
 }
 
-// The count is read where it was written: in the field that was found, or that of the
-// kind, or else from the report.
-func TestConditionScaledReadsTheField(t *testing.T) {
+// Where the field of the count is not known, the report has the count.
+func TestConditionScaledByTheReport(t *testing.T) {
 	t.Parallel()
-	size, err := fieldpath.ParsePath(".spec.size")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		what   string
-		kind   kinds.Kind
-		field  discover.Field
-		object string
-		met    bool
-	}{
-		{"the field that was found", kinds.ImoocPod(), discover.Field{Path: &size}, "spec: {size: 3, replicas: 5}", true},
-		{"that of the kind", kinds.ImoocPod(), discover.Field{}, "spec: {size: 5, replicas: 3}", true},
-		{"the report, where there is none", kindOf("sets"), discover.Field{Scale: true}, "spec: {size: 5, replicas: 5}", true},
-		{"the report, where it is not set", kinds.ImoocPod(), discover.Field{}, "spec: {}", true},
-		{"another count there", kinds.ImoocPod(), discover.Field{Path: &size}, "spec: {size: 5, replicas: 3}", false},
-		{"another count in that of the kind", kinds.ImoocPod(), discover.Field{}, "spec: {size: 3, replicas: 5}", false},
-	} {
-		s := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: 3, Current: 3, Ready: 3}}}
-		s.Kind, s.Name, s.Namespace, s.Object = test.kind, "foo", "ns", parse(t, test.object)
-		met, err := Scaled(newAPIServer().factory(t), test.field, 3).Met(t.Context(), s)
-		if met != test.met || errors.Is(err, outcome.ErrReverted) == test.met {
-			t.Errorf("%s: it is %t, %v", test.what, met, err)
-		}
-	}
-	s := Observation{Target: Target{Kind: kinds.ImoocPod(), Object: parse(t, "spec: {replicas: many}")}}
-	if met, err := Scaled(nil, discover.Field{}, 3).Met(t.Context(), s); met || err == nil || errors.Is(err, outcome.ErrReverted) {
-		t.Errorf("of a count that is no number it says %t, %v", met, err)
-	}
-}
-
-// Whoever sets another count is named, and so is who may have had it set.
-func TestConditionScaledNamesWhoSetAnotherCount(t *testing.T) {
-	t.Parallel()
-	const by = "managedFields: [{manager: %s, operation: Update, fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:replicas': {}}}}]"
-	s := serveWeb(t, 2)
-	s.do(func() {
-		s.put("horizontalpodautoscalers", parse(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: ns, uid: hpa},
-			spec: {minReplicas: 2, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`))
-	})
-	alone := serveWeb(t, 2)
-	unreadable := serveWeb(t, 2)
-	unreadable.failing["list horizontalpodautoscalers"] = true
-	field := discover.Field{Path: new(fieldpath.Fields("spec", "replicas"))}
-	for _, test := range []struct {
-		what    string
-		server  *apiServer
-		manager string
-		want    string
-	}{
-		{"an autoscaler", s, "kube-controller-manager", "reverted: deployment/web was scaled to 5, and the field manager \"kube-controller-manager\" set it to 2" +
-			"\nhint: HorizontalPodAutoscaler/web keeps its replica count between 2 and 9"},
-		{"a person", alone, "kubectl", `reverted: deployment/web was scaled to 5, and the field manager "kubectl" set it to 2`},
-		{"nobody that is known", alone, "", "reverted: deployment/web was scaled to 5, and another set it to 2"},
-		{"what cannot be read", unreadable, "", "reverted: deployment/web was scaled to 5, and another set it to 2"},
-	} {
-		target := web()
-		target.Object = deployment(t, 2, 2)
-		if test.manager != "" {
-			fields := parse(t, fmt.Sprintf(by, test.manager)).Object["managedFields"]
-			set(t, target.Object, fields, "metadata", "managedFields")
-		}
-		_, err := Scaled(test.server.factory(t), field, 5).Met(t.Context(), Observation{Target: target})
-		if !errors.Is(err, outcome.ErrReverted) || err.Error() != test.want {
-			t.Errorf("%s: %v, want %s", test.what, err, test.want)
+	for desired, want := range map[int32]error{3: nil, 5: outcome.ErrOverwritten} {
+		s := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: desired, Current: desired, Ready: desired}}}
+		s.Kind, s.Name, s.Object = kindOf("sets"), "foo", parse(t, "spec: {}")
+		if met, err := Scaled(3, false).Met(t.Context(), s); met != (want == nil) || !errors.Is(err, want) {
+			t.Errorf("with %d: it is %t, %v", desired, met, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
@@ -50,16 +51,12 @@ func (s Observation) turned(other Observation) bool {
 	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// State says how the target is, and what to do about it.
+// State says how the target is.
 func (s Observation) State() string {
 	if s.Report.ReasonCode == problem.CodeDeleted {
 		return escape.Line(s.Report.Reason)
 	}
-	state := escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
-	if s.Report.Hint != "" {
-		state += "\nhint: " + escape.Line(s.Report.Hint)
-	}
-	return state
+	return escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
 }
 
 // WaitTarget is one target and what is waited for of it.
@@ -71,6 +68,9 @@ type WaitTarget struct {
 	// the version of it that the wait begins with: older ones prove nothing.
 	UID   types.UID
 	Since string
+	// Check, if there is one, is asked about each version of the object before any
+	// condition. An error ends the wait.
+	Check func(*unstructured.Unstructured) error
 	// Reached, if there is one, is told when all conditions are.
 	Reached func(Observation) error
 }
@@ -83,6 +83,8 @@ type Limits struct {
 	FailAfter time.Duration
 	// FailFast says that it does at all.
 	FailFast bool
+	// Settle is how long the last condition must stay met.
+	Settle time.Duration
 	// Once is to look once, and not to wait.
 	Once bool
 }
@@ -154,8 +156,19 @@ func (a *Waiter) waitOne(ctx context.Context, w WaitTarget) error {
 func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last, told *Observation
-	held, unexplained := steady{wanted: g.For}, steady{wanted: explaining}
+	held, unexplained := steady{}, steady{wanted: explaining}
+	if isLast {
+		held.wanted = a.Limits.Settle
+	}
 	err := a.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
+		if w.UID != "" && s.Object != nil && s.Object.GetUID() != w.UID {
+			return false, 0, fmt.Errorf("%s was %w during the wait, and another object has its name", s.Target, outcome.ErrGone)
+		}
+		if w.Check != nil && s.Object != nil {
+			if err := w.Check(s.Object); err != nil {
+				return false, 0, fmt.Errorf("%s: %w", s.Target, err)
+			}
+		}
 		met, err := g.Met(ctx, s)
 		met, left := held.look(met && !s.Partial, s.At)
 		s.Met = met && isLast
@@ -172,11 +185,11 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 			return false, 0, outcome.ErrTimeout
 		}
 		if s.Report.Verdict == status.Paused && !s.Partial && !grace.Endless && (!g.CountOnly || !s.Report.Counts) {
-			return false, 0, fmt.Errorf("%s is %w: %s", s.Target, outcome.ErrPaused, printer.Failure(s.Report, s.At))
+			return false, 0, &FailedError{s, outcome.ErrPaused}
 		}
 		over, again := grace.Look(s.Report, s.At)
 		if over && !s.Partial {
-			return false, 0, &FailedError{s}
+			return false, 0, &FailedError{s, outcome.ErrFailed}
 		}
 		switch {
 		case left > 0:
@@ -191,20 +204,32 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		}
 		return false, again, nil
 	})
-	switch {
-	case err == nil:
+	if err == nil {
 		return *last, nil
-	case errors.Is(err, outcome.ErrTimeout):
-		seen := "nothing"
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = outcome.ErrInterrupted
+	}
+	seen := "nothing"
+	switch {
+	case errors.Is(err, outcome.ErrOverwritten), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
+		return Observation{}, err // it says which object, and what of it
+	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
+	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrInterrupted):
 		if last != nil {
-			explain(ctx, last)
+			if errors.Is(err, outcome.ErrTimeout) {
+				explain(ctx, last)
+			}
 			seen = last.State()
 		}
-		return Observation{}, fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
-	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrReverted), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
-		return Observation{}, err // it says which object, and what of it
+		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
+	default:
+		return Observation{}, fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
 	}
-	return Observation{}, fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
+	if last != nil && last.Report.Hint != "" {
+		err = outcome.WithAdvice(err, escape.Line(last.Report.Hint))
+	}
+	return Observation{}, err
 }
 
 // explaining is for how long nothing is shown of a target while what may tell why it is
@@ -245,15 +270,23 @@ func (h *steady) look(met bool, now time.Time) (done bool, left time.Duration) {
 	return left == 0, left
 }
 
-// FailedError says of an object why it will not become ready without help.
-type FailedError struct{ Observation }
-
-func (e *FailedError) Error() string {
-	return fmt.Sprintf("%s has %s: %s", e.Target, outcome.ErrFailed, printer.Failure(e.Report, e.At))
+// FailedError says why an object will not become ready without help.
+type FailedError struct {
+	Observation
+	// Err is outcome.ErrFailed or outcome.ErrPaused.
+	Err error
 }
 
-// Unwrap returns outcome.ErrFailed.
-func (e *FailedError) Unwrap() error { return outcome.ErrFailed }
+func (e *FailedError) Error() string {
+	verb := "has"
+	if errors.Is(e.Err, outcome.ErrPaused) {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s %s %s: %s", e.Target, verb, e.Err, printer.Failure(e.Report, e.At))
+}
+
+// Unwrap returns Err.
+func (e *FailedError) Unwrap() error { return e.Err }
 
 // doubtful reports whether what a verdict rests on is about objects that no watch
 // tells of: those are looked at again soon.

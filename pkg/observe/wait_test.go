@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -217,7 +215,7 @@ func TestWaitForWhatHasFailedForAMoment(t *testing.T) {
 // is waited for to happen.
 func TestWaitForWhatIsPaused(t *testing.T) {
 	t.Parallel()
-	count := Scaled(nil, discover.Field{Path: new(fieldpath.Fields("spec", "replicas"))}, 2)
+	count := Scaled(2, true)
 	paused := func(t *testing.T, s *apiServer, ready int) { // its template waits, and its count does not
 		t.Helper()
 		obj := set(t, deployment(t, 2, ready), true, "spec", "paused")
@@ -297,9 +295,7 @@ func TestWaitForWhatHolds(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		s := serveWeb(t, 2)
-		steady := Ready()
-		steady.For = 7 * time.Second
-		w := s.waitFor(t, &Waiter{}, web(), steady)
+		w := s.waitFor(t, &Waiter{Limits: Limits{Settle: 7 * time.Second}}, web(), Ready())
 		pass(5 * time.Second)
 		s.do(func() { s.put("deployments", deployment(t, 2, 1)) })
 		pass(time.Second)
@@ -429,13 +425,14 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
 		condition Condition
+		settle    time.Duration
 		doubt     bool
 		looks     int64
 	}{
-		"in doubt":                        {never(), true, 10},
-		"in no doubt":                     {never(), false, 0},
-		"not about what is below":         {Condition{Met: never().Met}, true, 0},
-		"that has to hold for a time yet": {Condition{Tree: true, Met: always().Met, For: 4 * time.Second}, false, 1},
+		"in doubt":                        {never(), 0, true, 10},
+		"in no doubt":                     {never(), 0, false, 0},
+		"not about what is below":         {Condition{Met: never().Met}, 0, true, 0},
+		"that has to hold for a time yet": {Condition{Tree: true, Met: always().Met}, 4 * time.Second, false, 1},
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			s := serveWeb(t, 1)
@@ -443,7 +440,9 @@ func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
 				s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
 			}
 			var looks atomic.Int64
-			s.waitFor(t, &Waiter{Closely: true, Limits: limits(20*time.Second, 0), Show: func(s Observation) {
+			limits := limits(20*time.Second, 0)
+			limits.Settle = test.settle
+			s.waitFor(t, &Waiter{Closely: true, Limits: limits, Show: func(s Observation) {
 				looks.Add(1)
 				if test.condition.Tree && doubtful(s.Report.ReasonCode) != test.doubt {
 					t.Errorf("%s: %s", what, s.Report.Reason)

@@ -138,7 +138,7 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 		}
 	case g.Tree:
 		if s.Report, err = m.look(ctx, obj, a.Closely, a.brief, since); err == nil {
-			s.Report, err = a.confirm(ctx, g, m, s.Report, since)
+			s.Report, s.Object, err = a.confirm(ctx, g, m, obj, s.Report, since)
 			s.Partial = m.partial
 			s.whole = func(ctx context.Context) (status.Report, error) {
 				m.patient = true
@@ -158,22 +158,24 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 	return s, err
 }
 
-// confirm is the report on a target that a wait relies on. Where the watches say that it
+// confirm is the report on a target that a wait relies on, with the object that it is of. Where the watches say that it
 // has come to what is waited for, it is read anew first, as they may be behind each
 // other. Of what this program or Kubernetes reconciles, its own status says so.
-func (a *Waiter) confirm(ctx context.Context, g Condition, m *model, r status.Report, since *history) (status.Report, error) {
+func (a *Waiter) confirm(ctx context.Context, g Condition, m *model, obj *unstructured.Unstructured, r status.Report, since *history) (status.Report, *unstructured.Unstructured, error) {
 	if kind := m.target.Kind; !r.Verdict.Settled() || !g.FailsFast || m.confirmed || kind.Shipped() || kind.BuiltIn() {
 		m.confirmed = m.confirmed && r.Verdict.Settled()
-		return r, nil
+		return r, obj, nil
 	}
-	fresh, _, err := Read(ctx, a.Clients, m.target)
+	t := m.target
+	t.Object = nil
+	fresh, t, err := Read(ctx, a.Clients, t)
 	if err != nil {
-		return r, err
+		return r, obj, err
 	}
 	since.add(&fresh)
 	r = status.NewReport(fresh)
 	m.confirmed = r.Verdict.Settled()
-	return r, nil
+	return r, t.Object, nil
 }
 
 // watcher collects what watches tell about one target.

@@ -1,6 +1,8 @@
 package outcome
 
 import (
+	"errors"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
@@ -33,6 +35,20 @@ func (e *HintedError) Line(c commandline.Context) string {
 	}
 	return e.Text + ": " + c.Line(*e.Command)
 }
+
+// WithoutHints returns the error without the hints in it.
+func WithoutHints(err error) error { return &unhintedError{err} }
+
+// unhintedError hides what it wraps from Hints, which looks for Unwrap.
+type unhintedError struct{ err error }
+
+func (e *unhintedError) Error() string { return e.err.Error() }
+
+// Is makes the error the one that it wraps.
+func (e *unhintedError) Is(target error) bool { return errors.Is(e.err, target) }
+
+// As does the same.
+func (e *unhintedError) As(target any) bool { return errors.As(e.err, target) }
 
 // Hints returns the hints in an error and everything that it wraps, in the order in which
 // they were added.

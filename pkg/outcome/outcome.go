@@ -28,8 +28,14 @@ var (
 	ErrPaused = errors.New("paused")
 	// ErrTimeout: what was waited for did not come in time.
 	ErrTimeout = errors.New("timed out")
-	// ErrReverted: another undid the change.
-	ErrReverted = errors.New("reverted")
+	// ErrOverwritten: someone else changed what this command had written.
+	ErrOverwritten = errors.New("overwritten")
+	// ErrUndone: the change failed, and what was there before was put back.
+	ErrUndone = errors.New("undone")
+	// ErrUnknown: the server did not answer a write, and may have carried it out.
+	ErrUnknown = errors.New("no answer")
+	// ErrInterrupted: a person ended the command before it was done.
+	ErrInterrupted = errors.New("interrupted")
 	// ErrGone: the object was deleted while it was waited for.
 	ErrGone = errors.New("deleted")
 	// ErrNotReady: the object is not ready, and may become so.

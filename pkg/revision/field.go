@@ -26,12 +26,9 @@ type Field struct {
 func FieldsAt(obj map[string]any, paths []fieldpath.Path) ([]Field, error) {
 	var all []Field
 	for _, p := range paths {
-		_, value, taken, err := p.Locate(obj)
+		value, err := p.Value(obj)
 		if err != nil {
 			return nil, err
-		}
-		if taken < len(p.Steps) {
-			value = nil
 		}
 		all = append(all, Field{p, value})
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
@@ -131,7 +132,7 @@ func TestWrite(t *testing.T) {
 			if target.Object = s.obj.DeepCopy(); !read {
 				target.Object = nil
 			}
-			done, err := Write(t.Context(), s, target, Request{Want: wanted(t, test.image, test.cause), By: test.by, FieldManager: "tests"})
+			done, err := Write(t.Context(), s, target, Request{Want: wanted(t, test.image, test.cause), By: test.by, Options: edit.Options{FieldManager: "tests"}})
 			if err != nil || done.Change != test.change || imageOf(s.obj) != test.image || imageOf(done.Object) != test.image || done.Object.GetResourceVersion() != s.obj.GetResourceVersion() {
 				t.Errorf("%s: %+v, %v", test.what, done, err)
 			}
@@ -152,7 +153,7 @@ func TestWrite(t *testing.T) {
 func TestWriteOptions(t *testing.T) {
 	t.Parallel()
 	s, target := serve(t, "a")
-	if _, err := Write(t.Context(), s, target, Request{Want: wanted(t, "b", ""), FieldManager: "tests", DryRun: []string{metav1.DryRunAll}}); err != nil {
+	if _, err := Write(t.Context(), s, target, Request{Want: wanted(t, "b", ""), Options: edit.Options{FieldManager: "tests", DryRun: []string{metav1.DryRunAll}}}); err != nil {
 		t.Fatal(err)
 	}
 	if s.options.FieldManager != "tests" || !slices.Equal(s.options.DryRun, []string{metav1.DryRunAll}) || s.options.FieldValidation != metav1.FieldValidationStrict {
@@ -164,7 +165,7 @@ func TestWriteOptions(t *testing.T) {
 func TestWriteByTheClient(t *testing.T) {
 	t.Parallel()
 	s, target := serve(t, "a")
-	done, err := Write(t.Context(), s, target, Request{Want: wanted(t, "b", ""), By: "alice", Client: true})
+	done, err := Write(t.Context(), s, target, Request{Want: wanted(t, "b", ""), By: "alice", Options: edit.Options{Local: true}})
 	if err != nil || imageOf(done.Object) != "b" || done.Object.GetAnnotations()[apis.AnnotationChangedBy] != "alice" || s.patches+s.gets > 0 {
 		t.Errorf("%+v, %v, after %d reads and %d patches", done, err, s.gets, s.patches)
 	}
@@ -172,7 +173,7 @@ func TestWriteByTheClient(t *testing.T) {
 		t.Errorf("the object that was read has become %v", target.Object)
 	}
 	target.Object.Object["metadata"] = "odd"
-	if _, err := writeOnce(t.Context(), s, target, &unstructured.Unstructured{Object: target.Object.Object}, Request{Want: wanted(t, "b", ""), Client: true}); err == nil {
+	if _, err := Write(t.Context(), s, target, Request{Want: wanted(t, "b", ""), Options: edit.Options{Local: true}}); err == nil {
 		t.Error("an object whose metadata is a word can be changed")
 	}
 }
@@ -180,10 +181,11 @@ func TestWriteByTheClient(t *testing.T) {
 // Whoever changes the object in between is not overwritten: the change is computed again.
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()
+	most := edit.Contested().Steps
 	for _, test := range []struct {
 		others, patches int
 		conflict        bool
-	}{{0, 1, false}, {1, 2, false}, {attempts - 1, attempts, false}, {attempts, attempts, true}, {attempts + 5, attempts, true}} {
+	}{{0, 1, false}, {1, 2, false}, {most - 1, most, false}, {most, most, true}, {most + 5, most, true}} {
 		s, target := serve(t, "a")
 		s.others = test.others
 		computed := 0

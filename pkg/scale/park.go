@@ -10,16 +10,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -68,7 +66,7 @@ func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path,
 
 // Unpark plans to set the count of an object back to what it remembers, and to forget
 // that. Where somebody has set another count than zero since, the error is an
-// outcome.ErrReverted.
+// outcome.ErrOverwritten.
 func Unpark(t observe.Target, obj *unstructured.Unstructured) (ParkPlan, error) {
 	if err := Refuse(t, obj); err != nil {
 		return ParkPlan{}, err
@@ -125,7 +123,7 @@ func scaledSince(t observe.Target, p status.ParkedCount, count int32, err error)
 		at = " --replicas-path " + escape.ShellWord(escape.Line(p.Path))
 	}
 	return fmt.Errorf("%w: %s was parked with %d replicas and %s\nhint: to keep the count as it is: %s\nhint: to set it back after that: kubectl imoocpod scale %s --replicas %d%s",
-		outcome.ErrReverted, t, p.Replicas, what, forget(t), named(t), p.Replicas, at)
+		outcome.ErrOverwritten, t, p.Replicas, what, forget(t), named(t), p.Replicas, at)
 }
 
 // forget is the command that removes what an object remembers.
@@ -144,43 +142,16 @@ func named(t observe.Target) string {
 
 // Send makes the planned change to an object that was read, in one write. If somebody
 // has changed the object in between, it is read and planned anew.
-func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), dryRun []string) (ParkPlan, *unstructured.Unstructured, error) {
-	obj := t.Object
-	for attempt := 1; ; attempt++ {
-		if obj == nil {
-			var err error
-			if obj, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-				return ParkPlan{}, nil, err
-			}
+func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), o edit.Options) (ParkPlan, edit.Written, error) {
+	var p ParkPlan
+	w, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
+		var err error
+		if p, err = plan(obj); err != nil || p.Kept != "" {
+			return edit.Plan{}, err
 		}
-		p, err := plan(obj)
-		if err != nil || p.Kept != "" {
-			return p, obj, err
-		}
-		patch, err := fieldpath.Patch(obj.Object, p.edits()...)
-		if err != nil {
-			return p, nil, fmt.Errorf("%s: %w", t, err)
-		}
-		changed, err := objects.Patch(ctx, t.Name, types.JSONPatchType, patch, metav1.PatchOptions{
-			FieldManager: kinds.FieldManager, DryRun: dryRun, FieldValidation: metav1.FieldValidationStrict,
-		})
-		if apierrors.IsConflict(err) && attempt < attempts {
-			obj = nil
-			continue
-		}
-		return p, changed, refusal(t, p, err)
-	}
-}
-
-// Show is an object with the planned change, which nobody has made.
-func (p ParkPlan) Show(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	obj = obj.DeepCopy()
-	for _, e := range p.edits() {
-		if err := e.Apply(obj.Object); err != nil {
-			return nil, err
-		}
-	}
-	return obj, nil
+		return edit.Plan{Edits: p.edits()}, nil
+	}, o)
+	return p, w, refusal(t, p, err)
 }
 
 // edits are the planned change.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -69,14 +70,14 @@ func TestUnparkWithoutTheCount(t *testing.T) {
 	t.Parallel()
 	s := newServer(0)
 	s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.size"}`})
-	const want = "reverted: deployment/web was parked with 5 replicas and has changed since: precondition not met: expected the replicas of deployment/web to be set, but .spec.size is not set" +
+	const want = "overwritten: deployment/web was parked with 5 replicas and has changed since: precondition not met: expected the replicas of deployment/web to be set, but .spec.size is not set" +
 		"\nhint: to keep the count as it is: kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" +
 		"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size"
 	for what, plan := range map[string]func() (ParkPlan, error){
 		"park":   func() (ParkPlan, error) { return Park(s.target(), s.obj, replicas(t), "alice", time.Now()) },
 		"unpark": func() (ParkPlan, error) { return Unpark(s.target(), s.obj) },
 	} {
-		if _, err := plan(); !errors.Is(err, outcome.ErrReverted) || err.Error() != want {
+		if _, err := plan(); !errors.Is(err, outcome.ErrOverwritten) || err.Error() != want {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 	}
@@ -91,14 +92,14 @@ func TestUnparkWithoutTheCount(t *testing.T) {
 func TestSendGivesUp(t *testing.T) {
 	t.Parallel()
 	s := refuse(newServer(3), map[string]error{"patch": conflict()})
-	_, _, err := Send(t.Context(), s, s.target(), parkIt(t, s.server), nil)
-	if want := strings.TrimSuffix(strings.Repeat("get, patch, ", attempts), ", "); !apierrors.IsConflict(err) || strings.Join(s.sent, ", ") != want {
+	_, _, err := Send(t.Context(), s, s.target(), parkIt(t, s.server), edit.Options{FieldManager: kinds.FieldManager})
+	if want := strings.TrimSuffix(strings.Repeat("get, patch, ", edit.Contested().Steps), ", "); !apierrors.IsConflict(err) || strings.Join(s.sent, ", ") != want {
 		t.Errorf("%v after %v", err, s.sent)
 	}
 	target := s.target()
 	target.Object = s.obj
 	s = refuse(newServer(3), nil)
-	if p, obj, err := Send(t.Context(), s, target, parkIt(t, s.server), []string{metav1.DryRunAll}); err != nil || p.Before != 3 || obj == nil || strings.Join(s.sent, ", ") != "patch" {
+	if p, w, err := Send(t.Context(), s, target, parkIt(t, s.server), edit.Options{FieldManager: kinds.FieldManager, DryRun: []string{metav1.DryRunAll}}); err != nil || p.Before != 3 || w.Object == nil || strings.Join(s.sent, ", ") != "patch" {
 		t.Errorf("with what was read: %+v, %v after %v", p, err, s.sent)
 	}
 	if s.options.FieldManager != kinds.FieldManager || s.options.FieldValidation != metav1.FieldValidationStrict || len(s.options.DryRun) != 1 {
@@ -133,40 +134,16 @@ func TestSendIsRefused(t *testing.T) {
 			s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
 			plan = func(obj *unstructured.Unstructured) (ParkPlan, error) { return Unpark(s.target(), obj) }
 		}
-		_, _, err := Send(t.Context(), refuse(s, test.refuses), s.target(), plan, nil)
+		_, _, err := Send(t.Context(), refuse(s, test.refuses), s.target(), plan, edit.Options{})
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") && strings.HasPrefix(err.Error(), zero) {
 			t.Errorf("%s: %v, want %s", test.what, err, test.want)
 		}
 	}
 	s := newServer(3)
-	s.obj.Object["metadata"] = map[string]any{"name": "web", "annotations": "odd"}
+	s.obj.Object["metadata"] = map[string]any{"name": "web", "resourceVersion": "1", "annotations": "odd"}
 	if _, _, err := Send(t.Context(), s, s.target(), func(*unstructured.Unstructured) (ParkPlan, error) {
 		return ParkPlan{Before: 3, path: fieldpath.Fields("spec", "replicas"), saved: "x"}, nil
-	}, nil); err == nil || !strings.HasPrefix(err.Error(), "deployment/web: ") {
+	}, edit.Options{}); err == nil || !strings.HasPrefix(err.Error(), "change web: .metadata") {
 		t.Errorf("with annotations that are none: %v", err)
-	}
-}
-
-// A plan is shown in a copy of the object.
-func TestShow(t *testing.T) {
-	t.Parallel()
-	s := newServer(3)
-	p, err := Park(s.target(), s.obj, replicas(t), "alice", time.Unix(1e9, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, err := p.Show(s.obj)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, _, _ := unstructured.NestedInt64(shown.Object, "spec", "replicas"); n != 0 || shown.GetAnnotations()[apis.AnnotationParked] == "" {
-		t.Errorf("it shows %v", shown)
-	}
-	if s.count() != 3 || len(s.obj.GetAnnotations()) > 0 {
-		t.Errorf("the object has become %v", s.obj)
-	}
-	s.obj.Object["spec"] = "odd"
-	if _, err := p.Show(s.obj); err == nil {
-		t.Error("a count can be shown in a word")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -220,7 +221,7 @@ func TestParkingNeverOverwrites(t *testing.T) {
 			if rapid.Bool().Draw(t, "back") {
 				plan = func(obj *unstructured.Unstructured) (ParkPlan, error) { return Unpark(s.target(), obj) }
 			}
-			if _, _, err := Send(t.Context(), s, s.target(), plan, nil); err != nil && !errors.Is(err, outcome.ErrReverted) {
+			if _, _, err := Send(t.Context(), s, s.target(), plan, edit.Options{}); err != nil && !errors.Is(err, outcome.ErrOverwritten) {
 				t.Fatal(err)
 			}
 			s.others = nil
@@ -238,21 +239,21 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 		path := replicas(t)
 		done, parked, err := Send(t.Context(), s, s.target(), func(obj *unstructured.Unstructured) (ParkPlan, error) {
 			return Park(s.target(), obj, path, "alice", time.Unix(1e9, 0))
-		}, nil)
+		}, edit.Options{})
 		if err != nil || done.Before != 5 || done.After != 0 || s.count() != 0 {
 			t.Fatalf("%+v left %d (%v)", done, s.count(), err)
 		}
-		if got, want := parked.GetAnnotations()[apis.AnnotationParked], `{"replicas":5,"path":".spec.replicas","by":"alice","at":"2001-09-09T01:46:40Z"}`; got != want {
+		if got, want := parked.Object.GetAnnotations()[apis.AnnotationParked], `{"replicas":5,"path":".spec.replicas","by":"alice","at":"2001-09-09T01:46:40Z"}`; got != want {
 			t.Errorf("the annotation is %s, want %s", got, want)
 		}
 		again, _, err := Send(t.Context(), s, s.target(), func(obj *unstructured.Unstructured) (ParkPlan, error) {
 			return Park(s.target(), obj, path, "bob", time.Unix(1e9+3*3600, 0))
-		}, nil)
+		}, edit.Options{})
 		if err != nil || again.Kept != "already parked by alice 3h ago (5 replicas)" {
 			t.Errorf("parked again: %+v (%v)", again, err)
 		}
 		back := func(obj *unstructured.Unstructured) (ParkPlan, error) { return Unpark(s.target(), obj) }
-		if done, _, err = Send(t.Context(), s, s.target(), back, nil); err != nil || done.Before != 0 || done.After != 5 {
+		if done, _, err = Send(t.Context(), s, s.target(), back, edit.Options{}); err != nil || done.Before != 0 || done.After != 5 {
 			t.Fatalf("%+v (%v)", done, err)
 		}
 		after := s.obj.DeepCopy()
@@ -265,7 +266,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 		if !reflect.DeepEqual(before.Object, after.Object) {
 			t.Errorf("it was %v and is %v", before.Object, after.Object)
 		}
-		if done, _, err = Send(t.Context(), s, s.target(), back, nil); err != nil || done.Kept != "not parked" {
+		if done, _, err = Send(t.Context(), s, s.target(), back, edit.Options{}); err != nil || done.Kept != "not parked" {
 			t.Errorf("restored again: %+v (%v)", done, err)
 		}
 	}
@@ -288,8 +289,8 @@ func TestParkRefuses(t *testing.T) {
 		park, back string // the errors
 	}{
 		{"scaled since", 3, `{"replicas":5,"path":".spec.replicas","by":"alice"}`, path,
-			"reverted: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5",
-			"reverted: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5"},
+			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5",
+			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5"},
 		{"nonsense", 0, `5`, path,
 			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type status.ParkedCount\nhint: to forget it: " + forget,
 			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type status.ParkedCount\nhint: to forget it: " + forget},

@@ -19,6 +19,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -98,18 +99,16 @@ func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.Pod
 	if how == bySlot {
 		path, with = *t.Kind.Path(), chooseBySlot
 	}
-	return untilUncontested(c, func() (Result, error) {
-		return patchField(ctx, t.Resource(client), t, nil, path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
-			victims, err := readVictims(ctx, pods, t, obj, c.Remove)
-			if err == nil && how == bySlot {
-				err = notReplaced(ctx, pods, t, obj, victims)
-			}
-			if err != nil {
-				return nil, "", err
-			}
-			change, err := with(t, obj, victims)
-			return []fieldpath.Edit{change}, "removing " + strings.Join(c.Remove, ", "), err
-		})
+	return setField(ctx, t.Resource(client), t, nil, path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
+		victims, err := readVictims(ctx, pods, t, obj, c.Remove)
+		if err == nil && how == bySlot {
+			err = notReplaced(ctx, pods, t, obj, victims)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		change, err := with(t, obj, victims)
+		return []fieldpath.Edit{change}, "removing " + strings.Join(c.Remove, ", "), err
 	})
 }
 
@@ -271,7 +270,7 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	}
 	note := fmt.Sprintf("removing %s if possible: the ReplicaSet controller deletes pods that are not ready first", strings.Join(c.Remove, ", "))
 	if c.LookOnly {
-		return Result{Before: new(int32(now)), Replicas: after, Note: note, Object: obj}, specReplicas().Set(obj.Object, int64(after)) //nolint:gosec // From has looked
+		return Result{Before: new(int32(now)), Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after)) //nolint:gosec // From has looked
 	}
 	for _, pod := range victims {
 		if err := setCost(ctx, pods, pod, c.DryRun); err != nil {

@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -22,9 +24,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 )
-
-// attempts is how often a change that lost a race is computed again.
-const attempts = 10
 
 // AnyCount is the present count of a change that asks for none.
 const AnyCount = -1
@@ -61,9 +60,9 @@ type Result struct {
 	ResourceVersion string
 	// Note says what else was changed, such as "removing foo-f4e4e66e-1".
 	Note string
-	// Object is the object after the change, where more than the count was changed in
-	// it; nil: no more was.
-	Object *unstructured.Unstructured
+	// Written has the fields that were written. It has no object if the count was set
+	// through /scale, and no fields if /scale is all that is known of the count.
+	edit.Written
 }
 
 // String says what the change did, such as "3 → 5".
@@ -102,44 +101,33 @@ func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
 // Set sets the count of one object in the field that was found.
 func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
 	seen := t.Object
-	return untilUncontested(c, func() (Result, error) {
-		read := seen
-		if seen = nil; c.ReadsCount() {
-			read = nil
-		}
-		switch {
-		case c.Reuse:
-			return patchField(ctx, objects, t, nil, *t.Kind.Path(), c, reuseSlots(t))
-		case c.Undo && field.Path == nil:
-			return Result{}, nothingToUndo(t, "the field of its count is not known")
-		case c.Undo || remembers(t, field):
-			done, err := patchField(ctx, objects, t, read, *field.Path, c, nil)
-			if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
-				return done, err
-			}
-			// Who may only scale can do so. The object remembers nothing of it.
-		}
-		if field.Scale {
-			done, err := setScale(ctx, objects, t, field, c)
-			if !apierrors.IsNotFound(err) || !t.Kind.Shipped() || !exists(ctx, objects, t) {
-				return done, err
-			}
-			// The CRD is not the one that this program installs, and has no /scale.
-		}
-		return patchField(ctx, objects, t, nil, *field.Path, c, nil)
-	})
-}
-
-// untilUncontested makes a change again where somebody changed the object between the
-// look and the change, which the server answers with a conflict. A version that was
-// asked for stays.
-func untilUncontested(c Request, change func() (Result, error)) (Result, error) {
-	for attempt := 1; ; attempt++ {
-		done, err := change()
-		if !apierrors.IsConflict(err) || c.ResourceVersion != "" || attempt == attempts {
+	if c.ReadsCount() {
+		seen = nil
+	}
+	switch {
+	case c.Reuse:
+		return setField(ctx, objects, t, nil, *t.Kind.Path(), c, reuseSlots(t))
+	case c.Undo && field.Path == nil:
+		return Result{}, nothingToUndo(t, "the field of its count is not known")
+	case c.Undo || remembers(t, field):
+		done, err := setField(ctx, objects, t, seen, *field.Path, c, nil)
+		if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
 			return done, err
 		}
+		// Who may only scale can do so. The object remembers nothing of it.
 	}
+	if field.Scale {
+		var done Result
+		err := retry.OnError(edit.Contested(), func(err error) bool { return c.ResourceVersion == "" && apierrors.IsConflict(err) }, func() (err error) {
+			done, err = setScale(ctx, objects, t, field, c)
+			return err
+		})
+		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() || !exists(ctx, objects, t) {
+			return done, err
+		}
+		// The CRD is not the one that this program installs, and has no /scale.
+	}
+	return setField(ctx, objects, t, nil, *field.Path, c, nil)
 }
 
 // setScale sets the count through /scale. Where the present count matters, the
@@ -163,7 +151,11 @@ func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Before: before, Replicas: c.Replicas, UID: scale.UID, ResourceVersion: scale.ResourceVersion}, nil
+	done := Result{Before: before, Replicas: c.Replicas, UID: scale.UID, ResourceVersion: scale.ResourceVersion}
+	if field.Path != nil {
+		done.Fields = []edit.Field{{Path: *field.Path, After: int64(c.Replicas)}}
+	}
+	return done, nil
 }
 
 // readScale reads the count through /scale.
@@ -214,58 +206,34 @@ func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Ta
 // was read, and says what they are.
 type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
 
-// patchField sets the count in the object itself: a look, and a JSON patch that
-// goes through only if the object is still as it was then. obj is the object as it was
-// read before, nil to read it now. with may be nil.
-func patchField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
-	if obj == nil {
-		var err error
-		if obj, err = objects.Get(ctx, t.Name, metav1.GetOptions{}); err != nil {
-			return Result{}, err
+// setField sets the count in the object itself. seen is the object as it was read before,
+// nil to read it now. with may be nil.
+func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
+	var done Result
+	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
+		if err := c.admits(t, obj); err != nil {
+			return p, err
 		}
-	}
-	err := c.admits(t, obj)
-	if err != nil {
-		return Result{}, err
-	}
-	if c.Replicas, err = c.wanted(t, obj, path); err != nil {
-		return Result{}, err
-	}
-	done := Result{Before: Before(obj, &path), Replicas: c.Replicas}
-	var edits []fieldpath.Edit
-	if with != nil {
-		if edits, done.Note, err = with(obj, c.Replicas); err != nil {
-			return Result{}, err
+		to := c
+		if to.Replicas, err = c.wanted(t, obj, path); err != nil {
+			return p, err
 		}
-	}
-	memory, err := remember(t, obj, path, c)
-	if err != nil {
-		return Result{}, err
-	}
-	edits = append(edits, memory...)
-	if c.LookOnly {
-		done.Object, done.UID = obj, obj.GetUID()
-		for _, e := range append(edits, fieldpath.Edit{Path: path, Value: int64(c.Replicas)}) {
-			if err := e.Apply(obj.Object); err != nil {
-				return Result{}, fmt.Errorf("%s: %w", t, err)
+		done = Result{Before: Before(obj, &path), Replicas: to.Replicas}
+		p.Edits = []fieldpath.Edit{{Path: path, Value: int64(to.Replicas)}}
+		if with != nil {
+			var more []fieldpath.Edit
+			if more, done.Note, err = with(obj, to.Replicas); err != nil {
+				return p, err
 			}
+			p.Edits = append(p.Edits, more...)
 		}
-		return done, nil
-	}
-	patch, err := path.Patch(obj.Object, int64(c.Replicas), edits...)
-	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", t, err)
-	}
-	changed, err := objects.Patch(ctx, t.Name, types.JSONPatchType, patch, metav1.PatchOptions{
-		FieldManager: kinds.FieldManager, DryRun: c.DryRun, FieldValidation: metav1.FieldValidationStrict,
-	})
+		p.Marks, err = remember(t, obj, path, to)
+		return p, err
+	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: c.DryRun, Local: c.LookOnly})
 	if err != nil {
 		return Result{}, err
 	}
-	done.UID, done.ResourceVersion = changed.GetUID(), changed.GetResourceVersion()
-	if len(edits) > 0 {
-		done.Object = changed
-	}
+	done.Written, done.UID, done.ResourceVersion = w, w.Object.GetUID(), w.Object.GetResourceVersion()
 	return done, nil
 }
 

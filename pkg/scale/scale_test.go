@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -129,20 +131,21 @@ func is(target error) func(error) bool {
 func TestSetGivesUp(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
+	attempts := edit.Contested().Steps
 	for _, test := range []struct {
-		request  Request
-		attempts int
-	}{{Request{Replicas: 5, Current: AnyCount}, attempts}, {Request{Replicas: 5, Current: AnyCount, ResourceVersion: "1"}, 1}} {
-		for _, field := range []discover.Field{{Scale: true, Path: &path}, {Path: &path}} {
-			s := refuse(newServer(3), map[string]error{"patch": conflict(), "patch scale": conflict()})
-			_, err := Set(t.Context(), s, newServer(3).target(), field, test.request)
-			patches := len(s.sent)
-			if !field.Scale {
-				patches /= 2
-			}
-			if !apierrors.IsConflict(err) || patches != test.attempts {
-				t.Errorf("%+v, %+v: %v after %v", test.request, field, err, s.sent)
-			}
+		request Request
+		field   discover.Field
+		patches int
+	}{
+		{Request{Replicas: 5, Current: AnyCount}, discover.Field{Scale: true, Path: &path}, attempts},
+		{Request{Replicas: 5, Current: AnyCount}, discover.Field{Path: &path}, attempts},
+		{Request{Replicas: 5, Current: AnyCount, ResourceVersion: "1"}, discover.Field{Scale: true, Path: &path}, 1},
+	} {
+		s := refuse(newServer(3), map[string]error{"patch": conflict(), "patch scale": conflict()})
+		_, err := Set(t.Context(), s, newServer(3).target(), test.field, test.request)
+		patches := len(slices.DeleteFunc(s.sent, func(request string) bool { return request == "get" }))
+		if !apierrors.IsConflict(err) || patches != test.patches {
+			t.Errorf("%+v, %+v: %v after %d patches", test.request, test.field, err, patches)
 		}
 	}
 }
@@ -164,7 +167,7 @@ func TestSetSendsTheVersion(t *testing.T) {
 	}
 }
 
-// The object is returned only where more than the count has changed in it.
+// An object that remembers changes gets an annotation, others do not.
 func TestSetReturnsWhatElseChanged(t *testing.T) {
 	t.Parallel()
 	path := replicas(t)
@@ -175,7 +178,7 @@ func TestSetReturnsWhatElseChanged(t *testing.T) {
 		s := refuse(newServer(3), nil)
 		s.obj.SetUID("uid")
 		done, err := Set(t.Context(), s, test.target, discover.Field{Path: &path}, Request{Replicas: 5, Current: AnyCount, DryRun: []string{metav1.DryRunAll}})
-		if err != nil || (done.Object != nil) != test.want || done.UID != "uid" || done.ResourceVersion != "2" {
+		if err != nil || done.Object == nil || done.UID != "uid" || done.ResourceVersion != "2" {
 			t.Errorf("%s: %+v, %v", test.target, done, err)
 		}
 		if s.options.FieldManager != kinds.FieldManager || s.options.FieldValidation != metav1.FieldValidationStrict || len(s.options.DryRun) != 1 {

@@ -55,7 +55,7 @@ func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.P
 
 // Undone is the count that an object had in a field before the last change by this
 // program. Where somebody else has set the count since, the error is an
-// outcome.ErrReverted, and an outcome.ErrPrecondition where nothing is remembered.
+// outcome.ErrOverwritten, and an outcome.ErrPrecondition where nothing is remembered.
 func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
 	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
 	if !found {
@@ -119,5 +119,5 @@ func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpa
 		at = " --replicas-path " + escape.ShellWord(path.String())
 	}
 	return fmt.Errorf("%w: %s was scaled from %d to %d, and %s has set it since; it is %d now\nhint: to set it back all the same: kubectl imoocpod scale %s --replicas %d --current-replicas %d%s",
-		outcome.ErrReverted, t, *last.From, *last.To, by, now, named(t), *last.From, now, at)
+		outcome.ErrOverwritten, t, *last.From, *last.To, by, now, named(t), *last.From, now, at)
 }

@@ -48,10 +48,10 @@ func TestUndone(t *testing.T) {
 	}{
 		{"the last change", last, int64(5), ours, nil, ""},
 		{"nothing remembered", "-", int64(5), ours, outcome.ErrPrecondition, "it remembers no earlier one"},
-		{"another count", last, int64(7), person, outcome.ErrReverted, `imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now` + "\nhint: to set it back all the same: kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n shop --replicas 3 --current-replicas 7"},
-		{"the same count, set by another", last, int64(5), person, outcome.ErrReverted, `the field manager "kubectl" has set it since; it is 5 now`},
-		{"nobody recorded", last, int64(5), map[string]any{"manager": "x"}, outcome.ErrReverted, "someone else has set it since"},
-		{"through /scale", last, int64(5), byScale, outcome.ErrReverted, "this program, without recording the count before, has set it since"},
+		{"another count", last, int64(7), person, outcome.ErrOverwritten, `imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now` + "\nhint: to set it back all the same: kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n shop --replicas 3 --current-replicas 7"},
+		{"the same count, set by another", last, int64(5), person, outcome.ErrOverwritten, `the field manager "kubectl" has set it since; it is 5 now`},
+		{"nobody recorded", last, int64(5), map[string]any{"manager": "x"}, outcome.ErrOverwritten, "someone else has set it since"},
+		{"through /scale", last, int64(5), byScale, outcome.ErrOverwritten, "this program, without recording the count before, has set it since"},
 		{"another field", `{"from":3,"to":5,"path":".spec.size"}`, int64(5), ours, outcome.ErrPrecondition, "the last change was of .spec.size, and not of .spec.replicas"},
 		{"back to zero", `{"from":0,"to":5,"path":".spec.replicas"}`, int64(5), ours, nil, ""},
 		{"no JSON", "three", int64(5), ours, outcome.ErrPrecondition, "the annotation imoocpod.dev/last-scale is invalid"},
@@ -145,7 +145,7 @@ func TestScaleRemembers(t *testing.T) {
 	}
 	before := writes
 	s.others = []func(){s.scaled(9)} // between the look and the write
-	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrReverted) || s.count() != 9 || writes != before {
+	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrOverwritten) || s.count() != 9 || writes != before {
 		t.Errorf("%v, and the count is %d", err, s.count())
 	}
 }
@@ -252,7 +252,7 @@ func TestUndoneNamesTheField(t *testing.T) {
 	} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(5), "size": int64(5)}}}
 		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: `{"from":3,"to":5,"path":"` + test.path.String() + `"}`})
-		if _, err := Undone(test.target, obj, test.path); !errors.Is(err, outcome.ErrReverted) || !strings.HasSuffix(err.Error(), test.want) {
+		if _, err := Undone(test.target, obj, test.path); !errors.Is(err, outcome.ErrOverwritten) || !strings.HasSuffix(err.Error(), test.want) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}

@@ -1,0 +1,142 @@
+// Package edit changes fields of one object. A change is guarded by the version that was
+// read, is made again if it lost a race, and can be checked and reverted later.
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// Plan is a change of one object.
+type Plan struct {
+	// Edits are the fields to change. Without any, nothing is written.
+	Edits []fieldpath.Edit
+	// Marks go into the same write and say who made the change and why. The change holds
+	// even if someone else overwrites them.
+	Marks []fieldpath.Edit
+}
+
+// Options say how a change is sent.
+type Options struct {
+	FieldManager string
+	// DryRun is that of the request.
+	DryRun []string
+	// Local makes the change in a copy of the object and sends nothing.
+	Local bool
+}
+
+// Contested is how often and how fast a change is made again that lost a race.
+func Contested() wait.Backoff {
+	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1, Jitter: 0.1}
+}
+
+// Apply makes the change that plan returns for an object, and changes nothing else. The
+// write succeeds only if the object still has the version that plan has seen; otherwise
+// Apply reads the object and calls plan again. seen is the object as it was read before,
+// or nil.
+func Apply(ctx context.Context, objects dynamic.ResourceInterface, name string, seen *unstructured.Unstructured, plan func(*unstructured.Unstructured) (Plan, error), o Options) (Written, error) {
+	var w Written
+	err := retry.OnError(Contested(), apierrors.IsConflict, func() error {
+		obj := seen
+		seen = nil
+		if obj == nil {
+			var err error
+			if obj, err = objects.Get(ctx, name, metav1.GetOptions{}); err != nil {
+				return err
+			}
+		}
+		p, err := plan(obj)
+		if err != nil {
+			return err
+		}
+		w, err = send(ctx, objects, obj, p, o)
+		return err
+	})
+	return w, err
+}
+
+func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructured.Unstructured, p Plan, o Options) (Written, error) {
+	w := Written{Object: obj}
+	if len(p.Edits) == 0 {
+		return w, nil
+	}
+	edits := append(p.Edits[:len(p.Edits):len(p.Edits)], p.Marks...)
+	if o.Local {
+		w.Object = obj.DeepCopy()
+		for _, e := range edits {
+			if err := e.Apply(w.Object.Object); err != nil {
+				return w, fmt.Errorf("change %s: %w", obj.GetName(), err)
+			}
+		}
+		return w, w.record(obj, p.Edits)
+	}
+	patch, err := fieldpath.Patch(obj.Object, edits...)
+	if err != nil {
+		return w, fmt.Errorf("change %s: %w", obj.GetName(), err)
+	}
+	after, err := objects.Patch(ctx, obj.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{
+		FieldManager: o.FieldManager, DryRun: o.DryRun, FieldValidation: metav1.FieldValidationStrict,
+	})
+	if err != nil {
+		return w, err
+	}
+	w.Object = after
+	return w, w.record(obj, p.Edits)
+}
+
+// record notes what the fields were before the write and are after it.
+func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Edit) error {
+	for _, e := range edits {
+		f := Field{Path: e.Path}
+		var err error
+		if f.Before, err = e.Path.Value(before.Object); err != nil {
+			return err
+		}
+		if f.After, err = e.Path.Value(w.Object.Object); err != nil {
+			return err
+		}
+		w.Fields = append(w.Fields, f)
+	}
+	return nil
+}
+
+// errAnother means that the object that was changed is gone.
+var errAnother = errors.New("another object has its name now")
+
+// Revert puts back what the fields were before a write, unless someone else has changed
+// one of them since: then the error is an outcome.ErrOverwritten.
+func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, marks []fieldpath.Edit, o Options) (Written, error) {
+	return Apply(ctx, objects, w.Object.GetName(), nil, func(obj *unstructured.Unstructured) (Plan, error) {
+		if obj.GetUID() != w.Object.GetUID() {
+			return Plan{}, errAnother
+		}
+		p := Plan{Marks: marks}
+		for _, f := range w.Fields {
+			now, err := f.Path.Value(obj.Object)
+			if err != nil {
+				return Plan{}, err
+			}
+			if !same(now, f.After) {
+				return Plan{}, fmt.Errorf("%w: someone else has changed %s meanwhile", outcome.ErrOverwritten, f.Path)
+			}
+			if !reflect.DeepEqual(now, f.Before) {
+				p.Edits = append(p.Edits, fieldpath.Edit{Path: f.Path, Value: f.Before})
+			}
+		}
+		return p, nil
+	}, o)
+}

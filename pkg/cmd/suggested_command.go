@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
@@ -20,17 +18,4 @@ func inNamespaceOf(t observe.Target) string {
 		return ""
 	}
 	return " -n " + t.Namespace
-}
-
-// sameCluster are the flags by which a command that is pasted acts on the
-// cluster that was looked at.
-func sameCluster(c *clients.Factory) string {
-	var flags string
-	if given := *c.Flags.KubeConfig; given != "" {
-		flags += " --kubeconfig " + escape.ShellWord(given)
-	}
-	if given := *c.Flags.Context; given != "" {
-		flags += " --context " + escape.ShellWord(given)
-	}
-	return flags
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
@@ -118,13 +117,13 @@ func reverted(ctx context.Context, c *clients.Factory, t Target, wrote int32, no
 	if manager != "" {
 		who = fmt.Sprintf("the field manager %q", manager)
 	}
-	var hint strings.Builder
-	if report, err := Competitors(ctx, c, t); err == nil {
+	err := fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d", outcome.ErrReverted, t, wrote, who, now)
+	if report, unread := Competitors(ctx, c, t); unread == nil {
 		for _, r := range report.Reverts {
-			hint.WriteString("\nhint: " + escape.Line(r.Message))
+			err = outcome.WithAdvice(err, r.Message)
 		}
 	}
-	return fmt.Errorf("%w: %s was scaled to %d, and %s set it to %d%s", outcome.ErrReverted, t, wrote, who, now, hint.String())
+	return err
 }
 
 // Gone is the condition that an object is not there any more.

@@ -50,16 +50,12 @@ func (s Observation) turned(other Observation) bool {
 	return r.Verdict != o.Verdict || r.ReasonCode != o.ReasonCode || s.Partial != other.Partial || !equality.Semantic.DeepEqual(r.Replicas, o.Replicas)
 }
 
-// State says how the target is, and what to do about it.
+// State says how the target is.
 func (s Observation) State() string {
 	if s.Report.ReasonCode == problem.CodeDeleted {
 		return escape.Line(s.Report.Reason)
 	}
-	state := escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
-	if s.Report.Hint != "" {
-		state += "\nhint: " + escape.Line(s.Report.Hint)
-	}
-	return state
+	return escape.Line(fmt.Sprintf("%s: %s", s.Report.Verdict, s.Report.Reason))
 }
 
 // WaitTarget is one target and what is waited for of it.
@@ -172,11 +168,12 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 			return false, 0, outcome.ErrTimeout
 		}
 		if s.Report.Verdict == status.Paused && !s.Partial && !grace.Endless && (!g.CountOnly || !s.Report.Counts) {
-			return false, 0, fmt.Errorf("%s is %w: %s", s.Target, outcome.ErrPaused, printer.Failure(s.Report, s.At))
+			err := fmt.Errorf("%s is %w: %s", s.Target, outcome.ErrPaused, printer.Failure(s.Report, s.At))
+			return false, 0, outcome.WithAdvice(err, s.Report.Hint)
 		}
 		over, again := grace.Look(s.Report, s.At)
 		if over && !s.Partial {
-			return false, 0, &FailedError{s}
+			return false, 0, outcome.WithAdvice(&FailedError{s}, s.Report.Hint)
 		}
 		switch {
 		case left > 0:
@@ -195,12 +192,12 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 	case err == nil:
 		return *last, nil
 	case errors.Is(err, outcome.ErrTimeout):
-		seen := "nothing"
-		if last != nil {
-			explain(ctx, last)
-			seen = last.State()
+		if last == nil {
+			return Observation{}, fmt.Errorf("wait for %s %s: %w; last seen: nothing", w.Target, g.What, err)
 		}
-		return Observation{}, fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
+		explain(ctx, last)
+		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, last.State())
+		return Observation{}, outcome.WithAdvice(err, last.Report.Hint)
 	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused), errors.Is(err, outcome.ErrReverted), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
 		return Observation{}, err // it says which object, and what of it
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// Failure says in a few lines why an object has failed: the reason, the last
-// events of the first thing that has the gravest problem, and what to do.
+// Failure says in a few lines why an object has failed: the reason, and the last
+// events of the first thing that has the gravest problem.
 func Failure(r status.Report, now time.Time) string {
 	lines := []string{oneLine(r.Reason)}
 	if len(r.Problems) > 0 {
@@ -23,9 +23,6 @@ func Failure(r status.Report, now time.Time) string {
 			lines = append(lines, oneLine(fmt.Sprintf("  %s: %s %s: %s (%s ago%s)", strings.ToLower(e.Object), e.Type, e.Reason,
 				strings.Join(strings.Fields(e.Message), " "), duration.HumanDuration(now.Sub(e.Last.Time)), times)))
 		}
-	}
-	if r.Hint != "" {
-		lines = append(lines, "hint: "+oneLine(r.Hint))
 	}
 	return strings.Join(lines, "\n")
 }

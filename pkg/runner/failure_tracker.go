@@ -108,9 +108,11 @@ func (o *Options) explainMissing(ctx context.Context, s syncstate.State, cause e
 	report, at, err := o.evaluate(ctx, s)
 	switch {
 	case err == nil && report.Verdict == status.Paused && errors.Is(cause, errGivenUp):
-		return fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, printer.Failure(report, at))
+		err := fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, printer.Failure(report, at))
+		return outcome.WithAdvice(err, report.Hint)
 	case err == nil && errors.Is(cause, errGivenUp):
-		return fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at))
+		err := fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at))
+		return outcome.WithAdvice(err, report.Hint)
 	case err == nil:
 		seen = escape.Line(fmt.Sprintf("%s: %s", report.Verdict, report.Reason))
 	}

@@ -193,7 +193,7 @@ func TestConditionScaledNamesWhoSetAnotherCount(t *testing.T) {
 			set(t, target.Object, fields, "metadata", "managedFields")
 		}
 		_, err := Scaled(test.server.factory(t), field, 5).Met(t.Context(), Observation{Target: target})
-		if !errors.Is(err, outcome.ErrReverted) || err.Error() != test.want {
+		if !errors.Is(err, outcome.ErrReverted) || err.Error()+outcome.HintLines(err, nil) != test.want {
 			t.Errorf("%s: %v, want %s", test.what, err, test.want)
 		}
 	}

@@ -59,7 +59,7 @@ func (o *changeOptions) connect() (err error) {
 		return err
 	}
 	if o.dryRun == "none" {
-		o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
+		o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut, line: o.line}
 	}
 	return nil
 }

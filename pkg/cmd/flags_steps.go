@@ -58,16 +58,16 @@ func (f *stepFlags) validate(change scale.Request, limits waitFlags) error {
 }
 
 // flags are those that were given, for a command that continues.
-func (f *stepFlags) flags() string {
-	words := " --step " + f.step.String()
+func (f *stepFlags) flags() []string {
+	words := []string{"--step", f.step.String()}
 	if f.settle > 0 {
-		words += " --settle " + f.settle.String()
+		words = append(words, "--settle", f.settle.String())
 	}
 	if f.onFailure != stopOnFailure {
-		words += " --on-failure " + string(f.onFailure)
+		words = append(words, "--on-failure", string(f.onFailure))
 	}
 	if f.ignoreBudgets {
-		words += " --ignore-budgets"
+		words = append(words, "--ignore-budgets")
 	}
 	return words
 }

@@ -38,16 +38,15 @@ func (f *waitFlags) addFailFlags(cmd *cobra.Command) {
 }
 
 // flags are those that were given, for a command that continues.
-func (f *waitFlags) flags() string {
-	words := ""
+func (f *waitFlags) flags() (words []string) {
 	if f.given("timeout") {
-		words += " --timeout " + f.Timeout.String()
+		words = append(words, "--timeout", f.Timeout.String())
 	}
 	if f.given("fail-after") {
-		words += " --fail-after " + f.FailAfter.String()
+		words = append(words, "--fail-after", f.FailAfter.String())
 	}
 	if f.given("fail-fast") {
-		words += fmt.Sprintf(" --fail-fast=%t", f.FailFast)
+		words = append(words, fmt.Sprintf("--fail-fast=%t", f.FailFast))
 	}
 	return words
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 type pauseOptions struct {
@@ -113,8 +115,8 @@ func (o *pauseOptions) turnOn(ctx context.Context, t observe.Target) error {
 	field := "." + strings.Join(path, ".")
 	switch {
 	case !o.length.Forever:
-		return fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s\nhint: %s pause %s --for %s%s",
-			t, &o.length, field, programName, t, apis.PausedForever, inNamespaceOf(t))
+		err := fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s", t, &o.length, field)
+		return outcome.WithHint(err, "", commandline.Plugin("pause", t.String(), "--for", apis.PausedForever).In(t.Namespace))
 	case o.reason != "":
 		return fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
 	}

@@ -250,7 +250,7 @@ func (o *scaleOptions) scale(ctx context.Context, c located) (observe.WaitTarget
 	if err != nil {
 		return observe.WaitTarget{}, err
 	}
-	warnPaused(o.streams.ErrOut, t, t.Object)
+	o.warnPaused(t, t.Object)
 	if o.wait || !t.Kind.Shipped() {
 		o.warn(ctx, t, change)
 	}

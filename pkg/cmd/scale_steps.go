@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -66,7 +68,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 	if err := o.sayPlan(c.target, at, to); err != nil {
 		return err
 	}
-	warnPaused(o.streams.ErrOut, c.target, c.target.Object)
+	o.warnPaused(c.target, c.target.Object)
 	o.warn(ctx, c.target, o.change)
 	var done scale.Result
 	for _, next := range scale.Steps(at, to, *o.steps.step) {
@@ -119,18 +121,20 @@ func (o *scaleOptions) mayStep(ctx context.Context, c located, at, next int32) e
 	if next >= at || o.steps.ignoreBudgets {
 		return nil
 	}
-	const hint = "\nhint: to ignore disruption budgets, use --ignore-budgets"
+	const hint = "to ignore disruption budgets, use --ignore-budgets"
 	report, err := observe.Guards(ctx, o.clients, c.target)
 	if err != nil {
 		return err
 	}
 	for _, needed := range []string{"pods", "poddisruptionbudgets"} {
 		if slices.Contains(report.Unread, needed) {
-			return fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget%s", outcome.ErrRefused, needed, next, c.target, hint)
+			err := fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget", outcome.ErrRefused, needed, next, c.target)
+			return outcome.WithAdvice(err, hint)
 		}
 	}
 	if broken := report.Breaks(at - next); broken != "" {
-		return fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s%s", outcome.ErrRefused, next, c.target, escape.Line(broken), hint)
+		err := fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s", outcome.ErrRefused, next, c.target, escape.Line(broken))
+		return outcome.WithAdvice(err, hint)
 	}
 	return nil
 }
@@ -187,17 +191,17 @@ func (o *scaleOptions) notReady(ctx context.Context, c located, before, at, to i
 func (o *scaleOptions) sayStopped(c located, at, to, good int32) {
 	o.tell("%s: stopped at %d on the way to %d", c.target, at, to)
 	if at != to {
-		o.tell("hint: to continue: %s", o.scaleCommand(c, to)+o.steps.flags()+o.limits.flags())
+		o.tell("hint: to continue: %s", o.line(scaleCommand(c, to).With(o.steps.flags()...).With(o.limits.flags()...)))
 	}
 	if good != at {
-		o.tell("hint: to go back: %s", o.scaleCommand(c, good))
+		o.tell("hint: to go back: %s", o.line(scaleCommand(c, good)))
 	}
 }
 
-func (o *scaleOptions) scaleCommand(c located, replicas int32) string {
-	command := fmt.Sprintf("%s scale %s/%s%s --replicas %d", programName, c.target.Kind.CRD(), c.target.Name, inNamespaceOf(c.target), replicas)
+func scaleCommand(c located, replicas int32) commandline.Command {
+	command := commandline.Plugin("scale", c.target.Kind.CRD()+"/"+c.target.Name).In(c.target.Namespace).With("--replicas", strconv.Itoa(int(replicas)))
 	if path := c.target.Path; path != nil {
-		command += " --replicas-path " + escape.ShellWord(path.String())
+		command = command.With("--replicas-path", path.String())
 	}
 	return command
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
@@ -12,10 +13,7 @@ func argumentOf(t observe.Target) string {
 	return t.Kind.CRD() + "/" + t.Name
 }
 
-// inNamespaceOf is the flag for the namespace of a target, after a space.
-func inNamespaceOf(t observe.Target) string {
-	if t.Namespace == "" {
-		return ""
-	}
-	return " -n " + t.Namespace
+// line is a command to paste, with the flags by which this one reached the cluster.
+func (o *commonOptions) line(cmd commandline.Command) string {
+	return o.clients.CommandContext().Line(cmd)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -76,7 +76,7 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	if err != nil {
 		return written{}, err
 	}
-	warnPaused(o.streams.ErrOut, t, t.Object)
+	o.warnPaused(t, t.Object)
 	before, err := o.readBefore(ctx, t)
 	if err != nil {
 		return written{}, err
@@ -92,8 +92,10 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 		return written{}, err
 	}
 	if o.dryRun == "none" && done.Change != "" {
-		if _, err := fmt.Fprint(o.streams.ErrOut, escape.Text(o.hintStuck(ctx, t))); err != nil {
-			return written{}, err
+		if remove, stuck := o.stuck(ctx, t); stuck {
+			if err := escape.PrintLine(o.streams.ErrOut, "hint: %s: %s", hintStuck, o.line(remove)); err != nil {
+				return written{}, err
+			}
 		}
 	}
 	if !o.wait {
@@ -247,25 +249,30 @@ func (o *templateChange) undo(ctx context.Context, w written, failure error) err
 	if err != nil {
 		return fmt.Errorf("%w\n%s was not undone: %w", failure, t, err)
 	}
-	message := strings.TrimSuffix(fmt.Sprintf("%s undone: %s\n%s", t, escape.Line(undone.Change), o.hintStuck(ctx, t)), "\n")
-	return fmt.Errorf("%w\n%s", failure, message)
+	err = fmt.Errorf("%w\n%s undone: %s", failure, t, escape.Line(undone.Change))
+	if remove, stuck := o.stuck(ctx, t); stuck {
+		return outcome.WithHint(err, hintStuck, remove)
+	}
+	return err
 }
 
-// hintStuck says which pods of a StatefulSet somebody must delete. Its controller waits
+const hintStuck = "a StatefulSet waits for pods that are not ready before it replaces them"
+
+// stuck is the command that deletes the pods of a StatefulSet that somebody must delete. Its controller waits
 // until a pod is ready before it replaces one, also where another template could mend it
 // (https://github.com/kubernetes/kubernetes/issues/67250).
-func (o *templateChange) hintStuck(ctx context.Context, t observe.Target) string {
+func (o *templateChange) stuck(ctx context.Context, t observe.Target) (remove commandline.Command, is bool) {
 	if t.Kind.CRD() != "statefulsets.apps" {
-		return ""
+		return commandline.Command{}, false
 	}
 	t.Object = nil // as it is now
 	snapshot, t, err := observe.ReadTree(ctx, o.clients, t)
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot check for stuck pods", "object", t.String(), "err", err)
-		return ""
+		return commandline.Command{}, false
 	}
 	if policy, _, err := unstructured.NestedString(t.Object.Object, "spec", "podManagementPolicy"); err != nil || policy == string(appsv1.ParallelPodManagement) {
-		return ""
+		return commandline.Command{}, false
 	}
 	var stuck []string
 	for _, pod := range status.NewReport(snapshot).Pods {
@@ -274,7 +281,7 @@ func (o *templateChange) hintStuck(ctx context.Context, t observe.Target) string
 		}
 	}
 	if len(stuck) == 0 {
-		return ""
+		return commandline.Command{}, false
 	}
-	return fmt.Sprintf("hint: a StatefulSet waits for pods that are not ready before it replaces them: kubectl delete pod %s%s\n", strings.Join(stuck, " "), inNamespaceOf(t))
+	return commandline.Kubectl("delete", "pod").With(stuck...).In(t.Namespace), true
 }

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -33,10 +35,20 @@ const (
 	exitInterrupted  = 130
 )
 
+// caller is the command that ended, and the flags by which it reached the cluster.
+type caller struct {
+	path     string
+	commands commandline.Context
+}
+
+func callerOf(command *cobra.Command) caller {
+	return caller{command.CommandPath(), clients.CommandContext(command.Root().PersistentFlags())}
+}
+
 // report is the one place where an error of a command becomes a message and an exit code.
 // Of several errors, one for each object, each is told; the code is that of the
 // first in the order of precedence that occurred.
-func report(w io.Writer, err error, command string, interrupted bool) int {
+func report(w io.Writer, err error, from caller, interrupted bool) int {
 	if err == nil {
 		return exitDone
 	}
@@ -44,7 +56,7 @@ func report(w io.Writer, err error, command string, interrupted bool) int {
 	errors.As(err, &all)
 	var codes []int
 	for _, err := range all {
-		codes = append(codes, reportOne(w, err, command, interrupted))
+		codes = append(codes, reportOne(w, err, from, interrupted))
 	}
 	for _, code := range precedence() {
 		if slices.Contains(codes, code) {
@@ -59,14 +71,14 @@ func precedence() []int {
 	return []int{exitInterrupted, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitReverted, exitTimeout}
 }
 
-func reportOne(w io.Writer, err error, command string, interrupted bool) int {
+func reportOne(w io.Writer, err error, from caller, interrupted bool) int {
 	if interrupted && errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
-	fmt.Fprintln(w, escape.Text(message(err))) //nolint:errcheck // there is nowhere left to say it
+	fmt.Fprintln(w, escape.Text(message(err)+outcome.HintLines(err, from.commands))) //nolint:errcheck // there is nowhere left to say it
 	code := exitCode(err)
 	if code == exitUsage {
-		fmt.Fprintf(w, "See '%s --help' for usage.\n", command) //nolint:errcheck // likewise
+		fmt.Fprintf(w, "See '%s --help' for usage.\n", from.path) //nolint:errcheck // likewise
 	}
 	return code
 }
@@ -101,7 +113,7 @@ func noAnswer(err error) bool {
 }
 
 // message says an error as kubectl says it (k8s.io/kubectl/pkg/cmd/util,
-// StandardErrorMessage), with what to do next where that is known.
+// StandardErrorMessage).
 func message(err error) string {
 	var missing *outcome.NotServedError
 	var status apierrors.APIStatus

@@ -20,6 +20,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -106,8 +107,12 @@ func TestReport(t *testing.T) {
 			"Unable to connect to the server 127.0.0.1:6443: context deadline exceeded\n",
 		},
 		"an unknown type": {
-			fmt.Errorf("%w\nhint: name it", &outcome.UnknownTypeError{Type: "imoocpd", Nearest: []string{"imoocpod"}}), false, exitNotFound,
+			outcome.WithAdvice(&outcome.UnknownTypeError{Type: "imoocpd", Nearest: []string{"imoocpod"}}, "name it"), false, exitNotFound,
 			"error: the server doesn't have a resource type \"imoocpd\"; did you mean imoocpod?\nhint: name it\n",
+		},
+		"hints": {
+			outcome.WithHint(outcome.WithHint(errors.New("no"), "to go back", commandline.Plugin("undo", "foo").In("n")), "", commandline.Kubectl("get", "nodes")), false, exitError,
+			"error: no\nhint: to go back: kubectl imoocpod undo foo -n n --context=staging\nhint: kubectl get nodes --context=staging\n",
 		},
 		"precondition": {
 			fmt.Errorf("%w: expected 1, was 2", outcome.ErrPrecondition), false, exitPrecondition,
@@ -122,11 +127,11 @@ func TestReport(t *testing.T) {
 		},
 		"not served": {
 			&outcome.NotServedError{CRD: "imoocpods.g", Shipped: true, Err: apierrors.NewNotFound(imoocpods, "")}, false, exitNotFound,
-			"error: the server does not serve imoocpods.g: run \"kubectl imoocpod install\" first\n",
+			"error: the server does not serve imoocpods.g\nhint: to install it: kubectl imoocpod install --context=staging\n",
 		},
 		"none of several types served": {
 			&outcome.NotServedError{CRD: "imoocpods.g", Shipped: true}, false, exitNotFound,
-			"error: the server does not serve imoocpods.g: run \"kubectl imoocpod install\" first\n",
+			"error: the server does not serve imoocpods.g\nhint: to install it: kubectl imoocpod install --context=staging\n",
 		},
 		"exists": {
 			apierrors.NewAlreadyExists(imoocpods, "foo"), false, exitPrecondition,
@@ -194,7 +199,7 @@ func TestReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var w strings.Builder
-			if code := report(&w, test.err, "kubectl imoocpod scale", test.interrupted); code != test.code {
+			if code := report(&w, test.err, caller{"kubectl imoocpod scale", commandline.Context{"--context=staging"}}, test.interrupted); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
 			if w.String() != test.message {
@@ -228,7 +233,7 @@ func TestPrecedence(t *testing.T) {
 		for _, second := range outcomes[i:] {
 			for _, several := range []outcome.Errors{{first.err, second.err}, {second.err, first.err}} {
 				var w strings.Builder
-				if code := report(&w, several, "c", true); code != first.code {
+				if code := report(&w, several, caller{path: "c"}, true); code != first.code {
 					t.Errorf("of %v the exit code is %d, want %d", several, code, first.code)
 				}
 			}

@@ -24,7 +24,7 @@ var version = "v0.0.0-dev"
 func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	if err := logTo(escape.Writer(streams.ErrOut)); err != nil {
-		os.Exit(report(streams.ErrOut, err, "", false))
+		os.Exit(report(streams.ErrOut, err, caller{}, false))
 	}
 	ctx, stop := interruptible()
 	root := cmd.NewRootCommand(version, streams)
@@ -37,7 +37,7 @@ func main() {
 	command, err := root.ExecuteContextC(ctx)
 	interrupted := ctx.Err() != nil
 	stop()
-	os.Exit(report(streams.ErrOut, err, command.CommandPath(), interrupted))
+	os.Exit(report(streams.ErrOut, err, callerOf(command), interrupted))
 }
 
 // logTo makes what client-go logs, such as the words of a server, go to w alone.

@@ -66,7 +66,7 @@ func runCommand(ctx context.Context, t *testing.T, server, line string) result {
 		root.SetArgs(append(args, flagsFor(server, t.TempDir())...))
 	}
 	command, err := root.ExecuteContextC(ctx)
-	code := report(&stderr, err, command.CommandPath(), ctx.Err() != nil)
+	code := report(&stderr, err, callerOf(command), ctx.Err() != nil)
 	return result{code, stdout.String(), stderr.String()}
 }
 

@@ -85,6 +85,9 @@ func textsOf(path string) ([]string, error) {
 			if matches(n) {
 				return false
 			}
+			if text, is := command(n); is && !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
 		case *ast.BinaryExpr:
 			if text, whole := joined(n); whole {
 				add(text)
@@ -111,6 +114,28 @@ func matches(call *ast.CallExpr) bool {
 	return is && pkg.Name == "strings" && slices.Contains([]string{
 		"Contains", "Cut", "CutPrefix", "CutSuffix", "EqualFold", "HasPrefix", "HasSuffix", "Index", "LastIndex", "TrimPrefix", "TrimSuffix",
 	}, function.Sel.Name)
+}
+
+// command is the text of a command that is composed for a person to paste, with an
+// ellipsis for each word that is not a literal. Words that are added later are left out.
+func command(call *ast.CallExpr) (text string, is bool) {
+	function, is := call.Fun.(*ast.SelectorExpr)
+	if !is {
+		return "", false
+	}
+	pkg, is := function.X.(*ast.Ident)
+	tool := map[string]string{"Plugin": "kubectl imoocpod", "Kubectl": "kubectl"}[function.Sel.Name]
+	if !is || pkg.Name != "commandline" || tool == "" {
+		return "", false
+	}
+	for _, arg := range call.Args {
+		word, whole := joined(arg)
+		if !whole {
+			word = "…"
+		}
+		tool += " " + word
+	}
+	return tool, true
 }
 
 // joined is the text of literals that are added, with an ellipsis for what is not a

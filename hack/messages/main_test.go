@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Texts that are printed are listed; those that are looked for in other texts, and
+// Texts that are printed, and commands to paste, are listed; those that are looked for in other texts, and
 // templates, are not.
 func TestTexts(t *testing.T) {
 	t.Parallel()
@@ -21,6 +21,7 @@ func say(s string) string {
 		return "{{if .Is}} a template"
 	}
 	_, after, _ := strings.Cut(s, "is looked for")
+	advise(commandline.Plugin("scale", "foos/"+s, s).With("--wait"))
 	return strings.ToUpper("is printed " + s) + after
 }
 `
@@ -31,7 +32,7 @@ func say(s string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"is printed …"}; !slices.Equal(texts, want) {
+	if want := []string{"kubectl imoocpod scale foos/… …", "is printed …"}; !slices.Equal(texts, want) {
 		t.Errorf("the texts are %q, want %q", texts, want)
 	}
 }

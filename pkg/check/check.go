@@ -38,8 +38,6 @@ const (
 // not a beta that may be off: an older one would let through what they refuse.
 const oldestServer = "1.29"
 
-const install = "kubectl imoocpod install"
-
 // Server looks at the version that a server tells of itself.
 func Server(version, host string) Result {
 	c := Result{Name: "server", State: Passed, Message: version + " at " + host}

@@ -51,7 +51,7 @@ func TestCheckCRD(t *testing.T) {
 		"another version": {crd(int64(1), "True", nil), Failed, "differs from the definition of this version"},
 		"going":           {crd(int64(0), "True", map[string]any{"deletionTimestamp": "now"}), Failed, "is being deleted"},
 	} {
-		c := CRD("it", want, test.have)
+		c := CRD("it", want, test.have, nil)
 		if c.State != test.state || !strings.Contains(c.Message, test.words) || (c.State == Failed) != (len(c.Fix) == 1) {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -68,26 +68,26 @@ func TestCheckRights(t *testing.T) {
 		message string
 		fix     string
 	}{
-		"none missing":     {Rights("scale", nil, true, "alice", "a"), Passed, "ok (alice)", ""},
-		"nothing answered": {Rights("scale", nil, false, "alice", "a"), Unknown, "not reported", ""},
-		"in a namespace": {Rights("scale", []Right{scale}, true, "alice", "a"), Failed, "alice has no permission to patch things.g/scale",
+		"none missing":     {Rights("scale", nil, true, "alice", "a", nil), Passed, "ok (alice)", ""},
+		"nothing answered": {Rights("scale", nil, false, "alice", "a", nil), Unknown, "not reported", ""},
+		"in a namespace": {Rights("scale", []Right{scale}, true, "alice", "a", nil), Failed, "alice has no permission to patch things.g/scale",
 			"kubectl create role imoocpod-scale --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-scale --role=imoocpod-scale --user=alice -n a"},
-		"different verbs": {Rights("status", []Right{pods("list"), pods("get"), scale}, true, "system:serviceaccount:ci:bot", "a"),
+		"different verbs": {Rights("status", []Right{pods("list"), pods("get"), scale}, true, "system:serviceaccount:ci:bot", "a", nil),
 			Failed, "system:serviceaccount:ci:bot has no permission to list pods, get pods, patch things.g/scale",
 			"kubectl create role imoocpod-status --verb=get,list --resource=pods -n a\n" +
 				"kubectl create rolebinding imoocpod-status --role=imoocpod-status --serviceaccount=ci:bot -n a\n" +
 				"kubectl create role imoocpod-status-2 --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-status-2 --role=imoocpod-status-2 --serviceaccount=ci:bot -n a"},
-		"everywhere, and many": {Rights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e"), pods("f")}, true, "alice", ""),
+		"everywhere, and many": {Rights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e"), pods("f")}, true, "alice", "", nil),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, and 2 more",
 			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e,f --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
-		"one more than a few": {Rights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e")}, true, "alice", ""),
+		"one more than a few": {Rights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e")}, true, "alice", "", nil),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, e pods",
 			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
-		"of what is in no namespace": {Rights("install", []Right{{Verb: "get", Resource: "nodes", Clusterwide: true}}, true, "alice", "a"),
+		"of what is in no namespace": {Rights("install", []Right{{Verb: "get", Resource: "nodes", Clusterwide: true}}, true, "alice", "a", nil),
 			Failed, "alice has no permission to get nodes",
 			"kubectl create clusterrole imoocpod-install --verb=get --resource=nodes\n" +
 				"kubectl create clusterrolebinding imoocpod-install --clusterrole=imoocpod-install --user=alice"},
@@ -142,7 +142,7 @@ func TestCheckLoops(t *testing.T) {
 			"passed widgets.example.com in namespace a: " + alice + " []\nfailed no controller reconciles imoocpods.batch.tutorial.kubebuilder.io, helloworlds.test.jiaozi.com in namespace a [kubectl imoocpod run-controller -n a]"},
 	} {
 		var lines []string
-		for _, c := range Loops(test.loops, kinds, test.namespace, "v1", now) {
+		for _, c := range Loops(test.loops, kinds, test.namespace, "v1", now, nil) {
 			lines = append(lines, string(c.State)+" "+c.Message+" ["+strings.Join(c.Fix, "; ")+"]")
 		}
 		if got := strings.Join(lines, "\n"); got != test.want {
@@ -178,7 +178,7 @@ func TestCheckDeclared(t *testing.T) {
 		"one of a namespace, for all": {loop(leaserecord.Scope{Namespace: "b", Kinds: lamps}, 0), lamps, "", "failed no controller reconciles lamps.example.com in all namespaces [kubectl imoocpod run-controller -A --kinds lamps.example.com]"},
 	} {
 		var lines []string
-		for _, c := range Declared(test.loops, test.kinds, test.namespace, now) {
+		for _, c := range Declared(test.loops, test.kinds, test.namespace, now, nil) {
 			lines = append(lines, string(c.State)+" "+c.Message+" ["+strings.Join(c.Fix, "; ")+"]")
 		}
 		if got := strings.Join(lines, "\n"); got != test.want {
@@ -190,7 +190,7 @@ func TestCheckDeclared(t *testing.T) {
 func TestCheckDeployed(t *testing.T) {
 	t.Parallel()
 	for has, want := range map[string]State{"v1": Passed, "v0": Failed, "": Unknown} {
-		if c := Deployed("a", has, "v1"); c.State != want {
+		if c := Deployed("a", has, "v1", nil); c.State != want {
 			t.Errorf("%q: %+v", has, c)
 		}
 	}
@@ -208,20 +208,20 @@ func TestCheckHeldUp(t *testing.T) {
 	if quota.Problems[0].Code != problem.CodeQuotaExceeded {
 		t.Fatalf("the problem is %+v", quota.Problems)
 	}
-	checks := HeldUp([]status.Report{status.NewReport(status.Snapshot{}), quota})
+	checks := HeldUp([]status.Report{status.NewReport(status.Snapshot{}), quota}, nil)
 	if len(checks) != 1 || checks[0].State != Failed || !strings.Contains(checks[0].Message, "thing.g/foo in namespace a") ||
 		strings.Join(checks[0].Fix, "") != "kubectl describe quota -n a" {
 		t.Errorf("a quota: %+v", checks)
 	}
 	quota.Problems = append([]problem.Problem{{Code: problem.CodeCrashLoop}}, quota.Problems...)
-	if checks := HeldUp([]status.Report{quota}); len(checks) != 1 || checks[0].State != Failed {
+	if checks := HeldUp([]status.Report{quota}, nil); len(checks) != 1 || checks[0].State != Failed {
 		t.Errorf("a quota, and a pod that crashes: %+v", checks)
 	}
-	checks = HeldUp([]status.Report{report("AdmissionRefused", "no")})
+	checks = HeldUp([]status.Report{report("AdmissionRefused", "no")}, nil)
 	if len(checks) != 1 || strings.Join(checks[0].Fix, "") != "kubectl imoocpod describe thing.g/foo -n a" {
 		t.Errorf("admission: %+v", checks)
 	}
-	if checks := HeldUp(nil); len(checks) != 1 || checks[0].State != Passed {
+	if checks := HeldUp(nil, nil); len(checks) != 1 || checks[0].State != Passed {
 		t.Errorf("nothing: %+v", checks)
 	}
 }
@@ -246,7 +246,7 @@ func TestCheckPaused(t *testing.T) {
 			"kubectl imoocpod resume thing.g/late -n a; kubectl imoocpod resume thing.g/forever -n a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			checks := Paused(c.reports, c.namespace, now)
+			checks := Paused(c.reports, c.namespace, now, nil)
 			if c.message == "" {
 				if len(checks) > 0 {
 					t.Errorf("%+v", checks)

@@ -5,13 +5,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // CRD holds a CRD of the server, nil if it is not there, against the one
 // that the program carries.
-func CRD(name string, want, have map[string]any) Result {
-	c := Result{Name: "CRD " + name, State: Failed, Fix: []string{install}}
+func CRD(name string, want, have map[string]any, commands commandline.Context) Result {
+	c := Result{Name: "CRD " + name, State: Failed, Fix: []string{commands.Line(commandline.Plugin("install"))}}
 	switch {
 	case have == nil:
 		c.Message = "is not installed"
@@ -19,7 +20,7 @@ func CRD(name string, want, have map[string]any) Result {
 		c.Message = "is being deleted, with all its objects"
 	case !kinds.Established(&unstructured.Unstructured{Object: have}):
 		c.Message = "is installed but not served: see its conditions"
-		c.Fix = []string{"kubectl describe crd " + name}
+		c.Fix = []string{commands.Line(commandline.Kubectl("describe", "crd", name))}
 	case !sameJSON(fieldOf(want, "spec", "versions"), fieldOf(have, "spec", "versions")):
 		c.Message = "differs from the definition of this version"
 	default:

@@ -6,19 +6,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
 
 // Declared says of kinds (plural.group) that CRDs declare, and of which there
 // are objects in a namespace or, if that is empty, anywhere, whether a loop
 // reconciles them.
-func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []Result {
+func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time, commands commandline.Context) []Result {
 	orphans := notReconciled(loops, kinds, namespace, now)
 	if len(orphans) == 0 {
 		return nil
 	}
 	c := missing(orphans, namespace)
-	c.Fix[0] += " --kinds " + strings.Join(orphans, ",")
+	c.Fix = []string{commands.Line(runLoop(namespace).With("--kinds", strings.Join(orphans, ",")))}
 	return []Result{c}
 }
 
@@ -34,16 +35,13 @@ func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, n
 }
 
 func missing(orphans []string, namespace string) Result {
-	return Result{
-		Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace),
-		Fix: []string{runLoop(namespace)},
-	}
+	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
 }
 
 // Loops says which loops run, of those whose leases could be read, and
 // whether they reconcile the kinds (plural.group) in a namespace or, if that is
 // empty, in all. version is this program's own.
-func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time) []Result {
+func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
 	var checks []Result
 	var last leaserecord.Loop
 	runs := false
@@ -67,7 +65,7 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 		}
 		if l.Version != "" && l.Version != version {
 			c.State, c.Message = Failed, fmt.Sprintf("%s; it is version %s, but this program is version %s: stop it, and start this version", c.Message, l.Version, version)
-			c.Fix = []string{runLoop(l.Scope.Namespace)}
+			c.Fix = []string{commands.Line(runLoop(l.Scope.Namespace))}
 		}
 		checks = append(checks, c)
 	}
@@ -76,6 +74,7 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 		return checks
 	}
 	c := missing(orphans, namespace)
+	c.Fix = []string{commands.Line(runLoop(namespace))}
 	if len(orphans) == len(kinds) && !runs {
 		c.Message = "no controller is running for " + where(namespace)
 	}
@@ -85,16 +84,16 @@ func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, 
 	return append(checks, c)
 }
 
-func runLoop(namespace string) string {
-	return "kubectl imoocpod run-controller" + inNamespace(namespace)
+func runLoop(namespace string) commandline.Command {
+	return inNamespace(commandline.Plugin("run-controller"), namespace)
 }
 
-// inNamespace is the flag for a namespace or, if that is empty, for all.
-func inNamespace(namespace string) string {
+// inNamespace returns a command with the flag for a namespace or, if that is empty, for all.
+func inNamespace(cmd commandline.Command, namespace string) commandline.Command {
 	if namespace == "" {
-		return " -A"
+		return cmd.With("-A")
 	}
-	return " -n " + namespace
+	return cmd.In(namespace)
 }
 
 func where(namespace string) string {
@@ -106,14 +105,14 @@ func where(namespace string) string {
 
 // Deployed compares the version of a controller that is deployed in a
 // namespace with the program's own.
-func Deployed(namespace, has, version string) Result {
+func Deployed(namespace, has, version string, commands commandline.Context) Result {
 	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
 	switch {
 	case has == "":
 		c.State, c.Message = Unknown, "is deployed, but its version is unknown"
 	case has != version:
 		c.State, c.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", has, version)
-		c.Fix = []string{install + " --controller -n " + namespace}
+		c.Fix = []string{commands.Line(commandline.Plugin("install", "--controller").In(namespace))}
 	}
 	return c
 }

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
 // HeldUp says which objects get no pods because something refuses them.
-func HeldUp(reports []status.Report) []Result {
+func HeldUp(reports []status.Report, commands commandline.Context) []Result {
 	var checks []Result
 	for _, r := range reports {
 		for _, p := range r.Problems {
@@ -18,10 +19,11 @@ func HeldUp(reports []status.Report) []Result {
 				continue
 			}
 			c := Result{Name: "pods", State: Failed, Message: fmt.Sprintf("%s/%s in namespace %s: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
-			c.Fix = []string{fmt.Sprintf("kubectl imoocpod describe %s/%s -n %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace)}
+			look := commandline.Plugin("describe", r.Metadata.Type+"/"+r.Metadata.Name)
 			if p.Code == problem.CodeQuotaExceeded {
-				c.Fix = []string{"kubectl describe quota -n " + r.Metadata.Namespace}
+				look = commandline.Kubectl("describe", "quota")
 			}
+			c.Fix = []string{commands.Line(look.In(r.Metadata.Namespace))}
 			checks = append(checks, c)
 		}
 	}
@@ -36,7 +38,7 @@ const longPause = 24 * time.Hour
 
 // Paused reminds of the objects that are paused, if there are any, with the
 // commands that resume those whose pause is not about to end by itself.
-func Paused(reports []status.Report, namespace string, now time.Time) []Result {
+func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
 	c := Result{Name: "pauses", State: Passed}
 	paused, long := 0, 0
 	for _, r := range reports {
@@ -46,7 +48,7 @@ func Paused(reports []status.Report, namespace string, now time.Time) []Result {
 		paused++
 		if r.Pause.Forever || r.Pause.Until.Sub(now) > longPause {
 			long++
-			c.Fix = append(c.Fix, fmt.Sprintf("kubectl imoocpod resume %s/%s -n %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace))
+			c.Fix = append(c.Fix, commands.Line(commandline.Plugin("resume", r.Metadata.Type+"/"+r.Metadata.Name).In(r.Metadata.Namespace)))
 		}
 	}
 	if paused == 0 {
@@ -56,6 +58,6 @@ func Paused(reports []status.Report, namespace string, now time.Time) []Result {
 	if long > 0 {
 		c.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
 	}
-	c.Message += ": kubectl imoocpod status --paused" + inNamespace(namespace)
+	c.Message += ": " + commands.Line(inNamespace(commandline.Plugin("status", "--paused"), namespace))
 	return []Result{c}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // Right is what somebody may do, or not.
@@ -35,7 +35,7 @@ func (r Right) resource() string {
 // Rights reports whether somebody may do what a verb of the program does, in
 // a namespace or, if that is empty, in all. Missing are the rights that the
 // server refuses, asked says that it could be asked.
-func Rights(verb string, missing []Right, asked bool, user, namespace string) Result {
+func Rights(verb string, missing []Right, asked bool, user, namespace string, commands commandline.Context) Result {
 	c := Result{Name: "permission to " + verb, State: Passed, Message: "ok (" + user + ")"}
 	switch {
 	case !asked:
@@ -50,20 +50,27 @@ func Rights(verb string, missing []Right, asked bool, user, namespace string) Re
 			words = append(words[:most], fmt.Sprintf("and %d more", more))
 		}
 		c.State, c.Message = Failed, user+" has no permission to "+strings.Join(words, ", ")
-		c.Fix = grant(verb, missing, user, namespace)
+		for _, command := range grant(verb, missing, user, namespace) {
+			c.Fix = append(c.Fix, commands.Line(command))
+		}
 	}
 	return c
 }
 
+// Subject is the flag of "kubectl create rolebinding" that names a user.
+func Subject(user string) string {
+	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
+		return "--serviceaccount=" + account
+	}
+	return "--user=" + user
+}
+
 // grant gives the commands that give somebody rights: a role for each verb, as
 // kubectl makes one of all verbs with all resources, and a binding to each.
-func grant(what string, missing []Right, user, namespace string) []string {
-	where, role, to := " -n "+namespace, "role", " --user="+escape.ShellWord(user)
+func grant(what string, missing []Right, user, namespace string) []commandline.Command {
+	role := "role"
 	if namespace == "" || slices.ContainsFunc(missing, func(r Right) bool { return r.Clusterwide }) {
-		where, role = "", "clusterrole"
-	}
-	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
-		to = " --serviceaccount=" + escape.ShellWord(account)
+		namespace, role = "", "clusterrole"
 	}
 	verbsOf := map[string][]string{}
 	for _, r := range missing {
@@ -75,7 +82,7 @@ func grant(what string, missing []Right, user, namespace string) []string {
 		key := strings.Join(verbs, ",")
 		resourcesOf[key] = append(resourcesOf[key], resource)
 	}
-	var commands []string
+	var commands []commandline.Command
 	for i, verbs := range slices.Sorted(maps.Keys(resourcesOf)) {
 		name := "imoocpod-" + what
 		if i > 0 {
@@ -83,8 +90,8 @@ func grant(what string, missing []Right, user, namespace string) []string {
 		}
 		slices.Sort(resourcesOf[verbs])
 		commands = append(commands,
-			fmt.Sprintf("kubectl create %s %s --verb=%s --resource=%s%s", role, name, verbs, strings.Join(resourcesOf[verbs], ","), where),
-			fmt.Sprintf("kubectl create %sbinding %s --%s=%s%s%s", role, name, role, name, to, where))
+			commandline.Kubectl("create", role, name, "--verb="+verbs, "--resource="+strings.Join(resourcesOf[verbs], ",")).In(namespace),
+			commandline.Kubectl("create", role+"binding", name, "--"+role+"="+name, Subject(user)).In(namespace))
 	}
 	return commands
 }

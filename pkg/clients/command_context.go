@@ -8,13 +8,28 @@ import (
 
 // CommandContext returns the flags of this command that choose a cluster or a user. Tokens
 // and passwords are secrets and are not among them.
-func (c *Factory) CommandContext() commandline.Context {
+func (c *Factory) CommandContext() commandline.Context { return CommandContext(c.flags) }
+
+// ClusterContext returns only the flags that choose a cluster, for commands that grant what
+// the user lacks. In "kubectl create rolebinding", --user names the user to bind.
+func (c *Factory) ClusterContext() commandline.Context { return given(c.flags, clusterFlags()...) }
+
+// CommandContext returns the flags that choose a cluster or a user, of global flags that
+// are parsed.
+func CommandContext(flags *pflag.FlagSet) commandline.Context {
+	return given(flags, append(clusterFlags(),
+		"user", "client-certificate", "client-key", "as", "as-uid", "as-group", "as-user-extra")...)
+}
+
+func clusterFlags() []string {
+	return []string{"kubeconfig", "context", "cluster", "server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority"}
+}
+
+// given returns those of some flags that are set.
+func given(flags *pflag.FlagSet, names ...string) commandline.Context {
 	var words commandline.Context
-	for _, name := range []string{
-		"kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "insecure-skip-tls-verify",
-		"certificate-authority", "client-certificate", "client-key", "as", "as-uid", "as-group", "as-user-extra",
-	} {
-		flag := c.flags.Lookup(name)
+	for _, name := range names {
+		flag := flags.Lookup(name)
 		if flag == nil || !flag.Changed {
 			continue
 		}

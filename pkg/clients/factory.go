@@ -23,6 +23,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -45,7 +46,7 @@ type Factory struct {
 func New(version string, streams genericiooptions.IOStreams) *Factory {
 	// One for all clients: what the server warns of is said once.
 	warnings := rest.NewWarningWriter(escape.Writer(streams.ErrOut), rest.WarningWriterOptions{Deduplicate: true})
-	c := &Factory{}
+	c := &Factory{flags: &pflag.FlagSet{}}
 	c.Flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = "kubectl-imoocpod/" + version
 		// The server's priority and fairness protects it better than a limit
@@ -83,7 +84,7 @@ func (c *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 		return raw, err
 	}
 	if given := *c.Flags.Context; given != "" && raw.Contexts[given] == nil {
-		return raw, fmt.Errorf("context %q does not exist: see \"kubectl config get-contexts\"", given)
+		return raw, fmt.Errorf("context %q does not exist: see \"%s\"", given, c.configCommand("get-contexts"))
 	}
 	return raw, nil
 }
@@ -101,7 +102,7 @@ func (c *Factory) Config() (*rest.Config, error) {
 		case len(raw.Clusters) == 0:
 			return nil, errNoCluster
 		default:
-			return nil, errNoContext
+			return nil, fmt.Errorf("no current context is set: choose one with --context or \"%s\"", c.configCommand("use-context"))
 		}
 	}
 	config, err := c.Flags.ToRESTConfig()
@@ -246,7 +247,9 @@ func WithProtobuf(config *rest.Config) *rest.Config {
 	return config
 }
 
-var (
-	errNoCluster = errors.New("no cluster is configured: set KUBECONFIG or --kubeconfig to a file that names one")
-	errNoContext = errors.New("no current context is set: choose one with --context or \"kubectl config use-context\"")
-)
+// configCommand is a command of "kubectl config" about the files of this command.
+func (c *Factory) configCommand(verb string) string {
+	return given(c.flags, "kubeconfig").Line(commandline.Kubectl("config", verb))
+}
+
+var errNoCluster = errors.New("no cluster is configured: set KUBECONFIG or --kubeconfig to a file that names one")

@@ -62,7 +62,7 @@ func (o *changeOptions) connect() (err error) {
 		return err
 	}
 	if o.dryRun == "none" {
-		o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut}
+		o.loops = &loopWarner{client: o.finder.Dynamic, out: o.streams.ErrOut, line: o.line}
 	}
 	if o.waits() {
 		o.printer = onOneLine(o.printer, o.print)

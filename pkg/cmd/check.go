@@ -71,9 +71,6 @@ func (o *checkOptions) Run(ctx context.Context) error {
 		if checks[i].State == check.Failed {
 			failed++
 		}
-		for j, command := range checks[i].Fix {
-			checks[i].Fix[j] = command + sameCluster(o.clients)
-		}
 	}
 	if err := o.print(checks, failed == 0); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -19,8 +20,9 @@ type chooseFieldError struct {
 	target observe.Target
 	// count is the flag that says the count, such as "--replicas 3"; empty for verbs
 	// without one.
-	count string
-	Err   *discover.UnknownFieldError
+	count    string
+	commands commandline.Context
+	Err      *discover.UnknownFieldError
 }
 
 // Error lists the fields, the likeliest first.
@@ -37,15 +39,15 @@ func (e *chooseFieldError) Error() string {
 		if c.Pattern && e.verb != "create" {
 			continue // there is nothing yet that a command could change
 		}
-		line("    kubectl imoocpod %s %s/%s%s%s --replicas-path %s",
-			e.verb, e.target.Kind.CRD(), e.target.Name, inNamespaceOf(e.target), strings.TrimRight(" "+e.count, " "), escape.ShellWord(c.Path))
+		command := commandline.Plugin(e.verb, e.target.Kind.CRD()+"/"+e.target.Name).In(e.target.Namespace)
+		line("    %s", e.commands.Line(command.With(strings.Fields(e.count)...).With("--replicas-path", c.Path)))
 	}
 	once := "PATH"
 	if first := e.Err.Candidates[0].Path; len(e.Err.Candidates) == 1 && !strings.Contains(first, "[") {
-		once = escape.ShellWord(first)
+		once = first
 	}
 	line("")
-	line("To set it for all objects: kubectl annotate crd %s %s=%s", e.target.Kind.CRD(), kinds.AnnotationReplicasPath, once)
+	line("To set it for all objects: %s", e.commands.Line(commandline.Kubectl("annotate", "crd", e.target.Kind.CRD(), kinds.AnnotationReplicasPath+"="+once)))
 	return strings.Join(lines, "\n")
 }
 

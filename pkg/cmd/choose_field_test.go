@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -26,20 +27,20 @@ func TestChooseFieldError(t *testing.T) {
 		{"scale", "ns", []replicafield.Candidate{hot, some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
 
   .spec.sets[?(@.name=="it's hot")].count (now 2): How many.
-    kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n ns --replicas 3 --replicas-path '.spec.sets[?(@.name=="it'\''s hot")].count'
+    kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n ns --replicas 3 --replicas-path '.spec.sets[?(@.name=="it'\''s hot")].count' --context=staging --as=alice
 
   .spec.pools[?(@.name=="<NAME>")].size (new list element: replace <NAME> with its key)
 
-To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
+To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH --context=staging --as=alice`},
 		{"create", "", []replicafield.Candidate{some}, `imoocpods.batch.tutorial.kubebuilder.io has no /scale, and its CRD does not name the replica field. Choose one:
 
   .spec.pools[?(@.name=="<NAME>")].size (new list element: replace <NAME> with its key)
-    kubectl imoocpod create imoocpods.batch.tutorial.kubebuilder.io/foo --replicas 3 --replicas-path '.spec.pools[?(@.name=="<NAME>")].size'
+    kubectl imoocpod create imoocpods.batch.tutorial.kubebuilder.io/foo --replicas 3 --replicas-path '.spec.pools[?(@.name=="<NAME>")].size' --context=staging --as=alice
 
-To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH`},
+To set it for all objects: kubectl annotate crd imoocpods.batch.tutorial.kubebuilder.io imoocpod.dev/replicas-path=PATH --context=staging --as=alice`},
 		{"scale", "ns", nil, "imoocpods.batch.tutorial.kubebuilder.io has no replica count: no /scale, and no such field in .spec"},
 	} {
-		err := &chooseFieldError{verb: test.verb, target: observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, count: "--replicas 3",
+		err := &chooseFieldError{verb: test.verb, target: observe.Target{Kind: kind, Namespace: test.namespace, Name: "foo"}, count: "--replicas 3", commands: commandline.Context{"--context=staging", "--as=alice"},
 			Err: &discover.UnknownFieldError{Kind: kind, Candidates: test.candidates}}
 		if got := err.Error(); got != test.want {
 			t.Errorf("got\n%s\nwant\n%s", got, test.want)

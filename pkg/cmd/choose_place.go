@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
@@ -12,8 +13,9 @@ import (
 // choosePlaceError refuses to guess which field is meant, and gives the command for each
 // that could be.
 type choosePlaceError struct {
-	command string
-	Err     *rollout.UnknownPlaceError
+	command  commandline.Command
+	commands commandline.Context
+	Err      *rollout.UnknownPlaceError
 }
 
 // Error lists the fields, what is shallow first.
@@ -40,7 +42,7 @@ func (e *choosePlaceError) Error() string {
 			add("  %s", c.Path)
 		}
 		if !c.Pattern {
-			add("    %s %s %s", e.command, flag, escape.ShellWord(c.Path.String()))
+			add("    %s", e.commands.Line(e.command.With(flag, c.Path.String())))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -232,7 +232,7 @@ func (o *createOptions) connect() (err error) {
 		o.client, err = o.clients.Dynamic()
 	}
 	if o.dryRun == "none" {
-		o.loops = &loopWarner{client: o.client, out: o.streams.ErrOut}
+		o.loops = &loopWarner{client: o.client, out: o.streams.ErrOut, line: o.line}
 	}
 	return err
 }

@@ -42,7 +42,11 @@ func (o *createOptions) putCount(ctx context.Context, kind kinds.Kind, obj *unst
 	var unknown *discover.UnknownFieldError
 	switch {
 	case errors.As(err, &unknown):
-		return &chooseFieldError{verb: "create", target: observe.Target{Kind: kind, Name: o.name}, count: fmt.Sprintf("--replicas %d", o.replicas), Err: unknown}
+		t := observe.Target{Kind: kind, Name: o.name}
+		if !kind.Clusterwide {
+			t.Namespace = o.namespace
+		}
+		return &chooseFieldError{verb: "create", target: t, count: fmt.Sprintf("--replicas %d", o.replicas), commands: o.clients.CommandContext(), Err: unknown}
 	case err != nil:
 		return err
 	case field.Path == nil:

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -41,7 +42,7 @@ too. For a pod, the command shows its owner.`,
 // Run describes the objects. One that cannot be read does not stop the others.
 func (o *describeOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
-	targets, failed := o.podOwners(ctx, targets, "showing", "kubectl describe pod")
+	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
 	errs = append(errs, failed...)
 	for i, t := range targets {
 		if i > 0 {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -33,32 +32,36 @@ type targetFlags struct {
 
 	args []string
 	// line gives the command with other arguments, and its flags as they were given.
-	line func(args []string) string
+	again func(args []string) commandline.Command
 }
 
 // command is the command line in which all words name ImoocPods.
-func (f *targetFlags) command(words []string) string {
+func (f *targetFlags) command(words []string) commandline.Command {
 	var args []string
 	for _, word := range words {
 		args = append(args, "imoocpod/"+word)
 	}
-	if f.line == nil {
-		return strings.Join(args, " ")
+	if f.again == nil {
+		return commandline.Plugin(args...)
 	}
-	return f.line(args)
+	return f.again(args)
 }
 
 func (f *targetFlags) addFlags(cmd *cobra.Command) {
-	f.line = func(args []string) string {
-		words := append([]string{cmd.CommandPath()}, args...)
+	f.again = func(args []string) commandline.Command {
+		words := append(strings.Fields(strings.TrimPrefix(cmd.CommandPath(), programName)), args...)
+		global := cmd.InheritedFlags()
 		cmd.Flags().Visit(func(flag *pflag.Flag) {
+			if flag.Name != "namespace" && global.Lookup(flag.Name) != nil {
+				return // the line of the command has those that matter
+			}
 			value := flag.Value.String()
 			if list, is := flag.Value.(pflag.SliceValue); is {
 				value = strings.Join(list.GetSlice(), ",")
 			}
-			words = append(words, "--"+flag.Name+"="+escape.ShellWord(value))
+			words = append(words, "--"+flag.Name+"="+value)
 		})
-		return strings.Join(words, " ")
+		return commandline.Plugin(words...)
 	}
 	cmd.Flags().StringSliceVarP(&f.files.Filenames, "filename", "f", nil, "Filename, directory, or URL to files identifying the objects.")
 	cmd.Flags().BoolVarP(&f.files.Recursive, "recursive", "R", false, "Process the directory used in -f, --filename recursively.")
@@ -289,13 +292,13 @@ func (f *targetFlags) explainTypes(errs []error) []error {
 	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs
 	}
-	hint := "with -l, --all or -A, an argument is a TYPE; to name an ImoocPod, use imoocpod/" + args[0]
-	if len(args) > 1 {
-		hint = "with several arguments, the first is the TYPE; to name several ImoocPods: " + f.command(args)
-	}
 	for i, err := range errs {
-		if unknown := (*outcome.UnknownTypeError)(nil); errors.As(err, &unknown) {
-			errs[i] = fmt.Errorf("%w\nhint: %s", err, hint)
+		switch unknown := (*outcome.UnknownTypeError)(nil); {
+		case !errors.As(err, &unknown):
+		case len(args) > 1:
+			errs[i] = outcome.WithHint(err, "with several arguments, the first is the TYPE; to name several ImoocPods", f.command(args))
+		default:
+			errs[i] = outcome.WithAdvice(err, "with -l, --all or -A, an argument is a TYPE; to name an ImoocPod, use imoocpod/"+args[0])
 		}
 	}
 	return errs

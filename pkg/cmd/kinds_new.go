@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -123,7 +124,7 @@ func (o *kindsNewOptions) Run(ctx context.Context) error {
 // sayNext prints the commands that reconcile the kind and make its first object.
 func (o *kindsNewOptions) sayNext() error {
 	crd := o.crd.GetName()
-	for _, line := range []string{"Next:", "  " + programName + " run-controller --kinds " + crd, "  " + programName + " create " + crd + "/NAME"} {
+	for _, line := range []string{"Next:", "  " + o.line(commandline.Plugin("run-controller", "--kinds", crd)), "  " + o.line(commandline.Plugin("create", crd+"/NAME"))} {
 		if err := escape.PrintLine(o.streams.ErrOut, "%s", line); err != nil {
 			return err
 		}

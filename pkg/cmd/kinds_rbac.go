@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -115,17 +116,20 @@ func (o *kindsRBACOptions) Run(ctx context.Context) error {
 
 // sayHowToBind writes the commands that give the roles to a service account.
 func (o *kindsRBACOptions) sayHowToBind(kind kinds.Kind, role string, clusterwide rbacv1.ClusterRole) error {
-	const to = "--serviceaccount=NAMESPACE:NAME"
-	_, err := fmt.Fprintf(o.streams.Out, `# The permissions of "run-controller --kinds %[1]s". To grant them in one namespace:
-#   kubectl create rolebinding %[2]s --clusterrole=%[2]s %[3]s -n NAMESPACE
+	bind := func(what, role string) commandline.Command {
+		return commandline.Kubectl("create", what, role, "--clusterrole="+role, "--serviceaccount=NAMESPACE:NAME")
+	}
+	commands := o.clients.ClusterContext()
+	_, err := fmt.Fprintf(o.streams.Out, `# The permissions of "run-controller --kinds %s". To grant them in one namespace:
+#   %s
 # To grant them in all namespaces (-A):
-#   kubectl create clusterrolebinding %[2]s --clusterrole=%[2]s %[3]s
-`, escape.Line(kind.CRD()), escape.Line(role), to)
+#   %s
+`, escape.Line(kind.CRD()), escape.Line(commands.Line(bind("rolebinding", role).In("NAMESPACE"))), escape.Line(commands.Line(bind("clusterrolebinding", role))))
 	if err != nil || len(clusterwide.Rules) == 0 {
 		return err
 	}
 	_, err = fmt.Fprintf(o.streams.Out, `# In both cases, for cluster-scoped resources:
-#   kubectl create clusterrolebinding %[1]s --clusterrole=%[1]s %[2]s
-`, escape.Line(clusterwide.Name), to)
+#   %s
+`, escape.Line(commands.Line(bind("clusterrolebinding", clusterwide.Name))))
 	return err
 }

@@ -228,7 +228,7 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 		var unknown *discover.UnknownFieldError
 		switch {
 		case errors.As(err, &unknown):
-			return p, &chooseFieldError{verb: "park", target: t, Err: unknown}
+			return p, &chooseFieldError{verb: "park", target: t, commands: o.clients.CommandContext(), Err: unknown}
 		case err != nil:
 			return p, err
 		case field.Path == nil:

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 type pauseOptions struct {
@@ -122,8 +124,8 @@ func (o *pauseOptions) turnOn(ctx context.Context, t observe.Target) (*change, e
 	field := "." + strings.Join(path, ".")
 	switch {
 	case !o.length.Forever:
-		return nil, fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s\nhint: %s pause %s --for %s%s",
-			t, &o.length, field, programName, t, apis.PausedForever, inNamespaceOf(t))
+		err := fmt.Errorf("%s cannot be paused for %s: another controller reconciles it, and nothing would unset %s", t, &o.length, field)
+		return nil, outcome.WithHint(err, "", commandline.Plugin("pause", t.String(), "--for", apis.PausedForever).In(t.Namespace))
 	case o.reason != "":
 		return nil, fmt.Errorf("%s cannot be paused with --reason: another controller reconciles it, and %s holds no text", t, field)
 	}

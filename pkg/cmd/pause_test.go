@@ -53,19 +53,19 @@ func TestWarnPaused(t *testing.T) {
 		"14:05":                "",
 		"2006-01-02T15:04:05Z": "",
 		"9999-01-02T15:04:05Z": "; the change will be applied then\n",
-		"forever":              "Warning: imoocpod/foo is paused forever by alice; the change will be applied when it is resumed\nhint: kubectl imoocpod resume imoocpod/foo -n ns\n",
+		"forever":              "Warning: imoocpod/foo is paused forever by alice; the change will be applied when it is resumed\nhint: kubectl imoocpod resume imoocpod/foo -n ns" + pasted + "\n",
 	} {
 		obj := &unstructured.Unstructured{Object: map[string]any{}}
 		obj.SetAnnotations(map[string]string{apis.AnnotationPausedUntil: until, apis.AnnotationPausedBy: "alice"})
-		var out bytes.Buffer
-		warnPaused(&out, target, obj)
+		o, out := onStaging(t)
+		o.warnPaused(target, obj)
 		if got := out.String(); (want == "") != (got == "") || !bytes.HasSuffix(out.Bytes(), []byte(want)) {
 			t.Errorf("%q: it says %q, want %q", until, got, want)
 		}
 	}
-	var out bytes.Buffer
-	warnPaused(&out, target, nil)
-	warnPaused(&out, observe.Target{Name: "foo"}, &unstructured.Unstructured{Object: map[string]any{}})
+	o, out := onStaging(t)
+	o.warnPaused(target, nil)
+	o.warnPaused(observe.Target{Name: "foo"}, &unstructured.Unstructured{Object: map[string]any{}})
 	if out.Len() > 0 {
 		t.Errorf("it says %q of what is not known", out.String())
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -19,7 +20,7 @@ import (
 // podOwners replaces pods by the objects that own them, each once, and says so: doing is
 // what is done to these. A pod that has no such owner is refused; instead is the command
 // for it.
-func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing, instead string) (all []observe.Target, errs []error) {
+func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target, doing string, instead commandline.Command) (all []observe.Target, errs []error) {
 	for _, t := range targets {
 		if !t.Kind.IsPod() {
 			all = append(all, t)
@@ -31,7 +32,7 @@ func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target,
 			errs = append(errs, err)
 			continue
 		case owner.Kind.IsPod():
-			errs = append(errs, fmt.Errorf("%s has no owner with replicas: %s %s%s", t, instead, t.Name, inNamespaceOf(t)))
+			errs = append(errs, fmt.Errorf("%s has no owner with replicas: %s", t, o.line(instead.With(t.Name).In(t.Namespace))))
 			continue
 		}
 		if slices.ContainsFunc(all, func(other observe.Target) bool {

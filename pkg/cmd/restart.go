@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -83,13 +85,13 @@ func (o *restartOptions) restart(ctx context.Context, t observe.Target) (change,
 	}
 	path, err := o.field(ctx, t.Kind, t.Object)
 	if err != nil {
-		return change{}, fmt.Errorf("%s cannot be restarted: %w%s", t, err, o.below(ctx, t))
+		return change{}, o.refused(ctx, t, err)
 	}
 	now := time.Now()
 	if _, err := o.plan(t.Object, path, now); err != nil {
 		return change{}, fmt.Errorf("%s cannot be restarted: %w", t, err)
 	}
-	warnPaused(o.streams.ErrOut, t, t.Object)
+	o.warnPaused(t, t.Object)
 	before, err := o.readBefore(ctx, t)
 	if err != nil {
 		return change{}, err
@@ -157,23 +159,28 @@ func (o *restartOptions) field(ctx context.Context, kind kinds.Kind, obj *unstru
 	return kinds.RestartField(kind, obj, schema, facts.Restart)
 }
 
-// below names what an object of another program owns that can be restarted
-// in its place. Who may not read that is told nothing.
-func (o *restartOptions) below(ctx context.Context, t observe.Target) string {
+// refused is the error of an object that cannot be restarted. Of an object of another
+// program, it names what that owns that can be restarted in its place. Who may not read
+// that is told nothing.
+func (o *restartOptions) refused(ctx context.Context, t observe.Target, why error) error {
+	refused := fmt.Errorf("%s cannot be restarted: %w", t, why)
+	if errors.Is(why, kinds.ErrPaused) {
+		return outcome.WithHint(refused, "to resume it", resumeRollout(t))
+	}
 	if t.Kind.Reconciled() || t.Kind.BuiltIn() {
-		return ""
+		return refused
 	}
 	e, _, err := observe.ReadTree(ctx, o.clients, t)
 	if err != nil {
-		return ""
+		return refused
 	}
-	return restartBelow(e.Object.UID, e.Own())
+	return restartBelow(refused, e.Object.UID, e.Own())
 }
 
-// restartBelow is the hint that names those of some objects that stand right below an
-// owner and can be restarted. What a cluster-scoped owner has may be in several
+// restartBelow adds to an error hints that name those of some objects that stand right
+// below an owner and can be restarted. What a cluster-scoped owner has may be in several
 // namespaces.
-func restartBelow(owner types.UID, children []status.Child) string {
+func restartBelow(err error, owner types.UID, children []status.Child) error {
 	below := map[string][]string{}
 	for _, child := range children {
 		kind := strings.ToLower(child.Kind)
@@ -181,10 +188,10 @@ func restartBelow(owner types.UID, children []status.Child) string {
 			below[child.Namespace] = append(below[child.Namespace], kind+".apps/"+child.Name)
 		}
 	}
-	var hint strings.Builder
 	for _, namespace := range slices.Sorted(maps.Keys(below)) {
 		slices.Sort(below[namespace])
-		fmt.Fprintf(&hint, "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart %s -n %s", strings.Join(below[namespace], " "), namespace)
+		restart := commandline.Plugin("restart").With(below[namespace]...).In(namespace)
+		err = outcome.WithHint(err, "restart the objects that it owns, although its controller may undo that", restart)
 	}
-	return hint.String()
+	return err
 }

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
@@ -20,10 +22,12 @@ func TestRestartBelow(t *testing.T) {
 		{APIVersion: "apps.kruise.io/v1beta1", Kind: "StatefulSet", Namespace: "a", Name: "other", Controller: "it"},
 	}
 	const hint = "\nhint: restart the objects that it owns, although its controller may undo that: kubectl imoocpod restart "
-	if got, want := restartBelow("it", children), hint+"deployment.apps/web -n a"+hint+"statefulset.apps/one statefulset.apps/two -n b"; got != want {
+	refused := errors.New("no")
+	err := restartBelow(refused, "it", children)
+	if got, want := outcome.HintLines(err, nil), hint+"deployment.apps/web -n a"+hint+"statefulset.apps/one statefulset.apps/two -n b"; got != want || !errors.Is(err, refused) {
 		t.Errorf("it is %q, want %q", got, want)
 	}
-	if got := restartBelow("it", nil); got != "" {
-		t.Errorf("with nothing below, it is %q", got)
+	if err := restartBelow(refused, "it", nil); outcome.HintLines(err, nil) != "" {
+		t.Errorf("with nothing below, it is %q", err)
 	}
 }

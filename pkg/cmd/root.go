@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // programName is how people call the program: kubectl finds kubectl-imoocpod on PATH.
@@ -111,18 +112,19 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 }
 
 // otherTools are verbs of kubectl and other tools, with what to use here.
-func otherTools() map[string]string {
-	const useKubectl = "use kubectl "
+func otherTools(commands commandline.Context) map[string]string {
+	plugin := func(words ...string) string { return `"` + commands.Line(commandline.Plugin(words...)) + `"` }
+	useKubectl := func(words ...string) string { return "use " + commands.Line(commandline.Kubectl(words...)) }
 	return map[string]string{
-		"get":     "list objects with \"" + programName + " status\"",
-		"list":    "list objects with \"" + programName + " status\"",
-		"ls":      "list objects with \"" + programName + " status\"",
-		"ps":      "list objects with \"" + programName + " status\"",
-		"rollout": "restart pods with \"" + programName + " restart\", undo a change with \"" + programName + " undo\", follow a rollout with \"" + programName + " status NAME --wait\"",
-		"edit":    useKubectl + "edit imoocpod/NAME; to change the replica count, use \"" + programName + " scale\"",
-		"apply":   useKubectl + "apply -f FILENAME; to wait for the objects, use \"" + programName + " wait -f FILENAME\"",
-		"top":     useKubectl + "top pods",
-		"exec":    useKubectl + "exec POD -- COMMAND; \"" + programName + " status NAME\" lists the pods",
+		"get":     "list objects with " + plugin("status"),
+		"list":    "list objects with " + plugin("status"),
+		"ls":      "list objects with " + plugin("status"),
+		"ps":      "list objects with " + plugin("status"),
+		"rollout": "restart pods with " + plugin("restart") + ", undo a change with " + plugin("undo") + ", follow a rollout with " + plugin("status", "NAME", "--wait"),
+		"edit":    useKubectl("edit", "imoocpod/NAME") + "; to change the replica count, use " + plugin("scale"),
+		"apply":   useKubectl("apply", "-f", "FILENAME") + "; to wait for the objects, use " + plugin("wait", "-f", "FILENAME"),
+		"top":     useKubectl("top", "pods"),
+		"exec":    useKubectl("exec", "POD") + " -- COMMAND; " + plugin("status", "NAME") + " lists the pods",
 	}
 }
 
@@ -131,7 +133,8 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if instead := otherTools()[args[0]]; instead != "" && !cmd.HasParent() {
+	commands := clients.CommandContext(cmd.Root().PersistentFlags())
+	if instead := otherTools(commands)[args[0]]; instead != "" && !cmd.HasParent() {
 		return usageErrorf("unknown command %q for %q; %s", args[0], cmd.CommandPath(), instead)
 	}
 	return unknownCommand(args[0], cmd.CommandPath(), cmd.SuggestionsFor(args[0]))

@@ -240,7 +240,7 @@ func (o *scaleOptions) scale(ctx context.Context, c located) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
-	warnPaused(o.streams.ErrOut, t, t.Object)
+	o.warnPaused(t, t.Object)
 	if o.after.wait || !t.Kind.Shipped() {
 		o.warn(ctx, t, request)
 	}

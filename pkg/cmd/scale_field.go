@@ -61,7 +61,7 @@ func (o *scaleOptions) field(ctx context.Context, t observe.Target, path *fieldp
 	var none *discover.NoCountError
 	switch {
 	case errors.As(err, &unknown):
-		return field, &chooseFieldError{verb: "scale", target: t, count: o.count(), Err: unknown}
+		return field, &chooseFieldError{verb: "scale", target: t, count: o.count(), commands: o.clients.CommandContext(), Err: unknown}
 	case errors.As(err, &none):
 		return field, o.perNode(ctx, t)
 	}

@@ -62,7 +62,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 	if err := o.sayPlan(c.target, at, to); err != nil {
 		return err
 	}
-	warnPaused(o.streams.ErrOut, c.target, c.target.Object)
+	o.warnPaused(c.target, c.target.Object)
 	o.warn(ctx, c.target, o.change)
 	var done scale.Result
 	for _, next := range scale.Steps(at, to, *o.steps.step) {
@@ -114,18 +114,20 @@ func (o *scaleOptions) mayStep(ctx context.Context, c located, at, next int32) e
 	if next >= at || o.steps.ignoreBudgets {
 		return nil
 	}
-	const hint = "\nhint: to ignore disruption budgets, use --ignore-budgets"
+	const hint = "to ignore disruption budgets, use --ignore-budgets"
 	report, err := observe.Guards(ctx, o.clients, c.target)
 	if err != nil {
 		return err
 	}
 	for _, needed := range []string{"pods", "poddisruptionbudgets"} {
 		if slices.Contains(report.Unread, needed) {
-			return fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget%s", outcome.ErrRefused, needed, next, c.target, hint)
+			err := fmt.Errorf("%w: no permission to list %s, so a step down to %d of %s may break a disruption budget", outcome.ErrRefused, needed, next, c.target)
+			return outcome.WithAdvice(err, hint)
 		}
 	}
 	if broken := report.Breaks(at - next); broken != "" {
-		return fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s%s", outcome.ErrRefused, next, c.target, escape.Line(broken), hint)
+		err := fmt.Errorf("%w: a step down to %d of %s would break a disruption budget: %s", outcome.ErrRefused, next, c.target, escape.Line(broken))
+		return outcome.WithAdvice(err, hint)
 	}
 	return nil
 }
@@ -188,12 +190,11 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c located, before, at, 
 // that is another count, how to go back to the last one whose pods were ready.
 func (o *scaleOptions) sayStopped(c located, at, to, good int32) {
 	o.tell("%s: stopped at %d on the way to %d", c.target, at, to)
-	line := o.clients.CommandContext().Line
 	if at != to {
-		o.tell("hint: to continue: %s", line(o.command(c, to, append(o.steps.flags(), o.after.flags()...)...)))
+		o.tell("hint: to continue: %s", o.line(o.command(c, to, append(o.steps.flags(), o.after.flags()...)...)))
 	}
 	if good != at {
-		o.tell("hint: to go back: %s", line(o.command(c, good)))
+		o.tell("hint: to go back: %s", o.line(o.command(c, good)))
 	}
 }
 

@@ -3,13 +3,12 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
@@ -63,12 +62,8 @@ func newSetOptions(common commonOptions, what, done string) setOptions {
 	return setOptions{templateChange: newTemplateChange(common, done), what: what}
 }
 
-func (o *setOptions) commandFor(t observe.Target, words ...string) string {
-	all := []string{programName, "set", o.what, argumentOf(t)}
-	for _, word := range words {
-		all = append(all, escape.ShellWord(word))
-	}
-	return strings.Join(all, " ") + inNamespaceOf(t)
+func (o *setOptions) commandFor(t observe.Target, words ...string) commandline.Command {
+	return commandline.Plugin("set", o.what, argumentOf(t)).With(words...).In(t.Namespace)
 }
 
 func (o *setOptions) addFlags(cmd *cobra.Command) {
@@ -92,7 +87,7 @@ func (o *setOptions) places(t observe.Target, images bool) (rollout.Places, erro
 	}
 	places, err := rollout.FindPlaces(o.finder, t, images)
 	if unknown := (*rollout.UnknownPlaceError)(nil); errors.As(err, &unknown) {
-		return places, &choosePlaceError{o.commandFor(t, o.words...), unknown}
+		return places, &choosePlaceError{o.commandFor(t, o.words...), o.clients.CommandContext(), unknown}
 	}
 	return places, err
 }

@@ -122,7 +122,7 @@ func (o *setImageOptions) setImages(t observe.Target, template map[string]any) e
 	}
 	lines := []string{err.Error() + ". Choose one:"}
 	for _, name := range several.Names {
-		lines = append(lines, "  "+o.commandFor(t, name+"="+o.images[0].Image))
+		lines = append(lines, "  "+o.line(o.commandFor(t, name+"="+o.images[0].Image)))
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }

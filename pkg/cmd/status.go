@@ -277,7 +277,7 @@ func (o *statusOptions) report(ctx context.Context, t observe.Target) (status.Re
 		if err != nil {
 			return status.Report{}, err
 		}
-		r := status.NewReport(status.Snapshot{Object: object, Now: time.Now()})
+		r := status.NewReport(status.Snapshot{Object: object, Now: time.Now(), Commands: o.clients.CommandContext()})
 		if r.Verdict.Settled() && object.Template == "" {
 			return r, nil
 		}

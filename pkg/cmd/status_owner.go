@@ -8,8 +8,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // hasStatus reports whether there is something to say of the replicas of a kind.
@@ -24,7 +26,7 @@ func hasStatus(kind kinds.Kind) bool {
 // withReplicas replaces pods by the objects that own them, and refuses what has
 // neither replicas nor pods.
 func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Target, errs []error) ([]observe.Target, []error) {
-	targets, failed := o.podOwners(ctx, targets, "showing", "kubectl describe pod")
+	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
 	errs = append(errs, failed...)
 	var all []observe.Target
 	for _, t := range targets {
@@ -39,7 +41,8 @@ func (o *statusOptions) withReplicas(ctx context.Context, targets []observe.Targ
 
 // noStatus refuses what has neither replicas nor pods: an object, or a type.
 func noStatus(what string) error {
-	return fmt.Errorf("%s has no replicas and no pods of its own; \"%s kinds\" lists the types that have", what, programName)
+	err := fmt.Errorf("%s has no replicas and no pods of its own", what)
+	return outcome.WithHint(err, "to list the types that have", commandline.Plugin("kinds"))
 }
 
 // takeWord decides what one bare word means: an ImoocPod of that name, or else a type,

@@ -1,8 +1,7 @@
 package cmd
 
 import (
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
@@ -14,23 +13,7 @@ func argumentOf(t observe.Target) string {
 	return t.Kind.CRD() + "/" + t.Name
 }
 
-// inNamespaceOf is the flag for the namespace of a target, after a space.
-func inNamespaceOf(t observe.Target) string {
-	if t.Namespace == "" {
-		return ""
-	}
-	return " -n " + t.Namespace
-}
-
-// sameCluster are the flags by which a command that is pasted acts on the
-// cluster that was looked at.
-func sameCluster(c *clients.Factory) string {
-	var flags string
-	if given := *c.Flags.KubeConfig; given != "" {
-		flags += " --kubeconfig " + escape.ShellWord(given)
-	}
-	if given := *c.Flags.Context; given != "" {
-		flags += " --context " + escape.ShellWord(given)
-	}
-	return flags
+// line is a command to paste, with the flags by which this one reached the cluster.
+func (o *commonOptions) line(cmd commandline.Command) string {
+	return o.clients.CommandContext().Line(cmd)
 }

@@ -72,7 +72,7 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	if err != nil {
 		return change{}, err
 	}
-	warnPaused(o.streams.ErrOut, t, t.Object)
+	o.warnPaused(t, t.Object)
 	before, err := o.readBefore(ctx, t)
 	if err != nil {
 		return change{}, err
@@ -89,7 +89,7 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	}
 	if o.dryRun == "none" && done.Change != "" {
 		if stuck := o.stuckPods(ctx, t); stuck != nil {
-			o.tell("hint: %s: %s", stuckHint, o.clients.CommandContext().Line(*stuck))
+			o.tell("hint: %s: %s", stuckHint, o.line(*stuck))
 		}
 	}
 	if !o.waits() {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -75,7 +76,7 @@ func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error
 	}
 	to, err := history.Pick(o.revision)
 	if none := (*revision.NoRevisionError)(nil); errors.As(err, &none) {
-		return nil, fmt.Errorf("%s cannot be undone: %w%s", t, err, hintHistory(t))
+		return nil, hintHistory(fmt.Errorf("%s cannot be undone: %w", t, err), t)
 	}
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error
 		}
 		// Which revision is the one before, only the template tells that was read.
 		if o.revision == 0 && !revision.Same(now, history.Now) {
-			return nil, "", fmt.Errorf("%w: someone else changed the pod template of %s since it was read%s", outcome.ErrPrecondition, t, hintHistory(t))
+			return nil, "", hintHistory(fmt.Errorf("%w: someone else changed the pod template of %s since it was read", outcome.ErrPrecondition, t), t)
 		}
 		return to.Copy(), cause, nil
 	}, nil
@@ -123,7 +124,7 @@ func (o *undoOptions) stay(t observe.Target, to revision.Revision) (wanted, erro
 func refuseUndo(t observe.Target) error {
 	paused, _, err := unstructured.NestedBool(t.Object.Object, "spec", "paused")
 	if err == nil && paused && t.Kind.CRD() == "deployments.apps" {
-		return fmt.Errorf("%s cannot be undone: it is paused (run \"kubectl rollout resume\" first)", t)
+		return outcome.WithHint(fmt.Errorf("%s cannot be undone: it is paused", t), "to resume it", resumeRollout(t))
 	}
 	ref, found, err := unstructured.NestedMap(t.Object.Object, "spec", "workloadRef")
 	if err == nil && found && t.Kind.CRD() == "rollouts.argoproj.io" {
@@ -132,6 +133,11 @@ func refuseUndo(t observe.Target) error {
 	return nil
 }
 
-func hintHistory(t observe.Target) string {
-	return fmt.Sprintf("\nhint: %s history %s%s", programName, argumentOf(t), inNamespaceOf(t))
+func hintHistory(err error, t observe.Target) error {
+	return outcome.WithHint(err, "", commandline.Plugin("history", argumentOf(t)).In(t.Namespace))
+}
+
+// resumeRollout is the command that ends the pause of a Deployment.
+func resumeRollout(t observe.Target) commandline.Command {
+	return commandline.Kubectl("rollout", "resume", "deployment/"+t.Name).In(t.Namespace)
 }

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,7 +41,7 @@ func withType(v verb, err error) error {
 	if !is || named.bareName() == "" || !noImoocPod(err) {
 		return err
 	}
-	return fmt.Errorf("%w\nhint: a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/%s", err, named.bareName())
+	return outcome.WithAdvice(err, "a NAME without a type is an ImoocPod; for another type, use TYPE/NAME, such as deployment/"+named.bareName())
 }
 
 // noImoocPod reports whether an error says that there is no such ImoocPod, or that the

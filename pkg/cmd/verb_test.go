@@ -37,10 +37,8 @@ func TestWithType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := withType(&scaleOptions{changeOptions: changeOptions{targetFlags: targetFlags{args: test.args}}}, test.err)
-			if hint := strings.Contains(got.Error(), "hint: "); hint != test.hint || !errors.Is(got, test.err) {
-				t.Errorf("got %q", got)
-			}
-			if test.hint && !strings.Contains(got.Error(), "TYPE/NAME, such as deployment/web") {
+			hinted := strings.Contains(outcome.HintLines(got, nil), "TYPE/NAME, such as deployment/web")
+			if hinted != test.hint || !errors.Is(got, test.err) {
 				t.Errorf("got %q", got)
 			}
 		})

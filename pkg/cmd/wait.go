@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
@@ -114,7 +115,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx)
 	if o.waitsFor("ready") {
 		var failed []error
-		targets, failed = o.podOwners(ctx, targets, "waiting for", "kubectl wait --for=condition=Ready pod")
+		targets, failed = o.podOwners(ctx, targets, "waiting for", commandline.Kubectl("wait", "--for=condition=Ready", "pod"))
 		errs = append(errs, failed...)
 	}
 	if len(targets)+len(errs) == 0 {

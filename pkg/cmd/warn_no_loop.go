@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -25,6 +26,8 @@ import (
 type loopWarner struct {
 	client dynamic.Interface
 	out    io.Writer
+	// line makes a line of a command to paste.
+	line func(commandline.Command) string
 
 	answer chan loopsSeen // nil until begin
 	seen   *loopsSeen     // nil until the answer is there
@@ -78,14 +81,14 @@ func (w *loopWarner) warn(ctx context.Context, t observe.Target) {
 	if w.seen.reconcile(t) {
 		return
 	}
-	where, flags := "namespace "+t.Namespace, "-n "+t.Namespace
+	where, start := "namespace "+t.Namespace, commandline.Plugin("run-controller").In(t.Namespace)
 	if t.Kind.Clusterwide {
-		where, flags = "all namespaces", "-A"
+		where, start = "all namespaces", commandline.Plugin("run-controller", "-A")
 	}
 	if !t.Kind.Shipped() {
-		flags += " --kinds " + t.Kind.CRD()
+		start = start.With("--kinds", t.Kind.CRD())
 	}
-	warning := fmt.Sprintf("Warning: no controller runs for %s in %s. Start one with: %s run-controller %s", t.Kind.Resource.Resource, where, programName, flags)
+	warning := fmt.Sprintf("Warning: no controller runs for %s in %s. Start one with: %s", t.Kind.Resource.Resource, where, w.line(start))
 	if slices.Contains(w.warned, warning) {
 		return
 	}

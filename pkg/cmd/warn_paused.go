@@ -1,23 +1,23 @@
 package cmd
 
 import (
-	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 )
 
 // warnPaused warns that a change of an object takes effect only when its pause ends. The
 // object, which verbs have read before they change it, may be nil: then nothing is known.
-func warnPaused(out io.Writer, t observe.Target, obj *unstructured.Unstructured) {
+func (o *commonOptions) warnPaused(t observe.Target, obj *unstructured.Unstructured) {
 	if obj == nil || !t.Kind.Reconciled() {
 		return
 	}
-	now := time.Now()
+	now, out := time.Now(), o.streams.ErrOut
 	pause := apis.ReadPause(obj.GetAnnotations())
 	if !pause.Active(now) {
 		return
@@ -27,5 +27,5 @@ func warnPaused(out io.Writer, t observe.Target, obj *unstructured.Unstructured)
 		return
 	}
 	_ = escape.PrintLine(out, "Warning: %s is %s; the change will be applied when it is resumed", t, pause.Text(now))
-	_ = escape.PrintLine(out, "hint: %s resume %s%s", programName, t, inNamespaceOf(t))
+	_ = escape.PrintLine(out, "hint: %s", o.line(commandline.Plugin("resume", t.String()).In(t.Namespace)))
 }

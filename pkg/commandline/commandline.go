@@ -3,6 +3,7 @@
 package commandline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
@@ -10,9 +11,8 @@ import (
 
 // Command is a command for a person to paste, without the flags that reach the cluster.
 type Command struct {
-	tool      string
-	words     []string
-	namespace string
+	tool  string
+	words []string
 }
 
 // Plugin returns a command of this plugin. The words are its arguments and flags.
@@ -21,10 +21,22 @@ func Plugin(words ...string) Command { return Command{tool: "kubectl imoocpod", 
 // Kubectl returns a command of kubectl itself.
 func Kubectl(words ...string) Command { return Command{tool: "kubectl", words: words} }
 
+// Written returns a command that is written for a shell already, such as one of an
+// annotation.
+func Written(line string) Command { return Command{tool: line} }
+
+// With returns the command with more words behind its own.
+func (c Command) With(words ...string) Command {
+	c.words = slices.Concat(c.words, words)
+	return c
+}
+
 // In returns the command with a flag for the namespace. An empty namespace adds none.
 func (c Command) In(namespace string) Command {
-	c.namespace = namespace
-	return c
+	if namespace == "" {
+		return c
+	}
+	return c.With("-n", namespace)
 }
 
 // Context holds the flags that make a pasted command reach the same cluster as the same
@@ -34,13 +46,7 @@ type Context []string
 // Line returns the command as one line, quoted for a shell.
 func (c Context) Line(cmd Command) string {
 	words := []string{cmd.tool}
-	for _, word := range cmd.words {
-		words = append(words, escape.ShellWord(word))
-	}
-	if cmd.namespace != "" {
-		words = append(words, "-n", escape.ShellWord(cmd.namespace))
-	}
-	for _, word := range c {
+	for _, word := range slices.Concat(cmd.words, c) {
 		words = append(words, escape.ShellWord(word))
 	}
 	return strings.Join(words, " ")

@@ -51,6 +51,8 @@ type Options struct {
 	Namespace string
 	// Workers is how many objects are reconciled at the same time.
 	Workers int
+	// Install is the command that installs the CRDs of the kinds.
+	Install string
 	// Log takes a line for each thing that is done.
 	Log func(report.Line)
 	// Resync is how often every object is looked at without an event; zero: never.

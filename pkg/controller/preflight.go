@@ -45,8 +45,8 @@ func (f *follower) logNotInstalled(crds ...string) {
 	switch len(crds) {
 	case 0:
 	case 1:
-		f.report.Logf("%s is not installed: run \"kubectl imoocpod install\"; waiting until it is installed", crds[0])
+		f.report.Logf("%s is not installed: run \"%s\"; waiting until it is installed", crds[0], f.Install)
 	default:
-		f.report.Logf("%s are not installed: run \"kubectl imoocpod install\"; waiting until they are installed", strings.Join(crds, ", "))
+		f.report.Logf("%s are not installed: run \"%s\"; waiting until they are installed", strings.Join(crds, ", "), f.Install)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // controllers looks whether the controllers that are installed are of this version.
@@ -22,19 +23,19 @@ func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
 	}
 	checks := make([]check.Result, 0, len(found))
 	for _, c := range found {
-		checks = append(checks, checkAvailable(check.Deployed(c.Namespace, c.Version, d.Version), c))
+		checks = append(checks, d.checkAvailable(check.Deployed(c.Namespace, c.Version, d.Version, d.commands), c))
 	}
 	return checks, nil
 }
 
 // checkAvailable fails the check of a controller whose pods do not run.
-func checkAvailable(result check.Result, c Controller) check.Result {
+func (d *Doctor) checkAvailable(result check.Result, c Controller) check.Result {
 	if c.Desired == 0 || c.Available > 0 {
 		return result
 	}
 	result.State = check.Failed
 	result.Message += fmt.Sprintf("; none of its pods is available (desired %d)", c.Desired)
-	result.Fix = append(result.Fix, "kubectl imoocpod status deployment/"+deploy.ControllerName+" -n "+c.Namespace)
+	result.Fix = append(result.Fix, d.commands.Line(commandline.Plugin("status", "deployment/"+deploy.ControllerName).In(c.Namespace)))
 	return result
 }
 

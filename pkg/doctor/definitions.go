@@ -10,6 +10,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -25,13 +26,13 @@ func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 		have, err := d.client.Resource(kinds.CRDResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
-			checks = append(checks, check.CRD(crd.GetName(), crd.Object, nil))
+			checks = append(checks, check.CRD(crd.GetName(), crd.Object, nil, d.commands))
 		case apierrors.IsForbidden(err):
 			checks = append(checks, check.Result{Name: "CRD " + crd.GetName(), State: check.Unknown, Message: "no permission to read"})
 		case err != nil:
 			return nil, err
 		default:
-			checks = append(checks, check.CRD(crd.GetName(), crd.Object, have.Object))
+			checks = append(checks, check.CRD(crd.GetName(), crd.Object, have.Object, d.commands))
 		}
 	}
 	return checks, nil
@@ -49,7 +50,7 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	}
 	var checks []check.Result
 	for i := range crds.Items {
-		result, kind := checkDeclaration(&crds.Items[i])
+		result, kind := d.checkDeclaration(&crds.Items[i])
 		if result == nil {
 			continue
 		}
@@ -62,12 +63,12 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 }
 
 // checkDeclaration looks at what a CRD declares: nil where that is nothing, or shipped.
-func checkDeclaration(crd *unstructured.Unstructured) (*check.Result, kinds.Kind) {
+func (d *Doctor) checkDeclaration(crd *unstructured.Unstructured) (*check.Result, kinds.Kind) {
 	kind, err := kinds.Declared(crd)
 	result := check.Result{Name: "kind " + crd.GetName(), State: check.Passed, Message: fmt.Sprintf("declared: plan %s", kind.Mapping.Strategy)}
 	switch {
 	case err != nil:
-		result.State, result.Message, result.Fix = check.Failed, err.Error(), []string{"kubectl edit crd " + crd.GetName()}
+		result.State, result.Message, result.Fix = check.Failed, err.Error(), []string{d.commands.Line(commandline.Kubectl("edit", "crd", crd.GetName()))}
 	case !kind.Reconciled() || kind.Shipped():
 		return nil, kind
 	}

@@ -26,13 +26,13 @@ func TestCheckDeclaration(t *testing.T) {
 		}
 		return crd
 	}
-	if result, kind := checkDeclaration(made(nil)); result == nil || result.State != check.Passed || !strings.Contains(result.Message, "pods") || !kind.Reconciled() {
+	if result, kind := (&Doctor{}).checkDeclaration(made(nil)); result == nil || result.State != check.Passed || !strings.Contains(result.Message, "pods") || !kind.Reconciled() {
 		t.Errorf("a declared kind: %+v", result)
 	}
-	if result, _ := checkDeclaration(made(map[string]string{})); result != nil {
+	if result, _ := (&Doctor{}).checkDeclaration(made(map[string]string{})); result != nil {
 		t.Errorf("a CRD that declares nothing: %+v", result)
 	}
-	if result, _ := checkDeclaration(made(map[string]string{kinds.AnnotationPlan: "jobs"})); result == nil || result.State != check.Failed || len(result.Fix) != 1 {
+	if result, _ := (&Doctor{}).checkDeclaration(made(map[string]string{kinds.AnnotationPlan: "jobs"})); result == nil || result.State != check.Failed || len(result.Fix) != 1 {
 		t.Errorf("a declaration that cannot be: %+v", result)
 	}
 	shipped, err := deploy.CRDs()
@@ -40,7 +40,7 @@ func TestCheckDeclaration(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, crd := range shipped {
-		if result, _ := checkDeclaration(crd); result != nil {
+		if result, _ := (&Doctor{}).checkDeclaration(crd); result != nil {
 			t.Errorf("a shipped CRD: %+v", result)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // Doctor looks at a cluster.
@@ -24,6 +25,9 @@ type Doctor struct {
 	access authorizationv1client.SelfSubjectAccessReviewsGetter
 	// user is the name under which the server knows who asks, "you" if it does not say.
 	user string
+
+	// commands makes commands that fix what is missing.
+	commands commandline.Context
 
 	// declared are the kinds that CRDs declare, and of which there are objects.
 	declared []string
@@ -45,6 +49,7 @@ func (d *Doctor) Run(ctx context.Context, c *clients.Factory) ([]check.Result, e
 	if err != nil {
 		return nil, err // nothing else can be looked at
 	}
+	d.commands = c.ClusterContext()
 	d.user = cmp.Or(c.User(ctx), "you")
 	checks := []check.Result{check.Server(server.GitVersion, config.Host)}
 	for _, look := range []func(context.Context) ([]check.Result, error){

@@ -33,8 +33,8 @@ func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now()}))
+			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now(), Commands: d.commands}))
 		}
 	}
-	return append(check.HeldUp(reports), check.Paused(reports, d.Namespace, time.Now())...), nil
+	return append(check.HeldUp(reports, d.commands), check.Paused(reports, d.Namespace, time.Now(), d.commands)...), nil
 }

@@ -44,5 +44,5 @@ func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 		shipped = append(shipped, kind.CRD())
 	}
 	now := time.Now()
-	return append(check.Loops(loops, shipped, d.Namespace, d.Version, now), check.Declared(loops, d.declared, d.Namespace, now)...), nil
+	return append(check.Loops(loops, shipped, d.Namespace, d.Version, now, d.commands), check.Declared(loops, d.declared, d.Namespace, now, d.commands)...), nil
 }

@@ -10,7 +10,7 @@ import (
 // A controller of which no pod runs fails its check, whatever its version is.
 func TestCheckAvailable(t *testing.T) {
 	t.Parallel()
-	passed := check.Deployed("ns", "v1.0.0", "v1.0.0")
+	passed := check.Deployed("ns", "v1.0.0", "v1.0.0", nil)
 	for name, test := range map[string]struct {
 		controller Controller
 		want       check.State
@@ -22,7 +22,7 @@ func TestCheckAvailable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			result := checkAvailable(passed, test.controller)
+			result := (&Doctor{}).checkAvailable(passed, test.controller)
 			if result.State != test.want {
 				t.Errorf("%+v", result)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -46,9 +46,9 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	checks := checkRights(needed, answers, d.user, d.Namespace)
+	checks := d.checkRights(needed, answers)
 	if slices.ContainsFunc(checks, func(c check.Result) bool { return c.State == check.Failed }) {
-		bindRoles(checks, needed, d.roles(ctx), d.user, d.Namespace)
+		d.bindRoles(checks, needed, d.roles(ctx))
 	}
 	return checks, nil
 }
@@ -73,7 +73,7 @@ func (d *Doctor) roles(ctx context.Context) map[string]string {
 // bindRoles replaces the commands that grant rights one by one by one binding to a role,
 // after the command that installs it where it is not to be seen. The role of those who
 // change objects has the rights of those who look at them.
-func bindRoles(checks []check.Result, needed []verbRights, installed map[string]string, user, namespace string) {
+func (d *Doctor) bindRoles(checks []check.Result, needed []verbRights, installed map[string]string) {
 	edits := false
 	for i, c := range checks {
 		edits = edits || c.State == check.Failed && needed[i].role == editor
@@ -87,9 +87,10 @@ func bindRoles(checks []check.Result, needed []verbRights, installed map[string]
 			continue
 		}
 		if kind := installed[role]; kind != "" {
-			checks[i].Fix = []string{bind(role, kind, user, namespace)}
-		} else if kind := kindOf(role, namespace); kind != "" {
-			checks[i].Fix = []string{installRoles(namespace), bind(role, kind, user, namespace)}
+			checks[i].Fix = []string{d.commands.Line(d.bind(role, kind))}
+		} else if kind := kindOf(role, d.Namespace); kind != "" {
+			install := commandline.Plugin("install", "--roles").In(d.Namespace)
+			checks[i].Fix = []string{d.commands.Line(install), d.commands.Line(d.bind(role, kind))}
 		}
 	}
 }
@@ -106,30 +107,19 @@ func kindOf(role, namespace string) string {
 	return ""
 }
 
-func installRoles(namespace string) string {
-	if namespace == metav1.NamespaceAll {
-		return "kubectl imoocpod install --roles"
-	}
-	return "kubectl imoocpod install --roles -n " + namespace
-}
-
-// bind is the command that gives a user a role.
-func bind(role, kind, user, namespace string) string {
-	binding, where := "rolebinding", " -n "+namespace
-	if namespace == "" {
-		binding, where = "clusterrolebinding", ""
-	}
-	to := "--user=" + escape.ShellWord(user)
-	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
-		to = "--serviceaccount=" + escape.ShellWord(account)
+// bind is the command that gives the user a role.
+func (d *Doctor) bind(role, kind string) commandline.Command {
+	binding := "rolebinding"
+	if d.Namespace == metav1.NamespaceAll {
+		binding = "clusterrolebinding"
 	}
 	name := role + "-" + strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
 			return r
 		}
 		return '-'
-	}, strings.ToLower(user))
-	return fmt.Sprintf("kubectl create %s %s --%s=%s %s%s", binding, name, kind, role, to, where)
+	}, strings.ToLower(d.user))
+	return commandline.Kubectl("create", binding, name, "--"+kind+"="+role, check.Subject(d.user)).In(d.Namespace)
 }
 
 // neededRights lists what each verb does with the kinds that this program ships, and what
@@ -243,7 +233,7 @@ func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[check.Right]*
 }
 
 // checkRights says of each verb which of its rights are missing.
-func checkRights(needed []verbRights, answers map[check.Right]*bool, user, namespace string) []check.Result {
+func (d *Doctor) checkRights(needed []verbRights, answers map[check.Right]*bool) []check.Result {
 	var checks []check.Result
 	for _, verb := range needed {
 		var missing []check.Right
@@ -256,7 +246,7 @@ func checkRights(needed []verbRights, answers map[check.Right]*bool, user, names
 				missing = append(missing, right)
 			}
 		}
-		checks = append(checks, check.Rights(verb.verb, missing, answered, user, namespace))
+		checks = append(checks, check.Rights(verb.verb, missing, answered, d.user, d.Namespace, d.commands))
 	}
 	return checks
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // A rule stands for each of its verbs on each of its resources.
@@ -48,7 +49,7 @@ func TestCheckRights(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checks := checkRights(needed, map[check.Right]*bool{get: test.get, list: test.list}, "jane", "ns")
+			checks := (&Doctor{Namespace: "ns", user: "jane"}).checkRights(needed, map[check.Right]*bool{get: test.get, list: test.list})
 			if len(checks) != 1 || checks[0].State != test.want || checks[0].Name != "permission to status" {
 				t.Errorf("got %+v, want %s", checks, test.want)
 			}
@@ -145,7 +146,7 @@ func TestBindRoles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bindRoles(test.checks, needed, test.installed, "A:b", test.namespace)
+			(&Doctor{Namespace: test.namespace, user: "A:b"}).bindRoles(test.checks, needed, test.installed)
 			for i, c := range test.checks {
 				if got := strings.Join(c.Fix, "\n"); got != test.want[i] {
 					t.Errorf("%s: %q, want %q", needed[i].verb, got, test.want[i])
@@ -153,7 +154,8 @@ func TestBindRoles(t *testing.T) {
 			}
 		})
 	}
-	if got := bind(viewer, "clusterrole", "system:serviceaccount:ci:bot", "ns"); !strings.Contains(got, " --serviceaccount=ci:bot ") {
+	bot := &Doctor{Namespace: "ns", user: "system:serviceaccount:ci:bot"}
+	if got := commandline.Context(nil).Line(bot.bind(viewer, "clusterrole")); !strings.Contains(got, " --serviceaccount=ci:bot ") {
 		t.Errorf("a service account gets %q", got)
 	}
 }

@@ -13,11 +13,13 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
+// ErrPaused says that the rollout of a Deployment is paused.
+var ErrPaused = errors.New("it is paused")
+
 // The reasons for which pods cannot be restarted through their owner.
 var (
 	errNoTemplate  = errors.New("it has no pod template at .spec.template")
 	errNoRollOut   = errors.New("its controller does not replace pods when the pod template changes")
-	errPaused      = errors.New("it is paused (run \"kubectl rollout resume\" first)")
 	errRestarted   = errors.New("it was restarted less than a second ago: wait a moment")
 	errAnnotations = errors.New("its schema does not allow annotations in .spec.template.metadata")
 	errInPlace     = errors.New("its strategy updates pods in place, so a changed annotation restarts nothing")
@@ -85,7 +87,7 @@ func mayRollOut(kind Kind, obj *unstructured.Unstructured) error {
 		return errNoRollOut
 	}
 	if paused, _, _ := unstructured.NestedBool(obj.Object, "spec", "paused"); paused {
-		return errPaused
+		return ErrPaused
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func TestRestartPath(t *testing.T) {
 		"HelloWorld":                    {HelloWorld(), "{}", "{}", "metadata.annotations", nil},
 		"MyDaemonSet":                   {MyDaemonSet(), "{}", "{}", "metadata.annotations", nil},
 		"Deployment":                    {other("apps", "deployments"), pod, "{}", inTemplate, nil},
-		"paused Deployment":             {other("apps", "deployments"), "{spec: {paused: true}}", "{}", "", errPaused},
+		"paused Deployment":             {other("apps", "deployments"), "{spec: {paused: true}}", "{}", "", ErrPaused},
 		"not known to be paused":        {other("apps", "deployments"), "{spec: {paused: maybe}}", "{}", inTemplate, nil},
 		"Deployment of long ago":        {other("extensions", "deployments"), pod, "{}", "", errNoRollOut},
 		"StatefulSet":                   {other("apps", "statefulsets"), pod, "{}", inTemplate, nil},

@@ -162,7 +162,7 @@ func (m *model) look(ctx context.Context, obj *unstructured.Unstructured, closel
 			return status.Report{}, err
 		}
 	}
-	e := status.Snapshot{Object: m.facts, Now: time.Now()}
+	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.clients.CommandContext()}
 	// Of a kind of another program, what it says of itself is not enough.
 	if kind := m.target.Kind; brief && (kind.Reconciled() || kind.BuiltIn()) && m.facts.Template == "" && status.NewReport(e).Verdict.Settled() {
 		since.add(&e)

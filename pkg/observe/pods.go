@@ -73,7 +73,7 @@ func (m *model) tree(ctx context.Context, obj *unstructured.Unstructured) (statu
 	if _, err := m.read(ctx, obj); err != nil {
 		return status.Snapshot{}, err
 	}
-	e := status.Snapshot{Object: m.facts, Now: time.Now()}
+	e := status.Snapshot{Object: m.facts, Now: time.Now(), Commands: m.clients.CommandContext()}
 	err := m.addTree(ctx, &e)
 	return e, err
 }

@@ -81,7 +81,7 @@ func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Snapsho
 	if err != nil {
 		return status.Snapshot{}, t, err
 	}
-	e := status.Snapshot{Object: o, Now: time.Now()}
+	e := status.Snapshot{Object: o, Now: time.Now(), Commands: c.CommandContext()}
 	err = readTree(ctx, c, t, &e)
 	return e, t, err
 }

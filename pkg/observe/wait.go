@@ -226,8 +226,8 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 	default:
 		return Observation{}, fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
 	}
-	if last != nil && last.Report.Hint != "" {
-		err = outcome.WithAdvice(err, escape.Line(last.Report.Hint))
+	if last != nil {
+		err = outcome.WithAdvice(err, last.Report.Hint)
 	}
 	return Observation{}, err
 }

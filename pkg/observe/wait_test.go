@@ -490,7 +490,7 @@ func TestState(t *testing.T) {
 		want   string
 	}{
 		{status.Report{Verdict: status.Failed, Reason: "it is\nodd"}, "failed: it is odd"},
-		{status.Report{Verdict: status.Failed, Reason: "it is odd", Hint: "look\nat it"}, "failed: it is odd\nhint: look at it"},
+		{status.Report{Verdict: status.Failed, Reason: "it is odd", Hint: "look\nat it"}, "failed: it is odd"},
 		{status.Report{Verdict: status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it is gone", Hint: "make it"}, "it is gone"},
 	} {
 		if got := (Observation{Report: test.report}).State(); got != test.want {

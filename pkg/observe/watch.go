@@ -152,7 +152,7 @@ func (a *Waiter) look(ctx context.Context, t Target, g Condition, obj *unstructu
 	default:
 		var o status.Object
 		if o, err = statusfacts.Of(t.Kind, obj); err == nil {
-			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At})
+			s.Report = status.NewReport(status.Snapshot{Object: o, Now: s.At, Commands: a.Clients.CommandContext()})
 		}
 	}
 	return s, err

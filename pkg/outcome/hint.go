@@ -2,8 +2,10 @@ package outcome
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // HintedError is an error with a hint about what to do next. The hint is no part of the
@@ -11,7 +13,7 @@ import (
 type HintedError struct {
 	Err  error
 	Text string
-	// Command follows the text if it is not nil.
+	// Command follows the text, which may be empty, if it is not nil.
 	Command *commandline.Command
 }
 
@@ -20,8 +22,13 @@ func WithHint(err error, text string, cmd commandline.Command) error {
 	return &HintedError{Err: err, Text: text, Command: &cmd}
 }
 
-// WithAdvice returns the error with a hint that has no command.
-func WithAdvice(err error, text string) error { return &HintedError{Err: err, Text: text} }
+// WithAdvice returns the error with a hint that has no command. An empty text adds none.
+func WithAdvice(err error, text string) error {
+	if text == "" {
+		return err
+	}
+	return &HintedError{Err: err, Text: text}
+}
 
 func (e *HintedError) Error() string { return e.Err.Error() }
 
@@ -30,8 +37,11 @@ func (e *HintedError) Unwrap() error { return e.Err }
 
 // Line returns the hint as one line.
 func (e *HintedError) Line(c commandline.Context) string {
-	if e.Command == nil {
+	switch {
+	case e.Command == nil:
 		return e.Text
+	case e.Text == "":
+		return c.Line(*e.Command)
 	}
 	return e.Text + ": " + c.Line(*e.Command)
 }
@@ -62,8 +72,22 @@ func Hints(err error) []*HintedError {
 			hints = append(hints, Hints(inner)...)
 		}
 	}
-	if hinted, is := err.(*HintedError); is { //nolint:errorlint // likewise
-		hints = append(hints, hinted)
+	switch e := err.(type) { //nolint:errorlint // likewise
+	case *HintedError:
+		hints = append(hints, e)
+	case *NotServedError:
+		if e.Shipped {
+			hints = append(hints, &HintedError{Err: e, Text: "to install it", Command: new(commandline.Plugin("install"))})
+		}
 	}
 	return hints
+}
+
+// HintLines returns the hints in an error as lines of their own, each behind a line break.
+func HintLines(err error, c commandline.Context) string {
+	var lines strings.Builder
+	for _, hint := range Hints(err) {
+		lines.WriteString("\nhint: " + escape.Line(hint.Line(c)))
+	}
+	return lines.String()
 }

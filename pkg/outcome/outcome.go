@@ -92,10 +92,7 @@ type NotServedError struct {
 }
 
 func (e *NotServedError) Error() string {
-	if !e.Shipped {
-		return fmt.Sprintf("the server does not serve %s", e.CRD)
-	}
-	return fmt.Sprintf("the server does not serve %s: run \"kubectl imoocpod install\" first", e.CRD)
+	return fmt.Sprintf("the server does not serve %s", e.CRD)
 }
 
 // Unwrap returns the server's own error.

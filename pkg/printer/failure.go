@@ -10,7 +10,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// Failure says in a few lines why an object has failed: the reason, the last
+// Failure says in a few lines why an object has failed: the reason, and the last
 // events of the first thing that has the gravest problem.
 func Failure(r status.Report, now time.Time) string {
 	lines := []string{oneLine(r.Reason)}

@@ -15,7 +15,6 @@ func TestFailure(t *testing.T) {
 	ago := func(seconds int) metav1.Time { return metav1.NewTime(now.Add(-time.Duration(seconds) * time.Second)) }
 	golden(t, "failure", Failure(status.Report{
 		Reason: "2 of 3 pods: the image nope cannot be pulled: not found",
-		Hint:   "is the name of the image right?",
 		Problems: []problem.Problem{
 			{Code: problem.CodeImagePullFailed, Pods: []string{"foo-0", "foo-1"}, Of: 3, Events: []problem.Event{
 				{Object: "Pod/foo-0", Type: "Normal", Reason: "Scheduled", Message: "Successfully assigned ns/foo-0 to node-1", Count: 1, Last: ago(70)},

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 const (
@@ -32,11 +33,11 @@ func failureConditions() []string {
 
 // Reported are the failures that an object reports by its conditions, or else
 // by an event about pods that could not be created.
-func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event) []Finding {
+func Reported(conditions []metav1.Condition, whose, namespace string, events []corev1.Event, commands commandline.Context) []Finding {
 	var all []Finding
 	refused := false
 	for _, c := range conditions {
-		f := Finding{Since: c.LastTransitionTime.Time, Fatal: true, Events: events}
+		f := Finding{Since: c.LastTransitionTime.Time, Fatal: true, Events: events, commands: commands}
 		switch {
 		case c.Type == apis.ConditionReplicaFailure && c.Status == metav1.ConditionTrue:
 			refused = true
@@ -58,7 +59,7 @@ func Reported(conditions []metav1.Condition, whose, namespace string, events []c
 		all = append(all, f)
 	}
 	if event, found := refusedLast(events); found && !refused {
-		f := Finding{Since: firstSeen(event), Fatal: true, Events: events}
+		f := Finding{Since: firstSeen(event), Fatal: true, Events: events, commands: commands}
 		f.refusal(event.Reason, event.Message, namespace)
 		all = append(all, f)
 	}
@@ -90,7 +91,7 @@ func (f *Finding) refusal(reason, message, namespace string) {
 	switch {
 	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
 		f.Code, f.Message = CodeQuotaExceeded, "cannot create more pods: "+words
-		f.Hint = "kubectl describe quota -n " + namespace
+		f.Hint = f.commands.Line(commandline.Kubectl("describe", "quota").In(namespace))
 	case reason == "NameTaken":
 		f.Code, f.Message = CodeNameTaken, message
 		f.Hint = "delete or rename the object that has this name"

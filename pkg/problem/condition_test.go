@@ -32,7 +32,7 @@ func TestRefusal(t *testing.T) {
 // That an object is degraded is told, and is no failure: it may end by itself.
 func TestDegradedIsNoFailure(t *testing.T) {
 	t.Parallel()
-	found := Reported([]metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "R", Message: "m"}}, "", "ns", nil)
+	found := Reported([]metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "R", Message: "m"}}, "", "ns", nil, nil)
 	if len(found) != 1 || found[0].Fatal || found[0].Code != CodeReportedFailure || found[0].Message != "its condition Degraded is True: R: m" {
 		t.Errorf("found %+v", found)
 	}
@@ -50,7 +50,7 @@ func TestReportedByAChild(t *testing.T) {
 		{"Failed", "a Job of it", ""},
 		{"Degraded", "less than before", ""},
 	} {
-		found := Reported([]metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: test.kind, Status: metav1.ConditionTrue, Message: test.message}}, "ReplicaSet/web", "ns", nil)
+		found := Reported([]metav1.Condition{{Type: "Other", Status: metav1.ConditionTrue}, {Type: test.kind, Status: metav1.ConditionTrue, Message: test.message}}, "ReplicaSet/web", "ns", nil, nil)
 		if (len(found) == 1) != (test.want != "") || len(found) == 1 && found[0].Message != test.want {
 			t.Errorf("%s: found %+v, want %q", test.message, found, test.want)
 		}
@@ -69,7 +69,7 @@ func TestReportedFailures(t *testing.T) {
 		{metav1.Condition{Type: "Failure", Status: metav1.ConditionTrue}, "its condition Failure is True"},
 		{metav1.Condition{Type: "HasErrors", Status: metav1.ConditionFalse, Message: "none"}, ""},
 	} {
-		found := Reported([]metav1.Condition{test.condition}, "", "ns", nil)
+		found := Reported([]metav1.Condition{test.condition}, "", "ns", nil, nil)
 		if (len(found) == 1) != (test.want != "") || len(found) == 1 && (found[0].Message != test.want || !found[0].Fatal) {
 			t.Errorf("%s: found %+v, want %q", test.condition.Type, found, test.want)
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 const (
@@ -66,7 +68,6 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	if w == nil {
 		return false
 	}
-	describe := fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
 	switch w.Reason {
 	case errImagePull, imagePullBackOff, "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
 		// The kubelet pulls only so many images in a second, and does it a moment later.
@@ -75,7 +76,7 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 		if words := f.pullWords(w.Message); words != "" {
 			f.Message += ": " + words
 		}
-		f.Hint = "check the image name and imagePullSecrets: " + describe
+		f.Hint = "check the image name and imagePullSecrets: " + f.describe(pod)
 	case "ErrImageNeverPull":
 		f.Code, f.Fatal = CodeImagePullFailed, true
 		f.Message = fmt.Sprintf("%s needs image %s, which is not on the node, and imagePullPolicy is Never", c.title(), c.image)
@@ -87,11 +88,11 @@ func (f *Finding) waiting(pod *corev1.Pod, c container) bool {
 	case "CreateContainerConfigError":
 		f.Code, f.Fatal = CodeConfigError, true
 		f.Message = fmt.Sprintf("%s cannot be configured: %s", c.title(), w.Message)
-		f.Hint = fmt.Sprintf("create the missing object or fix the pod template; kubectl get secrets,configmaps -n %s", pod.Namespace)
+		f.Hint = "create the missing object or fix the pod template; " + f.commands.Line(commandline.Kubectl("get", "secrets,configmaps").In(pod.Namespace))
 	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
 		f.Code, f.Fatal = CodeStartFailed, true
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(w.Message, w.Reason))
-		f.Hint = describe
+		f.Hint = f.describe(pod)
 	default:
 		return false
 	}
@@ -138,10 +139,10 @@ func (f *Finding) crashing(pod *corev1.Pod, c container, now time.Time) bool {
 		// It never ran, and says why as it did when it was first to be started.
 		f.Code = CodeStartFailed
 		f.Message = fmt.Sprintf("%s cannot start: %s", c.title(), cmp.Or(last.Message, last.Reason))
-		f.Hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
+		f.Hint = f.describe(pod)
 		return true
 	}
-	f.Hint = f.logs + " --failing"
+	f.Hint = f.showLogs("--failing")
 	f.Message = fmt.Sprintf("%s crashes: %s", c.title(), restarts(c.RestartCount))
 	if last == nil {
 		return true

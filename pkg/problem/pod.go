@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // The reasons of the kubelet and of the node controller that these rules read
@@ -55,13 +57,15 @@ type Context struct {
 	// Events are those of the pods, by UID, the latest last.
 	Events map[types.UID][]corev1.Event
 	// Logs is the command that shows the logs of all pods of the object.
-	Logs string
+	Logs commandline.Command
+	// Commands makes hints of commands.
+	Commands commandline.Context
 }
 
 // OfPod says what keeps a pod from being ready, as far as the pod, its events and its
 // node tell. Ended is how a pod that has finished did.
 func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
-	f := Finding{Pod: pod.Name, Since: notReadySince(pod), Events: in.Events[pod.UID], logs: in.Logs}
+	f := Finding{Pod: pod.Name, Since: notReadySince(pod), Events: in.Events[pod.UID], logs: in.Logs, commands: in.Commands}
 	var found bool
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -118,11 +122,12 @@ func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 	case over < slack:
 		return false
 	case len(pod.Finalizers) > 0:
-		f.Held("pods", pod.Namespace, pod.Name, pod.Finalizers, in.Now)
+		f.Held("pods", pod.Namespace, pod.Name, pod.Finalizers, in.Now, in.Commands)
 	default:
 		f.Code, f.Fatal = CodeTerminating, true
 		f.Message = "still terminating after its grace period"
-		f.Hint = fmt.Sprintf("if its node will not come back: kubectl delete pod %s -n %s --force --grace-period=0", pod.Name, pod.Namespace)
+		gone := commandline.Kubectl("delete", "pod", pod.Name).In(pod.Namespace).With("--force", "--grace-period=0")
+		f.Hint = "if its node will not come back: " + in.Commands.Line(gone)
 		if why, lost := nodeTrouble(pod, in); lost {
 			f.Message += ": " + why
 		}
@@ -132,16 +137,24 @@ func (f *Finding) terminating(pod *corev1.Pod, in Context) bool {
 
 // Held is the finding of an object whose deletion finalizers hold up. The
 // garbage collector's own are no trouble.
-func (f *Finding) Held(resource, namespace, name string, finalizers []string, now time.Time) {
+func (f *Finding) Held(resource, namespace, name string, finalizers []string, now time.Time, commands commandline.Context) {
 	f.Code, f.Fatal = CodeFinalizer, now.Sub(f.Since) > finalizing
 	f.Message = "a finalizer is still pending: "
 	if len(finalizers) > 1 {
 		f.Message = "finalizers are still pending: "
 	}
 	f.Message += strings.Join(finalizers, ", ")
-	f.Hint = fmt.Sprintf("its controller must remove it; if that controller no longer exists: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
-		resource, name, InNamespace(namespace))
+	remove := commandline.Kubectl("patch", resource, name).In(namespace).With("--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	f.Hint = "its controller must remove it; if that controller no longer exists: " + commands.Line(remove)
 }
+
+// describe is the command that describes a pod.
+func (f *Finding) describe(pod *corev1.Pod) string {
+	return f.commands.Line(commandline.Kubectl("describe", "pod", pod.Name).In(pod.Namespace))
+}
+
+// showLogs is the command that shows the logs of all pods of the object, with flags.
+func (f *Finding) showLogs(flags ...string) string { return f.commands.Line(f.logs.With(flags...)) }
 
 // unscheduled says why a pod has no node, in the scheduler's own words.
 func (f *Finding) unscheduled(pod *corev1.Pod) bool {
@@ -155,7 +168,7 @@ func (f *Finding) unscheduled(pod *corev1.Pod) bool {
 			return true
 		}
 		f.Code, f.Message = CodeUnschedulable, "no node fits: "+c.Message
-		f.Hint = "kubectl get nodes; free resources, or request less in the pod template"
+		f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes")) + "; free resources, or request less in the pod template"
 		f.Fatal = !slices.ContainsFunc(f.Events, func(e corev1.Event) bool { return e.Reason == eventScaleUp })
 		return true
 	}
@@ -169,7 +182,7 @@ func (f *Finding) lost(pod *corev1.Pod, in Context) bool {
 		return false
 	}
 	f.Code, f.Message, f.Fatal = CodeNodeLost, why, true
-	f.Hint = "kubectl get nodes; kubectl describe node " + pod.Spec.NodeName
+	f.Hint = f.commands.Line(commandline.Kubectl("get", "nodes")) + "; " + f.commands.Line(commandline.Kubectl("describe", "node", pod.Spec.NodeName))
 	return true
 }
 
@@ -218,7 +231,7 @@ func (f *Finding) unmounted(pod *corev1.Pod) bool {
 		}
 		// What happened once may be a start: the kubelet tries again.
 		f.Fatal = times(e) > 1
-		f.Hint = fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
+		f.Hint = f.describe(pod)
 		return true
 	}
 	return false
@@ -237,7 +250,7 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 		case c.init && !c.sidecar && c.State.Running != nil:
 			f.Code, f.Container = CodeInitNotDone, c.Name
 			f.Message = fmt.Sprintf("%s is running, %d of %d done", c.title(), done, initCount(pod))
-			f.Hint = f.logs + " --failing -c " + c.Name
+			f.Hint = f.showLogs("--failing", "-c", c.Name)
 			return true
 		case c.init && !c.sidecar:
 		default:
@@ -260,7 +273,7 @@ func (f *Finding) incomplete(pod *corev1.Pod) bool {
 	if f.Message = fmt.Sprintf("%d of %d containers ready, waiting for %s", ready, all, strings.Join(not, ", ")); all == 1 {
 		f.Message = "container " + not[0] + " is not ready"
 	}
-	f.Hint = f.logs + " --failing -c " + not[0]
+	f.Hint = f.showLogs("--failing", "-c", not[0])
 	return true
 }
 

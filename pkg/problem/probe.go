@@ -43,7 +43,7 @@ func (f *Finding) stopping(pod *corev1.Pod) bool {
 			}
 			f.Code, f.Container, f.Since = CodeProbeFailed, c.Name, LastSeen(e)
 			f.Message = fmt.Sprintf("%s is being restarted: %s", c.title(), probeWords(e.Message))
-			f.Hint = f.logs + " -c " + c.Name
+			f.Hint = f.showLogs("-c", c.Name)
 			return true
 		}
 	}
@@ -62,7 +62,7 @@ func (f *Finding) unhealthy(pod *corev1.Pod) bool {
 			}
 			f.Code, f.Container = CodeProbeFailed, c.Name
 			f.Message = fmt.Sprintf("%s is not ready: %s", c.title(), e.Message)
-			f.Hint = f.logs + " --failing -c " + c.Name
+			f.Hint = f.showLogs("--failing", "-c", c.Name)
 			return true
 		}
 	}

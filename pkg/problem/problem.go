@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // Problem is one thing that keeps an object from being ready, of however many
@@ -66,8 +68,10 @@ type Finding struct {
 	Pod       string // empty: it is the object's own
 	Container string
 	Events    []corev1.Event // about what has the problem, the latest last
-	// logs is the command that shows the logs of all pods of the object.
-	logs string
+	// logs is the command that shows the logs of all pods of the object, and commands
+	// makes hints of commands.
+	logs     commandline.Command
+	commands commandline.Context
 }
 
 // Fold makes one problem of the same findings on many pods. What comes first
@@ -170,11 +174,3 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // CompareNames puts pods in the order of their slots: names differ in the
 // number at their end, and the shorter number comes first.
 func CompareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
-
-// InNamespace is what names a namespace in a command, empty for an object that is in none.
-func InNamespace(namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	return " -n " + namespace
-}

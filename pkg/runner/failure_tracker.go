@@ -108,19 +108,13 @@ func (o *Options) explainMissing(ctx context.Context, s syncstate.State, cause e
 	report, at, err := o.evaluate(ctx, s)
 	switch {
 	case err == nil && report.Verdict == status.Paused && errors.Is(cause, errGivenUp):
-		return withHint(fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, printer.Failure(report, at)), report)
+		err := fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, printer.Failure(report, at))
+		return outcome.WithAdvice(err, report.Hint)
 	case err == nil && errors.Is(cause, errGivenUp):
-		return withHint(fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at)), report)
+		err := fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at))
+		return outcome.WithAdvice(err, report.Hint)
 	case err == nil:
 		seen = escape.Line(fmt.Sprintf("%s: %s", report.Verdict, report.Reason))
 	}
 	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, seen)
-}
-
-// withHint adds the hint of a report to an error about its object.
-func withHint(err error, r status.Report) error {
-	if r.Hint == "" {
-		return err
-	}
-	return outcome.WithAdvice(err, escape.Line(r.Hint))
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/leader"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
@@ -193,6 +194,7 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool, l
 		Lead:      lead,
 		Metrics:   o.metrics,
 		Resync:    o.Resync,
+		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),
 		Log:       o.Log.line,
 	})
 }

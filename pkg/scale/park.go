@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -92,7 +94,7 @@ func saved(t observe.Target, obj *unstructured.Unstructured) (*status.ParkedCoun
 		path, err = fieldpath.ParsePath(p.Path)
 	}
 	if err != nil {
-		return nil, path, fmt.Errorf("%s: %s\nhint: to forget it: %s", t, escape.Line(err.Error()), forget(t))
+		return nil, path, outcome.WithHint(fmt.Errorf("%s: %s", t, escape.Line(err.Error())), "to forget it", forget(t))
 	}
 	return p, path, nil
 }
@@ -118,26 +120,17 @@ func scaledSince(t observe.Target, p status.ParkedCount, count int32, err error)
 	if err != nil {
 		what = "has changed since: " + escape.Line(err.Error())
 	}
-	at := ""
+	back := scaleTo(t, strconv.Itoa(int(p.Replicas)))
 	if p.Path != ".spec.replicas" {
-		at = " --replicas-path " + escape.ShellWord(escape.Line(p.Path))
+		back = back.With("--replicas-path", escape.Line(p.Path))
 	}
-	return fmt.Errorf("%w: %s was parked with %d replicas and %s\nhint: to keep the count as it is: %s\nhint: to set it back after that: kubectl imoocpod scale %s --replicas %d%s",
-		outcome.ErrOverwritten, t, p.Replicas, what, forget(t), named(t), p.Replicas, at)
+	err = fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what)
+	return outcome.WithHint(outcome.WithHint(err, "to keep the count as it is", forget(t)), "to set it back after that", back)
 }
 
 // forget is the command that removes what an object remembers.
-func forget(t observe.Target) string {
-	return fmt.Sprintf("kubectl annotate %s %s-", named(t), apis.AnnotationParked)
-}
-
-// named names an object to kubectl.
-func named(t observe.Target) string {
-	name := t.Kind.CRD() + "/" + t.Name
-	if t.Namespace != "" {
-		name += " -n " + t.Namespace
-	}
-	return name
+func forget(t observe.Target) commandline.Command {
+	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
 }
 
 // Send makes the planned change to an object that was read, in one write. If somebody

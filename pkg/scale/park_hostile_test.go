@@ -62,7 +62,7 @@ func TestHostileParkAnnotation(t *testing.T) {
 				if err == nil {
 					continue
 				}
-				said := escape.Text(err.Error()) // as main does
+				said := escape.Text(told(err)) // as main does
 				if len(said) > 16<<10 || strings.Contains(said, "\nFORGED") {
 					t.Errorf("%s, with a count of %d: an error of %d bytes: %.500q", what, count, len(said), said)
 				}

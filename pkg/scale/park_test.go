@@ -39,11 +39,11 @@ func TestParkNothing(t *testing.T) {
 	s = newServer(3)
 	s.obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
 	const want = "deployment/web is being deleted and cannot be scaled"
-	if _, err := Park(s.target(), s.obj, path, "alice", time.Now()); err == nil || err.Error() != want {
+	if _, err := Park(s.target(), s.obj, path, "alice", time.Now()); err == nil || told(err) != want {
 		t.Error(err)
 	}
 	s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.replicas"}`})
-	if _, err := Unpark(s.target(), s.obj); err == nil || err.Error() != want {
+	if _, err := Unpark(s.target(), s.obj); err == nil || told(err) != want {
 		t.Error(err)
 	}
 }
@@ -71,19 +71,19 @@ func TestUnparkWithoutTheCount(t *testing.T) {
 	s := newServer(0)
 	s.obj.SetAnnotations(map[string]string{apis.AnnotationParked: `{"replicas":5,"path":".spec.size"}`})
 	const want = "overwritten: deployment/web was parked with 5 replicas and has changed since: precondition not met: expected the replicas of deployment/web to be set, but .spec.size is not set" +
-		"\nhint: to keep the count as it is: kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" +
-		"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size"
+		"\nhint: to keep the count as it is: kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted +
+		"\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5 --replicas-path .spec.size" + pasted
 	for what, plan := range map[string]func() (ParkPlan, error){
 		"park":   func() (ParkPlan, error) { return Park(s.target(), s.obj, replicas(t), "alice", time.Now()) },
 		"unpark": func() (ParkPlan, error) { return Unpark(s.target(), s.obj) },
 	} {
-		if _, err := plan(); !errors.Is(err, outcome.ErrOverwritten) || err.Error() != want {
+		if _, err := plan(); !errors.Is(err, outcome.ErrOverwritten) || told(err) != want {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 	}
 	clusterwide := s.target()
 	clusterwide.Namespace = ""
-	if _, err := Unpark(clusterwide, s.obj); err == nil || !strings.Contains(err.Error(), "kubectl annotate deployments.apps/web imoocpod.dev/parked-\n") {
+	if _, err := Unpark(clusterwide, s.obj); err == nil || !strings.Contains(told(err), "kubectl annotate deployments.apps/web imoocpod.dev/parked-"+pasted+"\n") {
 		t.Error(err)
 	}
 }

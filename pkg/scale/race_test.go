@@ -275,7 +275,7 @@ func TestParkAndUnparkIsTheIdentity(t *testing.T) {
 // What cannot be parked or restored is refused, with the way on.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
-	const forget = "kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-"
+	const forget = "kubectl annotate deployments.apps/web -n shop imoocpod.dev/parked-" + pasted
 	path := replicas(t)
 	other, err := fieldpath.ParsePath(".spec.more")
 	if err != nil {
@@ -289,8 +289,8 @@ func TestParkRefuses(t *testing.T) {
 		park, back string // the errors
 	}{
 		{"scaled since", 3, `{"replicas":5,"path":".spec.replicas","by":"alice"}`, path,
-			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5",
-			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5"},
+			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted,
+			"overwritten: deployment/web was parked with 5 replicas and has been scaled to 3 since\nhint: to keep the count as it is: " + forget + "\nhint: to set it back after that: kubectl imoocpod scale deployments.apps/web -n shop --replicas 5" + pasted},
 		{"nonsense", 0, `5`, path,
 			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type status.ParkedCount\nhint: to forget it: " + forget,
 			"deployment/web: the annotation imoocpod.dev/parked is invalid: json: cannot unmarshal number into Go value of type status.ParkedCount\nhint: to forget it: " + forget},
@@ -308,7 +308,7 @@ func TestParkRefuses(t *testing.T) {
 			if err == nil {
 				return ""
 			}
-			return err.Error()
+			return told(err)
 		}
 		if _, err := Park(s.target(), s.obj, test.path, "bob", time.Now()); said(err) != test.park {
 			t.Errorf("%s: to park it: %q, want %q", test.what, said(err), test.park)

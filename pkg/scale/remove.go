@@ -20,6 +20,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -177,7 +178,7 @@ func chooseBySlot(t observe.Target, obj *unstructured.Unstructured, victims []*c
 		slots = append(slots, slot)
 	}
 	if removed, err = removed.With(slots...); err != nil {
-		return fieldpath.Edit{}, fmt.Errorf("cannot remove more slots of %s: %w\nhint: scale up with --reuse to fill removed slots", t, err)
+		return fieldpath.Edit{}, outcome.WithAdvice(fmt.Errorf("cannot remove more slots of %s: %w", t, err), "scale up with --reuse to fill removed slots")
 	}
 	return removedSlotsChange(removed), nil
 }
@@ -281,7 +282,8 @@ func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1clie
 	c.Current = int32(now) //nolint:gosec // likewise
 	done, err := Set(ctx, t.Resource(client), t, field, c)
 	if err != nil && len(c.DryRun) == 0 {
-		err = fmt.Errorf("%w\nhint: the pods keep their deletion cost; to remove it: kubectl annotate pod -n %s %s %s-", err, t.Namespace, strings.Join(c.Remove, " "), corev1.PodDeletionCost)
+		forget := commandline.Kubectl("annotate", "pod").In(t.Namespace).With(c.Remove...).With(corev1.PodDeletionCost + "-")
+		err = outcome.WithHint(err, "the pods keep their deletion cost; to remove it", forget)
 	}
 	done.Note = note
 	return done, err

@@ -260,7 +260,7 @@ func TestRemoveRefuses(t *testing.T) {
 		s.pod("foo-earlier", &unstructured.Unstructured{Object: s.objects["/apis/batch.tutorial.kubebuilder.io/v1alpha1/namespaces/ns/imoocpods/foo"]})
 		s.pod("bar-1", s.put(kinds.ImoocPod().Resource.GroupVersion().String(), "ImoocPod", "bar", map[string]any{}))
 		done, err := s.remove(foo, Request{Remove: []string{test.pod}})
-		if err == nil || !strings.Contains(err.Error(), test.want) || (test.is != nil) != errors.Is(err, outcome.ErrPrecondition) || len(s.patches) > 0 {
+		if err == nil || !strings.Contains(told(err), test.want) || (test.is != nil) != errors.Is(err, outcome.ErrPrecondition) || len(s.patches) > 0 {
 			t.Errorf("%s: %+v, %v, patches %q, want %q", name, done, err, s.patches, test.want)
 		}
 	}
@@ -513,7 +513,7 @@ func TestRemoveFromADeploymentRaces(t *testing.T) {
 	}
 	done, err := s.remove(web, Request{Remove: []string{"web-0-a"}})
 	if !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "to be 3, was 2") ||
-		!strings.Contains(err.Error(), "kubectl annotate pod -n ns web-0-a controller.kubernetes.io/pod-deletion-cost-") || len(s.patches) != 1 {
+		!strings.Contains(told(err), "kubectl annotate pod -n ns web-0-a controller.kubernetes.io/pod-deletion-cost-"+pasted) || len(s.patches) != 1 {
 		t.Errorf("%s, %v, %q", done, err, s.patches)
 	}
 }

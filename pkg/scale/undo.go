@@ -3,10 +3,12 @@ package scale
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -96,11 +98,13 @@ func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
 
 // neverRemembers refuses to undo for a kind whose objects are those of others.
 func neverRemembers(t observe.Target) error {
-	return fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles\nhint: to set a count: kubectl imoocpod scale %s --replicas COUNT", outcome.ErrRefused, t, named(t))
+	err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
+	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
 }
 
 func nothingToUndo(t observe.Target, why string) error {
-	return fmt.Errorf("%w: cannot return to the last count of %s: %s\nhint: to set a count: kubectl imoocpod scale %s --replicas COUNT", outcome.ErrPrecondition, t, why, named(t))
+	err := fmt.Errorf("%w: cannot return to the last count of %s: %s", outcome.ErrPrecondition, t, why)
+	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
 }
 
 // changedSince says that somebody else has set the count, with the command to go back all
@@ -114,10 +118,15 @@ func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpa
 	default:
 		by = fmt.Sprintf("the field manager %q", escape.Line(manager))
 	}
-	at := ""
+	back := scaleTo(t, strconv.Itoa(int(*last.From))).With("--current-replicas", strconv.Itoa(int(now)))
 	if kind := t.Kind.Path(); kind == nil || kind.String() != path.String() {
-		at = " --replicas-path " + escape.ShellWord(path.String())
+		back = back.With("--replicas-path", path.String())
 	}
-	return fmt.Errorf("%w: %s was scaled from %d to %d, and %s has set it since; it is %d now\nhint: to set it back all the same: kubectl imoocpod scale %s --replicas %d --current-replicas %d%s",
-		outcome.ErrOverwritten, t, *last.From, *last.To, by, now, named(t), *last.From, now, at)
+	err := fmt.Errorf("%w: %s was scaled from %d to %d, and %s has set it since; it is %d now", outcome.ErrOverwritten, t, *last.From, *last.To, by, now)
+	return outcome.WithHint(err, "to set it back all the same", back)
+}
+
+// scaleTo is the command that sets the count of an object.
+func scaleTo(t observe.Target, count string) commandline.Command {
+	return commandline.Plugin("scale", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With("--replicas", count)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
@@ -73,7 +74,7 @@ func TestUndone(t *testing.T) {
 		switch {
 		case test.want == nil && (err != nil || n != 3 && !strings.Contains(test.text, `"from":0`)):
 			t.Errorf("%s: %d, %v", test.what, n, err)
-		case test.want != nil && (!errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says)):
+		case test.want != nil && (!errors.Is(err, test.want) || !strings.Contains(told(err), test.says)):
 			t.Errorf("%s: %v, want %v: %s", test.what, err, test.want, test.says)
 		}
 	}
@@ -96,7 +97,7 @@ func TestUndoneEscapes(t *testing.T) {
 		if err == nil || len(err.Error()) > 8192 {
 			t.Fatalf("%s: the error has %d bytes", what, len(err.Error()))
 		}
-		if said := err.Error(); said != escape.Text(said) || strings.Count(said, "\n") != 1 {
+		if said := told(err); said != escape.Text(said) || strings.Count(said, "\n") != 1 {
 			t.Errorf("%s: %q", what, said)
 		}
 		if what == "escapetest" {
@@ -252,17 +253,25 @@ func TestUndoneNamesTheField(t *testing.T) {
 	} {
 		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(5), "size": int64(5)}}}
 		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: `{"from":3,"to":5,"path":"` + test.path.String() + `"}`})
-		if _, err := Undone(test.target, obj, test.path); !errors.Is(err, outcome.ErrOverwritten) || !strings.HasSuffix(err.Error(), test.want) {
+		if _, err := Undone(test.target, obj, test.path); !errors.Is(err, outcome.ErrOverwritten) || !strings.HasSuffix(told(err), test.want+pasted) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
+}
+
+// pasted ends the commands of told.
+const pasted = " --context=staging --as=alice"
+
+// told is an error with its hints, as main prints them.
+func told(err error) string {
+	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
 }
 
 // A kind of others never remembers, and who asks is told before anything is read.
 func TestUndoOfAKindOfOthers(t *testing.T) {
 	t.Parallel()
 	err := Request{Undo: true}.Check(newServer(3).target())
-	if !errors.Is(err, outcome.ErrRefused) || !strings.HasSuffix(err.Error(), "hint: to set a count: kubectl imoocpod scale deployments.apps/web -n shop --replicas COUNT") {
+	if !errors.Is(err, outcome.ErrRefused) || !strings.HasSuffix(told(err), "hint: to set a count: kubectl imoocpod scale deployments.apps/web -n shop --replicas COUNT"+pasted) {
 		t.Error(err)
 	}
 	if err := (Request{Undo: true}).Check(ofFoo()); err != nil {

@@ -109,11 +109,11 @@ func TestNameTheField(t *testing.T) {
 	for want, o := range map[string]Object{
 		"kubectl annotate crd lamps.x imoocpod.dev/replicas-path=PATH": {Resource: "lamps.x"}, "": {Resource: "jobs.batch", BuiltIn: true},
 	} {
-		if got := nameTheField(o); got != want {
+		if got := nameTheField(o, nil); got != want {
 			t.Errorf("%+v: %q, want %q", o, got, want)
 		}
 	}
-	if got := nameTheField(Object{}); got != "" {
+	if got := nameTheField(Object{}, nil); got != "" {
 		t.Errorf("of no kind, the hint is %q", got)
 	}
 }

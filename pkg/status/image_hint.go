@@ -1,15 +1,16 @@
 package status
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // hintImages adds to problems with an image the commands that give the pods another one,
 // for an object in whose pod template the image is.
-func hintImages(o Object, children []Child, problems []problem.Problem) {
+func hintImages(e Snapshot, children []Child, problems []problem.Problem) {
+	o := e.Object
 	if !o.SetsImage || o.Controller != nil {
 		return
 	}
@@ -17,10 +18,11 @@ func hintImages(o Object, children []Child, problems []problem.Problem) {
 		if p.Hint == "" || !slices.Contains([]problem.Code{problem.CodeImagePullFailed, problem.CodeInvalidImageName}, p.Code) {
 			continue
 		}
-		name, namespace := ShortType(o.Type)+"/"+o.Name, problem.InNamespace(o.Namespace)
-		problems[i].Hint += fmt.Sprintf("; to set another image: kubectl imoocpod set image %s %s=IMAGE%s", name, p.Container, namespace)
+		set := commandline.Plugin("set", "image", o.argument(), p.Container+"=IMAGE").In(o.Namespace)
+		problems[i].Hint += "; to set another image: " + e.Commands.Line(set)
 		if mayHaveEarlier(o, children) {
-			problems[i].Hint += fmt.Sprintf("; to return to the last one: kubectl imoocpod undo %s%s", name, namespace)
+			undo := commandline.Plugin("undo", o.argument()).In(o.Namespace)
+			problems[i].Hint += "; to return to the last one: " + e.Commands.Line(undo)
 		}
 	}
 }

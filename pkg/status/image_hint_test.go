@@ -33,7 +33,7 @@ func TestHintImages(t *testing.T) {
 		"other kind":    {other, problem.CodeImagePullFailed, look, look},
 	} {
 		problems := []problem.Problem{{Code: problem.CodeStartFailed, Hint: look}, {Code: row.code, Hint: row.hint, Container: "app"}}
-		if hintImages(row.object, nil, problems); problems[1].Hint != row.want {
+		if hintImages(Snapshot{Object: row.object}, nil, problems); problems[1].Hint != row.want {
 			t.Errorf("%s: %q, want %q", name, problems[1].Hint, row.want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
@@ -115,10 +116,15 @@ type Pause struct {
 	Code problem.Code
 	// Why says what is paused, Hint who must act.
 	Why, Hint string
+	// Command takes the place of Hint where a command ends the pause.
+	Command *commandline.Command
 	// Template says that only pods of a newer template are held back: the count
 	// still has an effect. Told says that the controller says so in the status.
 	Template, Told bool
 }
+
+// argument is the object as it is written on a command line.
+func (o Object) argument() string { return ShortType(o.Type) + "/" + o.Name }
 
 // indirect reports whether the number of pods says nothing about the count.
 func (o Object) indirect() bool { return o.Unit != "" || o.Several }

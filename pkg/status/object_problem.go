@@ -22,19 +22,19 @@ func objectFindings(e Snapshot, children []Child, events happened) []problem.Fin
 	var all []problem.Finding
 	if own := slices.DeleteFunc(slices.Clone(o.Finalizers), byGarbageCollector); !o.Deleted.IsZero() && len(own) > 0 {
 		f := problem.Finding{Since: o.Deleted, Events: events[o.UID]}
-		f.Held(o.Type, o.Namespace, o.Name, own, e.Now)
+		f.Held(o.Type, o.Namespace, o.Name, own, e.Now, e.Commands)
 		all = append(all, f)
 	}
-	all = append(all, problem.Reported(o.newest(), "", o.Namespace, events[o.UID])...)
+	all = append(all, problem.Reported(o.newest(), "", o.Namespace, events[o.UID], e.Commands)...)
 	if o.UserPause.Invalid != "" {
-		all = append(all, problem.Finding{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: howToResume(o)})
+		all = append(all, problem.Finding{Code: problem.CodeInvalidPause, Message: "it is not paused: " + o.UserPause.Invalid, Hint: e.Commands.Line(howToResume(o))})
 	}
 	if o.Word.Failed {
 		f := problem.Finding{Code: problem.CodeReportedFailure, Message: "its controller reports: " + o.Word.String(), Fatal: true, Events: events[o.UID]}
 		all = append(all, f)
 	}
 	for _, c := range children {
-		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID])...)
+		all = append(all, problem.Reported(c.Conditions, c.Kind+"/"+c.Name, o.Namespace, events[c.UID], e.Commands)...)
 	}
 	return all
 }

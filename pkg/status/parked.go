@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
@@ -60,12 +61,8 @@ func parked(e Snapshot, r Report, v ruling) ruling {
 	if !none || v.verdict != Ready && !v.doubtsZero() {
 		return v
 	}
-	where := ""
-	if o.Namespace != "" {
-		where = " -n " + o.Namespace
-	}
 	return ruling{
 		verdict: Parked, code: problem.CodeParked, reason: o.Parked.Story(e.Now),
-		hint: fmt.Sprintf("kubectl imoocpod unpark %s/%s%s", o.Type, o.Name, where),
+		hint: e.Commands.Line(commandline.Plugin("unpark", o.Type+"/"+o.Name).In(o.Namespace)),
 	}
 }

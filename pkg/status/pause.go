@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
@@ -40,12 +41,12 @@ func (p UserPause) Text(now time.Time) string {
 // going on, as long as it is in force.
 func (o Object) paused(now time.Time) Object {
 	if o.UserPause.Active(now) {
-		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: o.UserPause.Text(now), Hint: howToResume(o)}
+		o.Pause = &Pause{Code: problem.CodePausedByUser, Why: o.UserPause.Text(now), Command: new(howToResume(o))}
 	}
 	return o
 }
 
 // howToResume is the command that ends the pause of an object.
-func howToResume(o Object) string {
-	return "kubectl imoocpod resume " + ShortType(o.Type) + "/" + o.Name + problem.InNamespace(o.Namespace)
+func howToResume(o Object) commandline.Command {
+	return commandline.Plugin("resume", o.argument()).In(o.Namespace)
 }

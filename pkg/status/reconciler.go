@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
 // Reconciler is what is known of who reconciles an object.
@@ -130,9 +130,9 @@ func (r Reconciler) howToReconcile(e Snapshot) string {
 	if loop, lives := r.liveLoop(); lives {
 		return "check the log of the controller: " + loop.Who
 	}
-	run := "kubectl imoocpod run-controller" + problem.InNamespace(o.Namespace)
+	run := commandline.Plugin("run-controller").In(o.Namespace)
 	if !leaserecord.Ships(o.Resource) {
-		run += " --kinds " + o.Resource
+		run = run.With("--kinds", o.Resource)
 	}
-	return run
+	return e.Commands.Line(run)
 }

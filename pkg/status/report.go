@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
@@ -140,7 +141,7 @@ func NewReport(e Snapshot) Report {
 	findings := append(objectFindings(e, between, events), ofPods...)
 	r.Tree = family.tree(o, between, owned)
 	r.Problems = problem.Fold(findings, len(owned))
-	hintImages(o, between, r.Problems)
+	hintImages(e, between, r.Problems)
 	r.Reverts, r.Budgets = reverts(e), budgets(e.Budgets, owned)
 	r.Reconciler = newReconciler(e)
 	r.Events = relevant(e.Events, r.Pods)
@@ -163,7 +164,7 @@ func NewReport(e Snapshot) Report {
 // whoever counted it may not have seen that yet.
 func judgePods(e Snapshot, owned Pods, events happened) (pods []Pod, findings []problem.Finding, doubted bool) {
 	pods = make([]Pod, 0, len(owned))
-	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object)}
+	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
 	for _, pod := range owned {
 		model := pod.model
 		if pod.sound && len(events[model.UID]) == 0 {
@@ -185,8 +186,8 @@ func judgePods(e Snapshot, owned Pods, events happened) (pods []Pod, findings []
 }
 
 // logsOf is the command that shows the logs of all pods of an object.
-func logsOf(o Object) string {
-	return "kubectl imoocpod logs " + ShortType(o.Type) + "/" + o.Name + problem.InNamespace(o.Namespace)
+func logsOf(o Object) commandline.Command {
+	return commandline.Plugin("logs", o.argument()).In(o.Namespace)
 }
 
 // unreadyShown is of how many pods that are not ready the events are shown: what

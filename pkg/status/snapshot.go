@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
@@ -55,6 +56,8 @@ type Snapshot struct {
 	Unread []string
 	// Now is when all this was read.
 	Now time.Time
+	// Commands makes hints of commands that reach the cluster that was read.
+	Commands commandline.Context
 }
 
 // Probed reports whether a pod that is ready has a container that a probe may have

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
@@ -66,7 +67,7 @@ func judge(e Snapshot, r Report, children []Child) ruling {
 		verdict = judgeCounts(e, r, children)
 	}
 	if o.Pause != nil && (!unseen || !o.Pause.Told) {
-		verdict = held(o, verdict)
+		verdict = held(e, verdict)
 	}
 	if !unseen && r.Reconciler.silent(e) && verdict.verdict == Progressing {
 		verdict.verdict, verdict.code = NotReconciled, problem.CodeNoController
@@ -82,8 +83,8 @@ func judge(e Snapshot, r Report, children []Child) ruling {
 // held makes a verdict "paused" where the pause is why an object is not ready, or
 // may be why nobody sees that it is not: a controller that is paused does nothing
 // about a change, and its counts are right.
-func held(o Object, v ruling) ruling {
-	p := o.Pause
+func held(e Snapshot, v ruling) ruling {
+	p := e.Object.Pause
 	if v.verdict == Failed && p.Code == problem.CodePausedByUser {
 		v.reason += "; " + p.Why // what is wrong stays as it is for as long
 		return v
@@ -94,7 +95,11 @@ func held(o Object, v ruling) ruling {
 	if p.Template && !slices.Contains([]problem.Code{problem.CodePodsOutdated, problem.CodePodsSurplus, problem.CodeConditionFalse}, v.code) {
 		return v
 	}
-	return ruling{verdict: Paused, code: p.Code, reason: v.reason + "; " + p.Why, hint: p.Hint}
+	hint := p.Hint
+	if p.Command != nil {
+		hint = e.Commands.Line(*p.Command)
+	}
+	return ruling{verdict: Paused, code: p.Code, reason: v.reason + "; " + p.Why, hint: hint}
 }
 
 // String is the word and the sentence.
@@ -134,7 +139,7 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 	v := ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: counts}
 	switch {
 	case o.NoCount && o.Current == 0 && o.Word.Ready == nil && !vouched(o):
-		return judgeWithoutPods(o, r.livePods(), len(r.Pods))
+		return judgeWithoutPods(e, r.livePods(), len(r.Pods))
 	case missing:
 		v.code, v.reason = short.code, short.reason
 		if against, found := contradiction(o); found && len(problems) == 0 && o.Foreign && !o.BuiltIn {
@@ -156,7 +161,8 @@ func judgeCounts(e Snapshot, r Report, children []Child) ruling {
 
 // judgeWithoutPods is judge for an object of which nothing tells how many pods it wants,
 // and that counts none: of all its pods, some are live.
-func judgeWithoutPods(o Object, live, all int) ruling {
+func judgeWithoutPods(e Snapshot, live, all int) ruling {
+	o := e.Object
 	complete := slices.IndexFunc(o.newest(), func(c metav1.Condition) bool {
 		return slices.Contains([]string{"Complete", "Completed", "Succeeded"}, c.Type) && c.Status == metav1.ConditionTrue
 	})
@@ -169,18 +175,18 @@ func judgeWithoutPods(o Object, live, all int) ruling {
 	case all > 0:
 		v.verdict, v.reason = Progressing, fmt.Sprintf("no replica field is known for this type, and %s ended", Quantity(all, "pod"))
 	default:
-		v.hint = nameTheField(o)
+		v.hint = nameTheField(o, e.Commands)
 	}
 	return v
 }
 
 // nameTheField is the command that names the replica field of a kind; "" for a kind
 // that no CRD defines.
-func nameTheField(o Object) string {
+func nameTheField(o Object, commands commandline.Context) string {
 	if o.BuiltIn || o.Resource == "" {
 		return ""
 	}
-	return "kubectl annotate crd " + o.Resource + " " + apis.Prefix + "replicas-path=PATH"
+	return commands.Line(commandline.Kubectl("annotate", "crd", o.Resource, apis.Prefix+"replicas-path=PATH"))
 }
 
 // shortfall is the first of an object's own counts that is not as it should be.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
@@ -303,11 +304,16 @@ func TestPausedBy(t *testing.T) {
 	t.Parallel()
 	o := status.Object{Type: "lamp.example.com", Name: "it", Namespace: "ns"}
 	for want, test := range map[string]struct{ hint, path string }{
-		"lampctl resume it -n ns":                               {"lampctl resume NAME", "{.spec.paused}"},
+		"kubectl lamp resume it -n ns":                          {"kubectl lamp resume NAME", "{.spec.paused}"},
+		"ask the owner of it":                                   {"ask the owner of NAME", "{.spec.paused}"},
 		"unset .spec.paused of lamp.example.com/it to continue": {"", "{.spec.paused}"},
 		"find out what lamp.example.com/it is waiting for":      {"", "{.status.paused}"},
 	} {
-		if got := pausedBy(Facts{PausedHint: test.hint}, o, fieldpath.Expression{Path: test.path}); got != want {
+		got, command := pausedBy(Facts{PausedHint: test.hint}, o, fieldpath.Expression{Path: test.path})
+		if command != nil {
+			got += commandline.Context(nil).Line(*command)
+		}
+		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 func (f Facts) pause(o *status.Object, obj map[string]any) {
 	for _, e := range f.pausedIf {
 		if holdsOf(e, obj) && !timedPause(obj) {
-			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + e.String(), Hint: pausedBy(f, *o, e)}
+			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + e.String()}
+			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
 			// Whoever has a pod template goes on scaling when it is paused.
 			o.Pause.Told = ofStatus(e)
 			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && len(f.Updated) > 0 && hasContainers(obj)

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -416,14 +416,18 @@ func (f Facts) zero(paths []string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
 }
 
-// pausedBy is the default hint for an expression that holds.
-func pausedBy(f Facts, o status.Object, held fieldpath.Expression) string {
+// pausedBy is the default hint for an expression that holds: words or a command.
+func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *commandline.Command) {
 	object := o.Type + "/" + o.Name
 	switch {
 	case f.PausedHint != "":
-		return strings.ReplaceAll(f.PausedHint, "NAME", o.Name) + problem.InNamespace(o.Namespace)
+		hint := strings.ReplaceAll(f.PausedHint, "NAME", o.Name)
+		if !strings.HasPrefix(hint, "kubectl ") {
+			return hint, nil
+		}
+		return "", new(commandline.Written(hint).In(o.Namespace))
 	case strings.HasPrefix(strings.TrimPrefix(held.Path, "{"), ".spec."):
-		return "unset " + strings.Trim(held.Path, "{}") + " of " + object + " to continue"
+		return "unset " + strings.Trim(held.Path, "{}") + " of " + object + " to continue", nil
 	}
-	return "find out what " + object + " is waiting for"
+	return "find out what " + object + " is waiting for", nil
 }

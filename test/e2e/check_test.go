@@ -92,7 +92,7 @@ func TestCheck(t *testing.T) {
 	// For people: a line each, and the commands lead to the same cluster.
 	r = cluster.Kubectl(t, ns, "imoocpod", "check", "--context", "cluster", "--as", "bob")
 	matches(t, "check", r.Stdout, `✔ server  [^\n]+\n(?s:.*)\n✖ permission to create +bob has no permission to create imoocpods.batch.tutorial.kubebuilder.io, [^\n]+\n✖(?s:.*)`+
-		`\n✖ permission to wait [^\n]+\n    kubectl imoocpod install --roles -n `+ns+` --context cluster\n    kubectl create rolebinding imoocpod-editor-bob --clusterrole=imoocpod-editor --user=bob -n `+ns+` --context cluster\n(?s:.*)`)
+		`\n✖ permission to wait [^\n]+\n    kubectl imoocpod install --roles -n `+ns+` --context=cluster\n    kubectl create rolebinding imoocpod-editor-bob --clusterrole=imoocpod-editor --user=bob -n `+ns+` --context=cluster\n(?s:.*)`)
 	if n := strings.Count(r.Stdout, "imoocpod-editor-bob"); n != 1 {
 		t.Errorf("it gives %d commands to bind a role of people:\n%s", n, r.Stdout)
 	}

@@ -42,7 +42,11 @@ func (c *Cluster) KubectlFrom(t *testing.T, stdin string, env []string, namespac
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Bin, "kubectl"), args...)
 	cmd.Env = append(c.Environment(), env...)
 	cmd.Stdin = strings.NewReader(stdin)
-	return run(t, cmd, "kubectl "+strings.Join(args, " "))
+	r := run(t, cmd, "kubectl "+strings.Join(args, " "))
+	if args[0] == "imoocpod" {
+		CheckHints(t, args[1:], r.Stdout+"\n"+r.Stderr)
+	}
+	return r
 }
 
 // run runs a command to its end.
@@ -125,7 +129,11 @@ func (c *Cluster) Shell(t *testing.T, line string) Result {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Env = c.Environment()
-	return run(t, cmd, line)
+	r := run(t, cmd, line)
+	if rest, is := strings.CutPrefix(line, "kubectl imoocpod "); is {
+		CheckHints(t, firstCommand(rest), r.Stdout+"\n"+r.Stderr)
+	}
+	return r
 }
 
 // Words splits a command line at blanks; " stands for an empty word.

@@ -90,10 +90,10 @@ func TestInstall(t *testing.T) {
 			t.Run(args, func(t *testing.T) {
 				t.Parallel()
 				r := cluster.Kubectl(t, "", append([]string{"imoocpod"}, harness.Words(args)...)...)
-				want := "error: the server does not serve " + crd + `: run "kubectl imoocpod install" first`
-				said, hint, _ := strings.Cut(r.Stderr, "\n")
-				if r.Code != harness.ExitNotFound || r.Stdout != "" || said != want || hint != "" && !regexp.MustCompile("^hint: [^\n]+\n$").MatchString(hint) {
-					t.Errorf("exit code %d, printed %q, said %q, want %q and at most a hint", r.Code, r.Stdout, r.Stderr, want)
+				want := "error: the server does not serve " + crd + "\nhint: to install it: kubectl imoocpod install\n"
+				hint, is := strings.CutPrefix(r.Stderr, want)
+				if r.Code != harness.ExitNotFound || r.Stdout != "" || !is || hint != "" && !regexp.MustCompile("^hint: [^\n]+\n$").MatchString(hint) {
+					t.Errorf("exit code %d, printed %q, said %q, want %q and at most another hint", r.Code, r.Stdout, r.Stderr, want)
 				}
 			})
 		}

@@ -1,0 +1,28 @@
+package cmd
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+)
+
+// pasted ends the commands of commonOptions that onStaging makes.
+const pasted = " --context=staging --as=alice"
+
+// onStaging returns the options of a command with flags for another context and user, and
+// what the command writes to standard error.
+func onStaging(t *testing.T) (commonOptions, *bytes.Buffer) {
+	t.Helper()
+	streams, _, _, errOut := genericiooptions.NewTestIOStreams()
+	c := clients.New("v0", streams)
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	c.AddFlags(flags)
+	if err := flags.Parse([]string{"--context=staging", "--as=alice"}); err != nil {
+		t.Fatal(err)
+	}
+	return commonOptions{clients: c, streams: streams}, errOut
+}

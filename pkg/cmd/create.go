@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
 )
 
@@ -178,6 +179,10 @@ func (o *createOptions) validate() error {
 		return usageErrorf("--replicas-path needs --replicas")
 	case o.image == "" && o.limits.given("image"):
 		return usageErrorf("--image must not be empty")
+	case o.image != "":
+		if err := podtemplate.CheckImage(o.image); err != nil {
+			return usageErrorf("--image: %w", err)
+		}
 	}
 	return o.limits.validateWait(o.wait)
 }

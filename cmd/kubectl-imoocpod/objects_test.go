@@ -224,6 +224,9 @@ func (s *objects) discovery(path string) map[string]any {
 		}
 		return map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 	}
+	if rest, is := strings.CutPrefix(path, "/openapi/v3"); is {
+		return s.openAPI(rest)
+	}
 	version := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
 	types, served := s.resources[version]
 	if !served && path != "/api/v1" {
@@ -237,6 +240,33 @@ func (s *objects) discovery(path string) map[string]any {
 		}
 	}
 	return map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": all}
+}
+
+// openAPI has a schema for each type, with a replica count and the status of one.
+func (s *objects) openAPI(path string) map[string]any {
+	paths, schemas := map[string]any{}, map[string]any{}
+	for version, types := range s.resources {
+		of := prefix(version)
+		paths[of[1:]] = map[string]any{"serverRelativeURL": "/openapi/v3" + of}
+		group, v, grouped := strings.Cut(version, "/")
+		if !grouped {
+			group, v = "", version
+		}
+		for _, r := range types {
+			if path != of {
+				continue
+			}
+			integer := map[string]any{"type": "integer"}
+			schemas[r.kind] = map[string]any{"type": "object", "x-kubernetes-group-version-kind": []any{map[string]any{"group": group, "version": v, "kind": r.kind}}, "properties": map[string]any{
+				"spec":   map[string]any{"type": "object", "properties": map[string]any{"replicas": integer}},
+				"status": map[string]any{"type": "object", "properties": map[string]any{"replicas": integer, "readyReplicas": integer, "observedGeneration": integer}},
+			}}
+		}
+	}
+	if path == "" {
+		return map[string]any{"paths": paths}
+	}
+	return map[string]any{"components": map[string]any{"schemas": schemas}}
 }
 
 func reply(w http.ResponseWriter, code int, body map[string]any) {

@@ -216,10 +216,11 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !kind.Clusterwide && (o.chosen || !o.dryRun.client()) {
-		obj.SetNamespace(o.namespace)
+	t := observe.Named(kind, o.namespace, o.name)
+	t.Path = o.path
+	if o.chosen || !o.dryRun.client() {
+		obj.SetNamespace(t.Namespace)
 	}
-	t := observe.Target{Kind: kind, Namespace: o.namespace, Name: o.name, Path: o.path}
 	w, err := o.send(ctx, t, obj)
 	if err != nil || !o.wait {
 		return err

@@ -191,7 +191,7 @@ func (f *targetFlags) name(ctx context.Context, c *clients.Factory) ([]observe.T
 			errs = append(errs, err)
 			continue
 		}
-		found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: name})
+		found = append(found, observe.Named(kind, namespace, name))
 	}
 	return found, errs
 }

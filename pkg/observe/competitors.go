@@ -41,13 +41,9 @@ func withCompetitors(ctx context.Context, c *clients.Factory, t Target, read fun
 	defer reading.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	namespace := t.Namespace
-	if t.Kind.Clusterwide {
-		namespace = ""
-	}
 	var found status.Snapshot
 	var foundErr error
-	reading.Go(func() { foundErr = readCompetitors(ctx, c, namespace, &found) })
+	reading.Go(func() { foundErr = readCompetitors(ctx, c, t.Namespace, &found) })
 	e, t, err := read(ctx, c, t)
 	if err != nil {
 		return e, t, err

@@ -30,7 +30,7 @@ func (o *pauseChange) addFlags(cmd *cobra.Command) {
 
 // each changes the objects one after the other. One bad object does not stop the others.
 func (o *pauseChange) each(ctx context.Context, change func(context.Context, observe.Target) error) error {
-	targets, errs := o.begin(ctx, "no objects found")
+	targets, errs := o.begin(ctx)
 	_, failed := each(targets, func(t observe.Target) (struct{}, error) {
 		if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 			return struct{}{}, err

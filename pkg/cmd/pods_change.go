@@ -37,8 +37,8 @@ func (o *podsChange) complete(args []string) error {
 func (o *podsChange) validate() error { return o.limits.validateWait(o.wait) }
 
 // begin is that of changeOptions, and asks who changes the objects.
-func (o *podsChange) begin(ctx context.Context, none string) ([]observe.Target, []error) {
-	targets, errs := o.changeOptions.begin(ctx, none)
+func (o *podsChange) begin(ctx context.Context) ([]observe.Target, []error) {
+	targets, errs := o.changeOptions.begin(ctx)
 	if len(targets) > 0 {
 		o.by = o.clients.User(ctx)
 	}

@@ -55,7 +55,7 @@ with code 4 when the timeout is over.`,
 }
 
 func (o *restartOptions) Run(ctx context.Context) error {
-	targets, errs := o.begin(ctx, "no objects passed to restart")
+	targets, errs := o.begin(ctx)
 	all, failed := each(targets, func(t observe.Target) (observe.WaitTarget, error) { return o.restart(ctx, t) })
 	errs = append(errs, failed...)
 	if o.wait {

@@ -173,7 +173,7 @@ func (o *scaleOptions) validate() error {
 
 // Run scales the objects, and waits for them if that was asked for.
 func (o *scaleOptions) Run(ctx context.Context) error {
-	targets, errs := o.begin(ctx, "no objects passed to scale")
+	targets, errs := o.begin(ctx)
 	if o.waits() && o.reports {
 		o.printer = onOneLine(o.printer, o.print)
 	}

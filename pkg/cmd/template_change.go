@@ -57,7 +57,7 @@ type written struct {
 // run changes all objects in the way that want computes for each, and waits for them if
 // that was asked for.
 func (o *templateChange) run(ctx context.Context, want func(context.Context, observe.Target) (wanted, error)) error {
-	targets, errs := o.begin(ctx, "no matching resources found")
+	targets, errs := o.begin(ctx)
 	// All are written before any is waited for.
 	all, failed := each(targets, func(t observe.Target) (written, error) { return o.change(ctx, t, want) })
 	errs = append(errs, failed...)

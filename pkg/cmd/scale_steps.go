@@ -146,7 +146,11 @@ func (o *scaleOptions) awaitStep(ctx context.Context, c located, done scale.Resu
 	w := []observe.WaitTarget{{Target: c.target, Conditions: []observe.Condition{g}, UID: done.UID, Since: done.ResourceVersion}}
 	if o.steps.parallel {
 		// Several displays would draw over each other.
-		return outcome.Join((&observe.Waiter{Clients: o.clients, Limits: o.limits.Limits}).Wait(ctx, w))
+		errs := (&observe.Waiter{Clients: o.clients, Limits: o.limits.Limits}).Wait(ctx, w)
+		if o.limits.logs {
+			addLogs(ctx, o.clients, errs)
+		}
+		return outcome.Join(errs)
 	}
 	return outcome.Join(o.await(ctx, w))
 }

@@ -54,6 +54,13 @@ func serveObjects(t *testing.T, types []resourceType, manifests ...string) *obje
 	return s
 }
 
+// declared is the CRD of a kind without /scale that "run-controller" reconciles.
+func declared(plural, kind string) string {
+	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
+		spec: {group: example.com, scope: Namespaced, names: {kind: %[2]s, plural: %[1]s}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]}}`, plural, kind)
+}
+
 // path is where an object is served.
 func (s *objects) path(t *testing.T, obj map[string]any) string {
 	t.Helper()

@@ -58,3 +58,33 @@ func TestRequestsOfScale(t *testing.T) {
 		})
 	}
 }
+
+// An object of a file is read once before its count is set, and what was read says that it is
+// paused, also where there is no /scale.
+func TestScaleOfAFileReadsTheObjectOnce(t *testing.T) {
+	t.Parallel()
+	const gear = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: gear, namespace: default, uid: gear, resourceVersion: "1", annotations: {imoocpod.dev/paused-until: forever}}, spec: {replicas: 1}}`
+	const path = "/apis/example.com/v1/namespaces/default/widgets/gear"
+	for name, test := range map[string]struct{ crd, warning string }{
+		"declared":         {declared("widgets", "Widget"), "Warning: widget/gear is paused"},
+		"of other authors": {strings.Replace(declared("widgets", "Widget"), "imoocpod.dev/plan: pods, imoocpod.dev/image: nginx", "imoocpod.dev/replicas-path: .spec.replicas", 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			types := append(workloads(), resourceType{"example.com/v1", "widgets", "Widget", true, false},
+				resourceType{"apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", false, false},
+				resourceType{"coordination.k8s.io/v1", "leases", "Lease", true, false})
+			s := serveObjects(t, types, test.crd, gear)
+			o := runCommand(t.Context(), t, s.URL, "scale -f testdata/gear.yaml --replicas 3")
+			var sent []string
+			for _, request := range s.requests() {
+				if strings.HasSuffix(request, path) {
+					sent = append(sent, request)
+				}
+			}
+			if o.code != exitDone || !slices.Equal(sent, []string{"GET " + path, "PATCH " + path}) || !strings.HasPrefix(o.stderr, test.warning) {
+				t.Errorf("exit code %d, it sent %q, and said %q", o.code, sent, o.stderr)
+			}
+		})
+	}
+}

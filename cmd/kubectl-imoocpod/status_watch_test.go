@@ -36,9 +36,6 @@ func (u *untilPrinted) Write(data []byte) (int, error) {
 // objects one may not list is left out.
 func TestStatusWatchListsAgain(t *testing.T) {
 	t.Parallel()
-	const crd = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.example.com, annotations: {imoocpod.dev/plan: pods, imoocpod.dev/image: nginx}},
-		spec: {group: example.com, scope: Namespaced, names: {kind: %[2]s, plural: %[1]s}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
-		schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {observedGeneration: {type: integer}}}}}}}]}}`
 	types := []resourceType{
 		{"apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", false, false},
 		{"example.com/v1", "widgets", "Widget", true, false},
@@ -47,7 +44,7 @@ func TestStatusWatchListsAgain(t *testing.T) {
 		{"coordination.k8s.io/v1", "leases", "Lease", true, false},
 	}
 	s := serveObjects(t, types,
-		strings.NewReplacer("%[1]s", "widgets", "%[2]s", "Widget").Replace(crd), strings.NewReplacer("%[1]s", "secrets", "%[2]s", "Secret").Replace(crd),
+		declared("widgets", "Widget"), declared("secrets", "Secret"),
 		`{apiVersion: example.com/v1, kind: Widget, metadata: {name: gear, namespace: default, uid: gear, resourceVersion: "1", generation: 1}, spec: {replicas: 1}}`)
 	const list = "/apis/example.com/v1/namespaces/default/"
 	s.answers["GET "+list+"widgets"] = func(w http.ResponseWriter, r *http.Request) {

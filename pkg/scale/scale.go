@@ -126,7 +126,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 			}
 			// The CRD is not the one that this program installs, and has no /scale.
 		}
-		return patchField(ctx, objects, t, nil, *field.Path, c, nil)
+		return patchField(ctx, objects, t, read, *field.Path, c, nil)
 	})
 }
 

@@ -20,7 +20,6 @@ func TestNothingMatches(t *testing.T) {
 		"park -l app=x":                                     {exitDone, "", none},
 		"unpark deployments -l app=x":                       {exitDone, "", none},
 		"wait deployments -l app=x --for=delete":            {exitDone, "", none},
-		"wait -f testdata/gone.yaml --for=delete":           {exitDone, "deployment.apps/gone condition met\n", ""},
 		"wait deployments -l app=x":                         {exitError, "", missing},
 		"wait deployments -l app=x --for=create":            {exitError, "", missing},
 		"scale deployments -l app=x --replicas 1":           {exitError, "", missing},
@@ -35,5 +34,8 @@ func TestNothingMatches(t *testing.T) {
 		if o := runCommand(t.Context(), t, s.URL, line); o != want {
 			t.Errorf("%s: %+v, want %+v", line, o, want)
 		}
+	} // An object that is named and gone is what was waited for.
+	if o := runCommand(t.Context(), t, s.URL, "wait -f testdata/gone.yaml --for=delete"); o.code != exitDone || o.stdout != "deployment.apps/gone condition met\n" {
+		t.Errorf("%+v", o)
 	}
 }

@@ -98,13 +98,16 @@ func (o *changeOptions) readBefore(ctx context.Context, t observe.Target) (befor
 }
 
 // begin makes what a change needs, and finds the objects to change. Some may be found
-// although others are not: the errors are of those. none is the error where there is
-// nothing to change.
-func (o *changeOptions) begin(ctx context.Context, none string) ([]observe.Target, []error) {
+// although others are not: the errors are of those. To find nothing is an error.
+func (o *changeOptions) begin(ctx context.Context) ([]observe.Target, []error) {
 	if err := o.connect(); err != nil {
 		return nil, []error{err}
 	}
-	return o.findSome(ctx, o.clients, none)
+	targets, errs := o.find(ctx, o.clients)
+	if len(targets)+len(errs) == 0 {
+		errs = []error{errNothingFound}
+	}
+	return targets, errs
 }
 
 // each does something with one target after the other. One that fails does not stop the

@@ -23,6 +23,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
 )
 
@@ -180,6 +181,10 @@ func (o *createOptions) validate() error {
 		return usageErrorf("--replicas-path needs --replicas")
 	case o.image == "" && o.after.given("image"):
 		return usageErrorf("--image must not be empty")
+	case o.image != "":
+		if err := podtemplate.CheckImage(o.image); err != nil {
+			return usageErrorf("--image: %w", err)
+		}
 	}
 	return o.after.validate()
 }
@@ -212,10 +217,11 @@ func (o *createOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !kind.Clusterwide && (o.chosen || !o.dryRun.client()) {
-		obj.SetNamespace(o.namespace)
+	t := observe.Named(kind, o.namespace, o.name)
+	t.Path = o.path
+	if o.chosen || !o.dryRun.client() {
+		obj.SetNamespace(t.Namespace)
 	}
-	t := observe.Target{Kind: kind, Namespace: o.namespace, Name: o.name, Path: o.path}
 	c, err := o.send(ctx, t, obj)
 	if err != nil || !o.waits() {
 		return err

@@ -93,7 +93,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 		if o.ignoreNotFound {
 			return nil
 		}
-		return escape.PrintLine(o.streams.Out, "No resources found")
+		return o.sayNothingFound(&o.commonOptions)
 	}
 	client, err := o.clients.Dynamic()
 	if err != nil {

@@ -42,6 +42,9 @@ too. For a pod, the command shows its owner.`,
 // Run describes the objects. One that cannot be read does not stop the others.
 func (o *describeOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
+	if len(targets)+len(errs) == 0 {
+		return o.sayNothingFound(&o.commonOptions)
+	}
 	targets, failed := o.podOwners(ctx, targets, "showing", commandline.Kubectl("describe", "pod"))
 	errs = append(errs, failed...)
 	for i, t := range targets {

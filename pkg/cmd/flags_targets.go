@@ -194,7 +194,7 @@ func (f *targetFlags) name(ctx context.Context, c *clients.Factory) ([]observe.T
 			errs = append(errs, err)
 			continue
 		}
-		found = append(found, observe.Target{Kind: kind, Namespace: namespace, Name: name})
+		found = append(found, observe.Named(kind, namespace, name))
 	}
 	return found, errs
 }
@@ -240,16 +240,6 @@ func (f *targetFlags) find(ctx context.Context, c *clients.Factory) ([]observe.T
 		found = append(found, observe.Target{Kind: kind, Namespace: info.Namespace, Name: info.Name, Object: obj})
 	}
 	return found, f.explainTypes(separate(err))
-}
-
-// findSome is find for a verb that must have an object: none is the error where there is
-// nothing, as where a selector matches nothing.
-func (f *targetFlags) findSome(ctx context.Context, c *clients.Factory, none string) ([]observe.Target, []error) {
-	found, errs := f.find(ctx, c)
-	if len(found)+len(errs) == 0 {
-		errs = []error{errors.New(none)}
-	}
-	return found, errs
 }
 
 // tellOthers lists at -v=1 the types that share a name with the one that is

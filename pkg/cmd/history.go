@@ -86,7 +86,10 @@ func (o *historyOptions) validate() error {
 
 // Run shows the revisions of the objects. One that has none does not stop the others.
 func (o *historyOptions) Run(ctx context.Context) error {
-	targets, errs := o.findSome(ctx, o.clients, "no matching resources found")
+	targets, errs := o.find(ctx, o.clients)
+	if len(targets)+len(errs) == 0 {
+		return o.sayNothingFound(&o.commonOptions)
+	}
 	shown := false
 	for _, t := range targets {
 		if err := o.show(ctx, t, len(targets) > 1, shown); err != nil {

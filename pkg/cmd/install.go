@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 )
 
 type installOptions struct {
@@ -110,6 +111,11 @@ func (o *installOptions) validate() error {
 	}
 	if o.settings.Image == "" {
 		return usageErrorf("--image must not be empty")
+	}
+	if o.given("image") {
+		if err := podtemplate.CheckImage(o.settings.Image); err != nil {
+			return usageErrorf("--image: %w", err)
+		}
 	}
 	_, err := linePrinter(o.print)
 	return err

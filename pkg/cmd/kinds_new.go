@@ -16,6 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
 )
 
 type kindsNewOptions struct {
@@ -82,6 +83,9 @@ func (o *kindsNewOptions) validate() (err error) {
 		return usageErrorf("--replicas-path cannot be used with --plan=nodes, which has no replica count")
 	case o.scaffold.Image == "":
 		return usageErrorf("--image must not be empty")
+	}
+	if err = podtemplate.CheckImage(o.scaffold.Image); err != nil {
+		return usageErrorf("--image: %w", err)
 	}
 	if o.crd, err = o.scaffold.CRD(); err != nil {
 		return usageErrorf("%w", err)

@@ -117,7 +117,10 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	targets, errs := o.findSome(ctx, o.clients, "no objects passed to logs")
+	targets, errs := o.find(ctx, o.clients)
+	if len(targets)+len(errs) == 0 {
+		return o.sayNothingFound(&o.commonOptions)
+	}
 	if len(targets) == 0 {
 		return outcome.Join(errs)
 	}

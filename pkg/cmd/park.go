@@ -111,7 +111,7 @@ func (o *parkOptions) Run(ctx context.Context) error {
 	}
 	targets, errs := o.targets(ctx)
 	if len(targets)+len(errs) == 0 {
-		return escape.PrintLine(o.streams.ErrOut, "No resources found")
+		return o.sayNothingFound(&o.commonOptions)
 	}
 	if !o.back {
 		o.user = o.clients.User(ctx)

@@ -31,7 +31,7 @@ func (o *pauseChange) addFlags(cmd *cobra.Command, waitUsage string) {
 // each changes the objects one after the other, and waits for all of them if that was
 // asked for. One bad object does not stop the others.
 func (o *pauseChange) each(ctx context.Context, pause func(context.Context, observe.Target) (*change, error)) error {
-	targets, errs := o.begin(ctx, "no objects found")
+	targets, errs := o.begin(ctx)
 	changed, failed := each(targets, func(t observe.Target) (*change, error) {
 		if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 			return nil, err

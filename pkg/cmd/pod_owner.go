@@ -84,7 +84,7 @@ func topOwner(ctx context.Context, c *clients.Factory, pod observe.Target) (obse
 		if err != nil {
 			return pod, err
 		}
-		at = observe.Target{Kind: kind, Namespace: pod.Namespace, Name: ref.Name}
+		at = observe.Named(kind, pod.Namespace, ref.Name)
 	}
 }
 

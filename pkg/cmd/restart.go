@@ -66,7 +66,7 @@ code 4 when the timeout is over, and with code 5 if someone else restarts them.`
 }
 
 func (o *restartOptions) Run(ctx context.Context) error {
-	targets, errs := o.begin(ctx, "no objects passed to restart")
+	targets, errs := o.begin(ctx)
 	if len(targets) > 0 {
 		o.by = o.clients.User(ctx)
 	}

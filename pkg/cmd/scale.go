@@ -169,7 +169,7 @@ func (o *scaleOptions) validate() error {
 
 // Run scales the objects, and waits for them if that was asked for.
 func (o *scaleOptions) Run(ctx context.Context) error {
-	targets, errs := o.begin(ctx, "no objects passed to scale")
+	targets, errs := o.begin(ctx)
 	if len(targets) > 1 && o.change.ResourceVersion != "" {
 		return outcome.Join(append(errs, usageErrorf("--resource-version can only be used for one object")))
 	}

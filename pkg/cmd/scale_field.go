@@ -32,11 +32,11 @@ func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, e
 	path := o.path
 	if o.group != "" {
 		var err error
-		if path, err = o.groupPath(ctx, t); err != nil {
+		if path, err = o.groupPath(ctx, &t); err != nil {
 			return located{}, fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	field, err := o.field(ctx, t, path)
+	field, err := o.field(ctx, &t, path)
 	if err != nil {
 		return located{}, err
 	}
@@ -48,8 +48,9 @@ func (o *scaleOptions) locate(ctx context.Context, t observe.Target) (located, e
 	return located{target: t, field: field}, err
 }
 
-// field finds where the count of a target lives. For an ImoocPod nothing is asked.
-func (o *scaleOptions) field(ctx context.Context, t observe.Target, path *fieldpath.Path) (discover.Field, error) {
+// field finds where the count of a target lives, and reads the target if need be. For an
+// ImoocPod nothing is asked.
+func (o *scaleOptions) field(ctx context.Context, t *observe.Target, path *fieldpath.Path) (discover.Field, error) {
 	if !t.Kind.Shipped() && path == nil {
 		// Its values tell the fields apart that could be meant.
 		if err := t.Read(ctx, o.finder.Dynamic); err != nil {
@@ -61,15 +62,15 @@ func (o *scaleOptions) field(ctx context.Context, t observe.Target, path *fieldp
 	var none *discover.NoCountError
 	switch {
 	case errors.As(err, &unknown):
-		return field, &chooseFieldError{verb: "scale", target: t, count: o.count(), commands: o.clients.CommandContext(), Err: unknown}
+		return field, &chooseFieldError{verb: "scale", target: *t, count: o.count(), commands: o.clients.CommandContext(), Err: unknown}
 	case errors.As(err, &none):
-		return field, o.perNode(ctx, t)
+		return field, o.perNode(ctx, *t)
 	}
 	return field, err
 }
 
-// groupPath finds the count of the group of an object that --group names.
-func (o *scaleOptions) groupPath(ctx context.Context, t observe.Target) (*fieldpath.Path, error) {
+// groupPath reads the target, and finds the count of the group that --group names.
+func (o *scaleOptions) groupPath(ctx context.Context, t *observe.Target) (*fieldpath.Path, error) {
 	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 		return nil, err
 	}

@@ -87,11 +87,11 @@ func (o *statusOptions) sayNoneWanted(objects int) error {
 }
 
 func (o *statusOptions) sayNone() error {
-	where := " in " + o.namespace + " namespace"
+	namespace := o.namespace
 	if o.allNamespaces {
-		where = ""
+		namespace = ""
 	}
-	return escape.PrintLine(o.streams.ErrOut, "No %s found%s.", o.searched(), where)
+	return sayNothingFound(o.streams.ErrOut, o.searched(), namespace)
 }
 
 // searched names what was looked for: the type that was named, or the kinds that are

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
@@ -59,8 +60,8 @@ func (o *statusOptions) runWatch(ctx context.Context, connection *follow.Connect
 		running.Go(func() { errs[i] = clients.Explain(source.Kind, w.follow(ctx, source)) })
 	}
 	running.Wait()
-	if !o.named() && !slices.Contains(errs, nil) {
-		errs = errs[:1] // of the other kinds it is the same
+	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); !o.named() {
+		errs = errs[:min(1, len(errs))] // of the other kinds it is the same
 	}
 	return outcome.Join(errs)
 }
@@ -84,11 +85,6 @@ func (o *statusOptions) sources(ctx context.Context) ([]watched, []error) {
 			return nil, []error{err}
 		}
 		for _, kind := range all {
-			if !kind.Shipped() {
-				if _, err := o.ofKind(kind).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
-					continue // not everybody who may see our kinds may see all others
-				}
-			}
 			ofKind(kind)
 		}
 	case len(o.args) > 0 && o.given():
@@ -119,7 +115,8 @@ type statusWatch struct {
 	fleet   *observe.Fleet
 	// connection notes whether the server is to be found.
 	connection *follow.Connection
-	// absent says that kinds which are not installed are left out.
+	// absent says that kinds are left out which are not installed, or which are not ours
+	// and may not be listed, and that kinds which cannot be listed yet do not end the watch.
 	absent bool
 
 	mu sync.Mutex
@@ -164,8 +161,8 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 		}
 		return nil
 	}
-	first := true
-	err := follow.Dynamic(ctx, source.objects, selected, "", follow.Handler{
+	first, told := true, false
+	handler := follow.Handler{
 		Listed: func(found []unstructured.Unstructured) (bool, error) {
 			if first {
 				if len(found) == 0 && source.Name != "" {
@@ -180,11 +177,32 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 		},
 		Changed:    func(obj *unstructured.Unstructured, gone bool) (bool, error) { return false, show(obj, gone) },
 		Connection: w.connection,
-	})
-	if first && w.absent && clients.NotServed(err) {
-		return w.listed(false, false)
 	}
-	return err
+	for {
+		err := follow.Dynamic(ctx, source.objects, selected, "", handler)
+		switch {
+		case !first || !w.absent:
+			return err
+		case clients.NotServed(err), apierrors.IsForbidden(err) && !source.Kind.Shipped():
+			return w.listed(false, false)
+		case !follow.Transient(err):
+			return err
+		}
+		if !told && w.options.terminal() == nil {
+			w.warnUnlisted(source.Kind, err)
+		}
+		told = true
+		if err := follow.Sleep(ctx, follow.Pause); err != nil {
+			return err
+		}
+	}
+}
+
+// warnUnlisted says that the objects of a kind cannot be listed yet.
+func (w *statusWatch) warnUnlisted(kind kinds.Kind, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = escape.PrintLine(w.options.streams.ErrOut, "Warning: cannot list %s, trying again: %v", kind.CRD(), err) // what is watched matters more
 }
 
 // show has an object shown, now and when something below it changes, or shows that it

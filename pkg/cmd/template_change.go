@@ -53,7 +53,7 @@ func addReasonFlag(cmd *cobra.Command, reason *string) {
 // run changes all objects in the way that want computes for each, and waits for them if
 // that was asked for.
 func (o *templateChange) run(ctx context.Context, want func(context.Context, observe.Target) (wanted, error)) error {
-	targets, errs := o.begin(ctx, "no matching resources found")
+	targets, errs := o.begin(ctx)
 	if len(targets) > 0 {
 		o.by = o.clients.User(ctx)
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -118,8 +117,12 @@ func (o *waitOptions) Run(ctx context.Context) error {
 		targets, failed = o.podOwners(ctx, targets, "waiting for", commandline.Kubectl("wait", "--for=condition=Ready", "pod"))
 		errs = append(errs, failed...)
 	}
-	if len(targets)+len(errs) == 0 {
-		return errors.New("no matching resources found")
+	switch {
+	case len(targets)+len(errs) > 0:
+	case o.waitsFor("delete"):
+		return o.sayNothingFound(&o.commonOptions)
+	default:
+		return errNothingFound
 	}
 	var all []observe.WaitTarget
 	for _, t := range targets {

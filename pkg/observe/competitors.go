@@ -24,14 +24,16 @@ func Competitors(ctx context.Context, c *clients.Factory, t Target) (status.Repo
 	return status.NewReport(e), err
 }
 
-// readGuarded reads the tree of a target, unless its pods may not be read, and what a
-// change of the count may meet.
+// readGuarded reads a target, unless that was done, and what a change of the count may
+// meet. What stands below the target is read only if there are budgets, which may guard its
+// pods, and unless its pods may not be read.
 func readGuarded(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, error) {
-	e, _, err := withCompetitors(ctx, c, t, func(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
-		e, t, err := ReadTree(ctx, c, t)
-		return e, t, unlessForbidden("pods", &e, err)
-	})
-	return e, err
+	e, t, err := withCompetitors(ctx, c, t, readAlone)
+	if err != nil || len(e.Budgets) == 0 {
+		return e, err
+	}
+	err = readTree(ctx, c, t, &e)
+	return e, unlessForbidden("pods", &e, err)
 }
 
 // withCompetitors adds to a snapshot of a target who will put the number of pods back,
@@ -41,13 +43,9 @@ func withCompetitors(ctx context.Context, c *clients.Factory, t Target, read fun
 	defer reading.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	namespace := t.Namespace
-	if t.Kind.Clusterwide {
-		namespace = ""
-	}
 	var found status.Snapshot
 	var foundErr error
-	reading.Go(func() { foundErr = readCompetitors(ctx, c, namespace, &found) })
+	reading.Go(func() { foundErr = readCompetitors(ctx, c, t.Namespace, &found) })
 	e, t, err := read(ctx, c, t)
 	if err != nil {
 		return e, t, err

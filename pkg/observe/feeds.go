@@ -177,10 +177,12 @@ func (s *feeds) ofKind(key objectsKey) *objectFeed {
 	})
 }
 
-// nodeSource lists and watches one node. Who may get nodes and not list them, gets it:
-// the version of what was got may be too old for a watch to begin with.
+// nodeSource lists and watches one node. Users who may get nodes but not list them get it
+// again and again: the version of what was got may be too old for a watch to begin with. A
+// node that is gone has no version, so the list has one that no watch uses.
 func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
 	var refused error
+	unwatched := metav1.ListMeta{ResourceVersion: "1"}
 	return follow.Source{
 		List: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			if refused == nil {
@@ -193,9 +195,9 @@ func nodeSource(nodes corev1client.NodeInterface, name string) follow.Source {
 			node, err := nodes.Get(ctx, name, metav1.GetOptions{})
 			switch {
 			case err == nil:
-				return &corev1.NodeList{ListMeta: metav1.ListMeta{ResourceVersion: node.ResourceVersion}, Items: []corev1.Node{*node}}, nil
+				return &corev1.NodeList{ListMeta: unwatched, Items: []corev1.Node{*node}}, nil
 			case apierrors.IsNotFound(err):
-				return &corev1.NodeList{}, nil
+				return &corev1.NodeList{ListMeta: unwatched}, nil
 			}
 			return nil, err
 		},

@@ -129,6 +129,37 @@ func TestLastWordsHaveTheReasons(t *testing.T) {
 	}
 }
 
+// While an object that has failed is waited for, it is known when the wait gives up: not where
+// it never does.
+func TestWhenAWaitGivesUp(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limits Limits
+		want   time.Duration
+	}{
+		"in a while": {Limits{Timeout: time.Hour, FailFast: true, FailAfter: 20 * time.Second}, 20 * time.Second},
+		"never":      {Limits{Timeout: time.Minute, FailAfter: 20 * time.Second}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				s := serveWeb(t, 1)
+				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
+				shown, took, _ := waitForWeb(t, s, test.limits)
+				last := shown[len(shown)-1]
+				switch {
+				case last.Report.Verdict != status.Failed:
+					t.Errorf("it has shown %+v", last.Report)
+				case test.want == 0 && !last.GivesUp.IsZero(), test.want > 0 && last.GivesUp.Sub(last.At) != test.want:
+					t.Errorf("it gives up at %s, and failed at %s", last.GivesUp, last.At)
+				case test.want > 0 && (took < test.want || took > test.want+time.Second):
+					t.Errorf("it gave up after %s", took)
+				}
+			})
+		})
+	}
+}
+
 // A pod whose containers a probe has ended says that it is ready until they have stopped:
 // only events tell, and a wait does not end before they are known.
 func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {

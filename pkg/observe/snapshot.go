@@ -70,6 +70,15 @@ func readKills(ctx context.Context, c *clients.Factory, e *status.Snapshot) erro
 
 // ReadTree reads a target, unless that was done, and what stands below it.
 func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
+	e, t, err := readAlone(ctx, c, t)
+	if err == nil {
+		err = readTree(ctx, c, t, &e)
+	}
+	return e, t, err
+}
+
+// readAlone reads a target, unless that was done, and nothing below it.
+func readAlone(ctx context.Context, c *clients.Factory, t Target) (status.Snapshot, Target, error) {
 	client, err := c.Dynamic()
 	if err != nil {
 		return status.Snapshot{}, t, err
@@ -81,9 +90,7 @@ func ReadTree(ctx context.Context, c *clients.Factory, t Target) (status.Snapsho
 	if err != nil {
 		return status.Snapshot{}, t, err
 	}
-	e := status.Snapshot{Object: o, Now: time.Now(), Commands: c.CommandContext()}
-	err = readTree(ctx, c, t, &e)
-	return e, t, err
+	return status.Snapshot{Object: o, Now: time.Now(), Commands: c.CommandContext()}, t, nil
 }
 
 // ReadAll is Read for who wants to see all that there is, ready or not.

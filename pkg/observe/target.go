@@ -24,6 +24,14 @@ type Target struct {
 	Path *fieldpath.Path
 }
 
+// Named is the object of a name in a namespace, or in none where its kind is cluster-scoped.
+func Named(kind kinds.Kind, namespace, name string) Target {
+	if kind.Clusterwide {
+		namespace = ""
+	}
+	return Target{Kind: kind, Namespace: namespace, Name: name}
+}
+
 // Read reads the object of the target, unless that was done.
 func (t *Target) Read(ctx context.Context, client dynamic.Interface) (err error) {
 	if t.Object == nil {

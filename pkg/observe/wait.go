@@ -33,6 +33,9 @@ type Observation struct {
 	// Partial says that events or nodes are still being read, which may tell why it is not.
 	Partial bool
 	At      time.Time
+	// GivesUp is when the wait for an object that has failed is over; zero where it has not
+	// failed, or is waited for nevertheless.
+	GivesUp time.Time
 
 	// whole looks again, and waits for all that a partial look lacks.
 	whole func(context.Context) (status.Report, error)
@@ -173,6 +176,10 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		met, left := held.look(met && !s.Partial, s.At)
 		s.Met = met && isLast
 		_, wait := unexplained.look(s.Partial, s.At)
+		over, again := grace.Look(s.Report, s.At)
+		if again > 0 {
+			s.GivesUp = s.At.Add(again)
+		}
 		if wait == 0 && (told == nil || met || a.Closely || s.differs(*told)) {
 			a.tell(s)
 			told = &s
@@ -187,7 +194,6 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		if s.Report.Verdict == status.Paused && !s.Partial && !grace.Endless && (!g.CountOnly || !s.Report.Counts) {
 			return false, 0, &FailedError{s, outcome.ErrPaused}
 		}
-		over, again := grace.Look(s.Report, s.At)
 		if over && !s.Partial {
 			return false, 0, &FailedError{s, outcome.ErrFailed}
 		}

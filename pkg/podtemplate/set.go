@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -24,10 +25,18 @@ func ParseImage(word string) (ImageSetting, error) {
 	if !named {
 		container, image = "", word
 	}
-	if image == "" || named && container == "" || strings.ContainsAny(image, "= \t\n") {
+	if image == "" || named && container == "" {
 		return ImageSetting{}, fmt.Errorf("%q is no image: use IMAGE or CONTAINER=IMAGE", word)
 	}
-	return ImageSetting{container, image}, nil
+	return ImageSetting{container, image}, CheckImage(image)
+}
+
+// CheckImage reports that no image can have a name, by the rule of "kubectl run".
+func CheckImage(name string) error {
+	if !reference.ReferenceRegexp.MatchString(name) {
+		return fmt.Errorf("invalid image name %q: %w", name, reference.ErrReferenceInvalidFormat)
+	}
+	return nil
 }
 
 // SetImages sets the images in a pod template of the caller.

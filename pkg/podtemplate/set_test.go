@@ -61,7 +61,7 @@ func TestSet(t *testing.T) {
 		"only image":      {one, images("a:2"), "{spec: {containers: [{name: app, image: 'a:2'}]}}", ""},
 		"named":           {two, images("side=s:2", "init=i:2"), strings.NewReplacer("s:1", "s:2", "i:1", "i:2").Replace(two), ""},
 		"pattern":         {two, images("*=x:2"), strings.NewReplacer("s:1", "x:2", "i:1", "x:2", "a:1", "x:2").Replace(two), ""},
-		"digest":          {one, images("r/a@sha256:0a"), "{spec: {containers: [{name: app, image: 'r/a@sha256:0a'}]}}", ""},
+		"digest":          {one, images("r/a@sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"), "{spec: {containers: [{name: app, image: 'r/a@sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a'}]}}", ""},
 		"several":         {two, images("a:2"), "", "it has 2 containers: app, side"},
 		"none of it":      {two, images("none=a:2"), "", `unable to find container named "none": the containers are app, side, init`},
 		"no containers":   {"{spec: {}}", images("a:2"), "", "no containers"},
@@ -87,6 +87,21 @@ func TestSet(t *testing.T) {
 		}
 		if want := fieldpathtest.Object(t, row.want); err != nil || !reflect.DeepEqual(template, want) {
 			t.Errorf("%s: %v, %v, want %v", name, template, err, want)
+		}
+	}
+}
+
+// What kubectl run takes for an image is one: a name with a tag, a digest, or both, or a
+// digest alone.
+func TestCheckImage(t *testing.T) {
+	t.Parallel()
+	digest := "sha256:" + strings.Repeat("a", 64)
+	for image, valid := range map[string]bool{
+		"nginx": true, "nginx:1.30": true, "Registry.example.com:5000/team/web:V1": true, "nginx@" + digest: true, "nginx:1.30@" + digest: true, digest: true,
+		"": false, "not an image!!": false, "Nginx": false, "nginx:": false, "nginx:1:2": false, "nginx@sha256:0": false, "https://example.com/nginx": false, " nginx": false, "nginx\n": false,
+	} {
+		if err := CheckImage(image); (err == nil) != valid {
+			t.Errorf("%q: %v", image, err)
 		}
 	}
 }

@@ -143,12 +143,12 @@ func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
 			}
 		}
 		p := Progress{Goal: hostile}
-		p.See(r, false, screenTime())
+		p.See(r, false, time.Time{}, screenTime())
 		prints[fmt.Sprint("bar ", i)] = say(strings.Join(p.Frame(400, Style{Color: true}, screenTime().Add(pace)), "\n"))
 		line, _ := p.Line(screenTime().Add(pace))
 		prints[fmt.Sprint("line of progress ", i)] = say(line)
 		r.Metadata.Name += "2"
-		p.See(r, false, screenTime())
+		p.See(r, false, time.Time{}, screenTime())
 		line, _ = p.Line(screenTime().Add(2 * pace))
 		prints[fmt.Sprint("line of progress of two ", i)] = say(line)
 	}

@@ -10,85 +10,124 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
 
-// pace is the least time between two lines of progress, and how long a wait
-// lasts before it has any.
-const pace = time.Second
+const (
+	// patience is how long a wait lasts before it has a line of progress or a rate.
+	patience = time.Second
+	// pace is the least time between two lines of progress.
+	pace = 3 * time.Second
+)
 
 // Progress tells a person how far the objects that they wait for have come. It
 // has no clock: callers pass the time.
 type Progress struct {
-	// Goal describes an object that is done, such as "ready".
+	// Goal describes an object that is done, such as "ready" or "gone".
 	Goal string
 	// Lost is when the connection to the server was lost; zero while there is one.
 	Lost time.Time
 
-	begun, told time.Time
-	objects     map[types.NamespacedName]waited
-	// changed is the object that changed last.
-	changed types.NamespacedName
-	// line is the last one.
-	line string
+	begun time.Time
+	// next is when there may be another line.
+	next    time.Time
+	objects map[types.NamespacedName]waited
+	// changed is the object that changed last, and news the last one that had something to
+	// tell.
+	changed, news types.NamespacedName
 	// most is the largest number of pods that were left to do.
-	most  int32
-	fresh bool
+	most int32
 }
 
 // waited is an object that somebody waits for, as it was seen last.
 type waited struct {
 	status.Report
 	done bool
+	// givesUp is when the wait for an object that has failed is over; zero where it is not.
+	givesUp time.Time
 	// surplus is the largest number of pods that were to be removed.
 	surplus int32
+	// told are the states of this generation that lines have told.
+	told map[state]bool
 }
 
-// See takes in an object as it is now, and whether it is done.
-func (p *Progress) See(r status.Report, done bool, now time.Time) {
+// state is what tells apart what lines say of an object. What ails it is told once for each
+// generation, however its words and counts change: a crash loop has many.
+type state struct {
+	generation            int64
+	verdict               status.Verdict
+	code                  problem.Code
+	desired, ready, extra int32
+}
+
+func (w waited) state() state {
+	s := state{generation: w.Metadata.Generation, verdict: w.Verdict, code: w.ReasonCode}
+	if len(w.Problems) == 0 {
+		s.desired, s.ready, s.extra = w.Replicas.Desired, w.Replicas.Ready, surplus(w.Report)
+	}
+	return s
+}
+
+// verdictAt is the verdict and, of an object that has failed, how long it is still waited
+// for.
+func (w waited) verdictAt(now time.Time) string {
+	if w.givesUp.IsZero() {
+		return string(w.Verdict)
+	}
+	return fmt.Sprintf("%s, gives up in %s", w.Verdict, duration.HumanDuration(max(0, w.givesUp.Sub(now).Round(time.Second))))
+}
+
+// See takes in an object as it is now, whether it is done, and when the wait for it gives up
+// because it has failed; zero, it does not.
+func (p *Progress) See(r status.Report, done bool, givesUp, now time.Time) {
 	if p.objects == nil {
 		p.objects = map[types.NamespacedName]waited{}
-		p.begun, p.told = now, now
+		p.begun, p.next = now, now.Add(patience)
 	}
 	p.changed = types.NamespacedName{Namespace: r.Metadata.Namespace, Name: objectName(r)}
-	p.objects[p.changed] = waited{r, done, max(p.objects[p.changed].surplus, surplus(r))}
+	before := p.objects[p.changed]
+	w := waited{r, done, givesUp, max(before.surplus, surplus(r)), before.told}
+	if w.told == nil || before.Metadata.Generation != r.Metadata.Generation {
+		w.told = map[state]bool{}
+	}
+	p.objects[p.changed] = w
 	p.most = max(p.most, p.toDo())
-	p.fresh = true
+	if !w.told[w.state()] {
+		p.news = p.changed
+	}
 }
 
 // Line is what there is to tell now: "" for nothing, or for nothing yet; then
-// callers ask again after a while.
+// callers ask again after a while. The summary tells that all is done.
 func (p *Progress) Line(now time.Time) (line string, again time.Duration) {
-	if !p.fresh {
+	w, found := p.objects[p.news]
+	if !found || w.told[w.state()] || p.done() == len(p.objects) {
 		return "", 0
 	}
-	if wait := pace - now.Sub(p.told); wait > 0 {
+	if wait := p.next.Sub(now); wait > 0 {
 		return "", wait
 	}
-	p.fresh, p.told = false, now
-	r := p.objects[p.changed]
-	line = fmt.Sprintf("%s: %s: %s", p.name(p.changed), r.Verdict, r.Reason)
+	p.next = now.Add(pace)
+	w.told[w.state()] = true
+	line = fmt.Sprintf("%s: %s: %s", p.name(p.news), w.verdictAt(now), w.Reason)
 	if len(p.objects) > 1 {
 		line = p.count() + "; " + line
 	}
-	if line = escape.Line(line); line == p.line {
-		return "", 0
-	}
-	p.line = line
-	return line, 0
+	return escape.Line(line), 0
 }
 
-// Told reports whether Line has told anything.
-func (p *Progress) Told() bool { return p.line != "" }
-
-// Summary is what came of the wait, "" unless all objects are done and ready.
+// Summary is what came of the wait, "" unless all objects are done: ready, or gone.
 func (p *Progress) Summary(now time.Time) string {
-	if p.done() < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") {
+	if p.done() < len(p.objects) || len(p.objects) == 0 || !strings.HasPrefix(p.Goal, "ready") && p.Goal != "gone" {
 		return ""
 	}
 	text := p.count()
 	if len(p.objects) == 1 {
-		text = fmt.Sprintf("%s: ready: %s", p.name(p.changed), p.objects[p.changed].Reason)
+		text = p.name(p.changed) + ": gone"
+		if p.Goal != "gone" {
+			text = fmt.Sprintf("%s: ready: %s", p.name(p.changed), p.objects[p.changed].Reason)
+		}
 	}
 	return escape.Line(fmt.Sprintf("%s, took %s", text, duration.HumanDuration(now.Sub(p.begun))))
 }
@@ -111,10 +150,10 @@ func (p *Progress) Frame(width int, style Style, now time.Time) []string {
 	case len(p.objects) > 1:
 		lines = append(lines, clock.add("", p.count()+"  ").add("", p.bar(style, now)))
 		if stuck && !r.done {
-			lines = append(lines, name(nil).add(color, string(r.Verdict)+": ").add("", r.Reason))
+			lines = append(lines, name(nil).add(color, r.verdictAt(now)+": ").add("", r.Reason))
 		}
 	case stuck && !r.done:
-		lines = append(lines, name(clock).add(color, string(r.Verdict)+": ").add("", r.Reason))
+		lines = append(lines, name(clock).add(color, r.verdictAt(now)+": ").add("", r.Reason))
 	case p.bar(style, now) != "":
 		lines = append(lines, name(clock).add("", p.bar(style, now)))
 	default:
@@ -215,7 +254,7 @@ func (p *Progress) bar(style Style, now time.Time) string {
 		filled = barWidth * int(done) / int(all)
 	}
 	bar := strings.Repeat(style.sign("━", "#"), filled) + strings.Repeat(style.sign("─", "-"), barWidth-filled)
-	if took, gained := now.Sub(p.begun), p.most-p.toDo(); gained > 0 && p.toDo() > 0 && took >= pace {
+	if took, gained := now.Sub(p.begun), p.most-p.toDo(); gained > 0 && p.toDo() > 0 && took >= patience {
 		rate := float64(gained) / took.Seconds()
 		rest := time.Duration(float64(p.toDo()) / rate * float64(time.Second))
 		text += fmt.Sprintf(", %.1f/s, %s left", rate, duration.HumanDuration(rest))

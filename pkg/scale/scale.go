@@ -127,7 +127,7 @@ func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Targe
 		}
 		// The CRD is not the one that this program installs, and has no /scale.
 	}
-	return setField(ctx, objects, t, nil, *field.Path, c, nil)
+	return setField(ctx, objects, t, seen, *field.Path, c, nil)
 }
 
 // setScale sets the count through /scale. Where the present count matters, the

@@ -16,8 +16,8 @@ import (
 )
 
 // Progress shows on a stream how far a wait has come: on a terminal some lines
-// that are drawn over, elsewhere a line when something has changed, at most one a
-// second.
+// that are drawn over, elsewhere a line for each change of the reason, at most one
+// in a few seconds, and a last one.
 type Progress struct {
 	w     io.Writer
 	style printer.Style
@@ -50,7 +50,7 @@ func (p *Progress) Show(s observe.Observation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = true
-	p.state.See(s.Report, s.Met, s.At)
+	p.state.See(s.Report, s.Met, s.GivesUp, s.At)
 	p.tell()
 }
 
@@ -87,7 +87,7 @@ func (p *Progress) End() {
 		p.timer.Stop()
 	}
 	p.clear()
-	if summary := p.state.Summary(time.Now()); summary != "" && (p.terminal != nil || p.state.Told()) {
+	if summary := p.state.Summary(time.Now()); summary != "" {
 		p.println(summary)
 	}
 }

@@ -87,7 +87,7 @@ func TestFailsEarly(t *testing.T) {
 	}
 	// Help comes in time.
 	w := cluster.StartPlugin(t, "wait", "foo", "-n", ns, "--timeout", "1h", "--fail-after", "1h")
-	w.AwaitOutput("failed: ")
+	w.AwaitOutput("failed, gives up in ")
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "resourcequota", "few"))
 	if code := w.Wait(); code != 0 {
 		t.Errorf("exit code %d", code)

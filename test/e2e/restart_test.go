@@ -121,5 +121,5 @@ func TestRestart(t *testing.T) {
 	mustRefuseRestart(harness.ExitError, "error: brigade/open cannot be restarted: its schema does not allow annotations in .spec.template.metadata\n", "brigades.v1.template.example.com/open")
 	mustRefuseRestart(harness.ExitNotFound, `imoocpods.batch.tutorial.kubebuilder.io "no" not found`, "no")
 	mustRefuseRestart(harness.ExitUsage, "a NAME or TYPE/NAME is required")
-	mustRefuseRestart(harness.ExitError, "no objects passed to restart", "deployments", "-l", "tier=none")
+	mustRefuseRestart(harness.ExitError, "no matching resources found", "deployments", "-l", "tier=none")
 }

@@ -23,6 +23,7 @@ const maxCreates = 10_000
 //     while at least Desired active pods stay.
 //   - What then still stands outside the slots is replaced one by one.
 //   - Pods of an older template are replaced a few at a time (roll).
+//   - Pods of nodes are from when the kind had the other plan, and stay.
 //   - Finished pods are deleted after their slot's back-off, which frees the name.
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
@@ -35,12 +36,12 @@ func fill(v View, s slots) Actions {
 		return Actions{Memory: v.Memory}
 	}
 	if v.Owner.Invalid != "" {
-		return invalid(v, countPods(v, slots{}))
+		return invalid(v, countPods(v, slots{nodes: s.nodes, wants: func(Slot) bool { return true }}))
 	}
 	if s.nodes == nil {
 		v.Memory.Ending = ending(v)
 	}
-	pods := present(v)
+	pods := present(v, s)
 	missing := missing(v, pods, s)
 	p := Actions{Memory: remember(v, pods, missing, s)}
 	p.Delete, p.Recheck = deletions(v, pods, p.Memory, s)
@@ -57,13 +58,14 @@ func fill(v View, s slots) Actions {
 	return p
 }
 
-// present leaves out the pods that are lost: they neither fill a slot nor take
-// room, and nothing more can be done about them.
-func present(v View) []Pod {
-	if !slices.ContainsFunc(v.Pods, v.stuckTerminating) {
+// present leaves out the pods that neither fill a slot nor take room: the lost ones,
+// about which nothing more can be done, and those of another plan, which stay.
+func present(v View, s slots) []Pod {
+	out := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
+	if !slices.ContainsFunc(v.Pods, out) {
 		return v.Pods
 	}
-	return slices.DeleteFunc(slices.Clone(v.Pods), v.stuckTerminating)
+	return slices.DeleteFunc(slices.Clone(v.Pods), out)
 }
 
 // ending brings up to date since when the pods that are ending do.

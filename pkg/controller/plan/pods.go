@@ -25,6 +25,7 @@ const maxCreates = 10_000
 //   - Pods of an older template are replaced a few at a time (roll).
 //   - Pods of nodes are from when the kind had the other plan, and stay.
 //   - Finished pods are deleted after their slot's back-off, which frees the name.
+//   - While no pod can be made from the template, none is deleted to be replaced.
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
 //   - Of an owner that is invalid only the status is written.
@@ -45,14 +46,17 @@ func fill(v View, s slots) Actions {
 	missing := missing(v, pods, s)
 	p := Actions{Memory: remember(v, pods, missing, s)}
 	p.Delete, p.Recheck = deletions(v, pods, p.Memory, s)
+	if v.Owner.Problem != "" {
+		// What cannot be replaced is not deleted.
+		p.Delete = slices.DeleteFunc(p.Delete, func(d Deletion) bool { return d.Why == Outdated || d.Why == Finished && s.wants(d.Slot) })
+		missing = nil
+	}
 	for _, creation := range missing {
 		if wait := p.Memory.wait(creation.Slot, v); wait > 0 {
 			p.Recheck = sooner(p.Recheck, wait)
 			continue
 		}
-		if v.Owner.Problem == "" {
-			p.Create = append(p.Create, creation)
-		}
+		p.Create = append(p.Create, creation)
 	}
 	p.podsStatus(v, s)
 	return p

@@ -122,6 +122,31 @@ func TestPods(t *testing.T) {
 	}
 }
 
+// No pod is deleted for a reason that also prevents its replacement. What is not to be
+// replaced goes.
+func TestPodThatCannotBeReplacedStays(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		desired int32
+		pods    string
+		want    string
+	}{
+		{"outside the slots", 2, "0 2", ""},
+		{"outside the slots, and not ready", 2, "0 2n", ""},
+		{"finished", 2, "0 1f", ""},
+		{"finished, of a slot that is not wanted", 1, "0 1f", "-1:finished"},
+		{"surplus", 1, "0 1 2n", "-2:surplus -1:surplus"},
+		{"missing", 2, "0", ""},
+	} {
+		v := view(test.desired, test.pods)
+		v.Memory = Pods(v).Memory
+		v.Owner.Problem, v.Now = "no image", v.Now.Add(maxFailureDelay) // finished pods are due
+		if got := deeds(Pods(v)); got != test.want {
+			t.Errorf("%s: planned %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
 func TestOwnerThatIsBeingDeletedGetsNothing(t *testing.T) {
 	for _, words := range []string{"", "0", "0 1 2 3", "0f 1t x"} {
 		v := view(3, words)

@@ -178,7 +178,7 @@ func (r *reconciler) cachesBehind(k expectations.Key, o *owners, rec *expectatio
 
 // look collects what the plan may know.
 func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *expectations.State) (plan.View, error) {
-	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.Plan, Now: r.Clock.Now()}
+	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.Plan, Now: r.Clock.Now().Round(0)}
 	var beside cache.Indexer
 	if lazy := r.beside[o.kind.Mapping.Strategy]; lazy != nil {
 		beside = lazy.GetIndexer()

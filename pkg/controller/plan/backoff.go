@@ -54,14 +54,23 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 	return f
 }
 
-// due is when the finished pod is replaced.
-func (f Failure) due() time.Time {
-	return f.At.Add(double(failureDelay, maxFailureDelay, f.Count))
+// left is how long the finished pod is still kept.
+func (f Failure) left(now time.Time) time.Duration {
+	return left(f.At, double(failureDelay, maxFailureDelay, f.Count), now)
 }
 
-// due is when the refused create is tried again.
-func (r Refusal) due() time.Time {
-	return r.At.Add(double(refusalDelay, maxRefusalDelay, r.Count))
+// left is how long the refused create still waits.
+func (r Refusal) left(now time.Time) time.Duration {
+	return left(r.At, double(refusalDelay, maxRefusalDelay, r.Count), now)
+}
+
+// left is how much is left of a delay, zero for nothing. A delay that begins in the future is over: somebody set
+// the clock back.
+func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
+	if now.Before(begins) {
+		return 0
+	}
+	return max(0, delay-now.Sub(begins))
 }
 
 // Refused remembers the refusal of a slot's create, or with NoSlot of all.

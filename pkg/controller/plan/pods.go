@@ -77,7 +77,7 @@ func ending(v View) map[types.UID]time.Time {
 	since := map[types.UID]time.Time{}
 	for _, pod := range v.Pods {
 		if pod.Terminating {
-			since[pod.UID] = v.stuckTerminatingFrom(pod).Add(-pod.Grace - stuckTerminatingAfter)
+			since[pod.UID] = v.endingSince(pod)
 		}
 	}
 	return since
@@ -165,7 +165,7 @@ func (m Memory) wait(slot Slot, v View) time.Duration {
 	var wait time.Duration
 	for _, of := range []Slot{slot, NoSlot} {
 		if r := m.Refusals[of]; r.Generation == v.Owner.Generation {
-			wait = max(wait, r.due().Sub(v.Now))
+			wait = max(wait, r.left(v.Now))
 		}
 	}
 	return wait
@@ -184,15 +184,15 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 			held++
 		}
 		if pod.Terminating && s.nodes == nil {
-			recheck = sooner(recheck, v.stuckTerminatingFrom(pod).Sub(v.Now))
+			recheck = sooner(recheck, v.stuckTerminatingIn(pod))
 		}
 		switch {
 		case pod.Finished && pod.Terminating:
 			// On its way; its name comes free by itself.
 		case pod.Finished:
 			// Of a slot that is not wanted, no failures are remembered.
-			if due := m.Failures[pod.Slot].due(); !v.outdated(pod) && v.Now.Before(due) {
-				recheck = sooner(recheck, due.Sub(v.Now))
+			if wait := m.Failures[pod.Slot].left(v.Now); !v.outdated(pod) && wait > 0 {
+				recheck = sooner(recheck, wait)
 				continue
 			}
 			list = append(list, Deletion{Pod: pod, Why: Finished})

@@ -424,3 +424,23 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 		v.Memory = p.Memory
 	}
 }
+
+// When somebody sets the clock back, nothing waits until it shows the old time again. A pod
+// that is ending gets all of its time once more: it may still run.
+func TestClockThatIsSetBack(t *testing.T) {
+	v := view(3, "0f 1t")
+	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})
+	v.Memory.Written = &Written{At: noon}
+	v.Now = noon.Add(-time.Hour)
+	p := Pods(v)
+	if got, want := deeds(p), "+2 -0:finished"; got != want || !p.WriteStatus {
+		t.Errorf("planned %q, status: %t; want %q", got, p.WriteStatus, want)
+	}
+	if want := stuckTerminatingAfter; p.Recheck != want {
+		t.Errorf("looks again after %s, want %s", p.Recheck, want)
+	}
+	v.Memory, v.Now = p.Memory, v.Now.Add(stuckTerminatingAfter)
+	if got := deeds(Pods(v)); !strings.Contains(got, "+1") {
+		t.Errorf("planned %q, want the pod that does not end to be replaced", got)
+	}
+}

@@ -102,12 +102,12 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	urgent := converged || said.ObservedGeneration != v.Owner.Generation || v.Paused() != meta.IsStatusConditionTrue(said.Conditions, apis.ConditionPaused)
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
-		wait = StatusInterval - v.Now.Sub(w.At)
+		wait = left(w.At, StatusInterval, v.Now)
 		// What was written already, and somebody changed, is put right in its time:
 		// two who disagree would write without a break.
 		urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	}
-	if urgent || wait <= 0 {
+	if urgent || wait == 0 {
 		p.WriteStatus = true
 		return
 	}

@@ -93,7 +93,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		return cacheTimeout, nil
 	}
 	if r.expectations.Refused.TakeLifted(k) {
-		rec.Plan = rec.Plan.Accepted()
+		rec.Plan = rec.Plan.Lifted()
 	}
 	if obj, err = owners.whole(ctx, obj); obj == nil {
 		return 0, err // where it is gone, its event is under way

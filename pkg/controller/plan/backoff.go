@@ -87,6 +87,19 @@ func (m Memory) Refused(slot Slot, r Refusal) Memory {
 	return m
 }
 
+// Lifted remembers that what refused the creates of all slots may have given way: they
+// are tried at once. Until one goes through, they count as refused.
+func (m Memory) Lifted() Memory {
+	r, refused := m.Refusals[NoSlot]
+	if !refused {
+		return m
+	}
+	m.Refusals = maps.Clone(m.Refusals)
+	r.At = time.Time{}
+	m.Refusals[NoSlot] = r
+	return m
+}
+
 // Accepted remembers that creates go through again.
 func (m Memory) Accepted() Memory {
 	m.Refusals = maps.Clone(m.Refusals)

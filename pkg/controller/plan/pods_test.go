@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
@@ -364,6 +367,28 @@ func TestRefusalIsForgotten(t *testing.T) {
 		if got := len(Pods(v).Memory.Refusals); got != test.want {
 			t.Errorf("pods %q, slot %d refused: remembers %d refusals, want %d", test.pods, test.refused, got, test.want)
 		}
+	}
+}
+
+// A quota that moves is worth an attempt at once. Whether it gives way, only that shows:
+// until then the failure stays, and the back-off goes on.
+func TestLiftedRefusalIsTriedAtOnceAndCounts(t *testing.T) {
+	v := view(2, "0")
+	refusal := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
+	m := v.Memory.Refused(NoSlot, refusal).Refused(NoSlot, refusal)
+	v.Memory = m.Lifted()
+	p := Pods(v)
+	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); deeds(p) != "+1" || c.Reason != "QuotaExceeded" {
+		t.Errorf("planned %q, and the failure is %s", deeds(p), c.Reason)
+	}
+	if got := p.Memory.Refused(NoSlot, refusal).Refusals[NoSlot].Count; got != 3 {
+		t.Errorf("it counts %d refusals, want 3", got)
+	}
+	if !m.Refusals[NoSlot].At.Equal(noon) {
+		t.Error("what was remembered before has changed")
+	}
+	if m := (Memory{}).Lifted(); len(m.Refusals) > 0 {
+		t.Errorf("it remembers %v, and nothing was refused", m.Refusals)
 	}
 }
 

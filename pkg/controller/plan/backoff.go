@@ -31,8 +31,10 @@ type Failure struct {
 	// template with this hash.
 	Count    int
 	Template string
-	// ReadyAt is when the slot's running pod became ready; zero: it is not.
-	ReadyAt time.Time
+	// ReadyAt is when this loop first saw that the slot's running pod is ready; zero: it is
+	// not. ReadySince is since when by the clock of its node, which only tells one time of
+	// being ready from another.
+	ReadyAt, ReadySince time.Time
 }
 
 // seen is the back-off after a look at the slot's pod: a finished pod counts
@@ -41,7 +43,8 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 	if !f.ReadyAt.IsZero() && now.Sub(f.ReadyAt) >= steadyAfter {
 		f = Failure{}
 	}
-	f.ReadyAt = time.Time{}
+	readyAt, readySince := f.ReadyAt, f.ReadySince
+	f.ReadyAt, f.ReadySince = time.Time{}, time.Time{}
 	switch {
 	case pod.Finished && f.UID != pod.UID:
 		if f.Template != pod.Template {
@@ -49,7 +52,10 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 		}
 		return Failure{UID: pod.UID, At: now, Count: f.Count + 1, Template: pod.Template}
 	case pod.Ready && !pod.Finished: // a pod that finished may keep the condition
-		f.ReadyAt = pod.ReadySince
+		f.ReadyAt, f.ReadySince = readyAt, pod.ReadySince
+		if readyAt.IsZero() || readyAt.After(now) || !readySince.Equal(pod.ReadySince) {
+			f.ReadyAt = now
+		}
 	}
 	return f
 }

@@ -274,18 +274,22 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		name    string
 		looks   string // at the slot's pod, since noon: "ready at 0s, unready at 30s"
 		failsAt time.Duration
+		clock   time.Duration // of the node
 		want    time.Duration
 	}{
-		{"ready for a minute", "0", steadyAfter, failureDelay},
-		{"ready for less", "0", steadyAfter - time.Nanosecond, 128 * time.Second},
-		{"ready, and then no more", "0 0n", 2 * steadyAfter, 128 * time.Second},
-		{"never ready", "0n", 2 * steadyAfter, 128 * time.Second},
+		{"ready for a minute", "0", steadyAfter, 0, failureDelay},
+		{"ready for a minute, as seen several times", "0 0", steadyAfter, 0, failureDelay},
+		{"ready for less", "0", steadyAfter - time.Nanosecond, 0, 128 * time.Second},
+		{"ready for less, on a node whose clock is behind", "0", time.Second, -time.Hour, 128 * time.Second},
+		{"ready for a minute, on a node whose clock is ahead", "0", steadyAfter, time.Hour, failureDelay},
+		{"ready, and then no more", "0 0n", 2 * steadyAfter, 0, 128 * time.Second},
+		{"never ready", "0n", 2 * steadyAfter, 0, 128 * time.Second},
 	} {
 		v := view(1, "")
 		v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7}}
 		for word := range strings.FieldsSeq(test.looks) {
 			v.Pods = pods(word)
-			v.Pods[0].ReadySince = noon
+			v.Pods[0].ReadySince = noon.Add(test.clock)
 			v.Memory = Pods(v).Memory
 			v.Now = v.Now.Add(time.Second)
 		}
@@ -293,6 +297,26 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		v.Pods[0].UID = "failed"
 		if p := Pods(v); p.Recheck != test.want {
 			t.Errorf("%s: waits %v, want %v", test.name, p.Recheck, test.want)
+		}
+	}
+}
+
+// A pod that became unready and ready again between two looks begins anew, and so does one
+// after the clock was set back.
+func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
+	f := Failure{UID: "earlier", Count: 7, ReadyAt: noon, ReadySince: noon}
+	pod := pods("0")[0]
+	pod.ReadySince = noon
+	for _, test := range []struct {
+		since, now, want time.Duration
+	}{
+		{0, time.Second, 0},
+		{time.Second, 2 * time.Second, 2 * time.Second},
+		{0, -time.Hour, -time.Hour},
+	} {
+		pod.ReadySince = noon.Add(test.since)
+		if got := f.seen(pod, noon.Add(test.now)).ReadyAt; !got.Equal(noon.Add(test.want)) {
+			t.Errorf("%+v: ready since %s", test, got)
 		}
 	}
 }

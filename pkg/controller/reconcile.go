@@ -205,7 +205,7 @@ func (r *reconciler) stillWanted(ctx context.Context, o *owners, obj *unstructur
 		}
 		now, err := o.client.Namespace(obj.GetNamespace()).Get(ctx, obj.GetName(), metav1.GetOptions{})
 		if err != nil {
-			return !apierrors.IsNotFound(err) // of a server that fails, the writes will tell
+			return false // nothing is known of it; the next reconcile says what is wrong
 		}
 		read = r.Clock.Now()
 		return !differs(o.kind, now, obj)

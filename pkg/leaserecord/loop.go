@@ -68,12 +68,12 @@ func (s Scope) has(kind string) bool {
 	return s.Declared || slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && Ships(kind)
 }
 
-// Ships reports whether a kind is one that this program brings with it.
+// Ships reports whether a kind (plural.group) is one that this program brings with it.
 func Ships(kind string) bool {
-	_, group, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
-		batch.GroupVersion().Group, appcontroller.GroupVersion().Group, test.GroupVersion().Group, apps.GroupVersion().Group,
-	}, group)
+		"imoocpods." + batch.GroupVersion().Group, "appservices." + appcontroller.GroupVersion().Group,
+		"helloworlds." + test.GroupVersion().Group, "mydaemonsets." + apps.GroupVersion().Group,
+	}, kind)
 }
 
 // Covers reports whether a loop of the scope reconciles an object of a kind

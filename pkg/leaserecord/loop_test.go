@@ -52,6 +52,7 @@ func TestScopeCoversAndOverlaps(t *testing.T) {
 		"all kinds overlap one":        {a.Overlaps(kind) && kind.Overlaps(a), true},
 		"different kinds":              {kind.Overlaps(Scope{Kinds: []string{"y.g"}}), false},
 		"what ships and what does not": {all.Overlaps(Scope{Kinds: []string{"y.g"}}) || all.Covers("a", "y.g", nil), false},
+		"declared in a shipped group":  {all.Overlaps(Scope{Kinds: []string{"widgets.batch.tutorial.kubebuilder.io"}}) || all.Covers("a", "widgets.batch.tutorial.kubebuilder.io", nil), false},
 		"what CRDs declare":            {Scope{Declared: true}.Overlaps(Scope{Kinds: []string{"y.g"}}) && Scope{Declared: true}.Covers("a", "y.g", nil), true},
 		"a kind in common":             {kind.Overlaps(Scope{Kinds: []string{"y.g", imoocpods}}), true},
 		"selectors may always overlap": {front.Overlaps(Scope{Selector: "tier=back"}), true},

@@ -51,3 +51,22 @@ func TestHealth(t *testing.T) {
 	stop()
 	NewHealth(func(format string, args ...any) { t.Errorf(format, args...) }).observe(stopped, "pods", refused)
 }
+
+// An outage of a resource that is not watched any more is over. The next one is told.
+func TestHealthForgets(t *testing.T) {
+	t.Parallel()
+	var said []string
+	h := NewHealth(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
+	refused, forbidden := errors.New("connection refused"), apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	h.observe(t.Context(), "widgets", refused)
+	h.Forget("widgets")
+	h.observe(t.Context(), "pods", refused)
+	h.observe(t.Context(), "pods", nil)
+	h.observe(t.Context(), "widgets", forbidden)
+	h.Forget("widgets")
+	h.observe(t.Context(), "widgets", nil)
+	const lost = "connection to the API server lost: connection refused; trying again"
+	if want := []string{lost, lost, "connected again", fmt.Sprintf("cannot watch widgets: %v; trying again", forbidden)}; !slices.Equal(said, want) {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+}

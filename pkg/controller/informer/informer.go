@@ -162,8 +162,12 @@ func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.LabelSelector = s.Selector
 			w, err := s.Watch(ctx, opts)
+			streams := ptr.Deref(opts.SendInitialEvents, false)
+			if streams && apierrors.IsInvalid(err) {
+				return w, err // a server older than 1.32; the informer lists instead
+			}
 			heard(ctx, err)
-			if err == nil && s.Listed != nil && ptr.Deref(opts.SendInitialEvents, false) {
+			if err == nil && s.Listed != nil && streams {
 				w = notifyListed(w, s.Listed)
 			}
 			return w, err

@@ -73,6 +73,7 @@ func (f *follower) followInstalled(ctx context.Context, o *owners) error {
 		}
 	}()
 	objectInformer.RunWithContext(installed)
+	f.health.Forget(o.kind.CRD())
 	if ctx.Err() == nil {
 		o.setStore(nil, nil) // what a loop knew that has ended stays to be told
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -531,6 +533,42 @@ func TestCreatesThatAreRefusedTogetherAreOneRefusal(t *testing.T) {
 		})
 		if waited := refusals()[len(wave)].at.Sub(wave[0].at); waited > 2*time.Second {
 			t.Errorf("it was tried again after %s, want about 1s", waited)
+		}
+		w.mu.Lock()
+		full = false
+		w.mu.Unlock()
+		w.converges()
+	})
+}
+
+// A quota that moves and has no room for this object is no news: the failure stays.
+func TestQuotaThatMovesDoesNotClearTheFailure(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind, full := kinds.ImoocPod(), true
+		w.admit = func(is write) *apierrors.StatusError {
+			if full && is.verb == "create" && is.resource == podsResource {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, is.name, errors.New("exceeded quota: few"))
+			}
+			return nil
+		}
+		used := func(pods string) map[string]any {
+			return map[string]any{"hard": map[string]any{"pods": "60"}, "used": map[string]any{"pods": pods}}
+		}
+		w.put(quotasResource, map[string]any{"metadata": map[string]any{"namespace": "default", "name": "few"}, "status": used("60")})
+		w.create(kind, "default", "foo", spec(int64(2), nil))
+		w.start()
+		w.untilFailure(kind, "foo")
+		for _, pods := range []string{"59", "60", "59", "60", "59"} {
+			w.edit(quotasResource, "default", "few", func(q *unstructured.Unstructured) { set(q, used(pods), "status") })
+			w.passes(10 * time.Second) // events are late
+		}
+		seen := false
+		for _, is := range w.done(func(is write) bool { return is.subresource == "status" && is.after != nil }) {
+			failing := meta.IsStatusConditionTrue(strategy.DecodeStatus(kind.Mapping.Status, is.after).Conditions, apis.ConditionReplicaFailure)
+			if seen && !failing {
+				t.Errorf("%s clears the failure", is)
+			}
+			seen = seen || failing
 		}
 		w.mu.Lock()
 		full = false

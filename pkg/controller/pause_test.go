@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,6 +181,34 @@ func TestPauseEndsByTheClockOfTheLoop(t *testing.T) {
 			})
 		})
 	}
+}
+
+// sleptClock is the clock of a machine that slept: the time of the wall went on, and its
+// timers did not.
+type sleptClock struct{ slept *atomic.Int64 }
+
+func (c sleptClock) Now() time.Time                  { return time.Now().Add(time.Duration(c.slept.Load())) }
+func (c sleptClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// A pause that ends while the machine sleeps is over within a minute from when it wakes up.
+func TestPauseEndsAfterTheMachineSlept(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind, clock := kinds.ImoocPod(), sleptClock{new(atomic.Int64)}
+		w.create(kind, "default", "foo", map[string]any{"spec": map[string]any{"replicas": int64(1)}, "metadata": map[string]any{"annotations": map[string]any{
+			apis.AnnotationPausedUntil: time.Now().Add(time.Hour).Format(time.RFC3339),
+		}}})
+		w.start(func(o *Options) { o.Clock = clock })
+		w.passes(10 * time.Minute)
+		if writes := w.done(onPods); len(writes) > 0 {
+			t.Fatalf("%s while it is paused", writes[0])
+		}
+		clock.slept.Store(int64(8 * time.Hour))
+		w.passes(time.Minute + time.Second)
+		if writes := w.done(onPods); len(writes) == 0 {
+			t.Error("nothing was written within a minute")
+		}
+		w.converges()
+	})
 }
 
 // A pause that is replaced ends when the new one does, and one that is lifted at once.

@@ -93,7 +93,7 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		return cacheTimeout, nil
 	}
 	if r.expectations.Refused.TakeLifted(k) {
-		rec.Plan = rec.Plan.Accepted()
+		rec.Plan = rec.Plan.Lifted()
 	}
 	if obj, err = owners.whole(ctx, obj); obj == nil {
 		return 0, err // where it is gone, its event is under way
@@ -178,7 +178,7 @@ func (r *reconciler) cachesBehind(k expectations.Key, o *owners, rec *expectatio
 
 // look collects what the plan may know.
 func (r *reconciler) look(o *owners, obj *unstructured.Unstructured, rec *expectations.State) (plan.View, error) {
-	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.Plan, Now: r.Clock.Now()}
+	v := plan.View{Owner: o.strategy.Owner(o.kind, obj), Memory: rec.Plan, Now: r.Clock.Now().Round(0)}
 	var beside cache.Indexer
 	if lazy := r.beside[o.kind.Mapping.Strategy]; lazy != nil {
 		beside = lazy.GetIndexer()
@@ -205,7 +205,7 @@ func (r *reconciler) stillWanted(ctx context.Context, o *owners, obj *unstructur
 		}
 		now, err := o.client.Namespace(obj.GetNamespace()).Get(ctx, obj.GetName(), metav1.GetOptions{})
 		if err != nil {
-			return !apierrors.IsNotFound(err) // of a server that fails, the writes will tell
+			return false // nothing is known of it; the next reconcile says what is wrong
 		}
 		read = r.Clock.Now()
 		return !differs(o.kind, now, obj)

@@ -1,14 +1,17 @@
 package controller
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -38,16 +41,19 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 		cached, stored *unstructured.Unstructured
 		after          time.Duration
 		want           bool
+		fail           error // of the read
 	}{
-		"nothing changed":                               {version("5", 1), version("5", 1), time.Minute, true},
-		"the cache knows that it changed":               {version("7", 2), version("7", 2), 0, false},
-		"the cache knows that it was paused":            {paused(version("7", 1)), paused(version("7", 1)), 0, false},
-		"the cache does not know that it was paused":    {version("5", 1), paused(version("7", 1)), readAgain, false},
-		"the cache knows that it is gone":               {nil, nil, 0, false},
-		"a cache behind what was read":                  {version("3", 0), version("5", 1), time.Minute, true},
-		"the cache does not know, and it was just read": {version("5", 1), version("7", 2), readAgain - 1, true},
-		"the cache does not know that it changed":       {version("5", 1), version("7", 2), readAgain, false},
-		"the cache does not know that it is gone":       {version("5", 1), nil, readAgain, false},
+		"nothing changed":                               {version("5", 1), version("5", 1), time.Minute, true, nil},
+		"the cache knows that it changed":               {version("7", 2), version("7", 2), 0, false, nil},
+		"the cache knows that it was paused":            {paused(version("7", 1)), paused(version("7", 1)), 0, false, nil},
+		"the cache does not know that it was paused":    {version("5", 1), paused(version("7", 1)), readAgain, false, nil},
+		"the cache knows that it is gone":               {nil, nil, 0, false, nil},
+		"a cache behind what was read":                  {version("3", 0), version("5", 1), time.Minute, true, nil},
+		"the cache does not know, and it was just read": {version("5", 1), version("7", 2), readAgain - 1, true, nil},
+		"the cache does not know that it changed":       {version("5", 1), version("7", 2), readAgain, false, nil},
+		"the cache does not know that it is gone":       {version("5", 1), nil, readAgain, false, nil},
+		"the object cannot be read":                     {version("5", 1), version("5", 1), readAgain, false, apierrors.NewInternalError(errors.New("no leader"))},
+		"the object may not be read":                    {version("5", 1), version("5", 1), readAgain, false, apierrors.NewForbidden(schema.GroupResource{}, "foo", nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var there []runtime.Object
@@ -56,6 +62,9 @@ func TestPlanIsGivenUpWhenItsObjectHasChanged(t *testing.T) {
 			}
 			client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 				map[schema.GroupVersionResource]string{kind.Resource: "ImoocPodList"}, there...)
+			if test.fail != nil {
+				client.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, test.fail })
+			}
 			store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 			if test.cached != nil {
 				if err := store.Add(test.cached); err != nil {

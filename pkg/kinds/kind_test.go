@@ -7,7 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 )
+
+// What a lease without kinds covers is what this program ships, and nothing else of its groups.
+func TestShips(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Shipped() {
+		if !leaserecord.Ships(kind.CRD()) || leaserecord.Ships("widgets."+kind.Resource.Group) {
+			t.Errorf("%s ships: %t, and another kind of its group: %t", kind.CRD(), leaserecord.Ships(kind.CRD()), leaserecord.Ships("widgets."+kind.Resource.Group))
+		}
+	}
+}
 
 func TestDesired(t *testing.T) {
 	t.Parallel()

@@ -68,12 +68,12 @@ func (s Scope) has(kind string) bool {
 	return s.Declared || slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && Ships(kind)
 }
 
-// Ships reports whether a kind is one that this program brings with it.
+// Ships reports whether a kind (plural.group) is one that this program brings with it.
 func Ships(kind string) bool {
-	_, group, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
-		batch.GroupVersion().Group, appcontroller.GroupVersion().Group, test.GroupVersion().Group, apps.GroupVersion().Group,
-	}, group)
+		"imoocpods." + batch.GroupVersion().Group, "appservices." + appcontroller.GroupVersion().Group,
+		"helloworlds." + test.GroupVersion().Group, "mydaemonsets." + apps.GroupVersion().Group,
+	}, kind)
 }
 
 // Covers reports whether a loop of the scope reconciles an object of a kind
@@ -180,10 +180,12 @@ func (l Loop) Annotations() map[string]string {
 // says: who may write it once shall not stop a loop for years.
 const Longest = time.Minute
 
-// Live reports whether the loop runs as far as its lease tells. One that was
-// killed on another machine is live until its last renewal has run out.
+// Live reports whether the loop runs as far as its lease tells who reads it once: it was
+// renewed less than Longest ago, or is said to be so soon. That is longer than it holds,
+// because the clocks of two machines differ. A loop that was killed on another machine is
+// live until then. Who can watch the lease waits for a renewal instead.
 func (l Loop) Live(now time.Time) bool {
-	return l.Holder != "" && !l.Ended && now.Before(l.Renewed.Add(min(l.For, Longest))) && !l.renewedLater(now)
+	return l.Holder != "" && !l.Ended && now.Before(l.Renewed.Add(Longest)) && !l.renewedLater(now)
 }
 
 // renewedLater reports whether the lease says that it was renewed in the future,

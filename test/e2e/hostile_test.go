@@ -80,7 +80,7 @@ func TestHostileText(t *testing.T) {
 		"check", "kinds", "kinds -o wide", "kinds rbac wrongs",
 		"run-controller -l app=foo --once --timeout 3s",
 		"run-controller -l app=foo,!a --once --timeout 3s --log-format text", "run-controller -l app=foo,!b --once --timeout 3s --log-format json",
-		"run-controller -l app=held --if-held=exit",
+		"run-controller -l app=held --if-held=exit --once --timeout 3s",
 		"status bar -v=8",
 		"version --kubeconfig " + server, "check --kubeconfig " + server, "create evil --kubeconfig " + server,
 		"status --kubeconfig " + server, "delete bar --kubeconfig " + server, "kinds --kubeconfig " + server,

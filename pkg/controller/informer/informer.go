@@ -24,7 +24,7 @@ import (
 type Health struct {
 	mu sync.Mutex
 	// refused are the resources that the server does not let us watch, unanswered
-	// those of which nothing is heard; lost says that the latter was said.
+	// those of which nothing is heard; lost says that this was said, and nothing since.
 	refused, unanswered map[string]bool
 	lost                bool
 	say                 func(format string, args ...any)
@@ -48,11 +48,11 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 		klog.FromContext(ctx).V(2).Info("Cannot watch", "resource", resource, "err", err)
 	}
 	if outage(err) {
-		h.unanswered[resource] = true
-		if !h.lost {
+		if len(h.unanswered) == 0 {
 			h.lost = true
 			h.say("connection to the API server lost: %v; trying again", withoutURL(err))
 		}
+		h.unanswered[resource] = true
 		return
 	}
 	delete(h.unanswered, resource)
@@ -72,6 +72,15 @@ func (h *Health) observe(ctx context.Context, resource string, err error) {
 		h.refused[resource] = true
 		h.say("cannot watch %s: %v; trying again", resource, err)
 	}
+}
+
+// Forget drops what is known of a resource that is not watched any more: nothing will be
+// heard of it.
+func (h *Health) Forget(resource string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.unanswered, resource)
+	delete(h.refused, resource)
 }
 
 // Refuses reports whether the server does not let us watch a resource: what was read of
@@ -153,8 +162,12 @@ func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.LabelSelector = s.Selector
 			w, err := s.Watch(ctx, opts)
+			streams := ptr.Deref(opts.SendInitialEvents, false)
+			if streams && apierrors.IsInvalid(err) {
+				return w, err // a server older than 1.32; the informer lists instead
+			}
 			heard(ctx, err)
-			if err == nil && s.Listed != nil && ptr.Deref(opts.SendInitialEvents, false) {
+			if err == nil && s.Listed != nil && streams {
 				w = notifyListed(w, s.Listed)
 			}
 			return w, err

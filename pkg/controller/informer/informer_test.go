@@ -6,10 +6,18 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 )
 
 // An outage is told once, and not by each watch; what the server refuses is told by
@@ -50,4 +58,58 @@ func TestHealth(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	NewHealth(func(format string, args ...any) { t.Errorf(format, args...) }).observe(stopped, "pods", refused)
+}
+
+// An outage of a resource that is not watched any more is over. The next one is told.
+func TestHealthForgets(t *testing.T) {
+	t.Parallel()
+	var said []string
+	h := NewHealth(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
+	refused, forbidden := errors.New("connection refused"), apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	h.observe(t.Context(), "widgets", refused)
+	h.Forget("widgets")
+	h.observe(t.Context(), "pods", refused)
+	h.observe(t.Context(), "pods", nil)
+	h.observe(t.Context(), "widgets", forbidden)
+	h.Forget("widgets")
+	h.observe(t.Context(), "widgets", nil)
+	const lost = "connection to the API server lost: connection refused; trying again"
+	if want := []string{lost, lost, "connected again", fmt.Sprintf("cannot watch widgets: %v; trying again", forbidden)}; !slices.Equal(said, want) {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+}
+
+// Of a server that cannot send the objects through a watch, which is older than 1.32,
+// nothing is said: the informer lists them.
+func TestServerThatCannotStreamLists(t *testing.T) {
+	t.Parallel()
+	h := NewHealth(func(format string, args ...any) { t.Errorf(format, args...) })
+	ctx, stop := context.WithCancel(t.Context())
+	streamed := make(chan bool, 1)
+	pods, err := h.Informer(Source{
+		Resource: "pods",
+		List: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
+		},
+		Watch: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			if ptr.Deref(opts.SendInitialEvents, false) {
+				streamed <- true
+				return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", field.ErrorList{
+					field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"),
+				})
+			}
+			return watch.NewFake(), nil
+		},
+		Example: &corev1.Pod{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { pods.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(t.Context().Done(), pods.HasSynced) || !<-streamed {
+		t.Error("nothing was listed")
+	}
+	stop()
+	running.Wait()
 }

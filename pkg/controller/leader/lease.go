@@ -11,9 +11,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -45,7 +49,7 @@ type Lease struct {
 	Client coordinationv1client.LeasesGetter
 	// Self is this loop; Since, Renewed and For are not used.
 	Self leaserecord.Loop
-	// ExitIfHeld makes Hold return a HeldError where it would wait.
+	// ExitIfHeld makes Hold return a HeldError when it sees that another loop renews the lease.
 	ExitIfHeld bool
 	// Log takes a line for the person who watches the loop.
 	Log func(format string, args ...any)
@@ -83,7 +87,9 @@ func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context, resumed
 		err := l.term(ctx, first, waited, work)
 		switch {
 		case errors.Is(err, errHeld):
-			l.awaitVacancy(ctx)
+			if err := l.awaitVacancy(ctx); err != nil {
+				return err
+			}
 			waited = true
 		case ctx.Err() != nil || !errors.Is(err, errLeaseLost):
 			return err
@@ -114,11 +120,13 @@ func (l *Lease) term(ctx context.Context, first, waited bool, work func(ctx cont
 			OnStartedLeading: func(leading context.Context) {
 				interrupted()
 				defer stop(nil)
+				var telling sync.WaitGroup
+				defer telling.Wait()
 				working, end := context.WithCancelCause(ctx)
 				defer end(nil)
 				defer context.AfterFunc(leading, func() { end(lock.lost()) })()
 				if first {
-					l.tellOverlaps(working)
+					telling.Go(func() { l.tellOverlaps(working) })
 				}
 				// Nobody writes to insist any more: the lock is led.
 				err := work(working, !lock.insist)
@@ -218,28 +226,45 @@ func (l *Lease) now() time.Time {
 	return l.Clock.Now()
 }
 
-// tellOverlaps says which other loops work on some of the same objects. It is a
-// convenience: who may not list leases is told nothing.
+// tellOverlaps says which other loops work on some of the same objects: those whose leases
+// it sees renewed. It is a convenience: who may not list leases is told nothing.
 func (l *Lease) tellOverlaps(ctx context.Context) {
 	own, name := l.Self.Scope.Lease()
 	where := []string{l.Self.Scope.Namespace}
 	if own != apis.LeaseNamespaceForAll {
 		where = append(where, apis.LeaseNamespaceForAll)
 	}
-	for _, namespace := range where {
-		leases, err := l.Client.Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
-		if err != nil {
-			klog.FromContext(ctx).V(1).Info("Cannot look for other controllers", "namespace", namespace, "err", err)
-			continue
+	var seen map[cache.ObjectName]coordinationv1.LeaseSpec // those whose renewal is awaited
+	// A loop that runs renews its lease in that time. The context ends with the work.
+	_ = wait.PollUntilContextTimeout(ctx, renewPeriod, leaseDuration, true, func(ctx context.Context) (done bool, err error) {
+		first := seen == nil
+		if first {
+			seen = map[cache.ObjectName]coordinationv1.LeaseSpec{}
 		}
-		for i := range leases.Items {
-			other := leaserecord.LoopOf(&leases.Items[i])
-			same := leases.Items[i].Namespace == own && leases.Items[i].Name == name
-			if !same && other.Live(l.now()) && !l.dead(other) && other.Scope.Overlaps(l.Self.Scope) {
-				l.Log("another controller is running: %s, reconciles %s; both reconcile the objects that they have in common", other, other.Scope)
+		for _, namespace := range where {
+			leases, err := l.Client.Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelController + "=" + apis.RunController})
+			if err != nil {
+				klog.FromContext(ctx).V(1).Info("Cannot look for other controllers", "namespace", namespace, "err", err)
+				continue
+			}
+			for i := range leases.Items {
+				lease := &leases.Items[i]
+				other, at := leaserecord.LoopOf(lease), cache.MetaObjectToName(lease)
+				if other.Holder == "" || l.dead(other) || !other.Scope.Overlaps(l.Self.Scope) || at == cache.NewObjectName(own, name) {
+					continue
+				}
+				before, awaited := seen[at]
+				switch {
+				case first:
+					seen[at] = lease.Spec
+				case awaited && !equality.Semantic.DeepEqual(before, lease.Spec):
+					delete(seen, at)
+					l.Log("another controller is running: %s, reconciles %s; both reconcile the objects that they have in common", other, other.Scope)
+				}
 			}
 		}
-	}
+		return len(seen) == 0, nil
+	})
 }
 
 // dead reports whether a loop is a process of this machine that has ended.

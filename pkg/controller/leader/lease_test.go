@@ -241,6 +241,8 @@ type leaseStore struct {
 	// writes are those that were asked for; refuse, where it is set, refuses some.
 	writes []*coordinationv1.Lease
 	refuse func(*coordinationv1.Lease) error
+	// list, where it is set, are the leases that a list has.
+	list func() []*coordinationv1.Lease
 }
 
 // RoundTrip reads or writes the lease.
@@ -261,7 +263,13 @@ func (s *leaseStore) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.lease = lease
 	}
 	if strings.HasSuffix(r.URL.Path, "/leases") && r.Method == http.MethodGet {
-		return answer(r, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "LeaseList", "items": []any{}}, nil)
+		items := []any{}
+		if s.list != nil && strings.Contains(r.URL.Path, "/namespaces/a/") {
+			for _, lease := range s.list() {
+				items = append(items, lease)
+			}
+		}
+		return answer(r, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "LeaseList", "items": items}, nil)
 	}
 	if s.lease == nil {
 		return answer(r, nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "a"))

@@ -99,11 +99,13 @@ func (l *lock) heldBy(holder leaserecord.Loop) {
 		l.taken = fmt.Errorf("%w: %w", errLeaseLost, held)
 		l.lease.drop()
 		l.stop(l.taken)
-	case l.lease.ExitIfHeld && holder.Live(l.lease.now()):
-		l.stop(held)
 	default:
 		l.insist = false
-		l.say("%s; waiting until it stops", held)
+		if l.lease.ExitIfHeld {
+			l.say("waiting to see whether %s renews the lease", holder)
+		} else {
+			l.say("%s; waiting until it stops", held)
+		}
 		l.stop(errHeld)
 	}
 }

@@ -30,6 +30,8 @@ var errHeld = errors.New("another controller has the lease")
 type sighting struct {
 	spec *coordinationv1.LeaseSpec
 	end  time.Time
+	// renewed says that the lease was seen before, and was another then.
+	renewed bool
 }
 
 // ranOut reports whether a lease that was just read has stayed as it is for as long as
@@ -39,15 +41,16 @@ func (l *Lease) ranOut(object *coordinationv1.Lease) bool {
 	if l.seen.spec == nil || !equality.Semantic.DeepEqual(*l.seen.spec, object.Spec) {
 		record := resourcelock.LeaseSpecToLeaderElectionRecord(&object.Spec)
 		bound(record)
-		l.seen = sighting{spec: object.Spec.DeepCopy(), end: now.Add(time.Duration(record.LeaseDurationSeconds) * time.Second)}
+		l.seen = sighting{renewed: l.seen.spec != nil, spec: object.Spec.DeepCopy(), end: now.Add(time.Duration(record.LeaseDurationSeconds) * time.Second)}
 	}
 	return !now.Before(l.seen.end)
 }
 
 // awaitVacancy waits while another loop holds the lease: until it gives it up, does not
 // renew it in time, or was a process of this machine that has ended. It also returns if
-// the lease cannot be read; the election says so.
-func (l *Lease) awaitVacancy(ctx context.Context) {
+// the lease cannot be read; the election says so. With ExitIfHeld, the first renewal ends
+// the wait with a HeldError: nothing else shows that the holder runs.
+func (l *Lease) awaitVacancy(ctx context.Context) error {
 	ticker := time.NewTicker(alivePeriod)
 	defer ticker.Stop()
 	namespace, name := l.Self.Scope.Lease()
@@ -57,18 +60,21 @@ func (l *Lease) awaitVacancy(ctx context.Context) {
 		if now := time.Now(); object == nil || now.Sub(read) >= readPeriod {
 			var err error
 			if object, err = l.Client.Leases(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
-				return
+				return nil //nolint:nilerr // see above
 			}
 			read = now
 		}
 		holder := leaserecord.LoopOf(object)
 		if holder.Holder == "" || holder.Holder == l.Self.Holder || l.dead(holder) || l.ranOut(object) {
-			return
+			return nil
+		}
+		if l.ExitIfHeld && l.seen.renewed {
+			return &HeldError{By: holder}
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return
+			return nil
 		}
 	}
 }

@@ -2,7 +2,11 @@ package leader
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +74,78 @@ func TestLeaseIsTakenOverInTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A loop that is to exit if the lease is held does so when it sees a renewal, and takes over
+// a lease that is not renewed, whatever the clock of the other machine shows.
+func TestExitIfHeld(t *testing.T) {
+	for name, test := range map[string]struct {
+		clock  time.Duration // of the other machine
+		renews bool
+	}{
+		"it runs":                        {0, true},
+		"it runs, with a clock behind":   {-time.Hour, true},
+		"it runs, with a clock ahead":    {time.Hour, true},
+		"it crashed":                     {0, false},
+		"it crashed, with a clock ahead": {30 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				renewed := func() *coordinationv1.Lease {
+					lease := renewedLease()
+					lease.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(test.clock)))
+					return lease
+				}
+				s, begun := &leaseStore{lease: renewed()}, time.Now()
+				if test.renews {
+					time.AfterFunc(renewPeriod, func() { s.change(renewed()) })
+				}
+				l, works := leaseIn(t, s), false
+				l.ExitIfHeld = true
+				err := l.Hold(t.Context(), func(context.Context, bool) error { works = true; return nil })
+				if errors.As(err, new(*HeldError)) != test.renews || works == test.renews {
+					t.Errorf("it works: %t, error: %v", works, err)
+				}
+				if took, most := time.Since(begun), 2*renewPeriod; test.renews && took > most {
+					t.Errorf("it exits after %s, want at most %s", took, most)
+				}
+			})
+		})
+	}
+}
+
+// A loop names the others with objects in common whose leases it sees renewed, each once,
+// whatever their clocks show.
+func TestOverlapsAreTold(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		lease := func(name string, clock time.Duration, scope leaserecord.Scope) *coordinationv1.Lease {
+			l := renewedLease()
+			l.Name, l.Annotations = name, leaserecord.Loop{Scope: scope}.Annotations()
+			l.Spec.HolderIdentity, l.Spec.RenewTime = &name, new(metav1.NewMicroTime(time.Now().Add(clock)))
+			return l
+		}
+		crashed := lease("crashed", 0, leaserecord.Scope{})
+		s := &leaseStore{list: func() []*coordinationv1.Lease {
+			return []*coordinationv1.Lease{
+				crashed, lease("runs", 0, leaserecord.Scope{}), lease("behind", -time.Hour, leaserecord.Scope{}), lease("ahead", time.Hour, leaserecord.Scope{}),
+				lease("elsewhere", 0, leaserecord.Scope{Kinds: []string{"widgets.example.com"}}), lease("", 0, leaserecord.Scope{}),
+			}
+		}}
+		l := leaseIn(t, s)
+		var said []string
+		l.Log = func(format string, args ...any) {
+			who, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf(format, args...), "another controller is running: "), ",")
+			said = append(said, who)
+		}
+		begun := time.Now()
+		l.tellOverlaps(t.Context())
+		if want := []string{"runs", "behind", "ahead"}; !slices.Equal(said, want) {
+			t.Errorf("it names %q, want %q", said, want)
+		}
+		if took := time.Since(begun); took > leaseDuration {
+			t.Errorf("it looks for others for %s", took)
+		}
+	})
 }
 
 // The lease of a process of this machine is taken over when the process has ended.

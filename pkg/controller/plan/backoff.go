@@ -31,8 +31,10 @@ type Failure struct {
 	// template with this hash.
 	Count    int
 	Template string
-	// ReadyAt is when the slot's running pod became ready; zero: it is not.
-	ReadyAt time.Time
+	// ReadyAt is when this loop first saw that the slot's running pod is ready; zero: it is
+	// not. ReadySince is since when by the clock of its node, which only tells one time of
+	// being ready from another.
+	ReadyAt, ReadySince time.Time
 }
 
 // seen is the back-off after a look at the slot's pod: a finished pod counts
@@ -41,7 +43,8 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 	if !f.ReadyAt.IsZero() && now.Sub(f.ReadyAt) >= steadyAfter {
 		f = Failure{}
 	}
-	f.ReadyAt = time.Time{}
+	readyAt, readySince := f.ReadyAt, f.ReadySince
+	f.ReadyAt, f.ReadySince = time.Time{}, time.Time{}
 	switch {
 	case pod.Finished && f.UID != pod.UID:
 		if f.Template != pod.Template {
@@ -49,19 +52,31 @@ func (f Failure) seen(pod Pod, now time.Time) Failure {
 		}
 		return Failure{UID: pod.UID, At: now, Count: f.Count + 1, Template: pod.Template}
 	case pod.Ready && !pod.Finished: // a pod that finished may keep the condition
-		f.ReadyAt = pod.ReadySince
+		f.ReadyAt, f.ReadySince = readyAt, pod.ReadySince
+		if readyAt.IsZero() || readyAt.After(now) || !readySince.Equal(pod.ReadySince) {
+			f.ReadyAt = now
+		}
 	}
 	return f
 }
 
-// due is when the finished pod is replaced.
-func (f Failure) due() time.Time {
-	return f.At.Add(double(failureDelay, maxFailureDelay, f.Count))
+// left is how long the finished pod is still kept.
+func (f Failure) left(now time.Time) time.Duration {
+	return left(f.At, double(failureDelay, maxFailureDelay, f.Count), now)
 }
 
-// due is when the refused create is tried again.
-func (r Refusal) due() time.Time {
-	return r.At.Add(double(refusalDelay, maxRefusalDelay, r.Count))
+// left is how long the refused create still waits.
+func (r Refusal) left(now time.Time) time.Duration {
+	return left(r.At, double(refusalDelay, maxRefusalDelay, r.Count), now)
+}
+
+// left is how much is left of a delay, zero for nothing. A delay that begins in the future is over: somebody set
+// the clock back.
+func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
+	if now.Before(begins) {
+		return 0
+	}
+	return max(0, delay-now.Sub(begins))
 }
 
 // Refused remembers the refusal of a slot's create, or with NoSlot of all.
@@ -75,6 +90,19 @@ func (m Memory) Refused(slot Slot, r Refusal) Memory {
 		m.Refusals = map[Slot]Refusal{}
 	}
 	m.Refusals[slot] = r
+	return m
+}
+
+// Lifted remembers that what refused the creates of all slots may have given way: they
+// are tried at once. Until one goes through, they count as refused.
+func (m Memory) Lifted() Memory {
+	r, refused := m.Refusals[NoSlot]
+	if !refused {
+		return m
+	}
+	m.Refusals = maps.Clone(m.Refusals)
+	r.At = time.Time{}
+	m.Refusals[NoSlot] = r
 	return m
 }
 

@@ -14,6 +14,7 @@ import (
 //   - A node that may run the pod and has none gets one.
 //   - A pod of a node that is gone, or may not run it any more, goes.
 //   - A pod of a node with a new taint NoSchedule stays, and is not replaced.
+//   - Pods of numbered slots are from when the kind had the other plan, and stay.
 //   - The pods of another template are replaced as those of replicas are.
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 

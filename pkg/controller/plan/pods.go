@@ -23,7 +23,9 @@ const maxCreates = 10_000
 //     while at least Desired active pods stay.
 //   - What then still stands outside the slots is replaced one by one.
 //   - Pods of an older template are replaced a few at a time (roll).
+//   - Pods of nodes are from when the kind had the other plan, and stay.
 //   - Finished pods are deleted after their slot's back-off, which frees the name.
+//   - While no pod can be made from the template, none is deleted to be replaced.
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
 //   - Of an owner that is invalid only the status is written.
@@ -35,35 +37,39 @@ func fill(v View, s slots) Actions {
 		return Actions{Memory: v.Memory}
 	}
 	if v.Owner.Invalid != "" {
-		return invalid(v, countPods(v, slots{}))
+		return invalid(v, countPods(v, slots{nodes: s.nodes, wants: func(Slot) bool { return true }}))
 	}
 	if s.nodes == nil {
 		v.Memory.Ending = ending(v)
 	}
-	pods := present(v)
+	pods := present(v, s)
 	missing := missing(v, pods, s)
 	p := Actions{Memory: remember(v, pods, missing, s)}
 	p.Delete, p.Recheck = deletions(v, pods, p.Memory, s)
+	if v.Owner.Problem != "" {
+		// What cannot be replaced is not deleted.
+		p.Delete = slices.DeleteFunc(p.Delete, func(d Deletion) bool { return d.Why == Outdated || d.Why == Finished && s.wants(d.Slot) })
+		missing = nil
+	}
 	for _, creation := range missing {
 		if wait := p.Memory.wait(creation.Slot, v); wait > 0 {
 			p.Recheck = sooner(p.Recheck, wait)
 			continue
 		}
-		if v.Owner.Problem == "" {
-			p.Create = append(p.Create, creation)
-		}
+		p.Create = append(p.Create, creation)
 	}
 	p.podsStatus(v, s)
 	return p
 }
 
-// present leaves out the pods that are lost: they neither fill a slot nor take
-// room, and nothing more can be done about them.
-func present(v View) []Pod {
-	if !slices.ContainsFunc(v.Pods, v.stuckTerminating) {
+// present leaves out the pods that neither fill a slot nor take room: the lost ones,
+// about which nothing more can be done, and those of another plan, which stay.
+func present(v View, s slots) []Pod {
+	out := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
+	if !slices.ContainsFunc(v.Pods, out) {
 		return v.Pods
 	}
-	return slices.DeleteFunc(slices.Clone(v.Pods), v.stuckTerminating)
+	return slices.DeleteFunc(slices.Clone(v.Pods), out)
 }
 
 // ending brings up to date since when the pods that are ending do.
@@ -71,7 +77,7 @@ func ending(v View) map[types.UID]time.Time {
 	since := map[types.UID]time.Time{}
 	for _, pod := range v.Pods {
 		if pod.Terminating {
-			since[pod.UID] = v.stuckTerminatingFrom(pod).Add(-pod.Grace - stuckTerminatingAfter)
+			since[pod.UID] = v.endingSince(pod)
 		}
 	}
 	return since
@@ -159,7 +165,7 @@ func (m Memory) wait(slot Slot, v View) time.Duration {
 	var wait time.Duration
 	for _, of := range []Slot{slot, NoSlot} {
 		if r := m.Refusals[of]; r.Generation == v.Owner.Generation {
-			wait = max(wait, r.due().Sub(v.Now))
+			wait = max(wait, r.left(v.Now))
 		}
 	}
 	return wait
@@ -178,15 +184,15 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 			held++
 		}
 		if pod.Terminating && s.nodes == nil {
-			recheck = sooner(recheck, v.stuckTerminatingFrom(pod).Sub(v.Now))
+			recheck = sooner(recheck, v.stuckTerminatingIn(pod))
 		}
 		switch {
 		case pod.Finished && pod.Terminating:
 			// On its way; its name comes free by itself.
 		case pod.Finished:
 			// Of a slot that is not wanted, no failures are remembered.
-			if due := m.Failures[pod.Slot].due(); !v.outdated(pod) && v.Now.Before(due) {
-				recheck = sooner(recheck, due.Sub(v.Now))
+			if wait := m.Failures[pod.Slot].left(v.Now); !v.outdated(pod) && wait > 0 {
+				recheck = sooner(recheck, wait)
 				continue
 			}
 			list = append(list, Deletion{Pod: pod, Why: Finished})

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 )
 
 const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
@@ -119,6 +122,31 @@ func TestPods(t *testing.T) {
 				t.Errorf("desired %d, pods %q: planned %q, want %q", test.desired, test.pods, got, test.want)
 			}
 		})
+	}
+}
+
+// No pod is deleted for a reason that also prevents its replacement. What is not to be
+// replaced goes.
+func TestPodThatCannotBeReplacedStays(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		desired int32
+		pods    string
+		want    string
+	}{
+		{"outside the slots", 2, "0 2", ""},
+		{"outside the slots, and not ready", 2, "0 2n", ""},
+		{"finished", 2, "0 1f", ""},
+		{"finished, of a slot that is not wanted", 1, "0 1f", "-1:finished"},
+		{"surplus", 1, "0 1 2n", "-2:surplus -1:surplus"},
+		{"missing", 2, "0", ""},
+	} {
+		v := view(test.desired, test.pods)
+		v.Memory = Pods(v).Memory
+		v.Owner.Problem, v.Now = "no image", v.Now.Add(maxFailureDelay) // finished pods are due
+		if got := deeds(Pods(v)); got != test.want {
+			t.Errorf("%s: planned %q, want %q", test.name, got, test.want)
+		}
 	}
 }
 
@@ -246,18 +274,22 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		name    string
 		looks   string // at the slot's pod, since noon: "ready at 0s, unready at 30s"
 		failsAt time.Duration
+		clock   time.Duration // of the node
 		want    time.Duration
 	}{
-		{"ready for a minute", "0", steadyAfter, failureDelay},
-		{"ready for less", "0", steadyAfter - time.Nanosecond, 128 * time.Second},
-		{"ready, and then no more", "0 0n", 2 * steadyAfter, 128 * time.Second},
-		{"never ready", "0n", 2 * steadyAfter, 128 * time.Second},
+		{"ready for a minute", "0", steadyAfter, 0, failureDelay},
+		{"ready for a minute, as seen several times", "0 0", steadyAfter, 0, failureDelay},
+		{"ready for less", "0", steadyAfter - time.Nanosecond, 0, 128 * time.Second},
+		{"ready for less, on a node whose clock is behind", "0", time.Second, -time.Hour, 128 * time.Second},
+		{"ready for a minute, on a node whose clock is ahead", "0", steadyAfter, time.Hour, failureDelay},
+		{"ready, and then no more", "0 0n", 2 * steadyAfter, 0, 128 * time.Second},
+		{"never ready", "0n", 2 * steadyAfter, 0, 128 * time.Second},
 	} {
 		v := view(1, "")
 		v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7}}
 		for word := range strings.FieldsSeq(test.looks) {
 			v.Pods = pods(word)
-			v.Pods[0].ReadySince = noon
+			v.Pods[0].ReadySince = noon.Add(test.clock)
 			v.Memory = Pods(v).Memory
 			v.Now = v.Now.Add(time.Second)
 		}
@@ -265,6 +297,26 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		v.Pods[0].UID = "failed"
 		if p := Pods(v); p.Recheck != test.want {
 			t.Errorf("%s: waits %v, want %v", test.name, p.Recheck, test.want)
+		}
+	}
+}
+
+// A pod that became unready and ready again between two looks begins anew, and so does one
+// after the clock was set back.
+func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
+	f := Failure{UID: "earlier", Count: 7, ReadyAt: noon, ReadySince: noon}
+	pod := pods("0")[0]
+	pod.ReadySince = noon
+	for _, test := range []struct {
+		since, now, want time.Duration
+	}{
+		{0, time.Second, 0},
+		{time.Second, 2 * time.Second, 2 * time.Second},
+		{0, -time.Hour, -time.Hour},
+	} {
+		pod.ReadySince = noon.Add(test.since)
+		if got := f.seen(pod, noon.Add(test.now)).ReadyAt; !got.Equal(noon.Add(test.want)) {
+			t.Errorf("%+v: ready since %s", test, got)
 		}
 	}
 }
@@ -342,6 +394,28 @@ func TestRefusalIsForgotten(t *testing.T) {
 	}
 }
 
+// A quota that moves is worth an attempt at once. Whether it gives way, only that shows:
+// until then the failure stays, and the back-off goes on.
+func TestLiftedRefusalIsTriedAtOnceAndCounts(t *testing.T) {
+	v := view(2, "0")
+	refusal := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
+	m := v.Memory.Refused(NoSlot, refusal).Refused(NoSlot, refusal)
+	v.Memory = m.Lifted()
+	p := Pods(v)
+	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); deeds(p) != "+1" || c.Reason != "QuotaExceeded" {
+		t.Errorf("planned %q, and the failure is %s", deeds(p), c.Reason)
+	}
+	if got := p.Memory.Refused(NoSlot, refusal).Refusals[NoSlot].Count; got != 3 {
+		t.Errorf("it counts %d refusals, want 3", got)
+	}
+	if !m.Refusals[NoSlot].At.Equal(noon) {
+		t.Error("what was remembered before has changed")
+	}
+	if m := (Memory{}).Lifted(); len(m.Refusals) > 0 {
+		t.Errorf("it remembers %v, and nothing was refused", m.Refusals)
+	}
+}
+
 // A plan that is computed and dropped leaves no trace.
 func TestPlanLeavesItsViewAsItIs(t *testing.T) {
 	memory := func() Memory {
@@ -397,5 +471,25 @@ func TestFinishedPodIsNotReady(t *testing.T) {
 			t.Fatalf("planned %q, want the finished pod deleted until it is gone", deeds(p))
 		}
 		v.Memory = p.Memory
+	}
+}
+
+// When somebody sets the clock back, nothing waits until it shows the old time again. A pod
+// that is ending gets all of its time once more: it may still run.
+func TestClockThatIsSetBack(t *testing.T) {
+	v := view(3, "0f 1t")
+	v.Memory = Pods(v).Memory.Refused(2, Refusal{Generation: 1, At: noon})
+	v.Memory.Written = &Written{At: noon}
+	v.Now = noon.Add(-time.Hour)
+	p := Pods(v)
+	if got, want := deeds(p), "+2 -0:finished"; got != want || !p.WriteStatus {
+		t.Errorf("planned %q, status: %t; want %q", got, p.WriteStatus, want)
+	}
+	if want := stuckTerminatingAfter; p.Recheck != want {
+		t.Errorf("looks again after %s, want %s", p.Recheck, want)
+	}
+	v.Memory, v.Now = p.Memory, v.Now.Add(stuckTerminatingAfter)
+	if got := deeds(Pods(v)); !strings.Contains(got, "+1") {
+		t.Errorf("planned %q, want the pod that does not end to be replaced", got)
 	}
 }

@@ -30,9 +30,12 @@ func NodeSlot(node string) Slot {
 	return firstNodeSlot | Slot(h.Sum64()>>2)
 }
 
+// ofNode reports whether the slot stands for a node.
+func (s Slot) ofNode() bool { return s >= firstNodeSlot }
+
 // String is the slot as it stands in names and labels.
 func (s Slot) String() string {
-	if s >= firstNodeSlot {
+	if s.ofNode() {
 		return strconv.FormatInt(int64(s), 16)
 	}
 	return strconv.FormatInt(int64(s), 10)
@@ -40,7 +43,7 @@ func (s Slot) String() string {
 
 // room is how many characters the slots of its sort need at the most.
 func (s Slot) room() int {
-	if s >= firstNodeSlot {
+	if s.ofNode() {
 		return 16
 	}
 	return 10

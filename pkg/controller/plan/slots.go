@@ -38,6 +38,12 @@ func numbered(n int32, removed RemovedSlots) slots {
 	}
 }
 
+// ofOtherPlan reports whether a slot is of the sort that these slots are not: numbered
+// where they stand for nodes, and the reverse.
+func (s slots) ofOtherPlan(slot Slot) bool {
+	return slot != NoSlot && slot.ofNode() != (s.nodes != nil)
+}
+
 // firstToGo is the order in which pods outside the slots go.
 func (s slots) firstToGo(a, b Pod) int {
 	if removed := s.removed.Has(a.Slot); removed != s.removed.Has(b.Slot) {

@@ -102,12 +102,12 @@ func (p *Actions) decideStatus(v View, found Status, conditions ...metav1.Condit
 	urgent := converged || said.ObservedGeneration != v.Owner.Generation || v.Paused() != meta.IsStatusConditionTrue(said.Conditions, apis.ConditionPaused)
 	var wait time.Duration
 	if w := v.Memory.Written; w != nil {
-		wait = StatusInterval - v.Now.Sub(w.At)
+		wait = left(w.At, StatusInterval, v.Now)
 		// What was written already, and somebody changed, is put right in its time:
 		// two who disagree would write without a break.
 		urgent = urgent && w.Early < maxEarly && !equality.Semantic.DeepEqual(found.timeless(), w.Status.timeless())
 	}
-	if urgent || wait <= 0 {
+	if urgent || wait == 0 {
 		p.WriteStatus = true
 		return
 	}
@@ -164,26 +164,39 @@ func invalid(v View, found Status) Actions {
 // podsStatus is what is true of an owner that has its pods directly.
 func (p *Actions) podsStatus(v View, s slots) {
 	found := countPods(v, s)
-	ending := 0
+	ending, ofOtherPlan := 0, 0
 	for _, pod := range v.Pods {
-		if pod.Terminating && !v.stuckTerminating(pod) {
+		switch {
+		case pod.Terminating && !v.stuckTerminating(pod):
 			ending++
+		case pod.active() && s.ofOtherPlan(pod.Slot):
+			ofOtherPlan++
 		}
 	}
-	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), progressingCondition(v, found, *p, ending), failureCondition(p.Memory, v.Owner.Problem))
+	progressing := progressingCondition(v, found, *p, ending)
+	if ofOtherPlan > 0 && len(p.Create)+len(p.Delete) == 0 {
+		progressing.Status, progressing.Reason = metav1.ConditionFalse, "PlanChanged"
+		progressing.Message = "the previous plan left " + PodCount(ofOtherPlan) + ": delete them, or the object"
+	}
+	p.decideStatus(v, found, readyCondition(found, s.nodes == nil), progressing, failureCondition(p.Memory, v.Owner.Problem))
 }
 
 // countPods counts the active pods. What is on a node that need not have it is
-// not counted.
+// not counted. Pods of another plan count as there, and as nothing else: with them,
+// the object never has what it asks for.
 func countPods(v View, s slots) Status {
 	found := Status{Desired: s.count}
 	for _, pod := range v.Pods {
-		if !pod.active() || v.stuckTerminating(pod) || (s.nodes != nil && !s.wants(pod.Slot)) {
+		other := s.ofOtherPlan(pod.Slot)
+		if !pod.active() || (s.nodes != nil && !s.wants(pod.Slot) && !other) {
 			continue
 		}
 		found.Current++
 		if v.Owner.StatusMask.PodNames {
 			found.PodNames = append(found.PodNames, pod.Name)
+		}
+		if other {
+			continue
 		}
 		if pod.Ready {
 			found.Ready++

@@ -29,7 +29,8 @@ type View struct {
 	Revisions    []Revision
 	HistoryKnown bool
 	Memory       Memory
-	Now          time.Time
+	// Now is a time of the wall clock: while a machine sleeps, its monotonic clock stops.
+	Now time.Time
 }
 
 // Owner is the object that is reconciled.
@@ -102,15 +103,20 @@ const stuckTerminatingAfter = 5 * time.Minute
 // owner for ever. The time runs from when this loop first saw the pod ending,
 // by its own clock: the server's may be another.
 func (v View) stuckTerminating(p Pod) bool {
-	return p.Terminating && !v.Now.Before(v.stuckTerminatingFrom(p))
+	return p.Terminating && v.stuckTerminatingIn(p) == 0
 }
 
-func (v View) stuckTerminatingFrom(p Pod) time.Time {
-	since, seen := v.Memory.Ending[p.UID]
-	if !seen {
-		since = v.Now
+func (v View) stuckTerminatingIn(p Pod) time.Duration {
+	return left(v.endingSince(p), p.Grace+stuckTerminatingAfter, v.Now)
+}
+
+// endingSince is when this loop first saw the pod ending. If the clock was set back since,
+// that is now.
+func (v View) endingSince(p Pod) time.Time {
+	if since, seen := v.Memory.Ending[p.UID]; seen && !since.After(v.Now) {
+		return since
 	}
-	return since.Add(p.Grace + stuckTerminatingAfter)
+	return v.Now
 }
 
 // live says that the pod takes a slot: it exists and has not finished. A

@@ -57,6 +57,15 @@ func (w *world) remove(slots ...Slot) {
 	w.owner.Removed = removed
 }
 
+// setTemplate gives the owner another template, of which no pods can be made if it has
+// no hash.
+func (w *world) setTemplate(hash string) {
+	w.owner.TemplateHash, w.owner.Problem, w.owner.Generation = hash, "", w.owner.Generation+1
+	if hash == "" {
+		w.owner.Problem = "no image"
+	}
+}
+
 // writeStatus stores a status, of which the server keeps what it likes.
 func (w *world) writeStatus(p Actions) {
 	if !p.WriteStatus {
@@ -121,6 +130,9 @@ func (w *world) execute(p Actions, upTo int) {
 		if active := Active(slices.Collect(maps.Values(w.pods))); d.Why == Surplus && active <= int(w.owner.Desired) {
 			w.t.Fatalf("I2: deleted %s as surplus with %d active of %d wanted", d.Name, active, w.owner.Desired)
 		}
+		if w.owner.Problem != "" && (d.Why == Outdated || d.Why == Finished && w.wanted(pod)) {
+			w.t.Fatalf("deleted %s (%s), which cannot be replaced", d.Name, d.Why)
+		}
 		if w.wanted(pod) && !pod.Finished && (d.Why != Outdated || !w.view().outdated(pod)) {
 			w.t.Fatalf("deleted %s, whose slot is wanted and which is up to date", d.Name)
 		}
@@ -142,6 +154,9 @@ func (w *world) execute(p Actions, upTo int) {
 	}
 	if misplaced > 1 {
 		w.t.Fatalf("replaces %d misplaced pods at once", misplaced)
+	}
+	if w.owner.Problem != "" && len(p.Create) > 0 {
+		w.t.Fatalf("creates %v from a template that is invalid", p.Create)
 	}
 	for i, c := range p.Create {
 		slot := c.Slot
@@ -232,7 +247,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 				}
 				w.owner.Desired, w.owner.Generation = n, w.owner.Generation+1
 			case "template":
-				w.owner.TemplateHash, w.owner.Generation = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "hash"), w.owner.Generation+1
+				w.setTemplate(rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "hash"))
 			case "kill":
 				delete(w.pods, w.any(func(p Pod) bool { return !w.lost[p.UID] }))
 			case "fail":
@@ -270,23 +285,11 @@ func (w *world) mustConverge() {
 	if w.view().Paused() {
 		w.now = w.owner.Pause.Until
 	}
-	bound := 3*len(w.pods) + 3*int(w.owner.Desired) + 5
-	for range bound {
-		p := w.plan()
-		w.mem = p.Memory
-		w.execute(p, 1<<30)
-		w.writeStatus(p)
-		w.settle()
+	if w.owner.Problem != "" {
+		w.mustRest()
+		w.setTemplate("a")
 	}
-	p := w.plan()
-	if p.WriteStatus {
-		w.mem = p.Memory
-		w.writeStatus(p)
-		p = w.plan()
-	}
-	if p.Writes() || p.WriteStatus || p.Recheck != 0 {
-		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(p), p.WriteStatus, p.Recheck)
-	}
+	w.mustRest()
 	filled := map[Slot]bool{}
 	for _, p := range w.pods {
 		if w.lost[p.UID] {
@@ -305,5 +308,26 @@ func (w *world) mustConverge() {
 	}
 	if c := w.view().lastWrittenStatus().Conditions; len(c) == 0 || c[0].Type != apis.ConditionReady || c[0].Status != "True" {
 		w.t.Fatalf("ends with conditions %v", c)
+	}
+}
+
+// mustRest makes plans until they want nothing.
+func (w *world) mustRest() {
+	bound := 3*len(w.pods) + 3*int(w.owner.Desired) + 5
+	for range bound {
+		p := w.plan()
+		w.mem = p.Memory
+		w.execute(p, 1<<30)
+		w.writeStatus(p)
+		w.settle()
+	}
+	p := w.plan()
+	if p.WriteStatus {
+		w.mem = p.Memory
+		w.writeStatus(p)
+		p = w.plan()
+	}
+	if p.Writes() || p.WriteStatus || p.Recheck != 0 {
+		w.t.Fatalf("after %d steps still wants %q, status %v, recheck %v", bound, deeds(p), p.WriteStatus, p.Recheck)
 	}
 }

@@ -24,6 +24,9 @@ const (
 	// each node that it may run on: of thousands that become ready one by one, not each is
 	// worth a look at all of them. To look at one and to plan for it takes a microsecond or two.
 	requeueIntervalPerItem = 25 * time.Microsecond
+	// maxDelay is the longest wait for a look without an event. A plan compares the time of the
+	// wall; a timer, which does not run while the machine sleeps, must not be what ends a long wait.
+	maxDelay = time.Minute
 	// mostReasons bounds what is noted: of a thousand pods of one object the first
 	// few tell enough.
 	mostReasons = 5
@@ -138,8 +141,8 @@ func (q *Queue) Look(k expectations.Key) int64 {
 	return q.looks[k].look
 }
 
-// LookAgain puts an object into the queue after a delay, in place of an earlier
-// call that is not yet due. No delay: only that.
+// LookAgain puts an object into the queue after a delay, but after maxDelay at the latest,
+// in place of an earlier call that is not yet due. No delay: only that.
 func (q *Queue) LookAgain(k expectations.Key, delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,7 +151,7 @@ func (q *Queue) LookAgain(k expectations.Key, delay time.Duration) {
 		delete(q.timers, k)
 	}
 	if delay > 0 {
-		q.timers[k] = time.AfterFunc(delay, func() { q.Wake(k, "timer") })
+		q.timers[k] = time.AfterFunc(min(delay, maxDelay), func() { q.Wake(k, "timer") })
 	}
 }
 

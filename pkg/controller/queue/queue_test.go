@@ -2,6 +2,7 @@ package queue
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
@@ -26,5 +27,21 @@ func TestRest(t *testing.T) {
 	q.Drop(k)
 	if rest := q.requeueAfter(k, now.Add(time.Second)); rest > 0 {
 		t.Errorf("an object that is forgotten has to wait for %v", rest)
+	}
+}
+
+// However long an object has to wait, it is looked at every minute: no timer runs while
+// the machine sleeps.
+func TestLookAgainIsNotLaterThanAMinute(t *testing.T) {
+	t.Parallel()
+	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			q, k, begun := New("", metrics.New("")), expectations.Key{Name: "foo"}, time.Now()
+			defer q.ShutDown()
+			q.LookAgain(k, delay)
+			if q.Get(); time.Since(begun) != want {
+				t.Errorf("to be looked at in %s, it is after %s, want %s", delay, time.Since(begun), want)
+			}
+		})
 	}
 }

@@ -1,0 +1,149 @@
+package play
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+)
+
+const (
+	// Node is the one on which all pods run.
+	Node = "node-1"
+	// PodStarts and PodEnds are how long pods take.
+	PodStarts = time.Second
+	PodEnds   = 500 * time.Millisecond
+)
+
+// Kubelet plays the scheduler and the kubelet. What a container does follows from its
+// image: "never" never becomes ready, "crash" fails again and again, "pull" cannot be
+// pulled, and the tag of "slow" is how long it takes, as in example.com/slow:30s. All others
+// are ready after a second.
+func Kubelet(s *apiserver.Server) {
+	kubelet, scheduler := s.As("kubelet"), s.As("kube-scheduler")
+	s.OnWrite(func(c apiserver.Change) {
+		pod := c.After
+		if c.Resource.Resource != "pods" || pod == nil {
+			return
+		}
+		namespace, name, uid := pod.GetNamespace(), pod.GetName(), pod.GetUID()
+		if pod.GetDeletionTimestamp() != nil {
+			if c.Before == nil || c.Before.GetDeletionTimestamp() == nil {
+				s.After(PodEnds, func() {
+					if now := s.Get("pods", namespace, name); now != nil && now.GetUID() == uid && len(now.GetFinalizers()) == 0 {
+						kubelet.Remove("pods", namespace, name)
+					}
+				})
+			}
+			return
+		}
+		if _, begun := pod.Object["status"]; c.Before != nil || begun {
+			return
+		}
+		reason, takes := fateOf(pod)
+		s.After(reaction, func() {
+			scheduler.Update("pods", namespace, name, func(pod *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(pod.Object, Node, "spec", "nodeName")
+			})
+			kubelet.Update("pods", namespace, name, func(pod *unstructured.Unstructured) {
+				setPodStatus(pod, corev1.PodPending, false, "ContainerCreating")
+			})
+		})
+		s.After(takes, func() {
+			kubelet.Update("pods", namespace, name, func(pod *unstructured.Unstructured) {
+				if pod.GetUID() == uid && pod.GetDeletionTimestamp() == nil {
+					phase := corev1.PodRunning
+					if reason == "ImagePullBackOff" {
+						phase = corev1.PodPending
+					}
+					setPodStatus(pod, phase, reason == "", strings.TrimPrefix(reason, unready))
+				}
+			})
+		})
+	})
+}
+
+// unready is the fate of a container that runs, and is not ready.
+const unready = "-"
+
+// fateOf is why a pod will not be ready, empty if it will, and when that shows.
+func fateOf(pod *unstructured.Unstructured) (reason string, takes time.Duration) {
+	takes = PodStarts
+	for _, c := range containers(pod) {
+		image, _ := c["image"].(string)
+		name, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+		switch name {
+		case "never":
+			reason = unready
+		case "crash":
+			reason = "CrashLoopBackOff"
+		case "pull":
+			reason = "ImagePullBackOff"
+		case "slow":
+			if d, err := time.ParseDuration(tag); err == nil {
+				takes = max(takes, d)
+			}
+		}
+	}
+	return reason, takes
+}
+
+func containers(pod *unstructured.Unstructured) []map[string]any {
+	list, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
+	var all []map[string]any
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// setPodStatus says what the containers of a pod do: they wait for a reason, or run.
+func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready bool, waiting string) {
+	now := time.Now().UTC().Format(time.RFC3339)
+	var statuses []any
+	for _, c := range containers(pod) {
+		status := map[string]any{"name": c["name"], "image": c["image"], "imageID": "", "ready": ready, "started": ready, "restartCount": int64(0), "state": map[string]any{"running": map[string]any{"startedAt": now}}}
+		if waiting != "" {
+			status["state"] = map[string]any{"waiting": map[string]any{"reason": waiting}}
+		}
+		if waiting == "CrashLoopBackOff" {
+			status["restartCount"] = int64(3)
+			status["lastState"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error", "startedAt": now, "finishedAt": now}}
+		}
+		statuses = append(statuses, status)
+	}
+	reason, message := "", ""
+	if !ready {
+		reason, message = "ContainersNotReady", "containers with unready status"
+	}
+	status := map[string]any{"phase": string(phase), "startTime": now, "containerStatuses": statuses, "conditions": []any{
+		condition(pod, "PodScheduled", true, "", ""), condition(pod, "Initialized", true, "", ""),
+		condition(pod, "ContainersReady", ready, reason, message), condition(pod, "Ready", ready, reason, message),
+	}}
+	pod.Object["status"] = status
+}
+
+// ready reports whether a pod is.
+func ready(pod *unstructured.Unstructured) bool {
+	for _, c := range conditions(pod) {
+		if c["type"] == "Ready" {
+			return c["status"] == "True"
+		}
+	}
+	return false
+}
+
+func countReady(pods []*unstructured.Unstructured) int {
+	n := 0
+	for _, pod := range pods {
+		if ready(pod) {
+			n++
+		}
+	}
+	return n
+}

@@ -59,7 +59,7 @@ func (s *Server) doScale(q Request, obj *unstructured.Unstructured) (any, error)
 	}
 	before.SetManagedFields(entries)
 	scales := &resource{group: scaleKind().Group, kind: "Scale", plural: q.resource.plural, versions: []*version{{name: "v1"}}}
-	w := write{resource: scales, version: scales.versions[0], manager: q.manager()}
+	w := write{resource: scales, version: scales.versions[0], subresource: q.Subresource, manager: q.manager()}
 	after, err := s.modified(q, &w, before)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func On(verbs, resource string) Match {
 		if verbs != "*" && !slices.Contains(strings.Split(verbs, "|"), r.Verb) {
 			return false
 		}
-		if of, any := strings.CutSuffix(resource, "/*"); any {
+		if of, found := strings.CutSuffix(resource, "/*"); found {
 			return r.Resource == of
 		}
 		return resource == "*" || r.target() == resource

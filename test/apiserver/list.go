@@ -25,16 +25,16 @@ func (s *Server) list(q Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := page{revision: s.revision()}
-	if token := q.Query.Get("continue"); token != "" {
-		known := false
-		if at, known = s.pages[token]; !known {
+	at, known := s.pages[q.Query.Get("continue")]
+	if q.Query.Get("continue") != "" {
+		if !known {
 			return nil, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result.")
 		}
 	} else {
 		if err := s.knows(q.Query.Get("resourceVersion")); err != nil {
 			return nil, err
 		}
+		at.revision = s.revision()
 		for _, obj := range s.all(q.resource.gr(), q.Namespace) {
 			if selects(obj) {
 				at.items = append(at.items, obj)

@@ -48,11 +48,11 @@ func (v *version) fieldManager(gvk schema.GroupVersionKind, subresource string, 
 		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	}
 	filters := map[fieldpath.APIVersion]fieldpath.Filter{fieldpath.APIVersion(gvk.GroupVersion().String()): fieldpath.NewExcludeSetFilter(reset)}
-	make := managedfields.NewDefaultFieldManager
+	newManager := managedfields.NewDefaultFieldManager
 	if custom {
-		make = managedfields.NewDefaultCRDFieldManager
+		newManager = managedfields.NewDefaultCRDFieldManager
 	}
-	m, err := make(v.model.types, conversion{}, conversion{}, conversion{}, gvk, gvk.GroupVersion(), subresource, filters)
+	m, err := newManager(v.model.types, conversion{}, conversion{}, conversion{}, gvk, gvk.GroupVersion(), subresource, filters)
 	if err == nil {
 		v.model.managers[subresource] = m
 	}

@@ -92,7 +92,7 @@ func nameOf(t reflect.Type) string {
 // describe adds the fields of a struct to its schema.
 func (s schemas) describe(to *spec.Schema, t reflect.Type) {
 	words := map[string]string{}
-	if told, ok := reflect.Zero(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
+	if told, ok := reflect.TypeAssert[interface{ SwaggerDoc() map[string]string }](reflect.Zero(t)); ok {
 		words = told.SwaggerDoc()
 	}
 	if to.Description == "" {
@@ -101,8 +101,7 @@ func (s schemas) describe(to *spec.Schema, t reflect.Type) {
 	if atomicTypes()[t.Name()] {
 		to.AddExtension("x-kubernetes-map-type", "atomic")
 	}
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if strings.Contains(options, "inline") || field.Anonymous && name == "" {
 			s.describe(to, field.Type)

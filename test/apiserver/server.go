@@ -179,7 +179,7 @@ func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
 // CreateYAML creates the objects of a text, which "---" separates.
 func (a Actor) CreateYAML(text string) {
 	a.s.t.Helper()
-	for _, document := range strings.Split(text, "\n---\n") {
+	for document := range strings.SplitSeq(text, "\n---\n") {
 		obj := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &obj.Object); err != nil {
 			a.s.t.Errorf("%v in %s", err, document)

@@ -193,8 +193,9 @@ func equalButForTimes(before, after *unstructured.Unstructured) bool {
 		managed = slices.Clone(managed)
 		for i, entry := range managed {
 			entry, _ := entry.(map[string]any)
-			managed[i] = maps.Clone(entry)
-			delete(managed[i].(map[string]any), "time") //nolint:forcetypeassert // it is the line before
+			entry = maps.Clone(entry)
+			delete(entry, "time")
+			managed[i] = entry
 		}
 		metadata["managedFields"] = managed
 		return fields

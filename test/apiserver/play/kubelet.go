@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// Node is the one on which all pods run.
-	Node = "node-1"
-	// PodStarts and PodEnds are how long pods take.
-	PodStarts = time.Second
-	PodEnds   = 500 * time.Millisecond
+	// node is the one on which all pods run.
+	node = "node-1"
+	// podStarts and podEnds are how long pods take.
+	podStarts = time.Second
+	podEnds   = 500 * time.Millisecond
 )
 
 // Kubelet plays the scheduler and the kubelet. What a container does follows from its
@@ -23,45 +23,54 @@ const (
 // pulled, and the tag of "slow" is how long it takes, as in example.com/slow:30s. All others
 // are ready after a second.
 func Kubelet(s *apiserver.Server) {
-	kubelet, scheduler := s.As("kubelet"), s.As("kube-scheduler")
 	s.OnWrite(func(c apiserver.Change) {
 		pod := c.After
 		if c.Resource.Resource != "pods" || pod == nil {
 			return
 		}
-		namespace, name, uid := pod.GetNamespace(), pod.GetName(), pod.GetUID()
-		if pod.GetDeletionTimestamp() != nil {
-			if c.Before == nil || c.Before.GetDeletionTimestamp() == nil {
-				s.After(PodEnds, func() {
-					if now := s.Get("pods", namespace, name); now != nil && now.GetUID() == uid && len(now.GetFinalizers()) == 0 {
-						kubelet.Remove("pods", namespace, name)
-					}
-				})
+		_, begun := pod.Object["status"]
+		switch {
+		case pod.GetDeletionTimestamp() != nil && (c.Before == nil || c.Before.GetDeletionTimestamp() == nil):
+			stop(s, pod)
+		case pod.GetDeletionTimestamp() == nil && c.Before == nil && !begun:
+			start(s, pod)
+		}
+	})
+}
+
+// stop takes a pod away once it has ended, unless a finalizer holds it.
+func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
+	s.After(podEnds, func() {
+		now := s.Get("pods", pod.GetNamespace(), pod.GetName())
+		if now != nil && now.GetUID() == pod.GetUID() && len(now.GetFinalizers()) == 0 {
+			s.As("kubelet").Remove("pods", pod.GetNamespace(), pod.GetName())
+		}
+	})
+}
+
+// start puts a pod on the node, and says later what has become of it.
+func start(s *apiserver.Server, pod *unstructured.Unstructured) {
+	update := func(manager string, change func(*unstructured.Unstructured)) {
+		s.As(manager).Update("pods", pod.GetNamespace(), pod.GetName(), func(now *unstructured.Unstructured) {
+			if now.GetUID() == pod.GetUID() && now.GetDeletionTimestamp() == nil {
+				change(now)
 			}
-			return
-		}
-		if _, begun := pod.Object["status"]; c.Before != nil || begun {
-			return
-		}
-		reason, takes := fateOf(pod)
-		s.After(reaction, func() {
-			scheduler.Update("pods", namespace, name, func(pod *unstructured.Unstructured) {
-				_ = unstructured.SetNestedField(pod.Object, Node, "spec", "nodeName")
-			})
-			kubelet.Update("pods", namespace, name, func(pod *unstructured.Unstructured) {
-				setPodStatus(pod, corev1.PodPending, false, "ContainerCreating")
-			})
 		})
-		s.After(takes, func() {
-			kubelet.Update("pods", namespace, name, func(pod *unstructured.Unstructured) {
-				if pod.GetUID() == uid && pod.GetDeletionTimestamp() == nil {
-					phase := corev1.PodRunning
-					if reason == "ImagePullBackOff" {
-						phase = corev1.PodPending
-					}
-					setPodStatus(pod, phase, reason == "", strings.TrimPrefix(reason, unready))
-				}
-			})
+	}
+	s.After(reaction, func() {
+		update("kube-scheduler", func(pod *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(pod.Object, node, "spec", "nodeName")
+		})
+		update("kubelet", func(pod *unstructured.Unstructured) { setPodStatus(pod, corev1.PodPending, false, "ContainerCreating") })
+	})
+	reason, takes := fateOf(pod)
+	s.After(takes, func() {
+		phase := corev1.PodRunning
+		if reason == "ImagePullBackOff" {
+			phase = corev1.PodPending
+		}
+		update("kubelet", func(pod *unstructured.Unstructured) {
+			setPodStatus(pod, phase, reason == "", strings.TrimPrefix(reason, unready))
 		})
 	})
 }
@@ -71,7 +80,7 @@ const unready = "-"
 
 // fateOf is why a pod will not be ready, empty if it will, and when that shows.
 func fateOf(pod *unstructured.Unstructured) (reason string, takes time.Duration) {
-	takes = PodStarts
+	takes = podStarts
 	for _, c := range containers(pod) {
 		image, _ := c["image"].(string)
 		name, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")

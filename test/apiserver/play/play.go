@@ -4,6 +4,7 @@
 package play
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -93,11 +94,8 @@ func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labe
 // begins with that of the owner.
 func createPod(a apiserver.Actor, owner *unstructured.Unstructured, template map[string]any, name string, labels map[string]string) {
 	all := map[string]string{}
-	for _, set := range []map[string]string{labelsIn(template), labels} {
-		for key, value := range set {
-			all[key] = value
-		}
-	}
+	maps.Copy(all, labelsIn(template))
+	maps.Copy(all, labels)
 	pod := child(owner, "v1", "Pod", name, all)
 	if name == "" {
 		pod.SetGenerateName(owner.GetName() + "-")

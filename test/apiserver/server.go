@@ -4,7 +4,8 @@
 // testing/synctest, where all its delays pass at once.
 //
 // Nothing acts on the objects by itself, but for garbage collection. Package play has
-// controllers for tests that need them.
+// controllers for tests that need them. As on a real server, a request creates nothing in
+// a namespace that does not exist; Actor.Create makes the namespace.
 package apiserver
 
 import (
@@ -93,6 +94,7 @@ func New(t testing.TB) *Server {
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
 		s.ensureNamespace(name)
 	}
+	s.untold = nil // they have always been there
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

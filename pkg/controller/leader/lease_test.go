@@ -1,16 +1,11 @@
 package leader
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"net/http"
-	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -18,12 +13,12 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -142,34 +137,16 @@ func TestDeadHolder(t *testing.T) {
 	}
 }
 
-// leaseServer serves one lease. Nobody else writes it.
-func leaseServer(t *testing.T, lease *coordinationv1.Lease) coordinationv1client.LeasesGetter {
+// serverWith is an API server that has a lease in the namespace a, or none where that is
+// nil.
+func serverWith(t *testing.T, lease *coordinationv1.Lease) *apiserver.Server {
 	t.Helper()
-	var mu sync.Mutex
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		w.Header().Set("Content-Type", "application/json")
-		if r.Method != http.MethodGet {
-			lease = &coordinationv1.Lease{}
-			if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
-				t.Error(err)
-			}
-		}
-		if lease == nil {
-			w.WriteHeader(http.StatusNotFound)
-			_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
-				Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
-			return
-		}
-		_ = json.NewEncoder(w).Encode(lease)
-	}))
-	t.Cleanup(server.Close)
-	client, err := coordinationv1client.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
-	if err != nil {
-		t.Fatal(err)
+	s := apiserver.New(t)
+	s.CreateYAML("{apiVersion: v1, kind: Namespace, metadata: {name: a}}")
+	if lease != nil {
+		s.Create(lease)
 	}
-	return client
+	return s
 }
 
 func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
@@ -190,11 +167,11 @@ func TestForeignLeaseIsBounded(t *testing.T) {
 		"one that is given up":     {leaseOf("", 1, 3), 1, 3},
 		"one that holds for ever":  {leaseOf("other", math.MaxInt32, 3), 60, 3},
 		"one of negative duration": {leaseOf("other", -1, 3), 15, 3},
-		"one without a duration":   {&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other")}}, 15, 0},
+		"one without a duration":   {&coordinationv1.Lease{ObjectMeta: leaseOf("", 0, 0).ObjectMeta, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other")}}, 15, 0},
 		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
 		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
 	} {
-		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self"}}, stop: func(error) {}}
+		l := &lock{lease: leaseIn(t, serverWith(t, test.lease)), stop: func(error) {}}
 		record, raw, err := l.Get(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +200,7 @@ func TestHoldResumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got bool
-			l := &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
+			l := leaseIn(t, serverWith(t, test.lease))
 			if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
 				got = resumed
 				return nil
@@ -234,104 +211,52 @@ func TestHoldResumes(t *testing.T) {
 	}
 }
 
-// leaseStore holds one lease, for a test in a bubble of its own time.
-type leaseStore struct {
-	mu    sync.Mutex
-	lease *coordinationv1.Lease
-	// writes are those that were asked for; refuse, where it is set, refuses some.
-	writes []*coordinationv1.Lease
-	refuse func(*coordinationv1.Lease) error
-}
-
-// RoundTrip reads or writes the lease.
-func (s *leaseStore) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.Method != http.MethodGet {
-		lease := &coordinationv1.Lease{}
-		if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
-			return nil, err
-		}
-		s.writes = append(s.writes, lease)
-		if s.refuse != nil {
-			if err := s.refuse(lease); err != nil {
-				return answer(r, nil, err)
-			}
-		}
-		s.lease = lease
-	}
-	if strings.HasSuffix(r.URL.Path, "/leases") && r.Method == http.MethodGet {
-		return answer(r, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "LeaseList", "items": []any{}}, nil)
-	}
-	if s.lease == nil {
-		return answer(r, nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "a"))
-	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.lease)
-	return answer(r, fields, err)
-}
-
-// answer is a response with an object or an error of the API.
-func answer(r *http.Request, obj map[string]any, err error) (*http.Response, error) {
-	code, content := http.StatusOK, any(obj)
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		told := status.Status()
-		told.APIVersion, told.Kind = "v1", "Status"
-		code, content = int(told.Code), told
-	}
-	text, err := json.Marshal(content)
-	if err != nil {
-		return nil, err
-	}
-	return &http.Response{
-		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)),
-	}, nil
-}
-
-// holder is who has the lease by what is stored.
-func (s *leaseStore) holder() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return *s.lease.Spec.HolderIdentity
-}
-
-// leaseIn is a lease in a store, for a loop that is called self.
-func leaseIn(t *testing.T, s *leaseStore) *Lease {
+// leaseIn is the lease on a server, for a loop that is called self.
+func leaseIn(t *testing.T, s *apiserver.Server) *Lease {
 	t.Helper()
-	client, err := coordinationv1client.NewForConfigAndClient(
-		&rest.Config{Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, &http.Client{Transport: s})
+	client, err := coordinationv1client.NewForConfig(s.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &Lease{Client: client, Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
 }
 
+// stored is the holder of the lease on a server, and for how many seconds it is one.
+func stored(s *apiserver.Server) (holder string, seconds int64) {
+	lease := s.Get("leases", "a", "imoocpod-run-controller")
+	holder, _, _ = unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+	seconds, _, _ = unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
+	return holder, seconds
+}
+
 // A loop that is stopped renews its lease until its work is done, and gives it up
 // then.
 func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		s := &leaseStore{}
+		s := serverWith(t, nil)
 		l := leaseIn(t, s)
-		s.refuse = func(written *coordinationv1.Lease) error {
-			if *written.Spec.HolderIdentity == "" && l.held() {
+		s.OnWrite(func(c apiserver.Change) {
+			if c.Resource.Resource != "leases" {
+				return
+			}
+			if holder, _ := stored(s); holder == "" && l.held() {
 				t.Error("the lease is given up, and writes are still let through")
 			}
-			return nil
-		}
+		})
 		ctx, stop := context.WithCancel(t.Context())
 		if err := l.Hold(ctx, func(working context.Context, _ bool) error {
 			stop()
 			<-working.Done()
 			<-time.After(2 * leaseDuration) // the writes under way come to their end
-			if !l.held() || s.holder() != "self" {
-				t.Errorf("before the work was done: held is %v, and the lease is that of %q", l.held(), s.holder())
+			if holder, _ := stored(s); !l.held() || holder != "self" {
+				t.Errorf("before the work was done: held is %v, and the lease is that of %q", l.held(), holder)
 			}
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if l.held() || s.holder() != "" || *s.lease.Spec.LeaseDurationSeconds != 1 {
-			t.Errorf("after the work: held is %v, and the lease is that of %q for %d seconds", l.held(), s.holder(), *s.lease.Spec.LeaseDurationSeconds)
+		if holder, seconds := stored(s); l.held() || holder != "" || seconds != 1 {
+			t.Errorf("after the work: held is %v, and the lease is that of %q for %d seconds", l.held(), holder, seconds)
 		}
 	})
 }
@@ -340,29 +265,25 @@ func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
 // of the lease when the work is done, not before.
 func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		s := &leaseStore{}
+		s := serverWith(t, nil)
 		l := leaseIn(t, s)
 		ctx, stop := context.WithCancel(t.Context())
 		err := l.Hold(ctx, func(working context.Context, _ bool) error {
-			s.mu.Lock()
-			s.refuse = func(*coordinationv1.Lease) error { return apierrors.NewInternalError(errors.New("no leader")) }
-			s.mu.Unlock()
+			repair := s.Fail(apiserver.Writes, apiserver.Fault{Err: apierrors.NewInternalError(errors.New("no leader"))})
 			<-working.Done()
-			s.mu.Lock()
-			s.refuse = nil
-			s.mu.Unlock()
+			repair()
 			stop() // else it would wait for the lease again
 			<-time.After(time.Second)
-			if s.holder() != "self" {
-				t.Errorf("before the work was done, the lease is that of %q", s.holder())
+			if holder, _ := stored(s); holder != "self" {
+				t.Errorf("before the work was done, the lease is that of %q", holder)
 			}
 			return nil
 		})
 		if !errors.Is(err, errLeaseLost) {
 			t.Errorf("the work ended with %v, want %v", err, errLeaseLost)
 		}
-		if s.holder() != "" {
-			t.Errorf("after the work, the lease is that of %q", s.holder())
+		if holder, _ := stored(s); holder != "" {
+			t.Errorf("after the work, the lease is that of %q", holder)
 		}
 	})
 }
@@ -384,17 +305,15 @@ func TestRelease(t *testing.T) {
 		"another has taken it meanwhile":   {"self", "other", conflict, 1, "other"},
 		"ours, and the server cannot tell": {"self", "self", apierrors.NewInternalError(errors.New("no leader")), 1, "self"},
 	} {
-		s := &leaseStore{lease: leaseOf(test.stored, 15, 3)}
-		s.refuse = func(*coordinationv1.Lease) error {
-			if len(s.writes) == 1 {
-				return test.first
-			}
-			return nil
+		s := serverWith(t, leaseOf(test.stored, 15, 3))
+		if test.first != nil {
+			s.Fail(apiserver.Writes, apiserver.Fault{Err: test.first, Times: 1})
 		}
 		l := &lock{lease: leaseIn(t, s), object: leaseOf(test.known, 15, 3), led: true, stop: func(error) {}}
 		l.release(t.Context())
-		if len(s.writes) != test.writes || s.holder() != test.holder {
-			t.Errorf("%s: %d writes, and the lease is that of %q; want %d and %q", name, len(s.writes), s.holder(), test.writes, test.holder)
+		writes := len(s.Requests(apiserver.Writes))
+		if holder, _ := stored(s); writes != test.writes || holder != test.holder {
+			t.Errorf("%s: %d writes, and the lease is that of %q; want %d and %q", name, writes, holder, test.writes, test.holder)
 		}
 	}
 }

@@ -8,17 +8,23 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/process"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
-// change replaces the lease of a store.
-func (s *leaseStore) change(lease *coordinationv1.Lease) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lease = lease
+// change has another loop write the lease on a server.
+func change(t *testing.T, s *apiserver.Server, lease *coordinationv1.Lease) {
+	t.Helper()
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.As("other").Update("leases", lease.Namespace, lease.Name, func(obj *unstructured.Unstructured) { obj.Object["spec"] = fields["spec"] })
 }
 
 // renewedLease is one of another loop, renewed now.
@@ -47,22 +53,22 @@ func held(t *testing.T, l *Lease) (since <-chan time.Time) {
 // up, and after the time of a lease that is not renewed any more, never before.
 func TestLeaseIsTakenOverInTime(t *testing.T) {
 	for name, test := range map[string]struct {
-		ending   func(s *leaseStore) // of the other loop
-		from, to time.Duration       // after that
+		ending   func() *coordinationv1.Lease // the last that the other loop writes
+		from, to time.Duration                // after that
 	}{
-		"it gives it up":              {func(s *leaseStore) { s.change(leaseOf("", 1, 0)) }, 0, readPeriod + alivePeriod},
-		"it is not heard of any more": {func(s *leaseStore) { s.change(renewedLease()) }, leaseDuration, leaseDuration + readPeriod + alivePeriod},
+		"it gives it up":              {func() *coordinationv1.Lease { return leaseOf("", 1, 0) }, 0, readPeriod + alivePeriod},
+		"it is not heard of any more": {renewedLease, leaseDuration, leaseDuration + readPeriod + alivePeriod},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				s := &leaseStore{lease: renewedLease()}
+				s := serverWith(t, renewedLease())
 				began := held(t, leaseIn(t, s))
 				for range 8 {
 					<-time.After(renewPeriod + 300*time.Millisecond)
-					s.change(renewedLease())
+					change(t, s, renewedLease())
 				}
 				<-time.After(1500 * time.Millisecond)
-				test.ending(s)
+				change(t, s, test.ending())
 				end := time.Now()
 				if took := (<-began).Sub(end); took < test.from || took > test.to {
 					t.Errorf("it is taken over after %s, want %s to %s", took, test.from, test.to)
@@ -82,7 +88,7 @@ func TestLeaseOfAProcessThatEnds(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		lease := renewedLease()
 		lease.Annotations = leaserecord.Loop{Machine: machine, PID: child.Process.Pid}.Annotations()
-		s := &leaseStore{lease: lease}
+		s := serverWith(t, lease)
 		l := leaseIn(t, s)
 		l.Self.Machine = machine
 		began := held(t, l)

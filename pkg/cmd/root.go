@@ -22,6 +22,12 @@ const programName = "kubectl imoocpod"
 
 // NewRootCommand makes the command tree. version is the program's own.
 func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.Command {
+	return NewRootCommandFor(clients.New(version, streams), version, streams)
+}
+
+// NewRootCommandFor makes the command tree with a factory for its clients, to which it adds
+// kubectl's global flags.
+func NewRootCommandFor(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-imoocpod",
 		Short: "Create, scale, and watch any resource that has a replica count",
@@ -58,7 +64,6 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 
-	c := clients.New(version, streams)
 	c.AddFlags(root.PersistentFlags())
 	addLogFlags(root.PersistentFlags())
 	common := commonOptions{clients: c, streams: streams, version: version}

@@ -1,0 +1,81 @@
+package apiserver_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// run runs a command of the program against a server, in this process.
+func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
+	c := clients.New("v1", streams)
+	s.Connect(c.Flags)
+	root := cmd.NewRootCommandFor(c, "v1", streams)
+	root.SetArgs(strings.Fields(line))
+	err = root.ExecuteContext(t.Context())
+	return out.String(), errOut.String(), err
+}
+
+// deployment is one as a person writes it.
+func deployment(name, image string, replicas int) string {
+	return fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  replicas: %[3]d
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}}
+    spec: {containers: [{name: app, image: %[2]q}]}`, name, image, replicas)
+}
+
+// Commands of the program run against the server, while its controllers are played.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		play.Cluster(s)
+		s.CreateYAML(deployment("web", "example.com/old:1", 3))
+		<-time.After(time.Minute)
+		synctest.Wait()
+		for _, test := range []struct{ line, says string }{
+			{"status deployment/web", "web"},
+			{"set image deployment/web app=example.com/new:1 --timeout 1m", "web"},
+			{"scale deployment/web --replicas 4 --timeout 1m", "web"},
+			{"history deployment/web", "example.com/new:1"},
+		} {
+			stdout, stderr, err := run(t, s, test.line)
+			if err != nil || !strings.Contains(stdout, test.says) {
+				t.Errorf("%s: %v, it printed %q, and said %q", test.line, err, stdout, stderr)
+			}
+		}
+		d := s.Get("deployments", "default", "web")
+		ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas")
+		if pods := s.List("pods", "default"); ready != 4 || len(pods) != 4 {
+			t.Errorf("%d pods are ready, of %d; want 4", ready, len(pods))
+		}
+		for _, pod := range s.List("pods", "default") {
+			containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
+			container, _ := containers[0].(map[string]any)
+			if image := container["image"]; image != "example.com/new:1" {
+				t.Errorf("%s runs %v", pod.GetName(), image)
+			}
+		}
+	})
+}

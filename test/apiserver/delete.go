@@ -1,0 +1,252 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// deleteOptions are in the body of a request, or in its query.
+func (r Request) deleteOptions() (metav1.DeleteOptions, error) {
+	var opts metav1.DeleteOptions
+	if len(r.Body) > 0 {
+		u, err := decode(r.ContentType, r.Body)
+		if err != nil {
+			return opts, err
+		}
+		text, err := json.Marshal(u.Object)
+		if err == nil {
+			err = json.Unmarshal(text, &opts)
+		}
+		if err != nil {
+			return opts, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	if policy := r.Query.Get("propagationPolicy"); policy != "" {
+		opts.PropagationPolicy = new(metav1.DeletionPropagation(policy))
+	}
+	if grace, err := strconv.ParseInt(r.Query.Get("gracePeriodSeconds"), 10, 64); err == nil {
+		opts.GracePeriodSeconds = &grace
+	}
+	if r.dryRun() {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	return opts, nil
+}
+
+// delete deletes the object of a request.
+func (s *Server) delete(q Request, obj *unstructured.Unstructured) (any, error) {
+	opts, err := q.deleteOptions()
+	if err != nil {
+		return nil, err
+	}
+	if p := opts.Preconditions; p != nil {
+		if p.UID != nil && *p.UID != obj.GetUID() {
+			return nil, apierrors.NewConflict(q.resource.gr(), q.Name, fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", *p.UID, obj.GetUID()))
+		}
+		if p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion() {
+			return nil, apierrors.NewConflict(q.resource.gr(), q.Name, fmt.Errorf("precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s", *p.ResourceVersion, obj.GetResourceVersion()))
+		}
+	}
+	if len(opts.DryRun) == 0 {
+		policy := metav1.DeletePropagationBackground
+		if opts.PropagationPolicy != nil {
+			policy = *opts.PropagationPolicy
+		}
+		if left := s.end(q.resource, obj, opts.GracePeriodSeconds, policy); left != nil {
+			return q.view(left), nil
+		}
+	}
+	return metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: q.Name, Group: q.Group, Kind: q.Resource, UID: obj.GetUID()},
+	}, nil
+}
+
+func (s *Server) deleteCollection(q Request) (any, error) {
+	selects, err := q.selector()
+	if err != nil {
+		return nil, err
+	}
+	items := []any{}
+	for _, obj := range s.all(q.resource.gr(), q.Namespace) {
+		if selects(obj) {
+			if _, err := s.delete(q, obj); err != nil {
+				return nil, err
+			}
+			items = append(items, q.view(obj).Object)
+		}
+	}
+	return map[string]any{"apiVersion": q.resource.gvk(q.Version).GroupVersion().String(), "kind": q.resource.kind + "List", "metadata": map[string]any{}, "items": items}, nil
+}
+
+// end deletes an object: at once, or, where it has finalizers or a node that runs it, by
+// the time of its deletion. It returns what is left of it.
+func (s *Server) end(r *resource, obj *unstructured.Unstructured, grace *int64, policy metav1.DeletionPropagation) *unstructured.Unstructured {
+	left := obj.DeepCopy()
+	switch policy {
+	case metav1.DeletePropagationOrphan:
+		s.orphan(obj.GetUID())
+	case metav1.DeletePropagationForeground:
+		if len(s.dependents(obj.GetUID())) > 0 && !slices.Contains(left.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+			left.SetFinalizers(append(left.GetFinalizers(), metav1.FinalizerDeleteDependents))
+		}
+	}
+	seconds := gracePeriod(r, obj, grace)
+	if seconds == 0 && len(left.GetFinalizers()) == 0 {
+		s.remove(r, obj)
+		return nil
+	}
+	if by := left.GetDeletionTimestamp(); by == nil || seconds < *left.GetDeletionGracePeriodSeconds() {
+		left.SetDeletionTimestamp(new(metav1.NewTime(time.Now().Add(time.Duration(seconds) * time.Second).Truncate(time.Second))))
+		left.SetDeletionGracePeriodSeconds(&seconds)
+		if left.GetGeneration() > 0 && by == nil {
+			left.SetGeneration(left.GetGeneration() + 1)
+		}
+	}
+	if !equalButForTimes(obj, left) {
+		left, _ = s.commit(r, obj, left) // only a CRD can be refused, and not by this
+	}
+	if policy == metav1.DeletePropagationForeground {
+		for _, d := range s.dependents(obj.GetUID()) {
+			s.end(d.resource, d.object, nil, policy)
+		}
+	}
+	return left
+}
+
+// gracePeriod is how long a pod that runs on a node has to end. All else has none.
+func gracePeriod(r *resource, obj *unstructured.Unstructured, given *int64) int64 {
+	node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
+	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
+	if r.group != "" || r.kind != "Pod" || node == "" || phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed) {
+		return 0
+	}
+	if given != nil {
+		return *given
+	}
+	seconds, _, _ := unstructured.NestedInt64(obj.Object, "spec", "terminationGracePeriodSeconds")
+	return seconds
+}
+
+// remove takes an object away, and collects the garbage that this makes.
+func (s *Server) remove(r *resource, obj *unstructured.Unstructured) {
+	if now := s.objects[r.gr()][keyOf(obj)]; now == nil || now.GetUID() != obj.GetUID() {
+		return
+	}
+	_, _ = s.commit(r, obj, nil) // nothing refuses that
+	s.collect(obj)
+	if r.kind == "Namespace" && r.group == "" {
+		for _, of := range s.resources {
+			for _, in := range s.all(of.gr(), obj.GetName()) {
+				s.remove(of, in)
+			}
+		}
+	}
+	if r.plural == "customresourcedefinitions" {
+		group, plural, _ := strings.Cut(obj.GetName(), ".")
+		gone := &resource{group: plural, plural: group}
+		for _, in := range s.all(gone.gr(), "") {
+			s.remove(gone, in)
+		}
+	}
+}
+
+// dependent is an object that another one owns.
+type dependent struct {
+	resource *resource
+	object   *unstructured.Unstructured
+}
+
+func (s *Server) dependents(owner types.UID) []dependent {
+	var list []dependent
+	for _, r := range s.resources {
+		for _, obj := range s.all(r.gr(), "") {
+			if slices.ContainsFunc(obj.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner }) {
+				list = append(list, dependent{r, obj})
+			}
+		}
+	}
+	return list
+}
+
+// orphan takes an owner away from all that it owns.
+func (s *Server) orphan(owner types.UID) {
+	for _, d := range s.dependents(owner) {
+		free := d.object.DeepCopy()
+		free.SetOwnerReferences(slices.DeleteFunc(free.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner }))
+		_, _ = s.commit(d.resource, d.object, free)
+	}
+}
+
+// collect deletes what no owner is left of, and completes the deletion of owners that
+// waited for one of their dependents.
+func (s *Server) collect(gone *unstructured.Unstructured) {
+	for _, d := range s.dependents(gone.GetUID()) {
+		if !slices.ContainsFunc(d.object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return s.lives(ref.UID) }) {
+			s.end(d.resource, d.object, nil, metav1.DeletePropagationBackground)
+		}
+	}
+	for _, ref := range gone.GetOwnerReferences() {
+		for _, r := range s.resources {
+			for _, owner := range s.all(r.gr(), gone.GetNamespace()) {
+				if owner.GetUID() == ref.UID && slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) && len(s.dependents(ref.UID)) == 0 {
+					s.finalize(r, owner, metav1.FinalizerDeleteDependents)
+				}
+			}
+		}
+	}
+}
+
+func (s *Server) lives(uid types.UID) bool {
+	for _, objects := range s.objects {
+		for _, obj := range objects {
+			if obj.GetUID() == uid {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// finalize takes a finalizer away, and the object with its last one.
+func (s *Server) finalize(r *resource, obj *unstructured.Unstructured, finalizer string) {
+	after := obj.DeepCopy()
+	after.SetFinalizers(slices.DeleteFunc(after.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	if len(after.GetFinalizers()) == 0 {
+		s.remove(r, obj)
+		return
+	}
+	_, _ = s.commit(r, obj, after)
+}
+
+// evict deletes a pod as the eviction API does, unless a budget forbids it.
+func (s *Server) evict(q Request, pod *unstructured.Unstructured) (any, error) {
+	if pod == nil {
+		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)
+	}
+	for _, obj := range s.all(s.served("poddisruptionbudgets").gr(), q.Namespace) {
+		var budget struct {
+			Spec   struct{ Selector metav1.LabelSelector }
+			Status struct{ DisruptionsAllowed int32 }
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &budget); err != nil {
+			continue
+		}
+		if selector, err := metav1.LabelSelectorAsSelector(&budget.Spec.Selector); err == nil && selector.Matches(labelsOf(pod)) && budget.Status.DisruptionsAllowed == 0 {
+			return nil, apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+		}
+	}
+	s.end(q.resource, pod, nil, metav1.DeletePropagationBackground)
+	return metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}, nil
+}

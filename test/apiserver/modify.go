@@ -1,0 +1,152 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+// object is the object in the body of a request.
+func (r Request) object() (*unstructured.Unstructured, error) {
+	obj, err := decode(r.ContentType, r.Body)
+	if err != nil {
+		return nil, err
+	}
+	want := r.resource.gvk(r.Version)
+	if r.Subresource == "scale" {
+		want = scaleKind()
+	}
+	if got := obj.GroupVersionKind(); got.Empty() {
+		obj.SetGroupVersionKind(want)
+	} else if got != want {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: no kind %q is registered for version %q", got.Kind, got.GroupVersion(), want.Kind, got.Kind, got.GroupVersion()))
+	}
+	return obj, nil
+}
+
+// decode reads JSON, YAML, or the protobuf of a built-in type.
+func decode(contentType string, body []byte) (*unstructured.Unstructured, error) {
+	if strings.HasPrefix(contentType, runtime.ContentTypeProtobuf) {
+		obj, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		obj.GetObjectKind().SetGroupVersionKind(*gvk)
+		return toUnstructured(obj)
+	}
+	text, err := yaml.YAMLToJSON(body)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return decodeJSON(text)
+}
+
+func isApply(q Request) bool { return strings.HasPrefix(q.ContentType, string(types.ApplyPatchType)) }
+
+// modify replaces or patches an object.
+func (s *Server) modify(q Request, before *unstructured.Unstructured) (any, error) {
+	w := q.write()
+	after, err := s.modified(q, &w, q.view(before))
+	if err != nil {
+		return nil, err
+	}
+	if err := q.sameObject(before, after); err != nil {
+		return nil, err
+	}
+	if after, err = s.replace(w, before, after); err != nil {
+		return nil, err
+	}
+	return q.view(after), nil
+}
+
+// sameObject holds an object against the one that is there.
+func (r Request) sameObject(before, after *unstructured.Unstructured) error {
+	if name := after.GetName(); name != before.GetName() {
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, before.GetName()))
+	}
+	if uid := after.GetUID(); uid != "" && uid != before.GetUID() {
+		return apierrors.NewConflict(r.resource.gr(), before.GetName(), fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", uid, before.GetUID()))
+	}
+	if version := after.GetResourceVersion(); version != "" && version != before.GetResourceVersion() {
+		return apierrors.NewConflict(r.resource.gr(), before.GetName(), errModified)
+	}
+	return nil
+}
+
+const errModified = constError("the object has been modified; please apply your changes to the latest version and try again")
+
+// constError is an error that is always the same.
+type constError string
+
+func (e constError) Error() string { return string(e) }
+
+// modified is what a request makes of an object, before the rules for its type.
+func (s *Server) modified(q Request, w *write, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if q.Verb == "update" {
+		return q.object()
+	}
+	kind, _, _ := strings.Cut(q.ContentType, ";")
+	if isApply(q) {
+		return s.applied(q, w, before)
+	}
+	was, err := json.Marshal(before.Object)
+	if err != nil {
+		return nil, err
+	}
+	is, err := patched(types.PatchType(kind), was, q.Body, before.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	after, err := decodeJSON(is)
+	if err != nil {
+		return nil, err
+	}
+	if !maps.Equal(map[string]any{"a": before.GetAPIVersion(), "k": before.GetKind()}, map[string]any{"a": after.GetAPIVersion(), "k": after.GetKind()}) {
+		return nil, apierrors.NewBadRequest("a patch may not change apiVersion and kind")
+	}
+	return after, nil
+}
+
+// patched is the text of an object after a patch.
+func patched(kind types.PatchType, was, patch []byte, gvk schema.GroupVersionKind) ([]byte, error) {
+	switch kind {
+	case types.JSONPatchType:
+		operations, err := jsonpatch.DecodePatch(patch)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		is, err := operations.Apply(was)
+		if err != nil {
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+		}
+		return is, nil
+	case types.MergePatchType:
+		is, err := jsonpatch.MergePatch(was, patch)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return is, nil
+	case types.StrategicMergePatchType:
+		if of, err := scheme.Scheme.New(gvk); err == nil {
+			is, err := strategicpatch.StrategicMergePatch(was, patch, of)
+			if err != nil {
+				return nil, apierrors.NewBadRequest(err.Error())
+			}
+			return is, nil
+		}
+	}
+	return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, "",
+		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s, %s, %s", types.JSONPatchType, types.MergePatchType, types.ApplyPatchType), 0, false)
+}

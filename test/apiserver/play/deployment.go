@@ -1,0 +1,292 @@
+package play
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+)
+
+const (
+	revisionAnnotation = "deployment.kubernetes.io/revision"
+	hashLabel          = "pod-template-hash"
+	manager            = "kube-controller-manager"
+)
+
+// ReplicaSets plays the controller of ReplicaSets.
+func ReplicaSets(s *apiserver.Server) {
+	a := s.As(manager)
+	control(s, "replicasets", "ReplicaSet", func(rs *unstructured.Unstructured) time.Duration {
+		pods := owned(s, "pods", rs)
+		template, _, _ := unstructured.NestedMap(rs.Object, "spec", "template")
+		want := number(rs, 1, "spec", "replicas")
+		for range want - len(pods) {
+			createPod(a, rs, template, "", nil)
+		}
+		if len(pods) > want {
+			// Those that are not ready go first, then the youngest.
+			slices.Reverse(pods)
+			slices.SortStableFunc(pods, func(x, y *unstructured.Unstructured) int { return rank(x) - rank(y) })
+			for _, pod := range pods[:len(pods)-want] {
+				a.Delete("pods", pod.GetNamespace(), pod.GetName())
+			}
+		}
+		pods = owned(s, "pods", rs)
+		n := int64(countReady(pods))
+		setStatus(a, "replicasets", rs, map[string]any{"observedGeneration": rs.GetGeneration(), "replicas": int64(len(pods)), "fullyLabeledReplicas": int64(len(pods)), "readyReplicas": n, "availableReplicas": n})
+		return 0
+	})
+}
+
+func rank(pod *unstructured.Unstructured) int {
+	if ready(pod) {
+		return 1
+	}
+	return 0
+}
+
+// Deployments plays the controller of Deployments.
+func Deployments(s *apiserver.Server) {
+	control(s, "deployments", "Deployment", func(d *unstructured.Unstructured) time.Duration {
+		r := &rollout{s: s, a: s.As(manager), d: d, replicas: number(d, 1, "spec", "replicas")}
+		paused, _, _ := unstructured.NestedBool(d.Object, "spec", "paused")
+		r.find(paused)
+		switch strategy, _, _ := unstructured.NestedString(d.Object, "spec", "strategy", "type"); {
+		case r.now == nil || paused:
+			if active := r.active(); active != nil {
+				r.scale(active, r.replicas)
+			}
+		case strategy == "Recreate":
+			r.recreate()
+		default:
+			r.roll()
+		}
+		return r.report(paused)
+	})
+}
+
+// rollout is one look at a Deployment.
+type rollout struct {
+	s        *apiserver.Server
+	a        apiserver.Actor
+	d        *unstructured.Unstructured
+	replicas int
+	// now is the ReplicaSet of the template, nil where there is none yet; old are the
+	// others, the oldest revision first.
+	now *unstructured.Unstructured
+	old []*unstructured.Unstructured
+}
+
+// find finds the ReplicaSets, makes that of the template, and numbers it.
+func (r *rollout) find(paused bool) {
+	template, _, _ := unstructured.NestedMap(r.d.Object, "spec", "template")
+	hash := hashOf(template)
+	last := 0
+	for _, rs := range owned(r.s, "replicasets", r.d) {
+		if rs.GetLabels()[hashLabel] == hash {
+			r.now = rs
+		} else {
+			r.old = append(r.old, rs)
+		}
+		last = max(last, revisionOf(rs))
+	}
+	slices.SortFunc(r.old, func(x, y *unstructured.Unstructured) int { return revisionOf(x) - revisionOf(y) })
+	if paused {
+		return
+	}
+	next := last + 1
+	switch {
+	case r.now == nil:
+		labels := maps.Clone(labelsIn(template))
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[hashLabel] = hash
+		_ = unstructured.SetNestedStringMap(template, labels, "metadata", "labels")
+		selector, _, _ := unstructured.NestedMap(r.d.Object, "spec", "selector")
+		_ = unstructured.SetNestedField(selector, hash, "matchLabels", hashLabel)
+		rs := child(r.d, "apps/v1", "ReplicaSet", r.d.GetName()+"-"+hash, labels)
+		annotations := maps.Clone(r.d.GetAnnotations())
+		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[revisionAnnotation] = strconv.Itoa(next)
+		rs.SetAnnotations(annotations)
+		rs.Object["spec"] = map[string]any{"replicas": int64(0), "selector": selector, "template": template}
+		r.now = r.a.Create(rs)
+	case revisionOf(r.now) < last:
+		r.now = r.a.Update("replicasets", r.now.GetNamespace(), r.now.GetName(), func(rs *unstructured.Unstructured) { annotate(rs, next) })
+	}
+	if r.now != nil && revisionOf(r.d) != revisionOf(r.now) {
+		r.a.Update("deployments", r.d.GetNamespace(), r.d.GetName(), func(d *unstructured.Unstructured) { annotate(d, revisionOf(r.now)) })
+	}
+}
+
+func annotate(obj *unstructured.Unstructured, revision int) {
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[revisionAnnotation] = strconv.Itoa(revision)
+	obj.SetAnnotations(annotations)
+}
+
+func revisionOf(obj *unstructured.Unstructured) int {
+	n, _ := strconv.Atoi(obj.GetAnnotations()[revisionAnnotation])
+	return n
+}
+
+func hashOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	h := fnv.New32a()
+	_, _ = h.Write(text)
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// active is the newest ReplicaSet that has pods, or that of the template.
+func (r *rollout) active() *unstructured.Unstructured {
+	if r.now != nil && number(r.now, 0, "spec", "replicas") > 0 {
+		return r.now
+	}
+	for _, rs := range slices.Backward(r.old) {
+		if number(rs, 0, "spec", "replicas") > 0 {
+			return rs
+		}
+	}
+	return r.now
+}
+
+func (r *rollout) scale(rs *unstructured.Unstructured, n int) {
+	if number(rs, 0, "spec", "replicas") == n {
+		return
+	}
+	r.a.Update("replicasets", rs.GetNamespace(), rs.GetName(), func(rs *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(rs.Object, int64(n), "spec", "replicas")
+	})
+	_ = unstructured.SetNestedField(rs.Object, int64(n), "spec", "replicas")
+}
+
+func (r *rollout) recreate() {
+	pods := 0
+	for _, rs := range r.old {
+		pods += number(rs, 0, "status", "replicas")
+		r.scale(rs, 0)
+	}
+	if pods == 0 {
+		r.scale(r.now, r.replicas)
+	}
+}
+
+// roll takes a step of a rolling update.
+func (r *rollout) roll() {
+	surge, unavailable := r.bound("maxSurge", true), r.bound("maxUnavailable", false)
+	if surge == 0 && unavailable == 0 {
+		unavailable = 1
+	}
+	total := number(r.now, 0, "spec", "replicas")
+	for _, rs := range r.old {
+		total += number(rs, 0, "spec", "replicas")
+	}
+	size := number(r.now, 0, "spec", "replicas")
+	switch {
+	case size > r.replicas:
+		r.scale(r.now, r.replicas)
+	case size < r.replicas:
+		up := min(r.replicas-size, max(0, r.replicas+surge-total))
+		r.scale(r.now, size+up)
+		total += up
+	}
+	// Pods that are not available go without a loss; others as far as enough stay.
+	size = number(r.now, 0, "spec", "replicas")
+	down := total - (r.replicas - unavailable) - (size - min(size, number(r.now, 0, "status", "availableReplicas")))
+	for _, broken := range []bool{true, false} {
+		for _, rs := range r.old {
+			has, available := number(rs, 0, "spec", "replicas"), number(rs, 0, "status", "availableReplicas")
+			n := min(has, max(0, down))
+			if broken {
+				n = min(n, max(0, has-available))
+			}
+			r.scale(rs, has-n)
+			down -= n
+		}
+	}
+}
+
+// bound is a bound of a rolling update in pods.
+func (r *rollout) bound(name string, up bool) int {
+	value, _, _ := unstructured.NestedFieldNoCopy(r.d.Object, "spec", "strategy", "rollingUpdate", name)
+	either := intstr.Parse(fmt.Sprint(value))
+	n, err := intstr.GetScaledValueFromIntOrPercent(&either, r.replicas, up)
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+// report writes the status, and says when to look again.
+func (r *rollout) report(paused bool) time.Duration {
+	count := func(sets []*unstructured.Unstructured, field string) (n int64) {
+		for _, rs := range sets {
+			if rs != nil {
+				n += int64(number(r.s.Get("replicasets", rs.GetNamespace(), rs.GetName()), 0, "status", field))
+			}
+		}
+		return n
+	}
+	all := append(slices.Clone(r.old), r.now)
+	total, updated, available := count(all, "replicas"), count([]*unstructured.Unstructured{r.now}, "replicas"), count(all, "availableReplicas")
+	want := int64(r.replicas)
+	done := updated == want && total == want && available >= want
+	progressing, again := r.progress(done, paused, fmt.Sprint(total, updated, available))
+	enough := available >= want-int64(r.bound("maxUnavailable", false))
+	reason, message := "MinimumReplicasAvailable", "Deployment has minimum availability."
+	if !enough {
+		reason, message = "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
+	}
+	setStatus(r.a, "deployments", r.d, map[string]any{
+		"observedGeneration": r.d.GetGeneration(), "replicas": total, "updatedReplicas": updated, "readyReplicas": available,
+		"availableReplicas": available, "unavailableReplicas": max(0, want-available),
+		"conditions": []any{condition(r.d, "Available", enough, reason, message), progressing},
+	})
+	return again
+}
+
+// progress is the condition Progressing. Its lastUpdateTime is when there was progress.
+func (r *rollout) progress(done, paused bool, counts string) (map[string]any, time.Duration) {
+	if done {
+		c := condition(r.d, "Progressing", true, "NewReplicaSetAvailable", "ReplicaSet has successfully progressed.")
+		c["lastUpdateTime"] = c["lastTransitionTime"]
+		return c, 0
+	}
+	if paused {
+		return condition(r.d, "Progressing", true, "DeploymentPaused", "Deployment is paused"), 0
+	}
+	was := fmt.Sprint(number(r.d, 0, "status", "replicas"), number(r.d, 0, "status", "updatedReplicas"), number(r.d, 0, "status", "availableReplicas"))
+	since := time.Now().UTC()
+	for _, c := range conditions(r.d) {
+		text, _ := c["lastUpdateTime"].(string)
+		if at, err := time.Parse(time.RFC3339, text); err == nil && c["type"] == "Progressing" && was == counts && number(r.d, 0, "status", "observedGeneration") == int(r.d.GetGeneration()) && c["reason"] != "NewReplicaSetAvailable" {
+			since = at
+		}
+	}
+	deadline := time.Duration(number(r.d, 600, "spec", "progressDeadlineSeconds")) * time.Second
+	left := time.Until(since.Add(deadline))
+	c := condition(r.d, "Progressing", left > 0, "ReplicaSetUpdated", fmt.Sprintf("ReplicaSet %q is progressing.", r.now.GetName()))
+	if left <= 0 {
+		c = condition(r.d, "Progressing", false, "ProgressDeadlineExceeded", fmt.Sprintf("ReplicaSet %q has timed out progressing.", r.now.GetName()))
+	}
+	c["lastUpdateTime"] = since.Format(time.RFC3339)
+	return c, max(left, 0)
+}

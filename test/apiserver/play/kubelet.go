@@ -1,0 +1,158 @@
+package play
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+)
+
+const (
+	// node is the one on which all pods run.
+	node = "node-1"
+	// podStarts and podEnds are how long pods take.
+	podStarts = time.Second
+	podEnds   = 500 * time.Millisecond
+)
+
+// Kubelet plays the scheduler and the kubelet. What a container does follows from its
+// image: "never" never becomes ready, "crash" fails again and again, "pull" cannot be
+// pulled, and the tag of "slow" is how long it takes, as in example.com/slow:30s. All others
+// are ready after a second.
+func Kubelet(s *apiserver.Server) {
+	s.OnWrite(func(c apiserver.Change) {
+		pod := c.After
+		if c.Resource.Resource != "pods" || pod == nil {
+			return
+		}
+		_, begun := pod.Object["status"]
+		switch {
+		case pod.GetDeletionTimestamp() != nil && (c.Before == nil || c.Before.GetDeletionTimestamp() == nil):
+			stop(s, pod)
+		case pod.GetDeletionTimestamp() == nil && c.Before == nil && !begun:
+			start(s, pod)
+		}
+	})
+}
+
+// stop takes a pod away once it has ended, unless a finalizer holds it.
+func stop(s *apiserver.Server, pod *unstructured.Unstructured) {
+	s.After(podEnds, func() {
+		now := s.Get("pods", pod.GetNamespace(), pod.GetName())
+		if now != nil && now.GetUID() == pod.GetUID() && len(now.GetFinalizers()) == 0 {
+			s.As("kubelet").Remove("pods", pod.GetNamespace(), pod.GetName())
+		}
+	})
+}
+
+// start puts a pod on the node, and says later what has become of it.
+func start(s *apiserver.Server, pod *unstructured.Unstructured) {
+	update := func(manager string, change func(*unstructured.Unstructured)) {
+		s.As(manager).Update("pods", pod.GetNamespace(), pod.GetName(), func(now *unstructured.Unstructured) {
+			if now.GetUID() == pod.GetUID() && now.GetDeletionTimestamp() == nil {
+				change(now)
+			}
+		})
+	}
+	s.After(reaction, func() {
+		update("kube-scheduler", func(pod *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(pod.Object, node, "spec", "nodeName")
+		})
+		update("kubelet", func(pod *unstructured.Unstructured) { setPodStatus(pod, corev1.PodPending, false, "ContainerCreating") })
+	})
+	reason, takes := fateOf(pod)
+	s.After(takes, func() {
+		phase := corev1.PodRunning
+		if reason == "ImagePullBackOff" {
+			phase = corev1.PodPending
+		}
+		update("kubelet", func(pod *unstructured.Unstructured) {
+			setPodStatus(pod, phase, reason == "", strings.TrimPrefix(reason, unready))
+		})
+	})
+}
+
+// unready is the fate of a container that runs, and is not ready.
+const unready = "-"
+
+// fateOf is why a pod will not be ready, empty if it will, and when that shows.
+func fateOf(pod *unstructured.Unstructured) (reason string, takes time.Duration) {
+	takes = podStarts
+	for _, c := range containers(pod) {
+		image, _ := c["image"].(string)
+		name, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+		switch name {
+		case "never":
+			reason = unready
+		case "crash":
+			reason = "CrashLoopBackOff"
+		case "pull":
+			reason = "ImagePullBackOff"
+		case "slow":
+			if d, err := time.ParseDuration(tag); err == nil {
+				takes = max(takes, d)
+			}
+		}
+	}
+	return reason, takes
+}
+
+func containers(pod *unstructured.Unstructured) []map[string]any {
+	list, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
+	var all []map[string]any
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// setPodStatus says what the containers of a pod do: they wait for a reason, or run.
+func setPodStatus(pod *unstructured.Unstructured, phase corev1.PodPhase, ready bool, waiting string) {
+	now := time.Now().UTC().Format(time.RFC3339)
+	var statuses []any
+	for _, c := range containers(pod) {
+		status := map[string]any{"name": c["name"], "image": c["image"], "imageID": "", "ready": ready, "started": ready, "restartCount": int64(0), "state": map[string]any{"running": map[string]any{"startedAt": now}}}
+		if waiting != "" {
+			status["state"] = map[string]any{"waiting": map[string]any{"reason": waiting}}
+		}
+		if waiting == "CrashLoopBackOff" {
+			status["restartCount"] = int64(3)
+			status["lastState"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error", "startedAt": now, "finishedAt": now}}
+		}
+		statuses = append(statuses, status)
+	}
+	reason, message := "", ""
+	if !ready {
+		reason, message = "ContainersNotReady", "containers with unready status"
+	}
+	status := map[string]any{"phase": string(phase), "startTime": now, "containerStatuses": statuses, "conditions": []any{
+		condition(pod, "PodScheduled", true, "", ""), condition(pod, "Initialized", true, "", ""),
+		condition(pod, "ContainersReady", ready, reason, message), condition(pod, "Ready", ready, reason, message),
+	}}
+	pod.Object["status"] = status
+}
+
+// ready reports whether a pod is.
+func ready(pod *unstructured.Unstructured) bool {
+	for _, c := range conditions(pod) {
+		if c["type"] == "Ready" {
+			return c["status"] == "True"
+		}
+	}
+	return false
+}
+
+func countReady(pods []*unstructured.Unstructured) int {
+	n := 0
+	for _, pod := range pods {
+		if ready(pod) {
+			n++
+		}
+	}
+	return n
+}

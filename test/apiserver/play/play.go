@@ -1,0 +1,180 @@
+// Package play has the controllers of a cluster for tests with package apiserver: they
+// act as the real ones do where a person sees it, in far fewer words. Each of them starts
+// with the call that adds it to a server, and ends with the test.
+package play
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+)
+
+// reaction is how long a controller takes to act on a change.
+const reaction = 10 * time.Millisecond
+
+// Cluster plays all controllers of built-in types, and the kubelet.
+func Cluster(s *apiserver.Server) {
+	Kubelet(s)
+	ReplicaSets(s)
+	Deployments(s)
+	StatefulSets(s)
+}
+
+// control has a function reconcile the objects of a resource, one at a time: a moment
+// after each change of one, and of what it controls.
+func control(s *apiserver.Server, resource, kind string, reconcile func(*unstructured.Unstructured) (again time.Duration)) {
+	var mu, working sync.Mutex
+	due := map[string]bool{}
+	var plan func(time.Duration, string, string)
+	plan = func(after time.Duration, namespace, name string) {
+		mu.Lock()
+		defer mu.Unlock()
+		key := after.String() + namespace + "/" + name
+		if due[key] {
+			return
+		}
+		due[key] = true
+		s.After(after, func() {
+			mu.Lock()
+			delete(due, key)
+			mu.Unlock()
+			working.Lock()
+			defer working.Unlock()
+			obj := s.Get(resource, namespace, name)
+			if obj == nil || obj.GetDeletionTimestamp() != nil {
+				return
+			}
+			if again := reconcile(obj); again > 0 {
+				plan(again, namespace, name)
+			}
+		})
+	}
+	s.OnWrite(func(c apiserver.Change) {
+		obj := c.Object()
+		if obj == nil {
+			return
+		}
+		if c.Resource.Resource == resource {
+			plan(reaction, obj.GetNamespace(), obj.GetName())
+		} else if owner := metav1.GetControllerOf(obj); owner != nil && owner.Kind == kind {
+			plan(reaction, obj.GetNamespace(), owner.Name)
+		}
+	})
+}
+
+// owned are the objects of a resource that another object controls and that are not on
+// their way out, the oldest first.
+func owned(s *apiserver.Server, resource string, owner *unstructured.Unstructured) []*unstructured.Unstructured {
+	all := slices.DeleteFunc(s.List(resource, owner.GetNamespace()), func(obj *unstructured.Unstructured) bool {
+		return !metav1.IsControlledBy(obj, owner) || obj.GetDeletionTimestamp() != nil
+	})
+	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int {
+		return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
+	})
+	return all
+}
+
+// child makes an object that another one controls.
+func child(owner *unstructured.Unstructured, apiVersion, kind, name string, labels map[string]string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	obj.SetNamespace(owner.GetNamespace())
+	obj.SetName(name)
+	obj.SetLabels(labels)
+	obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})
+	return obj
+}
+
+// createPod makes a pod of the template of its owner. Without a name it gets one that
+// begins with that of the owner.
+func createPod(a apiserver.Actor, owner *unstructured.Unstructured, template map[string]any, name string, labels map[string]string) {
+	all := map[string]string{}
+	maps.Copy(all, labelsIn(template))
+	maps.Copy(all, labels)
+	pod := child(owner, "v1", "Pod", name, all)
+	if name == "" {
+		pod.SetGenerateName(owner.GetName() + "-")
+	}
+	if annotations, found, _ := unstructured.NestedStringMap(template, "metadata", "annotations"); found {
+		pod.SetAnnotations(annotations)
+	}
+	pod.Object["spec"], _, _ = unstructured.NestedFieldCopy(template, "spec")
+	a.Create(pod)
+}
+
+func labelsIn(template map[string]any) map[string]string {
+	labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
+	return labels
+}
+
+// number reads a whole number of an object, or a default where it has none.
+func number(obj *unstructured.Unstructured, otherwise int, path ...string) int {
+	if n, found, err := unstructured.NestedInt64(obj.Object, path...); found && err == nil {
+		return int(n)
+	}
+	return otherwise
+}
+
+// setStatus writes fields of the status of an object.
+func setStatus(a apiserver.Actor, resource string, of *unstructured.Unstructured, status map[string]any) {
+	a.Update(resource, of.GetNamespace(), of.GetName(), func(obj *unstructured.Unstructured) {
+		if obj.GetUID() != of.GetUID() {
+			return
+		}
+		for name, value := range status {
+			_ = unstructured.SetNestedField(obj.Object, value, "status", name)
+		}
+	})
+}
+
+// condition is one as of now, or as of when it became what it is.
+func condition(of *unstructured.Unstructured, kind string, met bool, reason, message string) map[string]any {
+	status := "False"
+	if met {
+		status = "True"
+	}
+	since := time.Now().UTC().Format(time.RFC3339)
+	for _, was := range conditions(of) {
+		if was["type"] == kind && was["status"] == status {
+			if text, is := was["lastTransitionTime"].(string); is {
+				since = text
+			}
+		}
+	}
+	c := map[string]any{"type": kind, "status": status, "lastTransitionTime": since}
+	if reason != "" {
+		c["reason"], c["message"] = reason, message
+	}
+	return c
+}
+
+func conditions(of *unstructured.Unstructured) []map[string]any {
+	list, _, _ := unstructured.NestedSlice(of.Object, "status", "conditions")
+	var all []map[string]any
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Owner plays somebody who sets a field of an object to a value again, as soon as another
+// one has changed it.
+func Owner(s *apiserver.Server, manager, resource, namespace, name string, value any, path ...string) {
+	s.OnWrite(func(c apiserver.Change) {
+		if c.After == nil || c.After.GetName() != name || c.After.GetNamespace() != namespace {
+			return
+		}
+		s.After(reaction, func() {
+			s.As(manager).Update(resource, namespace, name, func(obj *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(obj.Object, value, path...)
+			})
+		})
+	})
+}

@@ -1,0 +1,148 @@
+package play
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+)
+
+const podRevision = "controller-revision-hash"
+
+// StatefulSets plays the controller of StatefulSets, which acts on one pod at a time: it
+// goes no further while one is not ready, also when the template is undone.
+func StatefulSets(s *apiserver.Server) {
+	a := s.As(manager)
+	control(s, "statefulsets", "StatefulSet", func(set *unstructured.Unstructured) time.Duration {
+		update := revise(s, a, set)
+		current, found, _ := unstructured.NestedString(set.Object, "status", "currentRevision")
+		if !found || current == "" {
+			current = update
+		}
+		order(s, a, set, current, update)
+		reportSet(s, a, set, current, update)
+		return 0
+	})
+}
+
+// revise makes the ControllerRevision of the template the newest, and returns its name.
+func revise(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured) string {
+	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
+	hash := hashOf(template)
+	name, last := set.GetName()+"-"+hash, 0
+	var is *unstructured.Unstructured
+	for _, revision := range owned(s, "controllerrevisions", set) {
+		if revision.GetName() == name {
+			is = revision
+		}
+		last = max(last, number(revision, 0, "revision"))
+	}
+	switch {
+	case is == nil:
+		labels := maps.Clone(labelsIn(template))
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[podRevision] = hash
+		is = child(set, "apps/v1", "ControllerRevision", name, labels)
+		template["$patch"] = "replace"
+		is.Object["data"], is.Object["revision"] = map[string]any{"spec": map[string]any{"template": template}}, int64(last+1)
+		a.Create(is)
+	case number(is, 0, "revision") < last:
+		a.Update("controllerrevisions", is.GetNamespace(), name, func(revision *unstructured.Unstructured) { revision.Object["revision"] = int64(last + 1) })
+	}
+	return name
+}
+
+// order makes the pods in the order of their numbers, and replaces the outdated ones in the
+// reverse order, down to the partition.
+func order(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, current, update string) {
+	want, partition := number(set, 1, "spec", "replicas"), number(set, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	parallel := textOf(set, "spec", "podManagementPolicy") == "Parallel"
+	for i := range want {
+		name := fmt.Sprintf("%s-%d", set.GetName(), i)
+		pod := s.Get("pods", set.GetNamespace(), name)
+		if pod == nil {
+			revision := update
+			if i < partition {
+				revision = current
+			}
+			createPod(a, set, templateOf(s, set, revision), name, map[string]string{podRevision: revision, "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": strconv.Itoa(i)})
+		}
+		if !parallel && (pod == nil || !ready(pod) || pod.GetDeletionTimestamp() != nil) {
+			return
+		}
+	}
+	pods := owned(s, "pods", set)
+	slices.SortFunc(pods, func(x, y *unstructured.Unstructured) int { return ordinal(y) - ordinal(x) })
+	for _, pod := range pods {
+		if ordinal(pod) >= want {
+			a.Delete("pods", pod.GetNamespace(), pod.GetName())
+			return
+		}
+	}
+	if textOf(set, "spec", "updateStrategy", "type") == "OnDelete" {
+		return
+	}
+	for _, pod := range pods {
+		if ordinal(pod) < partition {
+			return
+		}
+		if pod.GetLabels()[podRevision] != update {
+			a.Delete("pods", pod.GetNamespace(), pod.GetName())
+			return
+		}
+		if !ready(pod) {
+			return
+		}
+	}
+}
+
+// templateOf is the pod template of a revision.
+func templateOf(s *apiserver.Server, set *unstructured.Unstructured, revision string) map[string]any {
+	if of := s.Get("controllerrevisions", set.GetNamespace(), revision); of != nil {
+		if template, found, _ := unstructured.NestedMap(of.Object, "data", "spec", "template"); found {
+			delete(template, "$patch")
+			return template
+		}
+	}
+	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
+	return template
+}
+
+func textOf(obj *unstructured.Unstructured, path ...string) string {
+	text, _, _ := unstructured.NestedString(obj.Object, path...)
+	return text
+}
+
+// ordinal is the number of a pod.
+func ordinal(pod *unstructured.Unstructured) int {
+	n, _ := strconv.Atoi(pod.GetName()[strings.LastIndex(pod.GetName(), "-")+1:])
+	return n
+}
+
+func reportSet(s *apiserver.Server, a apiserver.Actor, set *unstructured.Unstructured, current, update string) {
+	pods := owned(s, "pods", set)
+	of := func(revision string) (n int64) {
+		for _, pod := range pods {
+			if pod.GetLabels()[podRevision] == revision {
+				n++
+			}
+		}
+		return n
+	}
+	n, want := int64(countReady(pods)), int64(number(set, 1, "spec", "replicas"))
+	if of(update) == want && n == want && int64(len(pods)) == want {
+		current = update
+	}
+	setStatus(a, "statefulsets", set, map[string]any{
+		"observedGeneration": set.GetGeneration(), "replicas": int64(len(pods)), "readyReplicas": n, "availableReplicas": n,
+		"currentReplicas": of(current), "updatedReplicas": of(update), "currentRevision": current, "updateRevision": update, "collisionCount": int64(0),
+	})
+}

@@ -1,0 +1,264 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes/scheme"
+	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+)
+
+func asStatus(err error, to *apierrors.APIStatus) bool { return errors.As(err, to) }
+
+// prepare makes what is written an object of its type: fields that the type does not have
+// go, defaults come, and what is invalid is refused.
+func prepare(w write, before, after *unstructured.Unstructured) error {
+	gvk := w.resource.gvk(w.version.name)
+	if s := w.version.schema; s != nil {
+		var unknown []string
+		prune(after.Object, s, "", &unknown)
+		if w.strict && len(unknown) > 0 {
+			return apierrors.NewBadRequest(fmt.Sprintf("strict decoding error: unknown field %q", strings.Join(unknown, `", unknown field "`)))
+		}
+		setDefaults(after.Object, s)
+	} else if err := decodes(w, after); err != nil {
+		return err
+	}
+	defaultWorkload(after)
+	if w.trusted {
+		return nil
+	}
+	errs := validateMetadata(after)
+	if s := w.version.schema; s != nil {
+		errs = append(errs, validateCustom(after, s)...)
+	} else {
+		errs = append(errs, validateBuiltIn(w, before, after)...)
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(gvk.GroupKind(), after.GetName(), errs)
+	}
+	return nil
+}
+
+// decodes holds an object against the Go type of a built-in type.
+func decodes(w write, obj *unstructured.Unstructured) error {
+	gvk := w.resource.gvk(w.version.name)
+	typed, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		return nil //nolint:nilerr // nothing is known of CRDs themselves
+	}
+	if w.strict {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(obj.Object, typed, true)
+		if strict, is := runtime.AsStrictDecodingError(err); is {
+			return apierrors.NewBadRequest(strict.Error())
+		}
+	}
+	text, err := json.Marshal(obj.Object)
+	if err == nil {
+		err = json.Unmarshal(text, typed)
+	}
+	if err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, gvk.Kind, err))
+	}
+	return nil
+}
+
+// prune removes the fields that a schema does not have, and notes them.
+func prune(value any, s *spec.Schema, at string, unknown *[]string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			path := strings.TrimPrefix(at+"."+name, ".")
+			property, known := s.Properties[name]
+			switch {
+			case known:
+				prune(v, &property, path, unknown)
+			case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
+				prune(v, s.AdditionalProperties.Schema, path, unknown)
+			case s.AdditionalProperties != nil || s.Extensions[preserveUnknown] == true:
+			case s.Extensions["x-kubernetes-embedded-resource"] == true && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name):
+			default:
+				*unknown = append(*unknown, path)
+				delete(value, name)
+			}
+		}
+	case []any:
+		if s.Items == nil || s.Items.Schema == nil {
+			return
+		}
+		for i, v := range value {
+			prune(v, s.Items.Schema, fmt.Sprintf("%s[%d]", at, i), unknown)
+		}
+	}
+	slices.Sort(*unknown)
+}
+
+// setDefaults sets the defaults of a schema.
+func setDefaults(value any, s *spec.Schema) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, property := range s.Properties {
+			if _, there := value[name]; !there && property.Default != nil {
+				value[name] = normalValue(property.Default)
+			}
+		}
+		for name, v := range value {
+			if property, known := s.Properties[name]; known {
+				setDefaults(v, &property)
+			} else if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+				setDefaults(v, s.AdditionalProperties.Schema)
+			}
+		}
+	case []any:
+		if s.Items != nil && s.Items.Schema != nil {
+			for _, v := range value {
+				setDefaults(v, s.Items.Schema)
+			}
+		}
+	}
+}
+
+// normalValue is a copy of a value of a schema, whose numbers are those of objects.
+func normalValue(value any) any {
+	obj, err := normal(&unstructured.Unstructured{Object: map[string]any{"value": value}})
+	if err != nil {
+		return nil
+	}
+	return obj.Object["value"]
+}
+
+// defaultWorkload sets the defaults of built-in workloads that rollouts depend on.
+func defaultWorkload(obj *unstructured.Unstructured) {
+	defaults := map[string]map[string]any{
+		"apps/v1.Deployment": {"replicas": int64(1), "revisionHistoryLimit": int64(10), "progressDeadlineSeconds": int64(600), "strategy": map[string]any{
+			"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": "25%", "maxUnavailable": "25%"}}},
+		"apps/v1.ReplicaSet": {"replicas": int64(1)},
+		"apps/v1.StatefulSet": {"replicas": int64(1), "revisionHistoryLimit": int64(10), "podManagementPolicy": "OrderedReady", "updateStrategy": map[string]any{
+			"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(0)}}},
+		"apps/v1.DaemonSet": {"revisionHistoryLimit": int64(10), "updateStrategy": map[string]any{
+			"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": int64(0), "maxUnavailable": int64(1)}}},
+		"batch/v1.Job": {"parallelism": int64(1), "completions": int64(1), "backoffLimit": int64(6)},
+		"v1.Pod":       {"restartPolicy": "Always", "terminationGracePeriodSeconds": int64(30)},
+	}[obj.GetAPIVersion()+"."+obj.GetKind()]
+	spec, ok := obj.Object["spec"].(map[string]any)
+	if !ok {
+		return
+	}
+	for name, value := range defaults {
+		if _, there := spec[name]; !there {
+			spec[name] = value
+		}
+	}
+}
+
+func validateMetadata(obj *unstructured.Unstructured) field.ErrorList {
+	metadata := field.NewPath("metadata")
+	errs := metav1validation.ValidateLabels(obj.GetLabels(), metadata.Child("labels"))
+	valid := validation.IsDNS1123Subdomain
+	if strings.HasPrefix(obj.GetAPIVersion(), "rbac.") {
+		valid = func(string) []string { return nil }
+	}
+	for _, problem := range valid(obj.GetName()) {
+		errs = append(errs, field.Invalid(metadata.Child("name"), obj.GetName(), problem))
+	}
+	for key := range obj.GetAnnotations() {
+		for _, problem := range validation.IsQualifiedName(strings.ToLower(key)) {
+			errs = append(errs, field.Invalid(metadata.Child("annotations"), key, problem))
+		}
+	}
+	return errs
+}
+
+// validateCustom holds an object against the schema of its CRD.
+func validateCustom(obj *unstructured.Unstructured, s *spec.Schema) field.ErrorList {
+	var errs field.ErrorList
+	for _, err := range validate.NewSchemaValidator(s, nil, "", strfmt.Default).Validate(obj.Object).Errors {
+		invalid := (*openapierrors.Validation)(nil)
+		if !errors.As(err, &invalid) {
+			errs = append(errs, field.Invalid(nil, "", err.Error()))
+			continue
+		}
+		at := field.NewPath(strings.TrimPrefix(invalid.Name, "."))
+		if invalid.Code() == openapierrors.RequiredFailCode {
+			errs = append(errs, field.Required(at, ""))
+		} else {
+			errs = append(errs, field.Invalid(at, invalid.Value, invalid.Error()))
+		}
+	}
+	return errs
+}
+
+// validateBuiltIn has the rules for built-in types that are broken most often.
+func validateBuiltIn(w write, before, after *unstructured.Unstructured) field.ErrorList {
+	if w.subresource == "status" {
+		return nil
+	}
+	at := field.NewPath("spec")
+	spec, _ := after.Object["spec"].(map[string]any)
+	var errs field.ErrorList
+	if replicas, is := spec["replicas"].(int64); is && replicas < 0 {
+		errs = append(errs, field.Invalid(at.Child("replicas"), replicas, "must be greater than or equal to 0"))
+	}
+	switch w.resource.kind {
+	case "Pod":
+		errs = append(errs, validatePodSpec(spec, at)...)
+	case "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet":
+		template, _, _ := unstructured.NestedMap(spec, "template", "spec")
+		errs = append(errs, validatePodSpec(template, at.Child("template", "spec"))...)
+		errs = append(errs, validateSelector(spec, at)...)
+		if before != nil {
+			was, _, _ := unstructured.NestedMap(before.Object, "spec", "selector")
+			if is, _, _ := unstructured.NestedMap(spec, "selector"); !reflect.DeepEqual(was, is) {
+				errs = append(errs, field.Invalid(at.Child("selector"), is, "field is immutable"))
+			}
+		}
+	}
+	return errs
+}
+
+func validateSelector(spec map[string]any, at *field.Path) field.ErrorList {
+	var typed struct {
+		Selector *metav1.LabelSelector
+		Template struct{ Metadata metav1.ObjectMeta }
+	}
+	if text, err := json.Marshal(spec); err != nil || json.Unmarshal(text, &typed) != nil || typed.Selector == nil {
+		return field.ErrorList{field.Required(at.Child("selector"), "")}
+	}
+	set := typed.Template.Metadata.Labels
+	if selector, err := metav1.LabelSelectorAsSelector(typed.Selector); err != nil || selector.Empty() || !selector.Matches(labels.Set(set)) {
+		return field.ErrorList{field.Invalid(at.Child("template", "metadata", "labels"), set, "`selector` does not match template `labels`")}
+	}
+	return metav1validation.ValidateLabels(set, at.Child("template", "metadata", "labels"))
+}
+
+func validatePodSpec(spec map[string]any, at *field.Path) field.ErrorList {
+	containers, _ := spec["containers"].([]any)
+	if len(containers) == 0 {
+		return field.ErrorList{field.Required(at.Child("containers"), "")}
+	}
+	var errs field.ErrorList
+	for i, c := range containers {
+		c, _ := c.(map[string]any)
+		for _, name := range []string{"name", "image"} {
+			if text, _ := c[name].(string); text == "" {
+				errs = append(errs, field.Required(at.Child("containers").Index(i).Child(name), ""))
+			}
+		}
+	}
+	return errs
+}

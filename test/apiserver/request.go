@@ -1,0 +1,257 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Request is a request that the server has had.
+type Request struct {
+	// Verb is that of a rule: get, list, watch, create, update, patch, delete,
+	// deletecollection; "get" for a path of no resource.
+	Verb string
+	// Method and Path are those of HTTP. Query is decoded.
+	Method, Path string
+	Query        url.Values
+	// Group, Version, Resource, Subresource, Namespace and Name are empty where the path
+	// has none.
+	Group, Version, Resource, Subresource string
+	Namespace, Name                       string
+	// ContentType, UserAgent and User are from the headers: the user is that of
+	// impersonation, or the token.
+	ContentType, UserAgent, User string
+	Body                         []byte
+
+	accept   string
+	resource *resource
+	version  *version
+}
+
+// String is the verb and the object, such as "patch deployments/scale default/web", or the
+// path of what is no object.
+func (r Request) String() string {
+	if r.Resource == "" {
+		return r.Verb + " " + r.Path
+	}
+	text := r.Verb + " " + r.target()
+	if r.Name != "" {
+		text += " " + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
+	}
+	return text
+}
+
+// target is the resource with its subresource.
+func (r Request) target() string {
+	return strings.TrimSuffix(r.Resource+"/"+r.Subresource, "/")
+}
+
+func (r Request) dryRun() bool { return r.Query.Get("dryRun") == metav1.DryRunAll }
+
+// manager is the field manager of a write.
+func (r Request) manager() string {
+	if named := r.Query.Get("fieldManager"); named != "" {
+		return named
+	}
+	name, _, _ := strings.Cut(r.UserAgent, "/")
+	return name
+}
+
+// parse takes a request apart.
+func parse(r *http.Request, body []byte) Request {
+	q := Request{
+		Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Body: body, Verb: "get", accept: r.Header.Get("Accept"),
+		ContentType: r.Header.Get("Content-Type"), UserAgent: r.UserAgent(), User: r.Header.Get("Impersonate-User"),
+	}
+	if token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found && q.User == "" {
+		q.User = token
+	}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		q.Version, parts = parts[1], parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		q.Group, q.Version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return q
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" && !slices.Contains([]string{"status", "finalize"}, parts[2]) {
+		q.Namespace, parts = parts[1], parts[2:]
+	}
+	parts = append(parts, "", "")
+	q.Resource, q.Name, q.Subresource = parts[0], parts[1], parts[2]
+	switch r.Method {
+	case http.MethodGet:
+		switch watching := q.Query.Get("watch"); {
+		case watching != "" && watching != "0" && watching != "false":
+			q.Verb = "watch"
+		case q.Name == "":
+			q.Verb = "list"
+		}
+	case http.MethodPost:
+		q.Verb = "create"
+	case http.MethodPut:
+		q.Verb = "update"
+	case http.MethodPatch:
+		q.Verb = "patch"
+	case http.MethodDelete:
+		q.Verb = "delete"
+		if q.Name == "" {
+			q.Verb = "deletecollection"
+		}
+	}
+	return q
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	q := parse(r, body)
+	after, err := s.admit(r.Context(), q)
+	if err == nil {
+		err = s.answer(w, r, q, after)
+	}
+	if err != nil {
+		writeError(w, err)
+	}
+}
+
+// answer answers a request that is admitted. after is what happens to the connection once
+// the request has taken effect.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, after func()) error {
+	if q.Resource == "" {
+		answer, err := s.about(q)
+		after()
+		if err == nil {
+			writeJSON(w, http.StatusOK, answer)
+		}
+		return err
+	}
+	if answer, err, is := s.review(q); is {
+		after()
+		if err == nil {
+			writeJSON(w, http.StatusCreated, answer)
+		}
+		return err
+	}
+	s.mu.Lock()
+	for _, of := range s.resources {
+		if of.group == q.Group && of.plural == q.Resource {
+			q.resource, q.version = of, of.version(q.Version)
+		}
+	}
+	s.mu.Unlock()
+	if q.version == nil {
+		return pageNotFound(q)
+	}
+	switch {
+	case q.Verb == "watch":
+		return s.watch(w, r, q)
+	case q.Resource == "pods" && q.Subresource == "log" && q.Verb == "get":
+		return s.serveLog(w, r, q)
+	}
+	code := http.StatusOK
+	answer, err := s.do(q, &code)
+	after()
+	if err == nil {
+		writeJSON(w, code, answer)
+	}
+	return err
+}
+
+// do does what a request asks for that has one answer.
+func (s *Server) do(q Request, code *int) (any, error) {
+	s.mu.Lock()
+	defer s.unlock()
+	if q.Verb == "list" {
+		return s.list(q)
+	}
+	if q.Verb == "deletecollection" {
+		return s.deleteCollection(q)
+	}
+	if q.Verb == "create" && q.Name == "" {
+		*code = http.StatusCreated
+		return s.create(q)
+	}
+	obj := s.objects[q.resource.gr()][q.Namespace+"/"+q.Name]
+	switch q.Subresource {
+	case "", "status":
+		if q.Subresource == "status" && !q.version.status {
+			return nil, pageNotFound(q)
+		}
+	case "scale":
+		if q.version.scale == nil {
+			return nil, pageNotFound(q)
+		}
+		return s.doScale(q, obj)
+	case "eviction":
+		return s.evict(q, obj)
+	default:
+		return nil, pageNotFound(q)
+	}
+	switch {
+	case q.Verb == "patch" && obj == nil && isApply(q) && q.Subresource == "":
+		*code = http.StatusCreated
+		return s.applyNew(q)
+	case obj == nil:
+		return nil, apierrors.NewNotFound(q.resource.gr(), q.Name)
+	case q.Verb == "get":
+		return q.view(obj), nil
+	case q.Verb == "delete":
+		return s.delete(q, obj)
+	case q.Verb == "update", q.Verb == "patch":
+		return s.modify(q, obj)
+	}
+	return nil, apierrors.NewMethodNotSupported(q.resource.gr(), q.Verb)
+}
+
+func pageNotFound(q Request) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, q.Method, schema.GroupResource{Group: q.Group, Resource: q.Resource}, q.Name, "404 page not found", 0, true)
+}
+
+func writeJSON(w http.ResponseWriter, code int, answer any) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	format := "application/json"
+	if _, is := answer.(apidiscoveryv2.APIGroupDiscoveryList); is {
+		format += ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	}
+	w.Header().Set("Content-Type", format)
+	w.WriteHeader(code)
+	_, _ = w.Write(text)
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	status := statusOf(err)
+	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(d.RetryAfterSeconds))
+	}
+	writeJSON(w, int(status.Code), status)
+}
+
+// statusOf is an error as the API tells it.
+func statusOf(err error) metav1.Status {
+	told := apierrors.APIStatus(apierrors.NewInternalError(err))
+	if known := apierrors.APIStatus(nil); errors.As(err, &known) {
+		told = known
+	}
+	status := told.Status()
+	status.APIVersion, status.Kind = "v1", "Status"
+	return status
+}

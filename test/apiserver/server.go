@@ -1,0 +1,337 @@
+// Package apiserver is a Kubernetes API server in memory, for tests: it stores objects,
+// tells watches of changes, and answers as a real one does. It has no sockets, and its
+// goroutines end with the requests that they answer, so it also works in a bubble of
+// testing/synctest, where all its delays pass at once.
+//
+// Nothing acts on the objects by itself, but for garbage collection. Package play has
+// controllers for tests that need them. As on a real server, a request creates nothing in
+// a namespace that does not exist; Actor.Create makes the namespace.
+package apiserver
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+// Server is an API server in memory. Its methods may be called at any time, also by
+// hooks.
+type Server struct {
+	// Actor is the test itself, whose writes have the field manager "test".
+	Actor
+
+	t testing.TB
+
+	mu        sync.Mutex
+	resources []*resource
+	// objects are by type and namespace/name.
+	objects map[schema.GroupResource]map[string]*unstructured.Unstructured
+	// history has one change for each revision after the first.
+	history []Change
+	// compacted is the oldest revision from which one can watch.
+	compacted int
+	uids      int
+	// changed is closed, and made anew, with every change.
+	changed chan struct{}
+	// pages are the rest of lists that were read in part, by their continue token.
+	pages map[string]page
+	hooks []func(Change)
+	// untold are changes that no hook has seen yet.
+	untold []Change
+
+	requests []Request
+	faults   []*fault
+	forbids  []Match
+	streams  map[*stream]bool
+	stalled  []string
+	logs     map[string][]logLine
+	closed   bool
+}
+
+// Change is a change of one object.
+type Change struct {
+	Type watch.EventType
+	// Resource is the type, such as "deployments.apps".
+	Resource schema.GroupResource
+	// Before is nil for an object that is new, After for one that is gone.
+	Before, After *unstructured.Unstructured
+
+	revision int
+}
+
+// Object is the object after the change, and that before it where it is gone.
+func (c Change) Object() *unstructured.Unstructured {
+	if c.After != nil {
+		return c.After
+	}
+	return c.Before
+}
+
+// New makes a server that has the built-in types, and the namespaces that every cluster
+// has. It ends with the test.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{
+		t: t, resources: builtInResources(), objects: map[schema.GroupResource]map[string]*unstructured.Unstructured{}, changed: make(chan struct{}),
+		pages: map[string]page{}, streams: map[*stream]bool{}, logs: map[string][]logLine{}, compacted: 1,
+	}
+	s.Actor = s.As("test")
+	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
+		s.ensureNamespace(name)
+	}
+	s.untold = nil // they have always been there
+	t.Cleanup(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.closed = true
+	})
+	return s
+}
+
+// RESTConfig says how clients reach the server: within the process.
+func (s *Server) RESTConfig() *rest.Config {
+	return &rest.Config{Host: "http://server", Transport: s, QPS: -1}
+}
+
+// Connect has the clients that are made of kubectl's global flags talk to the server, and
+// use nothing of this machine: no kubeconfig, and no cache on disk.
+func (s *Server) Connect(flags *genericclioptions.ConfigFlags) {
+	*flags.KubeConfig, *flags.APIServer, *flags.CacheDir = os.DevNull, "http://server", os.DevNull
+	wrap := flags.WrapConfigFn
+	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
+		if wrap != nil {
+			config = wrap(config)
+		}
+		config.Transport = s
+		return config
+	}
+}
+
+// OnWrite has a function called after each change, without a lock held: it may write
+// itself.
+func (s *Server) OnWrite(hook func(Change)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hooks = append(s.hooks, hook)
+}
+
+// After calls a function after a time, unless the test has ended by then.
+func (s *Server) After(d time.Duration, f func()) {
+	time.AfterFunc(d, func() {
+		s.mu.Lock()
+		closed := s.closed
+		s.mu.Unlock()
+		if !closed {
+			f()
+		}
+	})
+}
+
+// unlock unlocks the server, and tells the hooks what has changed.
+func (s *Server) unlock() {
+	changes, hooks := s.untold, s.hooks
+	s.untold = nil
+	if s.closed {
+		hooks = nil
+	}
+	s.mu.Unlock()
+	for _, c := range changes {
+		for _, hook := range hooks {
+			hook(c)
+		}
+	}
+}
+
+// Actor reads and writes objects past the rules for requests, with a field manager of its
+// own: an object is stored with its status, and with the UID and the age that it says it
+// has. Its requests are not logged, and do not fail.
+type Actor struct {
+	s       *Server
+	manager string
+}
+
+// As is the actor with a field manager.
+func (s *Server) As(manager string) Actor { return Actor{s, manager} }
+
+// Create stores an object that is not there yet, and its namespace where that is missing.
+func (a Actor) Create(obj runtime.Object) *unstructured.Unstructured {
+	a.s.t.Helper()
+	created, err := a.create(obj)
+	if err != nil {
+		a.s.t.Errorf("create an object: %v", err)
+	}
+	return created
+}
+
+// CreateYAML creates the objects of a text, which "---" separates.
+func (a Actor) CreateYAML(text string) {
+	a.s.t.Helper()
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		obj := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &obj.Object); err != nil {
+			a.s.t.Errorf("%v in %s", err, document)
+			continue
+		}
+		a.Create(obj)
+	}
+}
+
+func (a Actor) create(obj runtime.Object) (*unstructured.Unstructured, error) {
+	u, err := toUnstructured(obj)
+	if err != nil {
+		return nil, err
+	}
+	a.s.mu.Lock()
+	defer a.s.unlock()
+	r, v := a.s.servedKind(u.GroupVersionKind())
+	if r == nil {
+		return nil, fmt.Errorf("the type %s is not served", u.GroupVersionKind())
+	}
+	if !r.clusterwide {
+		if u.GetNamespace() == "" {
+			u.SetNamespace(metav1.NamespaceDefault)
+		}
+		a.s.ensureNamespace(u.GetNamespace())
+	}
+	return a.s.add(write{resource: r, version: v, manager: a.manager, trusted: true}, u)
+}
+
+// ensureNamespace makes a namespace. The server is locked, or new.
+func (s *Server) ensureNamespace(name string) {
+	r := s.served("namespaces")
+	if s.objects[r.gr()]["/"+name] != nil {
+		return
+	}
+	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
+		"status": map[string]any{"phase": "Active"}}}
+	if _, err := s.add(write{resource: r, version: r.versions[0], manager: "kube-apiserver", trusted: true}, ns); err != nil {
+		s.t.Errorf("make a namespace: %v", err)
+	}
+}
+
+// toUnstructured makes what is stored of an object of any Go type.
+func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return normal(u)
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	if u.GetKind() == "" {
+		kinds, _, err := scheme.Scheme.ObjectKinds(obj)
+		if err != nil {
+			return nil, err
+		}
+		u.SetGroupVersionKind(kinds[0])
+	}
+	return normal(u)
+}
+
+// Get reads an object; nil where there is none. The resource is named as in kubectl:
+// "deployments", "po", "sets.example.com".
+func (a Actor) Get(resource, namespace, name string) *unstructured.Unstructured {
+	a.s.t.Helper()
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	obj := a.s.objects[a.s.named(resource).gr()][namespace+"/"+name]
+	return obj.DeepCopy()
+}
+
+// List reads the objects of a type in a namespace, or in all where that is empty, in the
+// order of their names.
+func (a Actor) List(resource, namespace string) []*unstructured.Unstructured {
+	a.s.t.Helper()
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	var list []*unstructured.Unstructured
+	for _, obj := range a.s.all(a.s.named(resource).gr(), namespace) {
+		list = append(list, obj.DeepCopy())
+	}
+	return list
+}
+
+// Update changes an object, and its status, if it is there. Else it returns nil.
+func (a Actor) Update(resource, namespace, name string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	a.s.t.Helper()
+	a.s.mu.Lock()
+	defer a.s.unlock()
+	r := a.s.named(resource)
+	before := a.s.objects[r.gr()][namespace+"/"+name]
+	if before == nil {
+		return nil
+	}
+	after := before.DeepCopy()
+	change(after)
+	after, err := normal(after)
+	if err == nil {
+		after, err = a.s.replace(write{resource: r, version: r.version(after.GroupVersionKind().Version), manager: a.manager, trusted: true}, before, after)
+	}
+	if err != nil {
+		a.s.t.Errorf("update %s %s: %v", resource, name, err)
+		return nil
+	}
+	return after.DeepCopy()
+}
+
+// Delete deletes an object as a person does, if it is there.
+func (a Actor) Delete(resource, namespace, name string) {
+	a.s.t.Helper()
+	a.s.mu.Lock()
+	defer a.s.unlock()
+	if obj := a.s.objects[a.s.named(resource).gr()][namespace+"/"+name]; obj != nil {
+		a.s.end(a.s.named(resource), obj, nil, "")
+	}
+}
+
+// Remove takes an object away at once, whatever its finalizers and its grace period are,
+// as the kubelet does with a pod that has ended.
+func (a Actor) Remove(resource, namespace, name string) {
+	a.s.t.Helper()
+	a.s.mu.Lock()
+	defer a.s.unlock()
+	if obj := a.s.objects[a.s.named(resource).gr()][namespace+"/"+name]; obj != nil {
+		a.s.remove(a.s.named(resource), obj)
+	}
+}
+
+// named is the type that a test names.
+func (s *Server) named(word string) *resource {
+	s.t.Helper()
+	r := s.served(word)
+	if r == nil {
+		s.t.Errorf("the type %q is not served", word)
+		return &resource{plural: word, versions: []*version{{}}}
+	}
+	return r
+}
+
+// RoundTrip answers a request within the process. A handler that breaks off breaks the
+// connection.
+func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		_ = r.Body.Close()
+	}
+	return roundTrip(s, r, body)
+}

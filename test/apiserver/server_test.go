@@ -1,0 +1,489 @@
+package apiserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+var (
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	pods        = corev1.SchemeGroupVersion.WithResource("pods")
+	configMaps  = corev1.SchemeGroupVersion.WithResource("configmaps")
+)
+
+// clientOf makes a client of a server.
+func clientOf(t *testing.T, s *apiserver.Server) dynamic.Interface {
+	t.Helper()
+	client, err := clients.DynamicFor(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// withCRDs has the kinds that this program ships.
+func withCRDs(t *testing.T, s *apiserver.Server) {
+	t.Helper()
+	crds, err := deploy.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range crds {
+		s.Create(crd)
+	}
+}
+
+// managers are the field managers of an object, with the subresource that they wrote.
+func managers(obj *unstructured.Unstructured) []string {
+	var all []string
+	for _, entry := range obj.GetManagedFields() {
+		all = append(all, fmt.Sprintf("%s %s %s", entry.Manager, entry.Operation, entry.Subresource))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// A write of each kind changes what it may change, and is noted with its field manager.
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, subresource string
+		patch             types.PatchType
+		body              string
+		force             bool
+		generation        int64
+		replicas, ready   int64
+		manager           string
+		wrong             func(error) bool
+	}{
+		{name: "merge", patch: types.MergePatchType, body: `{"spec":{"replicas":5}}`, generation: 2, replicas: 5, manager: "a Update "},
+		{name: "JSON", patch: types.JSONPatchType, body: `[{"op":"test","path":"/spec/replicas","value":3},{"op":"replace","path":"/spec/replicas","value":5}]`, generation: 2, replicas: 5, manager: "a Update "},
+		{name: "JSON, failed test", patch: types.JSONPatchType, body: `[{"op":"test","path":"/spec/replicas","value":4}]`, wrong: apierrors.IsInvalid},
+		{name: "strategic", patch: types.StrategicMergePatchType, body: `{"spec":{"replicas":5,"template":{"spec":{"containers":[{"name":"app","tty":true}]}}}}`, generation: 2, replicas: 5, manager: "a Update "},
+		{name: "apply, conflict", patch: types.ApplyPatchType, body: `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":5}}`, wrong: apierrors.IsConflict},
+		{name: "apply, forced", patch: types.ApplyPatchType, body: `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":5}}`, force: true, generation: 2, replicas: 5, manager: "a Apply "},
+		{name: "nothing new", patch: types.MergePatchType, body: `{"spec":{"replicas":3}}`, generation: 1, replicas: 3},
+		{name: "a label", patch: types.MergePatchType, body: `{"metadata":{"labels":{"a":"b"}}}`, generation: 1, replicas: 3, manager: "a Update "},
+		{name: "status past its subresource", patch: types.MergePatchType, body: `{"status":{"readyReplicas":2}}`, generation: 1, replicas: 3},
+		{name: "status", subresource: "status", patch: types.MergePatchType, body: `{"spec":{"replicas":9},"status":{"readyReplicas":2}}`, generation: 1, replicas: 3, ready: 2, manager: "a Update status"},
+		{name: "scale", subresource: "scale", patch: types.MergePatchType, body: `{"spec":{"replicas":5}}`, generation: 2, replicas: 5, manager: "a Update scale"},
+		{name: "another revision", patch: types.MergePatchType, body: `{"metadata":{"resourceVersion":"1"}}`, wrong: apierrors.IsConflict},
+		{name: "another UID", patch: types.MergePatchType, body: `{"metadata":{"uid":"1"}}`, wrong: apierrors.IsConflict},
+		{name: "too few", patch: types.MergePatchType, body: `{"spec":{"replicas":-1}}`, wrong: apierrors.IsInvalid},
+		{name: "no number", patch: types.MergePatchType, body: `{"spec":{"replicas":"x"}}`, wrong: apierrors.IsBadRequest},
+		{name: "an unknown patch", patch: "text/plain", body: `x`, wrong: apierrors.IsUnsupportedMediaType},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := apiserver.New(t)
+			s.CreateYAML(deployment("web", "example.com/web:1", 3))
+			var sub []string
+			if test.subresource != "" {
+				sub = append(sub, test.subresource)
+			}
+			opts := metav1.PatchOptions{FieldManager: "a"}
+			if test.force {
+				opts.Force = new(true)
+			}
+			before := s.Get("deploy", "default", "web")
+			_, err := clientOf(t, s).Resource(deployments).Namespace("default").Patch(t.Context(), "web", test.patch, []byte(test.body), opts, sub...)
+			after := s.Get("deploy", "default", "web")
+			if test.wrong != nil {
+				if !test.wrong(err) || after.GetResourceVersion() != before.GetResourceVersion() {
+					t.Errorf("got %v, and revision %s after %s", err, after.GetResourceVersion(), before.GetResourceVersion())
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			replicas, _, _ := unstructured.NestedInt64(after.Object, "spec", "replicas")
+			ready, _, _ := unstructured.NestedInt64(after.Object, "status", "readyReplicas")
+			if after.GetGeneration() != test.generation || replicas != test.replicas || ready != test.ready {
+				t.Errorf("generation %d, %d replicas, %d ready", after.GetGeneration(), replicas, ready)
+			}
+			if by := managers(after); test.manager != "" && !slices.Contains(by, test.manager) || test.manager == "" && len(by) != 1 {
+				t.Errorf("it is managed by %q", by)
+			}
+		})
+	}
+}
+
+// What a custom type has is what its CRD says: fields, defaults, rules, subresources.
+func TestCustomTypes(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	withCRDs(t, s)
+	client := clientOf(t, s).Resource(kinds.ImoocPod().Resource).Namespace("default")
+	create := func(text string) (*unstructured.Unstructured, error) {
+		return client.Create(t.Context(), parse(t, "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, "+text+"}"), metav1.CreateOptions{})
+	}
+	if _, err := create("spec: {replicas: -1}"); !apierrors.IsInvalid(err) {
+		t.Errorf("a negative count: %v", err)
+	}
+	foo, err := create("spec: {}, status: {replicas: 7}, other: 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, _, _ := unstructured.NestedSlice(foo.Object, "spec", "template", "spec", "containers")
+	if replicas, _, _ := unstructured.NestedInt64(foo.Object, "spec", "replicas"); replicas != 1 || len(image) != 1 || foo.Object["status"] != nil || foo.Object["other"] != nil {
+		t.Errorf("it is %v", foo.Object)
+	}
+	scale, err := client.Get(t.Context(), "foo", metav1.GetOptions{}, "scale")
+	if err != nil || scale.GetKind() != "Scale" {
+		t.Errorf("its scale is %v, %v", scale, err)
+	}
+	for range 2 {
+		foo, err = client.Apply(t.Context(), "foo", parse(t, "{apiVersion: batch.tutorial.kubebuilder.io/v1alpha1, kind: ImoocPod, metadata: {name: foo}, status: {conditions: [{type: Ready, status: 'True', reason: A, message: '', lastTransitionTime: '2020-01-01T00:00:00Z'}]}}"),
+			metav1.ApplyOptions{FieldManager: "loop"}, "status")
+	}
+	if err != nil || !slices.Contains(managers(foo), "loop Apply status") || foo.GetGeneration() != 1 {
+		t.Errorf("its status is applied by %q, %v", managers(foo), err)
+	}
+	s.Delete("crd", "", "imoocpods.batch.tutorial.kubebuilder.io")
+	if _, err := client.Get(t.Context(), "foo", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("without its CRD: %v", err)
+	}
+}
+
+// Clients that speak protobuf, and those that want metadata alone, are served.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	core, err := clients.CoreFor(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
+	if pod, err = core.Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil || pod.UID == "" {
+		t.Fatalf("%v, %v", pod, err)
+	}
+	if err := core.Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("other")}); !apierrors.IsConflict(err) {
+		t.Errorf("delete another one: %v", err)
+	}
+	about, err := metadata.NewForConfig(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := about.Resource(pods).Namespace("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Labels["a"] != "b" || list.Items[0].Kind != "PartialObjectMetadata" {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Lists come in pages, of one state, and by selectors.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	for i := range 5 {
+		s.CreateYAML(fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, labels: {odd: '%d'}}, spec: {nodeName: n%d}}", i, i%2, i))
+	}
+	client := clientOf(t, s).Resource(pods)
+	names := func(opts metav1.ListOptions) (text, token string) {
+		list, err := client.List(t.Context(), opts)
+		if err != nil {
+			return err.Error(), ""
+		}
+		for _, item := range list.Items {
+			text += item.GetName() + " "
+		}
+		return text, list.GetContinue()
+	}
+	for _, test := range []struct {
+		opts metav1.ListOptions
+		want string
+	}{
+		{metav1.ListOptions{}, "p0 p1 p2 p3 p4 "},
+		{metav1.ListOptions{LabelSelector: "odd=1"}, "p1 p3 "},
+		{metav1.ListOptions{FieldSelector: "metadata.name!=p0,spec.nodeName=n2"}, "p2 "},
+		{metav1.ListOptions{FieldSelector: "spec.image=a"}, "field label not supported: spec.image"},
+	} {
+		if got, _ := names(test.opts); got != test.want {
+			t.Errorf("%v: %q, want %q", test.opts, got, test.want)
+		}
+	}
+	first, token := names(metav1.ListOptions{Limit: 2})
+	s.Delete("pods", "default", "p3")
+	second, last := names(metav1.ListOptions{Limit: 3, Continue: token})
+	if first+second != "p0 p1 p2 p3 p4 " || last != "" {
+		t.Errorf("the pages are %q and %q", first, second)
+	}
+	s.Expire()
+	if _, err := client.List(t.Context(), metav1.ListOptions{Continue: token}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("an old page: %v", err)
+	}
+}
+
+// An informer sees what there is and what comes, also when its watch breaks off or is too
+// old.
+func TestWatches(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		s.CreateYAML("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+		client := clientOf(t, s).Resource(configMaps)
+		informer := cache.NewSharedIndexInformer(&cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+				return client.List(ctx, opts)
+			},
+			WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+				return client.Watch(ctx, opts)
+			},
+		}, &unstructured.Unstructured{}, 0, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		go informer.RunWithContext(ctx)
+		defer synctest.Wait()
+		defer cancel()
+		for i, change := range []func(){
+			func() {},
+			func() { s.CreateYAML("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}") },
+			func() { s.Delete("cm", "default", "b") },
+			func() {
+				s.EndWatches("configmaps", nil)
+				s.CreateYAML("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}")
+			},
+			func() { s.Delete("cm", "default", "c"); s.Expire() },
+		} {
+			change()
+			<-time.After(time.Minute)
+			synctest.Wait()
+			if want := 1 + i%2; len(informer.GetStore().ListKeys()) != want {
+				t.Errorf("after step %d: %v", i, informer.GetStore().ListKeys())
+			}
+		}
+		if s.Watches("configmaps") != 1 {
+			t.Errorf("there are %d watches", s.Watches("configmaps"))
+		}
+		if _, err := client.Watch(ctx, metav1.ListOptions{ResourceVersion: "1"}); !apierrors.IsResourceExpired(err) {
+			t.Errorf("a watch from long ago: %v", err)
+		}
+		s.Stall("configmaps")
+		s.CreateYAML("{apiVersion: v1, kind: ConfigMap, metadata: {name: d}}")
+		synctest.Wait()
+		if len(informer.GetStore().ListKeys()) != 1 {
+			t.Error("a stalled watch says something")
+		}
+	})
+}
+
+// Discovery and the schemas tell which types there are.
+func TestDiscovery(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	withCRDs(t, s)
+	for _, legacy := range []bool{false, true} {
+		client, err := discovery.NewDiscoveryClientForConfig(s.RESTConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.UseLegacyDiscovery = legacy
+		lists, err := client.ServerPreferredResources()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]metav1.APIResource{}
+		for _, list := range lists {
+			for _, r := range list.APIResources {
+				found[list.GroupVersion+" "+r.Name] = r
+			}
+		}
+		imoocpods, nodes := found["batch.tutorial.kubebuilder.io/v1alpha1 imoocpods"], found["v1 nodes"]
+		if !slices.Equal(imoocpods.ShortNames, []string{"imp"}) || !imoocpods.Namespaced || nodes.Kind != "Node" || nodes.Namespaced {
+			t.Errorf("legacy %v: %v, %v", legacy, imoocpods, nodes)
+		}
+		apps, err := client.ServerResourcesForGroupVersion("apps/v1")
+		if err != nil || !slices.ContainsFunc(apps.APIResources, func(r metav1.APIResource) bool { return r.Name == "deployments/scale" && r.Kind == "Scale" }) {
+			t.Errorf("legacy %v: %v, %v", legacy, apps, err)
+		}
+	}
+	client := discovery.NewDiscoveryClientForConfigOrDie(s.RESTConfig())
+	documents, err := client.OpenAPIV3().Paths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, words := range map[string][]string{
+		"apis/apps/v1": {`"io.k8s.api.apps.v1.Deployment"`, "Number of desired pods", `"x-kubernetes-list-map-keys":["name"]`},
+		"apis/batch.tutorial.kubebuilder.io/v1alpha1": {"Desired number of pods", `"kind":"ImoocPod"`},
+	} {
+		text, err := documents[path].Schema("application/json")
+		if err != nil || !json.Valid(text) {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, word := range words {
+			if !strings.Contains(string(text), word) {
+				t.Errorf("%s does not have %s", path, word)
+			}
+		}
+	}
+}
+
+// Objects go by the rules: with a grace period, with finalizers, and with what they own.
+func TestDeletion(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		policy    metav1.DeletionPropagation
+		finalizer string
+		node      string
+		left      string
+	}{
+		"background":            {policy: metav1.DeletePropagationBackground},
+		"with a finalizer":      {policy: metav1.DeletePropagationBackground, finalizer: "example.com/it", left: "rs(ending) pod "},
+		"orphans":               {policy: metav1.DeletePropagationOrphan, left: "pod "},
+		"foreground":            {policy: metav1.DeletePropagationForeground},
+		"foreground, with time": {policy: metav1.DeletePropagationForeground, node: "n1", left: "rs(ending) pod(ending) "},
+		"background, with time": {policy: metav1.DeletePropagationBackground, node: "n1", left: "pod(ending) "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := apiserver.New(t)
+			s.CreateYAML("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: rs, uid: '1'}}")
+			s.CreateYAML("{apiVersion: v1, kind: Pod, metadata: {name: pod, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: '1', controller: true}]}, spec: {nodeName: '" + test.node + "'}}")
+			if test.finalizer != "" {
+				s.Update("rs", "default", "rs", func(obj *unstructured.Unstructured) { obj.SetFinalizers([]string{test.finalizer}) })
+			}
+			if err := clientOf(t, s).Resource(deployments.GroupVersion().WithResource("replicasets")).Namespace("default").Delete(t.Context(), "rs", metav1.DeleteOptions{PropagationPolicy: &test.policy}); err != nil {
+				t.Fatal(err)
+			}
+			left := ""
+			for _, resource := range []string{"rs", "pod"} {
+				for _, obj := range s.List(resource, "") {
+					if left += obj.GetName(); obj.GetDeletionTimestamp() != nil {
+						left += "(ending)"
+					}
+					left += " "
+				}
+			}
+			if left != test.left {
+				t.Errorf("left are %q, want %q", left, test.left)
+			}
+			s.Remove("pods", "default", "pod")
+			s.Update("rs", "default", "rs", func(obj *unstructured.Unstructured) { obj.SetFinalizers(nil) })
+			if all := append(s.List("rs", ""), s.List("pods", "")...); len(all) > 0 {
+				t.Errorf("%d are there for ever", len(all))
+			}
+		})
+	}
+}
+
+// What goes wrong goes wrong for those requests that it is meant for, and as it is meant.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		client := clientOf(t, s).Resource(configMaps).Namespace("default")
+		put := func(name string) error {
+			_, err := client.Create(t.Context(), parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: "+name+"}}"), metav1.CreateOptions{})
+			return err
+		}
+		creates := apiserver.On("create", "configmaps")
+		s.Fail(creates, apiserver.Fault{Drop: true, Times: 1})
+		s.Fail(creates, apiserver.Fault{DropAfter: true, Times: 2})
+		if err := put("a"); !errors.Is(err, io.ErrUnexpectedEOF) || s.Get("cm", "default", "a") != nil {
+			t.Errorf("dropped before: %v", err)
+		}
+		if err := put("a"); !errors.Is(err, io.ErrUnexpectedEOF) || s.Get("cm", "default", "a") == nil {
+			t.Errorf("dropped after: %v", err)
+		}
+		begun := time.Now()
+		end := s.Fail(apiserver.On("*", "*"), apiserver.Fault{Delay: time.Hour, Err: apierrors.NewInternalError(errors.New("it is broken"))})
+		if err := put("b"); !apierrors.IsInternalError(err) || time.Since(begun) != time.Hour {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		end()
+		s.Fail(creates, apiserver.Fault{Before: func() { s.CreateYAML("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}") }, Times: 1})
+		if err := put("b"); !apierrors.IsAlreadyExists(err) {
+			t.Errorf("somebody was faster: %v", err)
+		}
+		if _, err := client.Create(t.Context(), parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || s.Get("cm", "default", "c") != nil {
+			t.Errorf("a dry run: %v", err)
+		}
+		if all := s.Requests(apiserver.Writes); len(all) != 4 || all[3].String() != "create configmaps" || !strings.Contains(string(all[3].Body), `"b"`) {
+			t.Errorf("the writes were %v", all)
+		}
+	})
+}
+
+// Nobody may do what is forbidden, and everybody is told so who asks.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	s := apiserver.New(t)
+	s.Forbid(apiserver.Outside(rbacv1.PolicyRule{Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"pods"}}))
+	client := clientOf(t, s)
+	if _, err := client.Resource(pods).Namespace("default").List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("list pods: %v", err)
+	}
+	_, err := client.Resource(deployments).Namespace("default").Get(t.Context(), "web", metav1.GetOptions{})
+	if want := `deployments.apps "web" is forbidden: User "tester" cannot get resource "deployments" in API group "apps" in the namespace "default"`; !apierrors.IsForbidden(err) || err.Error() != want {
+		t.Errorf("get a Deployment: %v", err)
+	}
+	access := authorizationv1client.NewForConfigOrDie(s.RESTConfig()).SelfSubjectAccessReviews()
+	for resource, allowed := range map[string]bool{"pods": true, "nodes": false} {
+		review, err := access.Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: resource},
+		}}, metav1.CreateOptions{})
+		if err != nil || review.Status.Allowed != allowed {
+			t.Errorf("list %s: %v, %v", resource, review, err)
+		}
+	}
+}
+
+// A log is read to its end, or followed until its pod is gone.
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := apiserver.New(t)
+		s.CreateYAML("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: main, image: a}]}}")
+		s.Log("default", "a", "main", "one", "two")
+		client := corev1client.NewForConfigOrDie(s.RESTConfig()).Pods("default")
+		if text, err := client.GetLogs("a", &corev1.PodLogOptions{TailLines: new(int64(1))}).DoRaw(t.Context()); err != nil || string(text) != "two\n" {
+			t.Errorf("the last line is %q, %v", text, err)
+		}
+		time.AfterFunc(time.Minute, func() { s.Log("default", "a", "main", "three") })
+		time.AfterFunc(time.Hour, func() { s.Delete("pods", "default", "a") })
+		begun := time.Now()
+		if text, err := client.GetLogs("a", &corev1.PodLogOptions{Follow: true}).DoRaw(t.Context()); err != nil || string(text) != "one\ntwo\nthree\n" || time.Since(begun) != time.Hour {
+			t.Errorf("after %s it was %q, %v", time.Since(begun), text, err)
+		}
+	})
+}

@@ -28,10 +28,12 @@ const (
 	exitUsage        = 2
 	exitFailed       = 3
 	exitTimeout      = 4
-	exitReverted     = 5
+	exitOverwritten  = 5
 	exitNotFound     = 6
 	exitPrecondition = 7
 	exitForbidden    = 8
+	exitUndone       = 9
+	exitUnknown      = 10
 	exitInterrupted  = 130
 )
 
@@ -68,7 +70,7 @@ func report(w io.Writer, err error, from caller, interrupted bool) int {
 
 // precedence is the order in which the codes of several errors win.
 func precedence() []int {
-	return []int{exitInterrupted, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitReverted, exitTimeout}
+	return []int{exitInterrupted, exitUnknown, exitForbidden, exitUsage, exitError, exitNotFound, exitPrecondition, exitFailed, exitOverwritten, exitTimeout, exitUndone}
 }
 
 func reportOne(w io.Writer, err error, from caller, interrupted bool) int {
@@ -90,10 +92,16 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, outcome.ErrUnknown):
+		return exitUnknown
+	case errors.Is(err, outcome.ErrInterrupted):
+		return exitInterrupted
+	case errors.Is(err, outcome.ErrUndone):
+		return exitUndone
+	case errors.Is(err, outcome.ErrOverwritten):
+		return exitOverwritten
 	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
 		return exitFailed
-	case errors.Is(err, outcome.ErrOverwritten):
-		return exitReverted
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrNotReady), noAnswer(err):
 		return exitTimeout
 	case errors.Is(err, outcome.ErrGone), errors.As(err, &missing), errors.As(err, &unknown), apierrors.IsNotFound(err):
@@ -119,6 +127,8 @@ func message(err error) string {
 	var status apierrors.APIStatus
 	var failed *url.Error
 	switch {
+	case errors.Is(err, outcome.ErrUnknown) && errors.As(err, &failed):
+		return "error: " + strings.TrimPrefix(failed.Err.Error(), failed.Op+" ")
 	case errors.As(err, &missing):
 		return "error: " + err.Error()
 	case errors.As(err, &status):

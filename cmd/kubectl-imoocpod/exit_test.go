@@ -91,8 +91,8 @@ func TestReport(t *testing.T) {
 			"error: foo has failed: no such image\n",
 		},
 		"reverted": {
-			fmt.Errorf("%w: foo was scaled to 3, and another set it to 2", outcome.ErrOverwritten), false, exitReverted,
-			"error: reverted: foo was scaled to 3, and another set it to 2\n",
+			fmt.Errorf("%w: foo was scaled to 3, and another set it to 2", outcome.ErrOverwritten), false, exitOverwritten,
+			"error: overwritten: foo was scaled to 3, and another set it to 2\n",
 		},
 		"refused": {
 			fmt.Errorf("%w: it would delete 2 objects", outcome.ErrRefused), false, exitPrecondition,
@@ -226,7 +226,7 @@ func TestPrecedence(t *testing.T) {
 		{exitNotFound, outcome.ErrGone},
 		{exitPrecondition, outcome.ErrPrecondition},
 		{exitFailed, outcome.ErrFailed},
-		{exitReverted, outcome.ErrOverwritten},
+		{exitOverwritten, outcome.ErrOverwritten},
 		{exitTimeout, outcome.ErrTimeout},
 	}
 	for i, first := range outcomes {

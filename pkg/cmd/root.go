@@ -5,7 +5,9 @@ package cmd
 import (
 	"context"
 	"flag"
+	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // programName is how people call the program: kubectl finds kubectl-imoocpod on PATH.
@@ -110,7 +113,7 @@ does not exist, 7 a precondition is not met, 8 forbidden, 130 Ctrl-C.`,
 	addCompletion(root, c)
 	for _, verb := range commandsBelow(root) {
 		if verb.RunE != nil && verb.Name() != "run-controller" {
-			verb.RunE = interruptible(suggestTypes(c, verb.RunE))
+			verb.RunE = interruptible(streams.ErrOut, suggestTypes(c, verb.RunE))
 		}
 	}
 	return root
@@ -195,7 +198,7 @@ const interruptGrace = 500 * time.Millisecond
 // interruptible makes a verb end soon after its context, whatever it does: neither
 // discovery nor a program that gives credentials knows of the context. A write that is
 // under way is finished first, so that the verb can report it.
-func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+func interruptible(out io.Writer, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		writes := &clients.Writes{}
@@ -207,6 +210,7 @@ func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command
 			return err
 		case <-ctx.Done():
 		}
+		var said sync.Once
 		for wrote := true; wrote; {
 			wrote = writes.UnderWay()
 			select {
@@ -214,7 +218,13 @@ func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command
 				return err
 			case <-time.After(interruptGrace):
 			}
-			wrote = wrote || writes.UnderWay()
+			if underWay := writes.UnderWay(); underWay && wrote {
+				said.Do(func() {
+					_ = escape.PrintLine(out, "waiting for the answer to a write; to exit at once, press Ctrl-C again")
+				})
+			} else {
+				wrote = wrote || underWay
+			}
 		}
 		return context.Cause(ctx)
 	}

@@ -21,8 +21,8 @@ func TestReverted(t *testing.T) {
 	w := cluster.StartPlugin(t, "scale", "foo", "-n", ns, "--replicas", "3", "--timeout", "1h")
 	w.AwaitOutput(scaledFoo)
 	setReplicas(t, ns, "foo", "rival", 2)
-	if code := w.Wait(); code != harness.ExitReverted {
-		t.Errorf("exit code %d, want %d", code, harness.ExitReverted)
+	if code := w.Wait(); code != harness.ExitOverwritten {
+		t.Errorf("exit code %d, want %d", code, harness.ExitOverwritten)
 	}
 	w.AwaitOutput(`reverted: imoocpod/foo was scaled to 3, and the field manager "rival" set it to 2`)
 	w.AwaitOutput("hint: HorizontalPodAutoscaler/auto keeps its replica count between 2 and 9")

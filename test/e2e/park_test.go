@@ -67,10 +67,10 @@ func TestPark(t *testing.T) {
 				t.Errorf("parked again, it said %q", r.Stderr)
 			}
 			s.set(t, ns, 1)
-			if r := run(harness.ExitReverted, "unpark"); !strings.Contains(r.Stderr, "was parked with 2 replicas and has been scaled to 1 since\nhint: to keep the count as it is: kubectl annotate ") || s.count(t, ns) != 1 {
+			if r := run(harness.ExitOverwritten, "unpark"); !strings.Contains(r.Stderr, "was parked with 2 replicas and has been scaled to 1 since\nhint: to keep the count as it is: kubectl annotate ") || s.count(t, ns) != 1 {
 				t.Errorf("said %q", r.Stderr)
 			}
-			run(harness.ExitReverted, "park", path...)
+			run(harness.ExitOverwritten, "park", path...)
 			if verdict := statusOf(t, ns, s.resource+"/"+s.name).Verdict; verdict == "parked" {
 				t.Error("it is parked, although somebody has scaled it")
 			}

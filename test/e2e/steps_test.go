@@ -268,7 +268,7 @@ func TestStepsInterrupted(t *testing.T) {
 	w := start()
 	harness.Eventually(t, "the first step is made", func() bool { return count() == 2 })
 	setReplicas(t, ns, "foo", "rival", 5)
-	if code := w.Wait(); code != harness.ExitReverted || count() != 5 {
+	if code := w.Wait(); code != harness.ExitOverwritten || count() != 5 {
 		t.Errorf("exit code %d, and the count is %d", code, count())
 	}
 	setReplicas(t, ns, "foo", "rival", 0)

@@ -6,7 +6,7 @@ const (
 	ExitUsage        = 2
 	ExitFailed       = 3
 	ExitTimeout      = 4
-	ExitReverted     = 5
+	ExitOverwritten  = 5
 	ExitNotFound     = 6
 	ExitPrecondition = 7
 	ExitForbidden    = 8

@@ -64,7 +64,7 @@ func declared(plural, kind string) string {
 // path is where an object is served.
 func (s *objects) path(t *testing.T, obj map[string]any) string {
 	t.Helper()
-	version, metadata := fmt.Sprint(obj["apiVersion"]), obj["metadata"].(map[string]any)
+	version, metadata := fmt.Sprint(obj["apiVersion"]), part(obj, "metadata")
 	for _, r := range s.resources[version] {
 		if r.kind == obj["kind"] {
 			return fmt.Sprint(prefix(version), inNamespace(metadata["namespace"]), "/", r.name, "/", metadata["name"])
@@ -72,6 +72,12 @@ func (s *objects) path(t *testing.T, obj map[string]any) string {
 	}
 	t.Fatalf("no type has %s, %s", version, obj["kind"])
 	return ""
+}
+
+// part is the metadata, or another part, of an object.
+func part(obj map[string]any, name string) map[string]any {
+	part, _ := obj[name].(map[string]any)
+	return part
 }
 
 func inNamespace(namespace any) string {
@@ -94,13 +100,6 @@ func (s *objects) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.log)
-}
-
-// get is an object as it is now.
-func (s *objects) get(path string) map[string]any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all[path]
 }
 
 func (s *objects) serve(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +151,7 @@ func (s *objects) answer(w http.ResponseWriter, r *http.Request, data []byte) {
 		obj := map[string]any{}
 		if json.Unmarshal(data, &obj) == nil {
 			reply(w, http.StatusCreated, obj)
-			s.all[path+"/"+fmt.Sprint(obj["metadata"].(map[string]any)["name"])] = obj
+			s.all[path+"/"+fmt.Sprint(part(obj, "metadata")["name"])] = obj
 		}
 		return
 	}
@@ -162,7 +161,7 @@ func (s *objects) answer(w http.ResponseWriter, r *http.Request, data []byte) {
 		status(http.StatusNotFound, "NotFound")(w, r)
 		return
 	case scale:
-		obj = map[string]any{"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": obj["metadata"], "spec": map[string]any{"replicas": obj["spec"].(map[string]any)["replicas"]}}
+		obj = map[string]any{"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": obj["metadata"], "spec": map[string]any{"replicas": part(obj, "spec")["replicas"]}}
 	}
 	if r.Method == http.MethodPatch {
 		changed, err := patched(obj, data)
@@ -172,7 +171,7 @@ func (s *objects) answer(w http.ResponseWriter, r *http.Request, data []byte) {
 		}
 		obj = changed
 		if scale {
-			s.all[path]["spec"].(map[string]any)["replicas"] = obj["spec"].(map[string]any)["replicas"]
+			part(s.all[path], "spec")["replicas"] = part(obj, "spec")["replicas"]
 		} else {
 			s.all[path] = obj
 		}

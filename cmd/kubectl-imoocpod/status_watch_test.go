@@ -58,7 +58,7 @@ func TestStatusWatchListsAgain(t *testing.T) {
 	defer stop()
 	out := &untilPrinted{words: "gear", end: stop}
 	var stderr strings.Builder
-	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Writer(out), ErrOut: &stderr}) //nolint:contextcheck // verbs get theirs from ExecuteContext
+	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Writer(out), ErrOut: &stderr})
 	root.SetArgs(append([]string{"status", "-w"}, flagsFor(s.URL, t.TempDir())...))
 	err := root.ExecuteContext(ctx)
 	if !strings.Contains(out.printed.String(), "gear") || strings.Contains(stderr.String(), "secrets") {

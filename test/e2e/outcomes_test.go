@@ -24,7 +24,7 @@ func TestReverted(t *testing.T) {
 	if code := w.Wait(); code != harness.ExitOverwritten {
 		t.Errorf("exit code %d, want %d", code, harness.ExitOverwritten)
 	}
-	w.AwaitOutput(`reverted: imoocpod/foo was scaled to 3, and the field manager "rival" set it to 2`)
+	w.AwaitOutput(`imoocpod/foo: .spec.replicas was set to 3, and the field manager "rival" set it to 2`)
 	w.AwaitOutput("hint: HorizontalPodAutoscaler/auto keeps its replica count between 2 and 9")
 }
 

@@ -37,7 +37,7 @@ func TestHostileParkAnnotation(t *testing.T) {
 	}{
 		"the user":    {value(map[string]any{"replicas": 2, "path": ".spec.replicas", "by": escapetest.Hostile, "at": at}), "deployment/web: 0 → 2\n", 0},
 		"a long user": {value(map[string]any{"replicas": 2, "path": ".spec.replicas", "by": strings.Repeat("\x1b[2J", 20_000), "at": at}), "deployment/web: 0 → 2\n", 0},
-		"the path":    {value(map[string]any{"replicas": 2, "path": ".spec['\nFORGED\u202e']", "at": at}), "error: reverted: deployment/web was parked with 2 replicas and has changed since: ", harness.ExitOverwritten},
+		"the path":    {value(map[string]any{"replicas": 2, "path": ".spec['\nFORGED\u202e']", "at": at}), "error: overwritten: deployment/web was parked with 2 replicas and has changed since: ", harness.ExitOverwritten},
 		"no JSON":     {strings.Repeat(strings.ToValidUTF8(escapetest.Hostile, ""), 5000), "error: deployment/web: the annotation imoocpod.dev/parked is invalid", harness.ExitError},
 	} {
 		patch := value(map[string]any{"spec": map[string]any{"replicas": 0}, "metadata": map[string]any{"annotations": map[string]any{apis.AnnotationParked: row.annotation}}})

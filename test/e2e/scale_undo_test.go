@@ -60,11 +60,11 @@ func TestScaleUndo(t *testing.T) {
 
 	// Another sets another count, and then the same again.
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod/foo", "--replicas", "7"))
-	undo(harness.ExitOverwritten, `error: reverted: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now`+
+	undo(harness.ExitOverwritten, `error: overwritten: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now`+
 		"\nhint: to set it back all the same: kubectl imoocpod scale "+object+" -n "+ns+" --replicas 3 --current-replicas 7\n")
 	has(7)
 	harness.Must(t, cluster.Kubectl(t, ns, "scale", "imoocpod/foo", "--replicas", "5"))
-	undo(harness.ExitOverwritten, `error: reverted: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 5 now`)
+	undo(harness.ExitOverwritten, `error: overwritten: imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 5 now`)
 	has(5)
 
 	// In steps, all of them are one change.
@@ -89,7 +89,7 @@ func TestScaleUndo(t *testing.T) {
 	if has(4); memory() != before {
 		t.Errorf("it remembers %s, and before %s", memory(), before)
 	}
-	undo(harness.ExitOverwritten, "error: reverted: imoocpod/foo was scaled from 1 to 5, and this program, without recording the count before, has set it since; it is 4 now\n")
+	undo(harness.ExitOverwritten, "error: overwritten: imoocpod/foo was scaled from 1 to 5, and this program, without recording the count before, has set it since; it is 4 now\n")
 	if r := cluster.Kubectl(t, ns, "imoocpod", "scale", "foo", "--undo", "--as", "scaler-"+ns); r.Code == 0 {
 		t.Errorf("%s: said %q", r.Line, r.Stderr)
 	}

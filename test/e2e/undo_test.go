@@ -278,8 +278,8 @@ func TestUndoOnFailure(t *testing.T) {
 	for target, kind := range map[string]kinds.Kind{"deployment/web": deployment, "imoocpod/foo": kinds.ImoocPod()} {
 		_, name, _ := strings.Cut(target, "/")
 		before := stored(t, ns, kind, name)
-		r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", target, "no-such-image", "--undo-on-failure", "--fail-after", "0", "--timeout", "5m")
-		if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, target+": image web → no-such-image\n") ||
+		r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", target, "no-such-image", "--on-failure=revert", "--fail-after", "0", "--timeout", "5m")
+		if r.Code != harness.ExitUndone || !strings.Contains(r.Stderr, target+": image web → no-such-image\n") ||
 			!strings.Contains(r.Stderr, "error: "+target+" has failed: ") || !strings.Contains(r.Stderr, "\n"+target+" undone: image no-such-image → web\n") {
 			t.Errorf("%s: exit code %d, said %q", target, r.Code, r.Stderr)
 		}
@@ -335,13 +335,13 @@ func TestUndoOnFailureLeavesOthers(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.CreateObject(t, ns, "deployments.apps", workload("Deployment", "web", 1))
 	cluster.Imoocpod(t, ns, "wait", "deployment/web", "--timeout", "5m")
-	w := cluster.StartPlugin(t, "set", "image", "deployment/web", "-n", ns, "no-such-image", "--undo-on-failure", "--fail-after", "5s", "--timeout", "5m")
+	w := cluster.StartPlugin(t, "set", "image", "deployment/web", "-n", ns, "no-such-image", "--on-failure=revert", "--fail-after", "5s", "--timeout", "5m")
 	w.AwaitOutput("image web → no-such-image")
 	harness.Must(t, cluster.Kubectl(t, ns, "set", "env", "deployment/web", "BY=another"))
-	if code := w.Wait(); code != harness.ExitFailed {
-		t.Errorf("exit code %d, want %d", code, harness.ExitFailed)
+	if code := w.Wait(); code != harness.ExitOverwritten {
+		t.Errorf("exit code %d, want %d", code, harness.ExitOverwritten)
 	}
-	w.AwaitOutput("deployment/web was not undone: someone else has changed it meanwhile")
+	w.AwaitOutput("deployment/web was not undone: overwritten: someone else has changed .spec.template meanwhile")
 	if image := fieldsText(t, cluster.Object(t, ns, "deployments.apps", "web"), "spec.template"); !strings.Contains(image, "no-such-image") {
 		t.Errorf("the template is %s", image)
 	}
@@ -354,9 +354,9 @@ func TestUndoOfABrokenStatefulSet(t *testing.T) {
 	ns := cluster.NewNamespace(t)
 	cluster.CreateObject(t, ns, "statefulsets.apps", workload("StatefulSet", "db", 2))
 	cluster.Imoocpod(t, ns, "wait", "statefulset/db", "--timeout", "5m")
-	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "statefulset/db", "no-such-image", "--undo-on-failure", "--fail-after", "0", "--timeout", "5m")
-	hint := "hint: a StatefulSet waits for pods that are not ready before it replaces them: kubectl delete pod db-1 -n " + ns + "\n"
-	if r.Code != harness.ExitFailed || !strings.HasSuffix(r.Stderr, "\nstatefulset/db undone: image no-such-image → web\n"+hint) {
+	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "statefulset/db", "no-such-image", "--on-failure=revert", "--fail-after", "0", "--timeout", "5m")
+	hint := "hint: the pod template has changed, but a StatefulSet waits for pods that are not ready before it replaces them; to replace them: kubectl delete pod db-1 -n " + ns + "\n"
+	if r.Code != harness.ExitUndone || !strings.HasSuffix(r.Stderr, "\nstatefulset/db undone: image no-such-image → web\n"+hint) {
 		t.Errorf("exit code %d, said %q, want the hint %q", r.Code, r.Stderr, hint)
 	}
 	harness.Must(t, cluster.Kubectl(t, ns, "delete", "pod", "db-1"))
@@ -449,7 +449,7 @@ func TestUndoWithTheController(t *testing.T) {
 	if at := stored(t, ns, kinds.HelloWorld(), "hi").GetAnnotations()["kubectl.kubernetes.io/restartedAt"]; at != "" {
 		t.Errorf("after the undo of a restart it is as restarted at %s", at)
 	}
-	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "foo", "no-such-image", "--undo-on-failure", "--fail-after", "1s", "--timeout", "2m")
+	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "foo", "no-such-image", "--on-failure=revert", "--fail-after", "1s", "--timeout", "2m")
 	if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "imoocpod/foo undone: image no-such-image → web") {
 		t.Errorf("%s: exit code %d, said %s", r.Line, r.Code, r.Stderr)
 	}

@@ -10,5 +10,7 @@ const (
 	ExitNotFound     = 6
 	ExitPrecondition = 7
 	ExitForbidden    = 8
+	ExitUndone       = 9
+	ExitUnknown      = 10
 	ExitInterrupted  = 130
 )

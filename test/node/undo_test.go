@@ -19,7 +19,7 @@ func TestUndoOfAnImageThatCannotBePulled(t *testing.T) {
 	}
 	before := spec()
 
-	r := command("", "imoocpod", "set", "image", name, missing, "-n", namespace, "--undo-on-failure", "--fail-after=3s", "--timeout="+deadline.String())
+	r := command("", "imoocpod", "set", "image", name, missing, "-n", namespace, "--on-failure=revert", "--fail-after=3s", "--timeout="+deadline.String())
 	if r.code != 3 || !strings.Contains(r.stderr, "imoocpod/foo undone: image "+missing+" → ") {
 		t.Errorf("%v\nwant exit code 3, and the image undone", r)
 	}

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -32,6 +33,9 @@ func TestCommandContext(t *testing.T) {
 			}
 			if got := c.CommandContext().Line(commandline.Plugin("check").In("n")); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			if strings.Contains(c.ClusterContext().Line(commandline.Plugin("check")), "--as") {
+				t.Error("whoever grants rights is impersonated")
 			}
 		})
 	}

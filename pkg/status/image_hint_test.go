@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
 )
 
@@ -25,15 +26,15 @@ func TestHintImages(t *testing.T) {
 		hint   string
 		want   string
 	}{
-		"never changed": {foo, problem.CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop"},
-		"pull":          {changed, problem.CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop"},
+		"never changed": {foo, problem.CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop --context=staging"},
+		"pull":          {changed, problem.CodeImagePullFailed, look, look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop --context=staging; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop --context=staging"},
 		"other problem": {foo, problem.CodeStartFailed, look, look},
 		"no hint":       {foo, problem.CodeImagePullFailed, "", ""},
 		"owned":         {owned, problem.CodeImagePullFailed, look, look},
 		"other kind":    {other, problem.CodeImagePullFailed, look, look},
 	} {
 		problems := []problem.Problem{{Code: problem.CodeStartFailed, Hint: look}, {Code: row.code, Hint: row.hint, Container: "app"}}
-		if hintImages(Snapshot{Object: row.object}, nil, problems); problems[1].Hint != row.want {
+		if hintImages(Snapshot{Object: row.object, Commands: commandline.Context{"--context=staging"}}, nil, problems); problems[1].Hint != row.want {
 			t.Errorf("%s: %q, want %q", name, problems[1].Hint, row.want)
 		}
 	}

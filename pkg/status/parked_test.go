@@ -42,7 +42,9 @@ func TestParkedVerdict(t *testing.T) {
 		if test.change != nil {
 			test.change(&o)
 		}
-		r := NewReport(Snapshot{Object: o, Pods: NewPods(test.pods), Now: lookedAt()})
+		e := Snapshot{Object: o, Pods: NewPods(test.pods), Now: lookedAt()}
+		mustCarryFlags(t, e)
+		r := NewReport(e)
 		if r.Verdict != test.want || test.reason != "" && r.Reason != test.reason {
 			t.Errorf("%s: %s: %s, want %s: %s", test.what, r.Verdict, r.Reason, test.want, test.reason)
 		}

@@ -47,7 +47,9 @@ func TestVerdictOnUserPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := c.object
 			o.Type, o.Resource, o.Namespace, o.Name, o.UserPause = "lamp.x.y", "lamps.x.y", "ns", "foo", c.pause
-			r := NewReport(Snapshot{Object: o, Now: now})
+			e := Snapshot{Object: o, Now: now}
+			mustCarryFlags(t, e)
+			r := NewReport(e)
 			if r.Verdict != c.verdict || r.ReasonCode != c.code || r.Reason != c.reason || r.Hint != c.hint || r.Recheck != c.recheck {
 				t.Errorf("%s (%s): %s, hint %q, recheck %s\nwant %s (%s): %s, hint %q, recheck %s",
 					r.Verdict, r.ReasonCode, r.Reason, r.Hint, r.Recheck, c.verdict, c.code, c.reason, c.hint, c.recheck)

@@ -260,6 +260,7 @@ func TestProblems(t *testing.T) {
 			if name == "node-gone" {
 				e.Nodes["node-1"] = nil
 			}
+			mustCarryFlags(t, e)
 			r := NewReport(e)
 			if len(r.Problems) != 1 {
 				t.Fatalf("found %v, want one problem", r.Problems)

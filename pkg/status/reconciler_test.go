@@ -83,7 +83,9 @@ func TestNobodyReconciles(t *testing.T) {
 		"created just now, and a loop lives": {created, []leaserecord.Loop{loop(0, here)}, Progressing, problem.CodeNeverSeen, "the controller has not seen it yet", ""},
 	} {
 		test.object.Namespace = "shop"
-		r := NewReport(Snapshot{Object: test.object, Loops: test.loops, Now: lookedAt()})
+		e := Snapshot{Object: test.object, Loops: test.loops, Now: lookedAt()}
+		mustCarryFlags(t, e)
+		r := NewReport(e)
 		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason || r.Hint != test.hint {
 			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
 		}

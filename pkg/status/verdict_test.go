@@ -142,7 +142,9 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.object.Namespace, test.object.Resource = "ns", "lamps.x"
-			r := NewReport(Snapshot{Object: test.object, Now: lookedAt()})
+			e := Snapshot{Object: test.object, Now: lookedAt()}
+			mustCarryFlags(t, e)
+			r := NewReport(e)
 			verdict, reason, hint := r.Verdict, r.Reason, r.Hint
 			if verdict != test.verdict || reason != test.reason || hint != test.hint {
 				t.Errorf("got %q, %q, %q; want %q, %q, %q", verdict, reason, hint, test.verdict, test.reason, test.hint)

@@ -18,9 +18,6 @@ import (
 // name of a verb, as in "unknown command" and in "takes no arguments".
 var printedCommand = regexp.MustCompile(`(?m)(^|[ "(])(kubectl imoocpod )`)
 
-// placeholders are what a person replaces in a command before they paste it.
-var placeholders = strings.NewReplacer("COUNT", "1", "FILENAME", "f.yaml", "NAME", "name", "PATH", ".spec.replicas")
-
 // CheckHints fails the test for each command in the output of a run of the plugin that the
 // plugin does not take, or that would reach another cluster, or act as another user, than
 // that run. The arguments of the run are without "kubectl imoocpod".
@@ -30,6 +27,8 @@ func CheckHints(t testing.TB, args []string, output string) {
 		slices.Contains([]string{"help", "options", "completion", "__complete", "__completeNoDesc"}, args[0]) {
 		return // its output names commands, but suggests none
 	}
+	// What a person replaces in a command before they paste it.
+	filledIn := strings.NewReplacer("COUNT", "1", "FILENAME", "f.yaml", "NAME", "name", "PATH", ".spec.replicas")
 	run, _ := parse(args) // one that is wrong has a context, too
 	for line := range strings.Lines(output) {
 		line = strings.TrimRight(line, "\n")
@@ -37,7 +36,7 @@ func CheckHints(t testing.TB, args []string, output string) {
 			if before := line[:at[4]]; strings.HasSuffix(before, `for "`) || strings.Contains(line, "takes no arguments") {
 				continue
 			}
-			words := firstCommand(placeholders.Replace(line[at[5]:]))
+			words := firstCommand(filledIn.Replace(line[at[5]:]))
 			context, err := parse(words)
 			if err != nil {
 				t.Errorf("%s: printed a command that the plugin does not take: %v\n%s", strings.Join(args, " "), err, line)

@@ -1,0 +1,26 @@
+package status
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+)
+
+// mustCarryFlags fails the test for each command in the hints about an object that would
+// reach another cluster, or act as another user, than the command that printed it.
+func mustCarryFlags(t *testing.T, e Snapshot) {
+	t.Helper()
+	const flags = " --context=staging --as=alice"
+	e.Commands = commandline.Context(strings.Fields(flags))
+	r := NewReport(e)
+	hints := []string{r.Hint}
+	for _, p := range r.Problems {
+		hints = append(hints, p.Hint)
+	}
+	for _, hint := range hints {
+		if strings.Count(hint, "kubectl ") != strings.Count(hint, flags) {
+			t.Errorf("the hint %q has a command without%s", hint, flags)
+		}
+	}
+}

@@ -249,7 +249,7 @@ func (o *templateChange) undo(ctx context.Context, w written, failure error) err
 	if err != nil {
 		return fmt.Errorf("%w\n%s was not undone: %w", failure, t, err)
 	}
-	err = fmt.Errorf("%w\n%s undone: %s", failure, t, escape.Line(undone.Change))
+	err = fmt.Errorf("%w\n%s undone: %s", outcome.WithoutHints(failure), t, escape.Line(undone.Change))
 	if remove, stuck := o.stuck(ctx, t); stuck {
 		return outcome.WithHint(err, hintStuck, remove)
 	}

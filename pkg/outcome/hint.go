@@ -45,11 +45,23 @@ func (e *HintedError) Line(c commandline.Context) string {
 	return e.Text + ": " + c.Line(*e.Command)
 }
 
+// outdated is an error whose hints are about what is no longer so.
+type outdated struct{ error }
+
+func (e outdated) Unwrap() error { return e.error }
+
+// WithoutHints returns the error without its hints, such as that of a change that has been
+// undone since: they would lead back to it.
+func WithoutHints(err error) error { return outdated{err} }
+
 // Hints returns the hints in an error and everything that it wraps, in the order in which
 // they were added.
 func Hints(err error) []*HintedError {
 	var hints []*HintedError
-	switch wrapper := err.(type) { //nolint:errorlint // it walks the tree itself
+	if _, is := err.(outdated); is { //nolint:errorlint // it walks the tree itself
+		return nil
+	}
+	switch wrapper := err.(type) { //nolint:errorlint // likewise
 	case interface{ Unwrap() error }:
 		hints = Hints(wrapper.Unwrap())
 	case interface{ Unwrap() []error }:

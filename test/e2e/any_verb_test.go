@@ -56,7 +56,7 @@ func TestCreateAnyKind(t *testing.T) {
 		says []string
 	}{
 		"lamp/no --set .spec.replicas=2":                                         {harness.ExitError, []string{`The Lamp "no" is invalid: spec.shade: Required value`}},
-		"lamp/no --replicas 2":                                                   {harness.ExitError, []string{"Choose one:", "kubectl imoocpod create lamps.no-scale.example.com/no --replicas 2 --replicas-path .spec.replicas"}},
+		"lamp/no --replicas 2":                                                   {harness.ExitError, []string{"Choose one:", "kubectl imoocpod create lamps.no-scale.example.com/no -n " + ns + " --replicas 2 --replicas-path .spec.replicas"}},
 		"lamp/no --replicas 11 --replicas-path .spec.replicas":                   {harness.ExitError, []string{`The Lamp "no" is invalid:`, "spec.shade: Required value", "less than or equal to 10"}},
 		"run/no --replicas 2":                                                    {harness.ExitError, []string{"has no replica count"}},
 		"nonsense/no":                                                            {harness.ExitNotFound, []string{`error: the server doesn't have a resource type "nonsense"`}},

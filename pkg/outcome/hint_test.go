@@ -1,0 +1,39 @@
+package outcome
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+)
+
+// Hints are found at any depth, in the order in which they were added.
+func TestHintLines(t *testing.T) {
+	t.Parallel()
+	failed := WithHint(fmt.Errorf("it: %w", ErrFailed), "to see why", commandline.Kubectl("get", "pod").In("n"))
+	staging := commandline.Context{"--context=staging", "--as=alice"}
+	const why = "\nhint: to see why: kubectl get pod -n n --context=staging --as=alice"
+	const install = "\nhint: to install it: kubectl imoocpod install --context=staging --as=alice"
+	missing := &NotServedError{CRD: "foos.x", Shipped: true}
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"none":                    {ErrFailed, ""},
+		"an empty one":            {WithAdvice(ErrFailed, ""), ""},
+		"wrapped":                 {fmt.Errorf("later: %w", failed), why},
+		"one on another":          {WithAdvice(failed, "ask\nme"), why + "\nhint: ask me"},
+		"several":                 {fmt.Errorf("%w, and %w", missing, failed), install + why},
+		"not shipped":             {&NotServedError{CRD: "foos.x"}, ""},
+		"outdated":                {WithoutHints(fmt.Errorf("later: %w", failed)), ""},
+		"outdated, and a new one": {WithHint(WithoutHints(failed), "", commandline.Plugin("install")), "\nhint: kubectl imoocpod install --context=staging --as=alice"},
+	} {
+		if got := HintLines(test.err, staging); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+	if err := WithoutHints(failed); !errors.Is(err, ErrFailed) || err.Error() != failed.Error() {
+		t.Errorf("without its hints, it is %v", err)
+	}
+}

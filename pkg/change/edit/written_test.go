@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 		{"another container has changed", before, after, "spec: {template: {spec: {containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: w}]}, {name: b, image: b:9}]}}}", ""},
 		{"a container and an annotation were added", before, after, "spec: {template: {metadata: {annotations: {at: now}}, spec: {containers: [{name: c}, {name: a, image: a:2, env: [{name: V, value: w}]}]}}}", ""},
 		{"another image", before, after, "spec: {template: {spec: {containers: [{name: a, image: a:3, env: [{name: V, value: w}]}, {name: b, image: b:1}]}}}", `.spec.template.spec.containers[?(@.name=="a")].image was set to a:2, and the field manager "kubectl-edit" set it to a:3`},
-		{"the variable is gone", before, after, "spec: {template: {spec: {containers: [{name: a, image: a:2}, {name: b, image: b:1}]}}}", `.spec.template.spec.containers[?(@.name=="a")].env was set to [{"name":"V","value":"w"}]`},
+		{"the variable is gone", before, after, "spec: {template: {spec: {containers: [{name: a, image: a:2}, {name: b, image: b:1}]}}}", `.spec.template.spec.containers[?(@.name=="a")].env was set to [{"name":"X","value":`},
 		{"as before", before, after, before, `.spec.template.spec.containers[?(@.name=="a")].env[?(@.name=="V")] was set to {"name":"V","value":"w"}`},
 		{"nothing was changed, and nothing is", after, after, after, ""},
 		{"nothing was changed, and something was added", after, after, "spec: {template: {metadata: {annotations: {at: now}}, spec: {containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: w}]}, {name: b, image: b:1}]}}}", ""},

@@ -52,7 +52,7 @@ func (o *changeOptions) complete(args []string) error {
 	return o.targetFlags.complete(args)
 }
 
-func (o *changeOptions) validate() error { return o.after.validate() }
+func (o *changeOptions) validate() error { return o.after.validateTimeout() }
 
 func (o *changeOptions) connect() (err error) {
 	if o.printer, err = linePrinter(o.print); err != nil {

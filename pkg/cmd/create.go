@@ -167,7 +167,7 @@ func (o *createOptions) validate() error {
 				return usageErrorf("--%s cannot be used with -f or -k, which create objects as they are", flag)
 			}
 		}
-		return o.after.validate()
+		return o.after.validateTimeout()
 	}
 	if o.typeName == "" {
 		if err := checkLength(o.name); err != nil {
@@ -186,7 +186,7 @@ func (o *createOptions) validate() error {
 			return usageErrorf("--image: %w", err)
 		}
 	}
-	return o.after.validate()
+	return o.after.validateTimeout()
 }
 
 func (o *createOptions) fromFiles() bool { return len(o.files.Filenames)+len(o.files.Kustomize) > 0 }

@@ -52,3 +52,11 @@ func (f *changeWaitFlags) validate() error {
 	}
 	return f.waitFlags.validate(f.wait)
 }
+
+// validateTimeout is validate for verbs whose --timeout=0 without --wait cannot be meant.
+func (f *changeWaitFlags) validateTimeout() error {
+	if f.Timeout == 0 && !f.wait && f.given("timeout") {
+		return usageErrorf("--timeout needs --wait")
+	}
+	return f.validate()
+}

@@ -164,7 +164,7 @@ func (o *scaleOptions) validate() error {
 	if err := o.steps.validate(o.change, o.after.given); err != nil {
 		return err
 	}
-	return o.changeOptions.validate()
+	return o.after.validate()
 }
 
 // Run scales the objects, and waits for them if that was asked for.

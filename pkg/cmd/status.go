@@ -167,6 +167,9 @@ func (o *statusOptions) validate() error {
 	if o.limits.Timeout < 0 {
 		return usageErrorf("--timeout must be 0 (wait forever) or more, not %s", o.limits.Timeout)
 	}
+	if !o.wait && o.limits.given("timeout") {
+		return usageErrorf("--timeout needs --wait")
+	}
 	return o.limits.validate(o.wait)
 }
 

@@ -234,7 +234,7 @@ func TestBadInput(t *testing.T) {
 			usage("create bar --image=", "--image must not be empty"),
 			usage("delete foo --cascade=sideways", `must be "background", "foreground", or "orphan"`),
 			usage("delete foo --timeout=-1s", "--timeout must be 0 (wait forever) or more"),
-			usage("scale foo --replicas 3 --timeout=-1s", "--timeout must be 0 (do not wait) or more"),
+			usage("scale foo --replicas 3 --timeout=-1s", "--timeout must be 0 (no limit) or more"),
 			usage("scale foo --replicas 3 --timeout 3", "missing unit in duration"),
 			usage("install --timeout 0", "--timeout must be more than 0"),
 			usage("uninstall --crds --timeout 0", "--timeout must be more than 0"),

@@ -152,8 +152,8 @@ func TestWaitWithLogs(t *testing.T) {
 		{args: "run-controller --logs", code: harness.ExitUsage, says: []string{"unknown flag: --logs"}},
 	})
 	for image, says := range map[string]string{
-		"crashes":       `error: imoocpod/crashes has failed: pod (\S+): container main crashes: [^\n]+\n(?s:.*)\nthe log of container main of pod (\S+) cannot be read: [^\n]+\n`,
-		"no-such-image": `error: imoocpod/no-such-image has failed: pod (\S+): container main cannot pull its image [^\n]+\n(?s:.*)\nthere is no log of a container that failed\n`,
+		"crashes":       `error: imoocpod/crashes has failed: pod (\S+): container main crashes: [^\n]+\n(?s:.*)the log of container main of pod (\S+) cannot be read: [^\n]+\n(hint: [^\n]+\n)*`,
+		"no-such-image": `error: imoocpod/no-such-image has failed: pod (\S+): container main cannot pull its image [^\n]+\n(?s:.*)there is no log of a container that failed\n(hint: [^\n]+\n)*`,
 	} {
 		cluster.Imoocpod(t, ns, "create", image, "--image", image)
 		for _, verb := range []string{"wait", "status --wait", "restart --wait", "scale --replicas 1 --timeout 1h"} {

@@ -450,7 +450,7 @@ func TestUndoWithTheController(t *testing.T) {
 		t.Errorf("after the undo of a restart it is as restarted at %s", at)
 	}
 	r := cluster.Kubectl(t, ns, "imoocpod", "set", "image", "foo", "no-such-image", "--on-failure=revert", "--fail-after", "1s", "--timeout", "2m")
-	if r.Code != harness.ExitFailed || !strings.Contains(r.Stderr, "imoocpod/foo undone: image no-such-image → web") {
+	if r.Code != harness.ExitUndone || !strings.Contains(r.Stderr, "imoocpod/foo undone: image no-such-image → web") {
 		t.Errorf("%s: exit code %d, said %s", r.Line, r.Code, r.Stderr)
 	}
 	cluster.Imoocpod(t, ns, "wait", "foo", "--timeout", "2m")

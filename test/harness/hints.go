@@ -28,7 +28,7 @@ func CheckHints(t testing.TB, args []string, output string) {
 		return // its output names commands, but suggests none
 	}
 	// What a person replaces in a command before they paste it.
-	filledIn := strings.NewReplacer("COUNT", "1", "FILENAME", "f.yaml", "NAME", "name", "PATH", ".spec.replicas")
+	filledIn := strings.NewReplacer("COUNT", "1", "IMAGE", "nginx", "FILENAME", "f.yaml", "NAME", "name", "PATH", ".spec.replicas")
 	run, _ := parse(args) // one that is wrong has a context, too
 	for line := range strings.Lines(output) {
 		line = strings.TrimRight(line, "\n")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -35,5 +36,27 @@ func TestRolesSayTheSame(t *testing.T) {
 	}
 	if len(namespaced) != len(cluster)-1+len(lease) {
 		t.Errorf("the namespaced role has %d rules, the cluster role %d and that of the lease %d", len(namespaced), len(cluster), len(lease))
+	}
+}
+
+// The controller reaches the API server on the port that it has in common distributions.
+func TestNetworkPolicyAllowsTheAPIServer(t *testing.T) {
+	t.Parallel()
+	obj, err := read("controller/network_policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy networkingv1.NetworkPolicy
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &policy); err != nil {
+		t.Fatal(err)
+	}
+	allowed := map[int]bool{}
+	for _, port := range policy.Spec.Egress[0].Ports {
+		allowed[port.Port.IntValue()] = true
+	}
+	for distribution, port := range map[string]int{"EKS, GKE, AKS": 443, "kubeadm, k3s, kind, OpenShift": 6443, "minikube": 8443, "MicroK8s": 16443} {
+		if !allowed[port] {
+			t.Errorf("port %d of %s is not allowed", port, distribution)
+		}
 	}
 }

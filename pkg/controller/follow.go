@@ -88,8 +88,12 @@ func (f *follower) awaitInstalled(ctx context.Context, o *owners, first bool) er
 	return wait.PollUntilContextCancel(ctx, crdInterval, true, func(ctx context.Context) (bool, error) {
 		_, err := o.client.Namespace(f.Namespace).List(ctx, metav1.ListOptions{LabelSelector: f.Selector.String(), Limit: 1})
 		crd, absent := o.kind.CRD(), apierrors.IsNotFound(err)
-		if absent || forbidden(err) {
+		switch {
+		case absent:
 			o.setMissing()
+			f.syncStates.Notify()
+		case forbidden(err):
+			o.setRefused(err)
 			f.syncStates.Notify()
 		}
 		if first {

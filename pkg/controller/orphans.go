@@ -82,7 +82,8 @@ func (s *orphanScanner) check(ctx context.Context, k expectations.Key) (refused 
 	begun, err := strategy.SlowStart(ctx, orphans, func() bool { return true }, func(ctx context.Context, r *strategy.PodRecord) error {
 		pod, err := s.Core.Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		switch {
-		case err != nil || pod.UID != r.UID:
+		case err != nil || pod.UID != r.UID || !metav1.IsControlledBy(pod, &metav1.ObjectMeta{UID: r.OwnerUID()}):
+			// It is gone or released: the cache hears no more of it.
 		case !strategy.Unlabelled(pod, r.OwnerUID()): // perhaps by this loop, and the answer was lost
 			s.expectations.Orphans.SetLabelled(k, pod.ResourceVersion)
 		case s.leftAlone(r.Namespace, r.Controller()):

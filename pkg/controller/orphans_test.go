@@ -231,6 +231,24 @@ func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 	})
 }
 
+// A pod that loses its label and then its owner reference is nobody's: the cache is not
+// waited for, which hears no more of it.
+func TestReleasedPodIsNotWaitedFor(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		kind := kinds.ImoocPod()
+		foo := w.create(kind, "default", "foo", spec(int64(3), nil))
+		w.start()
+		w.converges()
+		w.passes(5 * time.Second) // until the last event has come
+		released := plan.PodName("foo", foo.GetUID(), "", 2)
+		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
+		w.untilFailure(kind, "foo") // the released pod has the name of slot 2
+		w.drop(podsResource, "default", released)
+		w.converges()
+	})
+}
+
 // A pod of an object that is gone is the garbage collector's, also where another
 // object has the name: it is not labelled.
 func TestPodOfAnEarlierObjectIsNotLabelled(t *testing.T) {

@@ -36,8 +36,8 @@ type owners struct {
 	mu    sync.RWMutex
 	store cache.Indexer
 	// synced reports whether all objects that there were have been put into the queue;
-	// missing, that the CRD is not installed, so there are none; refused, why what
-	// plans for them need beside may not be read.
+	// missing, that the CRD is not installed, so there are none; refused, why they, or what
+	// plans for them need beside, may not be read.
 	synced  func() bool
 	missing bool
 	refused error

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
@@ -93,7 +95,7 @@ func failures() map[string]http.HandlerFunc {
 	}
 }
 
-// startAt starts a loop for one kind of its own and the declared ones. ended
+// startAt starts a loop for some kinds, by default one, and the declared ones. ended
 // gets the error of Run.
 func startAt(t *testing.T, config *rest.Config, opts Options) (loop *Controller, ended chan error) {
 	t.Helper()
@@ -104,7 +106,10 @@ func startAt(t *testing.T, config *rest.Config, opts Options) (loop *Controller,
 	if opts.Core, err = corev1client.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	opts.Kinds, opts.Workers, opts.Namespace = []kinds.Kind{kinds.ImoocPod()}, 1, "a"
+	if opts.Kinds == nil {
+		opts.Kinds = []kinds.Kind{kinds.ImoocPod()}
+	}
+	opts.Workers, opts.Namespace = 1, "a"
 	if opts.Log == nil {
 		opts.Log = func(report.Line) {}
 	}
@@ -163,6 +168,44 @@ func TestResumedLoopWaitsOutFailures(t *testing.T) {
 		})
 	}
 }
+
+// A kind that may not be listed keeps the others from nothing, and is known as left out.
+func TestKindThatMayNotBeListedIsLeftOut(t *testing.T) {
+	t.Parallel()
+	mayNot := kinds.HelloWorld()
+	config := emptyServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		writeStatus(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+	})
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return answers(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/"+mayNot.Resource.Resource) {
+				return answer(r, nil, apierrors.NewForbidden(mayNot.Resource.GroupResource(), "", nil))
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	loop, ended := startAt(t, config, Options{Resumed: true, Kinds: []kinds.Kind{kinds.ImoocPod(), mayNot}})
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Minute, errors.New("it does not converge"))
+	defer cancel()
+	if err := loop.WaitForConvergence(ctx); err != nil {
+		t.Fatal(err)
+	}
+	refused := loop.Refused()
+	if err := refused[mayNot.CRD()]; len(refused) != 1 || !apierrors.IsForbidden(err) {
+		t.Errorf("left out are %v", refused)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the loop ended: %v", err)
+	default:
+	}
+}
+
+// answers is a transport that is a function.
+type answers func(*http.Request) (*http.Response, error)
+
+// RoundTrip answers a request.
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
 // At the very start it is an error at once.
 func TestFirstStartFails(t *testing.T) {

@@ -25,7 +25,7 @@ func (c *Controller) WaitForConvergence(ctx context.Context) error {
 }
 
 // Refused gives the kinds (plural.group) whose objects are not reconciled because
-// of what else may not be read, with the reason.
+// they, or what their plans need, may not be read, with the reason.
 func (c *Controller) Refused() map[string]error {
 	refused := c.declarations.wrong()
 	for _, o := range c.kinds.list() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
@@ -57,7 +58,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		}
 	}
 	for _, kind := range o.Kinds.known {
-		if err := leftOut[kind.CRD()]; err != nil && o.anyOf(ctx, kind, namespace) {
+		if err := leftOut[kind.CRD()]; err != nil && o.mayHave(ctx, kind, namespace) {
 			errs = append(errs, fmt.Errorf("%s are not reconciled: %w", kind.CRD(), err))
 		}
 	}
@@ -76,13 +77,17 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 	return err
 }
 
-func (o *Options) anyOf(ctx context.Context, kind kinds.Kind, namespace string) bool {
+// mayHave reports whether there are objects of a kind, as far as this user may know.
+func (o *Options) mayHave(ctx context.Context, kind kinds.Kind, namespace string) bool {
 	client, err := o.clients.Dynamic()
 	if err != nil {
 		return false
 	}
 	list, err := client.Resource(kind.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
-	return err == nil && len(list.Items) > 0
+	if err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	return len(list.Items) > 0
 }
 
 // nameOf is an object's type and name, with the namespace where there are several.

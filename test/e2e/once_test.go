@@ -86,6 +86,23 @@ spec: {image: busybox}`, other))
 		t.Errorf("%s: exit code %d, said %s", part.Line, part.Code, part.Stderr)
 	}
 	cluster.AwaitConverged(t, other, "foo", 2)
+
+	// Of a kind that may not be listed, nobody can say that all is well.
+	cluster.Apply(t, other, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: some-here}
+rules: [{apiGroups: ["", apps, batch.tutorial.kubebuilder.io, coordination.k8s.io], resources: ["*"], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: some-here}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: some-here}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: some-of-%s}]`, other))
+	some := cluster.Kubectl(t, other, "imoocpod", "run-controller", "--once", "--as", "some-of-"+other)
+	if some.Code != harness.ExitForbidden || !strings.Contains(some.Stderr, "helloworlds.test.jiaozi.com are not reconciled: helloworlds.test.jiaozi.com is forbidden") {
+		t.Errorf("%s: exit code %d, said %s", some.Line, some.Code, some.Stderr)
+	}
 }
 
 // --dry-run tells what would be done, and writes nothing: a person who may only

@@ -78,6 +78,22 @@ type WaitTarget struct {
 	Reached func(Observation) error
 }
 
+// holds returns an error if the object is another one, or not as Check wants it.
+func (w WaitTarget) holds(s Observation) error {
+	switch {
+	case s.Object == nil:
+		return nil
+	case w.UID != "" && s.Object.GetUID() != w.UID:
+		return fmt.Errorf("%s was %w during the wait, and another object has its name", s.Target, outcome.ErrGone)
+	case w.Check == nil:
+		return nil
+	}
+	if err := w.Check(s.Object); err != nil {
+		return fmt.Errorf("%s: %w", s.Target, err)
+	}
+	return nil
+}
+
 // Limits say how long a wait may take.
 type Limits struct {
 	// Timeout is the deadline, from the begin of the wait; zero is none.
@@ -164,13 +180,8 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		held.wanted = a.Limits.Settle
 	}
 	err := a.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
-		if w.UID != "" && s.Object != nil && s.Object.GetUID() != w.UID {
-			return false, 0, fmt.Errorf("%s was %w during the wait, and another object has its name", s.Target, outcome.ErrGone)
-		}
-		if w.Check != nil && s.Object != nil {
-			if err := w.Check(s.Object); err != nil {
-				return false, 0, fmt.Errorf("%s: %w", s.Target, err)
-			}
+		if err := w.holds(s); err != nil {
+			return false, 0, err
 		}
 		met, err := g.Met(ctx, s)
 		met, left := held.look(met && !s.Partial, s.At)
@@ -213,15 +224,21 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 	if err == nil {
 		return *last, nil
 	}
+	return Observation{}, notMet(ctx, w, g, last, err)
+}
+
+// notMet is the error for a condition that was not met, with the last observation, if there
+// was one.
+func notMet(ctx context.Context, w WaitTarget, g Condition, last *Observation, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = outcome.ErrInterrupted
 	}
-	seen := "nothing"
 	switch {
 	case errors.Is(err, outcome.ErrOverwritten), errors.Is(err, outcome.ErrGone), apierrors.IsNotFound(err):
-		return Observation{}, err // it says which object, and what of it
+		return err // it says which object, and what of it
 	case errors.Is(err, outcome.ErrFailed), errors.Is(err, outcome.ErrPaused):
 	case errors.Is(err, outcome.ErrTimeout), errors.Is(err, outcome.ErrInterrupted):
+		seen := "nothing"
 		if last != nil {
 			if errors.Is(err, outcome.ErrTimeout) {
 				explain(ctx, last)
@@ -230,12 +247,12 @@ func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, i
 		}
 		err = fmt.Errorf("wait for %s %s: %w; last seen: %s", w.Target, g.What, err, seen)
 	default:
-		return Observation{}, fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
+		return fmt.Errorf("wait for %s %s: %w", w.Target, g.What, err)
 	}
 	if last != nil {
 		err = outcome.WithAdvice(err, last.Report.Hint)
 	}
-	return Observation{}, err
+	return err
 }
 
 // explaining is for how long nothing is shown of a target while what may tell why it is

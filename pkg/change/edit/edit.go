@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,7 +75,7 @@ func send(ctx context.Context, objects dynamic.ResourceInterface, obj *unstructu
 	if len(p.Edits) == 0 {
 		return w, nil
 	}
-	edits := append(p.Edits[:len(p.Edits):len(p.Edits)], p.Marks...)
+	edits := append(slices.Clip(p.Edits), p.Marks...)
 	if o.Local {
 		w.Object = obj.DeepCopy()
 		for _, e := range edits {

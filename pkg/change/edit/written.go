@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -160,12 +159,10 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 // same compares values. A field that is null is as good as none.
 func same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// writer names who wrote a field of an object last, according to its managed fields.
+// writer names who wrote a field of an object last, according to its managed fields. Nobody
+// is recorded for a field that was removed.
 func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 	manager, _ := at.Manager(obj)
-	if manager == "" { // a field that was removed has none
-		manager = latest(obj)
-	}
 	switch by := obj.GetAnnotations()[apis.AnnotationChangedBy]; {
 	case manager == "":
 		return "someone else"
@@ -175,18 +172,6 @@ func writer(obj *unstructured.Unstructured, at fieldpath.Path) string {
 		return fmt.Sprintf("%s, with this program,", by)
 	}
 	return "another run of this program"
-}
-
-// latest returns the field manager that wrote last to an object, other than its status.
-func latest(obj *unstructured.Unstructured) string {
-	var manager string
-	var at time.Time
-	for _, entry := range obj.GetManagedFields() {
-		if entry.Subresource == "" && entry.Time != nil && !entry.Time.Time.Before(at) {
-			manager, at = entry.Manager, entry.Time.Time
-		}
-	}
-	return manager
 }
 
 // text returns a value in a few words.

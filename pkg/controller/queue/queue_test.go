@@ -2,11 +2,11 @@ package queue
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
 // A look at many pods is not followed by the next one at once.
@@ -33,9 +33,8 @@ func TestRest(t *testing.T) {
 // However long an object has to wait, it is looked at every minute: no timer runs while
 // the machine sleeps.
 func TestLookAgainIsNotLaterThanAMinute(t *testing.T) {
-	t.Parallel()
 	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			q, k, begun := New("", metrics.New("")), expectations.Key{Name: "foo"}, time.Now()
 			defer q.ShutDown()
 			q.LookAgain(k, delay)

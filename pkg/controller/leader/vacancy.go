@@ -60,7 +60,7 @@ func (l *Lease) awaitVacancy(ctx context.Context) error {
 		if now := time.Now(); object == nil || now.Sub(read) >= readPeriod {
 			var err error
 			if object, err = l.Client.Leases(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
-				return nil
+				return nil // see above
 			}
 			read = now
 		}

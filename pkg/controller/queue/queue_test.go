@@ -33,7 +33,6 @@ func TestRest(t *testing.T) {
 // However long an object has to wait, it is looked at every minute: no timer runs while
 // the machine sleeps.
 func TestLookAgainIsNotLaterThanAMinute(t *testing.T) {
-	t.Parallel()
 	for delay, want := range map[time.Duration]time.Duration{time.Hour: time.Minute, time.Second: time.Second} {
 		bubble.Test(t, func(t *testing.T) {
 			q, k, begun := New("", metrics.New("")), expectations.Key{Name: "foo"}, time.Now()

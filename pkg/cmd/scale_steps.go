@@ -200,13 +200,9 @@ func (o *scaleOptions) sayStopped(c located, at, to, good int32) {
 
 // command is the one that sets a count of an object.
 func (o *scaleOptions) command(c located, replicas int32, flags ...string) commandline.Command {
-	words := []string{"scale", c.target.Kind.CRD() + "/" + c.target.Name, "--replicas", strconv.Itoa(int(replicas))}
+	command := commandline.Plugin("scale", c.target.Kind.CRD()+"/"+c.target.Name).In(c.target.Namespace).With("--replicas", strconv.Itoa(int(replicas)))
 	if path := c.target.Path; path != nil {
-		words = append(words, "--replicas-path", path.String())
+		command = command.With("--replicas-path", path.String())
 	}
-	namespace := c.target.Namespace
-	if c.target.Kind.Clusterwide {
-		namespace = ""
-	}
-	return commandline.Plugin(append(words, flags...)...).In(namespace)
+	return command.With(flags...)
 }

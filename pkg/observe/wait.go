@@ -108,6 +108,14 @@ type Limits struct {
 	Once bool
 }
 
+// settle returns how long a condition must stay met.
+func (l Limits) settle(isLast bool) time.Duration {
+	if isLast {
+		return l.Settle
+	}
+	return 0
+}
+
 // Waiter waits for several targets at the same time, under one deadline.
 type Waiter struct {
 	Clients *clients.Factory
@@ -175,10 +183,7 @@ func (a *Waiter) waitOne(ctx context.Context, w WaitTarget) error {
 func (a *Waiter) waitCondition(ctx context.Context, w WaitTarget, g Condition, isLast bool) (Observation, error) {
 	grace := status.FailureGrace{For: a.Limits.FailAfter, Endless: !a.Limits.FailFast || !g.FailsFast}
 	var last, told *Observation
-	held, unexplained := steady{}, steady{wanted: explaining}
-	if isLast {
-		held.wanted = a.Limits.Settle
-	}
+	held, unexplained := steady{wanted: a.Limits.settle(isLast)}, steady{wanted: explaining}
 	err := a.watch(ctx, w, g, func(s Observation) (bool, time.Duration, error) {
 		if err := w.holds(s); err != nil {
 			return false, 0, err

@@ -55,6 +55,8 @@ type Object struct {
 	// SetsImage says that the object has the image of its pods in a field that "set
 	// image" is known to find.
 	SetsImage bool
+	// Images are the images in its pod template, by the names of the containers.
+	Images map[string]string
 	// Conditioned says that the kind's controller writes conditions, by the
 	// schema: where there are none, it has not seen the object.
 	Conditioned bool

@@ -141,7 +141,7 @@ func NewReport(e Snapshot) Report {
 	findings := append(objectFindings(e, between, events), ofPods...)
 	r.Tree = family.tree(o, between, owned)
 	r.Problems = problem.Fold(findings, len(owned))
-	hintImages(e, between, r.Problems)
+	hintImages(e, owned, r.Problems)
 	r.Reverts, r.Budgets = reverts(e), budgets(e.Budgets, owned)
 	r.Reconciler = newReconciler(e)
 	r.Events = relevant(e.Events, r.Pods)

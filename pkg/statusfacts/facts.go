@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
 )
@@ -56,6 +57,7 @@ func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Obj
 		Generation: obj.GetGeneration(),
 		Foreign:    !k.Reconciled(),
 		SetsImage:  setsImage(k),
+		Images:     images(k, obj),
 	}
 	if desired, err := k.Desired(obj); err == nil {
 		o.Desired = desired
@@ -145,6 +147,26 @@ func firstInteger(fields map[string]any, names ...string) (int64, bool) {
 
 // setsImage reports whether objects of the kind have the image of their pods in a field
 // that is known without a schema.
+// images are the images in the pod template of an object, by the names of the containers.
+func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
+	path := []string{"spec", "template"}
+	if k.Reconciled() {
+		path = k.Mapping.TemplatePath
+	}
+	if !setsImage(k) || len(path) == 0 {
+		return nil
+	}
+	spec := fieldpath.Object(fieldpath.Object(obj.Object, path...), "spec")
+	all := map[string]string{}
+	for _, list := range []string{"initContainers", "containers"} {
+		for _, c := range fieldpath.Objects(spec[list]) {
+			name, _ := c["name"].(string)
+			all[name], _ = c["image"].(string)
+		}
+	}
+	return all
+}
+
 func setsImage(k kinds.Kind) bool {
 	if k.Reconciled() {
 		return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0

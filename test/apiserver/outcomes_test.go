@@ -268,7 +268,7 @@ func command(ctx context.Context, s *apiserver.Server, line string) error {
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
 	c := clients.New("v1", streams)
 	s.Connect(c.Flags)
-	root := cmd.NewRootCommandFor(c, "v1", streams)
+	root := cmd.NewRootCommandFor(c, "v1", streams) //nolint:contextcheck // it comes with ExecuteContext
 	root.SetArgs(strings.Fields(line))
 	return root.ExecuteContext(ctx)
 }

@@ -45,7 +45,8 @@ func withCompetitors(ctx context.Context, c *clients.Factory, t Target, read fun
 	defer cancel()
 	var found status.Snapshot
 	var foundErr error
-	reading.Go(func() { foundErr = readCompetitors(ctx, c, t.Namespace, &found) })
+	namespace := t.Namespace // read below assigns t
+	reading.Go(func() { foundErr = readCompetitors(ctx, c, namespace, &found) })
 	e, t, err := read(ctx, c, t)
 	if err != nil {
 		return e, t, err

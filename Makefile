@@ -227,8 +227,8 @@ files: ## Check that no file is a binary or larger than 256 KB, and no package t
 	[ -z "$$binaries$$large" ] || { printf 'error: a binary, or larger than 256 KB: %s\n' $$binaries $$large >&2; exit 1; }
 	@# pkg/cmd is the verbs, one file each. What else grows beyond this is about more than one thing.
 	@find cmd pkg -name '*.go' ! -name '*_test.go' -exec awk '{ package = FILENAME; sub("/[^/]*$$", "", package); lines[package]++ } \
-		END { for (package in lines) if (lines[package] > 2500 && package != "pkg/cmd") { \
-			print "error: a package of more than 2,500 lines: " package; large = 1 }; exit large }' {} + >&2
+		END { for (package in lines) if (lines[package] > 2600 && package != "pkg/cmd") { \
+			print "error: a package of more than 2,600 lines: " package; large = 1 }; exit large }' {} + >&2
 
 # Copies what git would commit to $$copy, as others may be reading the files.
 copy = git clone -q --no-checkout . "$$copy"; \

@@ -139,7 +139,7 @@ unit: check-go ## Run the unit tests
 TESTS ?= 8
 
 # The packages whose unit tests are fast, and are all that is asked: most of their rules are functions of values.
-PACKAGE ?= pkg/controller/plan pkg/status pkg/problem pkg/check pkg/leaserecord pkg/kinds pkg/statusfacts pkg/fieldpath pkg/printer pkg/scale pkg/rollout pkg/follow
+PACKAGE ?= pkg/controller/plan pkg/inspect/status pkg/inspect/problem pkg/inspect/doctor/check pkg/controller/lease/leaserecord pkg/kinds pkg/inspect/facts pkg/fieldpath pkg/render/printer pkg/change/replicas pkg/change/template pkg/kube/follow
 
 # A target is PACKAGE:NAME. Plain "go test" runs the seeds of all; a value that was found to fail is kept in testdata.
 FUZZTIME ?= 10s
@@ -152,7 +152,7 @@ fuzz: check-go ## Run each fuzz target for FUZZTIME (default: 10s)
 	done
 
 .PHONY: mutate
-mutate: check-go ## Change the code of PACKAGE in small ways, and list what no unit test notices (WITH=pkg/status: also its tests)
+mutate: check-go ## Change the code of PACKAGE in small ways, and list what no unit test notices (WITH=pkg/inspect/status: also its tests)
 	@set -e; for package in $(PACKAGE); do nice go run ./hack/mutate $$package $(WITH); done
 
 .PHONY: e2e
@@ -169,9 +169,9 @@ test-node: check-go $(CLUSTER) ## Run the tests on real nodes, with a kubelet an
 	go -C test/node test -count=1 -timeout 30m ./...
 
 .PHONY: record-node
-record-node: check-go $(CLUSTER) ## Record what kubelets write, for the tests of pkg/status (Linux, as root)
+record-node: check-go $(CLUSTER) ## Record what kubelets write, for the tests of pkg/inspect/status (Linux, as root)
 	@$(CLUSTER) build --real-nodes >/dev/null
-	go -C test/node test -count=1 -timeout 30m -run 'TestTruths|TestNodeStopsAndComesBack' ./... -record $(abspath pkg/status/testdata/real)
+	go -C test/node test -count=1 -timeout 30m -run 'TestTruths|TestNodeStopsAndComesBack' ./... -record $(abspath pkg/inspect/status/testdata/real)
 
 .PHONY: krew-test
 krew-test: release-snapshot $(CLUSTER) ## Install a snapshot of a release with krew

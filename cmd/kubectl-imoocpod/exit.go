@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -44,7 +44,7 @@ type caller struct {
 }
 
 func callerOf(command *cobra.Command) caller {
-	return caller{command.CommandPath(), clients.CommandContext(command.Root().PersistentFlags())}
+	return caller{command.CommandPath(), kube.CommandContext(command.Root().PersistentFlags())}
 }
 
 // report is the one place where an error of a command becomes a message and an exit code.
@@ -182,7 +182,7 @@ func connectionMessage(failed *url.Error) string {
 		server = u.Host
 	}
 	var lookup *net.DNSError
-	var bad *clients.BadResponseError
+	var bad *kube.BadResponseError
 	switch {
 	case errors.As(failed, &bad):
 		return "error: " + bad.Error()

@@ -8,11 +8,11 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // changeOptions is what the verbs share that change objects: which objects, how they tell
@@ -116,7 +116,7 @@ func each[T any](targets []observe.Target, do func(observe.Target) (T, error)) (
 	for _, t := range targets {
 		result, err := do(t)
 		if err != nil {
-			errs = append(errs, clients.Explain(t.Kind, err))
+			errs = append(errs, kube.Explain(t.Kind, err))
 			continue
 		}
 		done = append(done, result)

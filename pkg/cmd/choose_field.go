@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
 )
 
 // chooseFieldError refuses to guess which field is the replica count, and gives

@@ -6,8 +6,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 )
 
 // choosePlaceError refuses to guess which field is meant, and gives the command for each
@@ -15,7 +15,7 @@ import (
 type choosePlaceError struct {
 	command  commandline.Command
 	commands commandline.Context
-	Err      *rollout.UnknownPlaceError
+	Err      *template.UnknownPlaceError
 }
 
 // Error lists the fields, what is shallow first.

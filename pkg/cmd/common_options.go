@@ -3,14 +3,14 @@ package cmd
 import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
 // commonOptions is what verbs share: a way to the server, the streams, and the version of
 // this program.
 type commonOptions struct {
-	clients *clients.Factory
+	clients *kube.Factory
 	streams genericiooptions.IOStreams
 	version string
 }

@@ -16,12 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 )
 
 // completionProgram is the name under which kubectl calls the program for what
@@ -50,12 +50,12 @@ type found struct {
 
 // completer finds what could come next on the command line of a verb.
 type completer struct {
-	c *clients.Factory
+	c *kube.Factory
 }
 
 // addCompletion makes arguments and flags of all verbs complete. Where nothing
 // is known of what can come, nothing is offered, least of all a file.
-func addCompletion(root *cobra.Command, c *clients.Factory) {
+func addCompletion(root *cobra.Command, c *kube.Factory) {
 	f := completer{c}
 	values := map[string]cobra.CompletionFunc{
 		"namespace":     bounded(f.namespaces),
@@ -233,7 +233,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 		return nil
 	}
 	t.Namespace = namespace
-	if !slices.Contains(clients.TypeNames(kinds.ImoocPod()), kindWord) {
+	if !slices.Contains(kube.TypeNames(kinds.ImoocPod()), kindWord) {
 		if t.Kind, err = f.c.KindNamed(ctx, kindWord); err != nil {
 			return nil
 		}
@@ -259,7 +259,7 @@ func (f completer) names(ctx context.Context, kindWord, prefix string, named []s
 
 // doing says in a few words how an object is doing, "" where it does not tell.
 func doing(kind kinds.Kind, obj *unstructured.Unstructured) string {
-	o, err := statusfacts.Of(kind, obj)
+	o, err := facts.Of(kind, obj)
 	switch {
 	case err != nil || o.Uncounted:
 		return ""

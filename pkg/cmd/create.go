@@ -16,15 +16,15 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 )
 
 // createOptions says what to create.
@@ -152,7 +152,7 @@ func (o *createOptions) complete(args []string) error {
 			return usageErrorf("%q has no type before the slash", "/"+name)
 		}
 	}
-	if slices.Contains(clients.TypeNames(kinds.ImoocPod()), o.typeName) {
+	if slices.Contains(kube.TypeNames(kinds.ImoocPod()), o.typeName) {
 		o.typeName = ""
 	}
 	return nil
@@ -258,7 +258,7 @@ func (o *createOptions) send(ctx context.Context, t observe.Target, request *uns
 			FieldManager: kinds.FieldManager, FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun.server(),
 		})
 		if err != nil {
-			return change{}, clients.Explain(t.Kind, err)
+			return change{}, kube.Explain(t.Kind, err)
 		}
 	}
 	t.Name = obj.GetName() // which the server may have made
@@ -283,7 +283,7 @@ func (o *createOptions) sayWhy(ctx context.Context, obj *unstructured.Unstructur
 	if o.reason == "" {
 		return nil
 	}
-	for _, edit := range rollout.Annotations(o.reason, o.clients.User(ctx)) {
+	for _, edit := range template.Annotations(o.reason, o.clients.User(ctx)) {
 		if err := edit.Apply(obj.Object); err != nil {
 			return err
 		}

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -87,7 +87,7 @@ func (c cascade) policy() metav1.DeletionPropagation {
 func (o *deleteOptions) Run(ctx context.Context) error {
 	targets, errs := o.find(ctx, o.clients)
 	if o.ignoreNotFound {
-		errs = slices.DeleteFunc(errs, clients.NotFound)
+		errs = slices.DeleteFunc(errs, kube.NotFound)
 	}
 	if len(targets)+len(errs) == 0 {
 		if o.ignoreNotFound {
@@ -105,7 +105,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 	for _, t := range targets {
 		asked, err := o.delete(ctx, t, t.Resource(client))
 		if err != nil {
-			errs = append(errs, clients.Explain(t.Kind, err))
+			errs = append(errs, kube.Explain(t.Kind, err))
 		}
 		if asked != nil {
 			going = append(going, observe.WaitTarget{Target: t, Conditions: []observe.Condition{observe.Gone()}, UID: asked.GetUID()})
@@ -127,7 +127,7 @@ func (o *deleteOptions) Run(ctx context.Context) error {
 func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
 	if (o.wait || o.dryRun.client()) && t.Object == nil {
 		present, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
-		if o.ignoreNotFound && clients.NotFound(err) {
+		if o.ignoreNotFound && kube.NotFound(err) {
 			return nil, nil //nolint:nilnil // there is none, as was asked for
 		}
 		if err != nil {
@@ -139,7 +139,7 @@ func (o *deleteOptions) delete(ctx context.Context, t observe.Target, objects dy
 		return nil, o.print(t)
 	}
 	err := objects.Delete(ctx, t.Name, metav1.DeleteOptions{PropagationPolicy: new(o.cascade.policy()), DryRun: o.dryRun.server()})
-	if o.ignoreNotFound && clients.NotFound(err) {
+	if o.ignoreNotFound && kube.NotFound(err) {
 		return nil, nil //nolint:nilnil // likewise
 	}
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 type describeOptions struct {
@@ -54,7 +54,7 @@ func (o *describeOptions) Run(ctx context.Context) error {
 			}
 		}
 		if err := o.describe(ctx, t); err != nil {
-			errs = append(errs, clients.Explain(t.Kind, err))
+			errs = append(errs, kube.Explain(t.Kind, err))
 		}
 	}
 	return outcome.Join(errs)

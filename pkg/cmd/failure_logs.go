@@ -10,13 +10,13 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/logs"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 
 // addLogs adds to the errors of objects that have failed what the container wrote last
 // that has. That it cannot be read is said beside the error, and does not take its place.
-func addLogs(ctx context.Context, c *clients.Factory, errs []error) {
+func addLogs(ctx context.Context, c *kube.Factory, errs []error) {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
 	for i, err := range errs {
@@ -44,7 +44,7 @@ func addLogs(ctx context.Context, c *clients.Factory, errs []error) {
 
 // linesOf are the last lines of the container that has the gravest problem of which a
 // log may tell.
-func linesOf(ctx context.Context, c *clients.Factory, r status.Report) string {
+func linesOf(ctx context.Context, c *kube.Factory, r status.Report) string {
 	for _, p := range r.Problems {
 		if len(p.Pods) == 0 {
 			continue
@@ -76,7 +76,7 @@ func linesOf(ctx context.Context, c *clients.Factory, r status.Report) string {
 
 // failingContainer finds the container whose log may tell of a problem, in the pod that
 // has had it for longest. None is found where none has started.
-func failingContainer(ctx context.Context, c *clients.Factory, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
+func failingContainer(ctx context.Context, c *kube.Factory, r status.Report, p problem.Problem) (container logs.Container, found bool, err error) {
 	core, err := c.Core()
 	if err != nil {
 		return container, false, err
@@ -93,7 +93,7 @@ func failingContainer(ctx context.Context, c *clients.Factory, r status.Report, 
 	return container, found, nil
 }
 
-func lastLines(ctx context.Context, c *clients.Factory, container logs.Container, lines, most int64) ([]logs.Line, error) {
+func lastLines(ctx context.Context, c *kube.Factory, container logs.Container, lines, most int64) ([]logs.Line, error) {
 	core, err := c.Core()
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func lastLines(ctx context.Context, c *clients.Factory, container logs.Container
 // addLastLogLine adds to the gravest problem of a pod that crashes what its container
 // wrote last, of an object that is not ready. What cannot be read in a moment is left
 // out.
-func addLastLogLine(ctx context.Context, c *clients.Factory, e status.Snapshot, r *status.Report) {
+func addLastLogLine(ctx context.Context, c *kube.Factory, e status.Snapshot, r *status.Report) {
 	i := slices.IndexFunc(r.Problems, problem.Problem.Crash)
 	if i < 0 || r.Verdict == status.Ready {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
 )
 
 func addReplicasPathFlag(cmd *cobra.Command, path **fieldpath.Path) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/schemawalk"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/schemawalk"
 )
 
 // A path that was copied from a list of candidates names no element until its key is put

@@ -3,20 +3,20 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 )
 
 // stepFlags say how a count changes in steps.
 type stepFlags struct {
 	// step is nil where the whole change is made at once.
-	step     *scale.Step
+	step     *replicas.Step
 	parallel bool
 	// ignoreBudgets says that a step down may break a disruption budget.
 	ignoreBudgets bool
 }
 
 func (f *stepFlags) addFlags(cmd *cobra.Command) {
-	cmd.Flags().Var(parsedFlag[scale.Step]{&f.step, scale.ParseStep, "step"}, "step", "Change the count in steps of 10 replicas, or of 25% of the whole change (rounded up), for example; wait until each is ready.")
+	cmd.Flags().Var(parsedFlag[replicas.Step]{&f.step, replicas.ParseStep, "step"}, "step", "Change the count in steps of 10 replicas, or of 25% of the whole change (rounded up), for example; wait until each is ready.")
 	cmd.Flags().BoolVar(&f.parallel, "parallel", false, "Change several objects in steps at the same time, not one after another.")
 	cmd.Flags().BoolVar(&f.ignoreBudgets, "ignore-budgets", false, "Scale down even if a step breaks a PodDisruptionBudget.")
 }
@@ -25,7 +25,7 @@ func (f *stepFlags) addFlags(cmd *cobra.Command) {
 func (f *stepFlags) given() bool { return f.step != nil }
 
 // validate refuses what cannot be meant.
-func (f *stepFlags) validate(change scale.Request, given func(flag string) bool) error {
+func (f *stepFlags) validate(change replicas.Request, given func(flag string) bool) error {
 	for _, flag := range []string{"parallel", "ignore-budgets"} {
 		if !f.given() && given(flag) {
 			return usageErrorf("--%s needs --step", flag)

@@ -15,10 +15,10 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -140,7 +140,7 @@ func (f *targetFlags) scope(args []string) error {
 // mean nothing else: a bare NAME, imoocpod/NAME, or imoocpods NAME…. These need
 // no discovery.
 func (f *targetFlags) imoocPods(args []string) ([]string, bool) {
-	types := clients.TypeNames(kinds.ImoocPod())
+	types := kube.TypeNames(kinds.ImoocPod())
 	switch {
 	case f.given() || len(args) == 0:
 		return nil, false
@@ -171,7 +171,7 @@ func (f *targetFlags) bareName() string {
 
 // name resolves arguments that name objects, without asking whether there are
 // such: nothing where they do not.
-func (f *targetFlags) name(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {
+func (f *targetFlags) name(ctx context.Context, c *kube.Factory) ([]observe.Target, []error) {
 	if _, ok := f.imoocPods(f.args); ok || f.given() || len(f.args) == 0 {
 		return nil, nil
 	}
@@ -201,7 +201,7 @@ func (f *targetFlags) name(ctx context.Context, c *clients.Factory) ([]observe.T
 
 // find resolves arguments and flags to objects. Some may be found although
 // others are not: the errors are of those.
-func (f *targetFlags) find(ctx context.Context, c *clients.Factory) ([]observe.Target, []error) {
+func (f *targetFlags) find(ctx context.Context, c *kube.Factory) ([]observe.Target, []error) {
 	namespace, enforced, err := c.Namespace()
 	if err != nil {
 		return nil, []error{err}
@@ -244,7 +244,7 @@ func (f *targetFlags) find(ctx context.Context, c *clients.Factory) ([]observe.T
 
 // tellOthers lists at -v=1 the types that share a name with the one that is
 // chosen, which is the one that kubectl would choose.
-func tellOthers(c *clients.Factory, args []string) {
+func tellOthers(c *kube.Factory, args []string) {
 	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil || !klog.V(1).Enabled() {
 		return
@@ -277,7 +277,7 @@ func separate(err error) []error {
 func (f *targetFlags) explainTypes(errs []error) []error {
 	args := f.args
 	for i, err := range errs {
-		errs[i] = clients.ExplainType(err)
+		errs[i] = kube.ExplainType(err)
 	}
 	if len(args) == 0 || strings.Contains(args[0], "/") {
 		return errs

@@ -9,10 +9,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -109,5 +109,5 @@ func (o *commonOptions) reverted(ctx context.Context, c change, failure error) e
 	case errors.Is(err, outcome.ErrPrecondition):
 		err = fmt.Errorf("%w: %w", outcome.ErrOverwritten, err)
 	}
-	return fmt.Errorf("%w\n%s was not undone: %w", failure, c.Target, clients.Explain(c.Target.Kind, err))
+	return fmt.Errorf("%w\n%s was not undone: %w", failure, c.Target, kube.Explain(c.Target.Kind, err))
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 )
 
 type historyOptions struct {
@@ -93,7 +93,7 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	shown := false
 	for _, t := range targets {
 		if err := o.show(ctx, t, len(targets) > 1, shown); err != nil {
-			errs = append(errs, clients.Explain(t.Kind, err))
+			errs = append(errs, kube.Explain(t.Kind, err))
 			continue
 		}
 		shown = true
@@ -135,7 +135,7 @@ func (o *historyOptions) show(ctx context.Context, t observe.Target, named, furt
 }
 
 // readHistory reads a target, unless that was done, and its revisions.
-func readHistory(ctx context.Context, c *clients.Factory, t observe.Target) (revision.History, observe.Target, error) {
+func readHistory(ctx context.Context, c *kube.Factory, t observe.Target) (revision.History, observe.Target, error) {
 	client, err := c.Dynamic()
 	if err != nil {
 		return revision.History{}, t, err
@@ -143,7 +143,7 @@ func readHistory(ctx context.Context, c *clients.Factory, t observe.Target) (rev
 	if err := t.Read(ctx, client); err != nil {
 		return revision.History{}, t, err
 	}
-	history, err := rollout.History(ctx, client, t)
+	history, err := template.History(ctx, client, t)
 	return history, t, err
 }
 

@@ -14,13 +14,13 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/doctor"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 )
 
 type installOptions struct {
@@ -221,7 +221,7 @@ func (o *installOptions) controllerObjects() ([]*unstructured.Unstructured, erro
 
 // controllerNamespace is where a controller is: the namespace that a flag names,
 // or else the current one, or for all namespaces the one that is meant for it.
-func controllerNamespace(c *clients.Factory, all bool) (string, error) {
+func controllerNamespace(c *kube.Factory, all bool) (string, error) {
 	namespace, given, err := c.Namespace()
 	if err == nil && all && !given {
 		namespace = deploy.SystemNamespace

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 )
 
 type kindsNewOptions struct {

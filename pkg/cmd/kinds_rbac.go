@@ -13,7 +13,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/runner"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
 )
 
 type kindsRBACOptions struct {
@@ -69,7 +69,7 @@ func (o *kindsRBACOptions) validate() (err error) {
 // kinds are those that are named, or in the file.
 func (o *kindsRBACOptions) kinds(ctx context.Context) ([]kinds.Kind, error) {
 	if o.file != "" {
-		declared, err := runner.KindsOfFile(o.file, o.streams.In)
+		declared, err := run.KindsOfFile(o.file, o.streams.In)
 		if err != nil {
 			return nil, usageErrorf("--filename %s: %w", o.file, err)
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/logs"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/logs"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // tailByDefault is how many lines of each container are shown where no flag says.
@@ -197,7 +197,7 @@ func (o *logsOptions) runFollow(ctx context.Context, targets []observe.Target, r
 		t := targets[i]
 		looked := false
 		running.Go(func() {
-			errs[i] = clients.Explain(t.Kind, observe.FollowPods(ctx, o.clients, t, connection, func(e status.Snapshot, r status.Report) {
+			errs[i] = kube.Explain(t.Kind, observe.FollowPods(ctx, o.clients, t, connection, func(e status.Snapshot, r status.Report) {
 				if !looked {
 					o.sayNone(t, r, e.Pods.Objects(), reader.Out)
 				}

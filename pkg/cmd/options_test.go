@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 )
 
 func TestCount(t *testing.T) {
@@ -22,10 +22,10 @@ func TestCount(t *testing.T) {
 		}
 	}
 	var got int32
-	if err := (count{&got, scale.AnyCount}).Set("-1"); err != nil || got != -1 {
+	if err := (count{&got, replicas.AnyCount}).Set("-1"); err != nil || got != -1 {
 		t.Errorf("-1 is %d (%v) where it is allowed", got, err)
 	}
-	if err := (count{&got, scale.AnyCount}).Set("-2"); err == nil {
+	if err := (count{&got, replicas.AnyCount}).Set("-2"); err == nil {
 		t.Error("-2 was taken")
 	}
 }

@@ -16,16 +16,16 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 )
 
 type parkOptions struct {
@@ -44,8 +44,8 @@ type parkOptions struct {
 // parking is an object with what is planned for it.
 type parking struct {
 	target observe.Target
-	plan   func(*unstructured.Unstructured) (scale.ParkPlan, error)
-	now    scale.ParkPlan
+	plan   func(*unstructured.Unstructured) (replicas.ParkPlan, error)
+	now    replicas.ParkPlan
 }
 
 func newParkCommand(common commonOptions) *cobra.Command {
@@ -131,7 +131,7 @@ func (o *parkOptions) Run(ctx context.Context) error {
 		c, err := o.change(ctx, p)
 		switch {
 		case err != nil:
-			errs = append(errs, clients.Explain(p.target.Kind, err))
+			errs = append(errs, kube.Explain(p.target.Kind, err))
 		case c != nil:
 			all = append(all, *c)
 		}
@@ -172,7 +172,7 @@ func (o *parkOptions) targets(ctx context.Context) ([]observe.Target, []error) {
 // ofKind are the objects of a kind in a namespace that --all-kinds means: those that no
 // other object owns and, to be parked, that have a known replica field.
 func (o *parkOptions) ofKind(ctx context.Context, kind kinds.Kind, namespace string) ([]observe.Target, error) {
-	list, err := clients.List(ctx, o.finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.selector})
+	list, err := kube.List(ctx, o.finder.Dynamic.Resource(kind.Resource).Namespace(namespace), metav1.ListOptions{LabelSelector: o.selector})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil, nil
 	}
@@ -207,7 +207,7 @@ func (o *parkOptions) planAll(ctx context.Context, targets []observe.Target) ([]
 		p, err := o.planOne(ctx, t)
 		switch {
 		case err != nil:
-			errs = append(errs, clients.Explain(t.Kind, err))
+			errs = append(errs, kube.Explain(t.Kind, err))
 		case p.now.Kept != "":
 			errs = append(errs, escape.PrintLine(o.streams.ErrOut, "%s: %s", t, p.now.Kept))
 		default:
@@ -222,7 +222,7 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 	if err := t.Read(ctx, o.finder.Dynamic); err != nil {
 		return parking{}, err
 	}
-	p := parking{target: t, plan: func(obj *unstructured.Unstructured) (scale.ParkPlan, error) { return scale.Unpark(t, obj) }}
+	p := parking{target: t, plan: func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) { return replicas.Unpark(t, obj) }}
 	if !o.back {
 		field, err := o.finder.Find(ctx, t.Kind, t.Object, o.path)
 		var unknown *discover.UnknownFieldError
@@ -235,8 +235,8 @@ func (o *parkOptions) planOne(ctx context.Context, t observe.Target) (parking, e
 			return p, unreadField(t.Kind)
 		}
 		p.target.Path = o.path
-		p.plan = func(obj *unstructured.Unstructured) (scale.ParkPlan, error) {
-			return scale.Park(t, obj, *field.Path, o.user, time.Now())
+		p.plan = func(obj *unstructured.Unstructured) (replicas.ParkPlan, error) {
+			return replicas.Park(t, obj, *field.Path, o.user, time.Now())
 		}
 	}
 	var err error
@@ -253,7 +253,7 @@ func (o *parkOptions) change(ctx context.Context, p parking) (*change, error) {
 	}
 	o.warnOfCompetitors(ctx, t, func(int64) (int32, error) { return p.now.After, nil })
 	objects := t.Resource(o.finder.Dynamic)
-	plan, done, err := scale.Send(ctx, objects, t, p.plan, o.edits())
+	plan, done, err := replicas.Send(ctx, objects, t, p.plan, o.edits())
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
 // podOwners replaces pods by the objects that own them, each once, and says so: doing is
@@ -50,7 +50,7 @@ func (o *commonOptions) podOwners(ctx context.Context, targets []observe.Target,
 
 // topOwner climbs from a pod by controller references to the topmost object that has
 // a replica count or a pod for each node: the pod itself where there is none.
-func topOwner(ctx context.Context, c *clients.Factory, pod observe.Target) (observe.Target, error) {
+func topOwner(ctx context.Context, c *kube.Factory, pod observe.Target) (observe.Target, error) {
 	mapper, err := c.Flags.ToRESTMapper()
 	if err != nil {
 		return pod, err
@@ -66,7 +66,7 @@ func topOwner(ctx context.Context, c *clients.Factory, pod observe.Target) (obse
 			return top, nil // what is above may not be read
 		}
 		if err != nil {
-			return pod, clients.Explain(at.Kind, err)
+			return pod, kube.Explain(at.Kind, err)
 		}
 		if !at.Kind.IsPod() && counts(ctx, finder, at) {
 			top = at

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // What is offered to be restarted instead is what a command can name: with its namespace,

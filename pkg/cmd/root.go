@@ -15,7 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
@@ -25,12 +25,12 @@ const programName = "kubectl imoocpod"
 
 // NewRootCommand makes the command tree. version is the program's own.
 func NewRootCommand(version string, streams genericiooptions.IOStreams) *cobra.Command {
-	return NewRootCommandFor(clients.New(version, streams), version, streams)
+	return NewRootCommandFor(kube.New(version, streams), version, streams)
 }
 
 // NewRootCommandFor makes the command tree with a factory for its clients, to which it adds
 // kubectl's global flags.
-func NewRootCommandFor(c *clients.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
+func NewRootCommandFor(c *kube.Factory, version string, streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-imoocpod",
 		Short: "Create, scale, and watch any resource that has a replica count",
@@ -142,7 +142,7 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	commands := clients.CommandContext(cmd.Root().PersistentFlags())
+	commands := kube.CommandContext(cmd.Root().PersistentFlags())
 	if instead := otherTools(commands)[args[0]]; instead != "" && !cmd.HasParent() {
 		return usageErrorf("unknown command %q for %q; %s", args[0], cmd.CommandPath(), instead)
 	}
@@ -202,7 +202,7 @@ const interruptGrace = 500 * time.Millisecond
 func interruptible(out io.Writer, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		writes := &clients.Writes{}
+		writes := &kube.Writes{}
 		cmd.SetContext(writes.Finish(ctx))
 		ended := make(chan error, 1)
 		go func() { ended <- run(cmd, args) }()

@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/runner"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
 )
 
 type runControllerOptions struct {
-	runner.Options
-	clients *clients.Factory
+	run.Options
+	clients *kube.Factory
 	limits  waitFlags // of a loop that ends
 	output  *output   // of a dry run
 	// verbosity is klog's -v.
@@ -23,7 +23,7 @@ type runControllerOptions struct {
 }
 
 func newRunControllerCommand(common commonOptions) *cobra.Command {
-	o := &runControllerOptions{clients: common.clients, Options: runner.Options{Streams: common.streams, Version: common.version, Workers: runner.DefaultWorkers}}
+	o := &runControllerOptions{clients: common.clients, Options: run.Options{Streams: common.streams, Version: common.version, Workers: run.DefaultWorkers}}
 	cmd := &cobra.Command{
 		Use:   "run-controller [--namespace=NAMESPACE[,NAMESPACE…] | --all-namespaces] [--once | --dry-run] [flags]",
 		Short: "Run the controller in the foreground until Ctrl-C",
@@ -141,19 +141,19 @@ func (o *runControllerOptions) Run(ctx context.Context) error {
 	return o.Options.Run(ctx, o.clients, warnings)
 }
 
-func addLeaseFlags(cmd *cobra.Command, o *runner.Lease) {
+func addLeaseFlags(cmd *cobra.Command, o *run.Lease) {
 	o.IfHeld = "wait"
 	cmd.Flags().BoolVar(&o.Elect, "leader-elect", true, "If true, use a lease, so that only one controller of the same scope is active.")
 	cmd.Flags().BoolVar(&o.Warm, "warm-standby", false, "Fill the caches while another controller has the lease. The takeover is faster, but the standby needs as much memory as the active controller.")
 	addChoice(cmd, &o.IfHeld, "if-held", "What to do while another controller has the lease. Must be %s.", "wait", "exit")
 }
 
-func addLimitFlags(cmd *cobra.Command, o *runner.RateLimit) {
+func addLimitFlags(cmd *cobra.Command, o *run.RateLimit) {
 	cmd.Flags().Float32Var(&o.Qps, "kube-api-qps", 0, "Maximum requests per second for each namespace, not counting lease requests. Zero means no limit.")
 	cmd.Flags().IntVar(&o.Burst, "kube-api-burst", 0, "Maximum burst of requests with --kube-api-qps. Zero means twice --kube-api-qps.")
 }
 
-func validateRateLimit(o runner.RateLimit) error {
+func validateRateLimit(o run.RateLimit) error {
 	switch {
 	case o.Qps < 0 || o.Burst < 0:
 		return usageErrorf("--kube-api-qps and --kube-api-burst must not be negative")
@@ -163,12 +163,12 @@ func validateRateLimit(o runner.RateLimit) error {
 	return nil
 }
 
-func addLogFlag(cmd *cobra.Command, l *runner.Log) {
+func addLogFlag(cmd *cobra.Command, l *run.Log) {
 	l.Format = "human"
 	addChoice(cmd, &l.Format, "log-format", `Format of the log. Must be %s. "human" prints lines to standard output, the others print structured records to standard error.`, "human", "text", "json")
 }
 
-func addServeFlags(cmd *cobra.Command, o *runner.Serving) {
+func addServeFlags(cmd *cobra.Command, o *run.Serving) {
 	cmd.Flags().StringVar(&o.Metrics, "metrics-bind-address", "", `Address to serve /metrics on, such as ":8080" (loopback only) or "0.0.0.0:8080". Empty or "0" disables it.`)
 	cmd.Flags().StringVar(&o.Health, "health-probe-bind-address", "", `Address to serve /healthz and /readyz on, such as ":8081". Empty or "0" disables it.`)
 	cmd.Flags().BoolVar(&o.Secure, "metrics-secure", false, "Serve metrics over TLS, only to clients that the API server authenticates and authorizes to get /metrics.")
@@ -176,14 +176,14 @@ func addServeFlags(cmd *cobra.Command, o *runner.Serving) {
 	cmd.Flags().StringVar(&o.KeyFile, "metrics-key-file", "", "Private key of --metrics-cert-file.")
 }
 
-func validateServing(o runner.Serving) error {
+func validateServing(o run.Serving) error {
 	for _, address := range []string{o.Metrics, o.Health} {
-		if _, _, err := net.SplitHostPort(address); runner.Served(address) && err != nil {
+		if _, _, err := net.SplitHostPort(address); run.Served(address) && err != nil {
 			return usageErrorf("%q is not an address to serve on: %w", address, err)
 		}
 	}
 	switch {
-	case o.Secure && !runner.Served(o.Metrics):
+	case o.Secure && !run.Served(o.Metrics):
 		return usageErrorf("--metrics-secure needs --metrics-bind-address")
 	case (o.CertFile != "" || o.KeyFile != "") && !o.Secure:
 		return usageErrorf("--metrics-cert-file and --metrics-key-file need --metrics-secure")
@@ -193,7 +193,7 @@ func validateServing(o runner.Serving) error {
 	return nil
 }
 
-func addKindFlags(cmd *cobra.Command, k *runner.Kinds) {
+func addKindFlags(cmd *cobra.Command, k *run.Kinds) {
 	cmd.Flags().StringSliceVar(&k.Words, "kinds", nil, "Reconcile only these kinds, such as 'imoocpods,widgets.example.com'. By default, all built-in kinds.")
 	var shipped []string
 	for _, kind := range kinds.Shipped() {

@@ -11,15 +11,15 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 )
 
 // scaleOptions says what to scale, to what, and on which conditions.
@@ -29,7 +29,7 @@ type scaleOptions struct {
 	path *fieldpath.Path
 	// group names one of several groups of pods, in the place of a path.
 	group  string
-	change scale.Request
+	change replicas.Request
 	steps  stepFlags
 	// reports says that --wait was given: with -o json it prints status reports, as other
 	// verbs do, while --timeout alone prints the object.
@@ -38,7 +38,7 @@ type scaleOptions struct {
 }
 
 func newScaleCommand(common commonOptions) *cobra.Command {
-	o := &scaleOptions{changeOptions: newChangeOptions(common, "scaled"), change: scale.Request{Current: scale.AnyCount}}
+	o := &scaleOptions{changeOptions: newChangeOptions(common, "scaled"), change: replicas.Request{Current: replicas.AnyCount}}
 	cmd := &cobra.Command{
 		Use:   "scale (NAME | TYPE/NAME ... | TYPE NAME ... | -f FILENAME) (--replicas=COUNT | --by=CHANGE | --remove=POD | --undo) [--reuse] [--replicas-path=path] [--resource-version=version] [--current-replicas=count] [--step=step] [--wait] [--timeout=duration]",
 		Short: "Set a new number of replicas",
@@ -126,7 +126,7 @@ someone else changes the replica count.`,
 	cmd.Flags().BoolVar(&o.change.Reuse, "reuse", false, "Scale up into the slots of pods that --remove removed.")
 	addReplicasPathFlag(cmd, &o.path)
 	cmd.Flags().StringVar(&o.group, "group", "", "Group of pods to scale, in a resource that has several: the key of a list element, or the name of a field.")
-	cmd.Flags().Var(count{&o.change.Current, scale.AnyCount}, "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
+	cmd.Flags().Var(count{&o.change.Current, replicas.AnyCount}, "current-replicas", "Scale only if this is the current number of replicas. -1 (default) for no condition.")
 	cmd.Flags().StringVar(&o.change.ResourceVersion, "resource-version", "", "Scale only if this is the current resource version.")
 	o.steps.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "Do not ask before scaling several objects to zero.")
@@ -189,7 +189,7 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 	for _, c := range found {
 		w, err := o.scale(ctx, c)
 		if err != nil {
-			errs = append(errs, clients.Explain(c.target.Kind, err))
+			errs = append(errs, kube.Explain(c.target.Kind, err))
 			continue
 		}
 		all = append(all, w)
@@ -205,7 +205,7 @@ func (o *scaleOptions) Run(ctx context.Context) error {
 func (o *scaleOptions) confirmed(found []located) (bool, error) {
 	var changes []printer.CountChange
 	for _, c := range found {
-		change := printer.CountChange{Namespace: c.target.Namespace, Name: c.target.String(), Before: scale.Before(c.target.Object, c.field.Path)}
+		change := printer.CountChange{Namespace: c.target.Namespace, Name: c.target.String(), Before: replicas.Before(c.target.Object, c.field.Path)}
 		request, err := o.request(c)
 		if err != nil {
 			continue // the change itself will say so
@@ -275,7 +275,7 @@ func (o *scaleOptions) scale(ctx context.Context, c located) (change, error) {
 }
 
 // changed is a count that was set, and what to wait for.
-func (o *scaleOptions) changed(c located, done scale.Result) change {
+func (o *scaleOptions) changed(c located, done replicas.Result) change {
 	all := change{
 		WaitTarget: observe.WaitTarget{
 			Target: c.target, UID: done.UID, Since: done.ResourceVersion,
@@ -297,25 +297,25 @@ func (o *scaleOptions) changed(c located, done scale.Result) change {
 			_, err := edit.Revert(ctx, c.target.Resource(o.finder.Dynamic), done.Written, forget, o.edits())
 			return fmt.Sprintf("%d → %d", done.Replicas, *done.Before), err
 		}
-		back, err := o.set(ctx, c, scale.Request{Replicas: *done.Before, Current: done.Replicas})
+		back, err := o.set(ctx, c, replicas.Request{Replicas: *done.Before, Current: done.Replicas})
 		return back.String(), err
 	}
 	return all
 }
 
 // set sets the count of an object. A dry run by the client sets none.
-func (o *scaleOptions) set(ctx context.Context, c located, change scale.Request) (scale.Result, error) {
+func (o *scaleOptions) set(ctx context.Context, c located, change replicas.Request) (replicas.Result, error) {
 	switch {
 	case len(change.Remove) > 0:
 		pods, err := o.clients.Core()
 		if err != nil {
-			return scale.Result{}, err
+			return replicas.Result{}, err
 		}
-		return scale.Remove(ctx, o.finder.Dynamic, pods, c.target, c.field, change)
+		return replicas.Remove(ctx, o.finder.Dynamic, pods, c.target, c.field, change)
 	case o.dryRun.client() && !change.Reuse && !change.Undo:
-		return scale.Result{}, nil
+		return replicas.Result{}, nil
 	}
-	done, err := scale.Set(ctx, c.target.Resource(o.finder.Dynamic), c.target, c.field, change)
+	done, err := replicas.Set(ctx, c.target.Resource(o.finder.Dynamic), c.target, c.field, change)
 	if unknownField(err) && c.field.Path != nil {
 		schema, _ := o.finder.Schema(c.target.Kind) // without it no field is suggested
 		err = noField(c.target, *c.field.Path, schema)
@@ -336,11 +336,11 @@ func (o *scaleOptions) look(ctx context.Context, t *observe.Target, field discov
 		}
 		t.Object = obj
 	}
-	return scale.Refuse(*t, t.Object)
+	return replicas.Refuse(*t, t.Object)
 }
 
 // warn says what stands against the change before it is made.
-func (o *scaleOptions) warn(ctx context.Context, t observe.Target, change scale.Request) {
+func (o *scaleOptions) warn(ctx context.Context, t observe.Target, change replicas.Request) {
 	o.warnOfCompetitors(ctx, t, func(now int64) (int32, error) { return change.From(t, now) })
 }
 

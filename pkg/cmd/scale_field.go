@@ -9,11 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/replicafield"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 )
 
 // located is an object, and where its count is.
@@ -102,11 +102,11 @@ func (o *scaleOptions) beside(ctx context.Context, t observe.Target, field disco
 	if t.Object == nil {
 		return ""
 	}
-	facts, err := o.finder.StatusFacts(ctx, t.Kind, field.Path)
+	known, err := o.finder.StatusFacts(ctx, t.Kind, field.Path)
 	if err != nil {
 		return ""
 	}
-	read, err := statusfacts.Read(t.Kind, t.Object, facts)
+	read, err := facts.Read(t.Kind, t.Object, known)
 	if err != nil || len(read.Beside) == 0 {
 		return ""
 	}

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 )
 
 // result is the object to print. Its name needs no request; the formats that
 // show more of it read it.
-func (o *scaleOptions) result(ctx context.Context, c located, done *scale.Result) (*unstructured.Unstructured, error) {
+func (o *scaleOptions) result(ctx context.Context, c located, done *replicas.Result) (*unstructured.Unstructured, error) {
 	t := c.target
 	format := *o.print.OutputFormat
 	if (format == "" || format == "name") && !o.dryRun.client() {
@@ -38,7 +38,7 @@ func (o *scaleOptions) result(ctx context.Context, c located, done *scale.Result
 }
 
 // show puts the new count into an object that a dry run has not changed.
-func (o *scaleOptions) show(obj *unstructured.Unstructured, c located, done *scale.Result) error {
+func (o *scaleOptions) show(obj *unstructured.Unstructured, c located, done *replicas.Result) error {
 	t, path := c.target, c.field.Path
 	if path == nil {
 		done.Replicas = cmp.Or(done.Replicas, o.change.Replicas)
@@ -53,7 +53,7 @@ func (o *scaleOptions) show(obj *unstructured.Unstructured, c located, done *sca
 		if o.change.ReadsCount() && !found {
 			return o.change.NotSet(t, c.field)
 		}
-		done.Before = scale.Before(obj, path)
+		done.Before = replicas.Before(obj, path)
 		if n, err = o.change.From(t, now); err != nil {
 			return err
 		}

@@ -12,12 +12,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 )
 
 // scaleInSteps changes the counts of objects in steps: one object after another, where an
@@ -25,7 +25,7 @@ import (
 func (o *scaleOptions) scaleInSteps(ctx context.Context, all []located) []error {
 	errs := make([]error, len(all))
 	inSteps := func(i int) {
-		errs[i] = clients.Explain(all[i].target.Kind, o.inSteps(ctx, all[i]))
+		errs[i] = kube.Explain(all[i].target.Kind, o.inSteps(ctx, all[i]))
 	}
 	if o.steps.parallel {
 		var running sync.WaitGroup
@@ -49,7 +49,7 @@ func (o *scaleOptions) scaleInSteps(ctx context.Context, all []located) []error 
 // inSteps changes the count of one object in steps. Each is made on the condition that
 // the count is the one that the step before has left, and awaited before the next.
 func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
-	now, err := scale.Count(ctx, c.target.Resource(o.finder.Dynamic), c.target, c.field)
+	now, err := replicas.Count(ctx, c.target.Resource(o.finder.Dynamic), c.target, c.field)
 	if err != nil {
 		return err
 	}
@@ -64,14 +64,14 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 	}
 	o.warnPaused(c.target, c.target.Object)
 	o.warn(ctx, c.target, o.change)
-	var done scale.Result
-	for _, next := range scale.Steps(at, to, *o.steps.step) {
+	var done replicas.Result
+	for _, next := range replicas.Steps(at, to, *o.steps.step) {
 		if err := o.mayStep(ctx, c, at, next); err != nil {
 			o.sayStopped(c, at, to, at)
 			return err
 		}
 		begun := time.Now()
-		if done, err = o.set(ctx, c, scale.Request{Replicas: next, Current: at, Began: c.began}); err != nil {
+		if done, err = o.set(ctx, c, replicas.Request{Replicas: next, Current: at, Began: c.began}); err != nil {
 			return o.notSet(c, at, to, err)
 		}
 		if err := o.awaitStep(ctx, c, done, next < at); err != nil {
@@ -91,7 +91,7 @@ func (o *scaleOptions) inSteps(ctx context.Context, c located) error {
 func (o *scaleOptions) sayPlan(t observe.Target, from, to int32) error {
 	var way strings.Builder
 	fmt.Fprint(&way, from)
-	counts := scale.Steps(from, to, *o.steps.step)
+	counts := replicas.Steps(from, to, *o.steps.step)
 	for _, count := range counts {
 		fmt.Fprintf(&way, " → %d", count)
 	}
@@ -134,7 +134,7 @@ func (o *scaleOptions) mayStep(ctx context.Context, c located, at, next int32) e
 
 // awaitStep waits until the pods of a step are ready, and have been for long enough. On
 // the way down it waits until the others are gone.
-func (o *scaleOptions) awaitStep(ctx context.Context, c located, done scale.Result, down bool) error {
+func (o *scaleOptions) awaitStep(ctx context.Context, c located, done replicas.Result, down bool) error {
 	w := o.changed(c, done)
 	g := &w.Conditions[0]
 	g.Done = "done with this step"
@@ -175,7 +175,7 @@ func (o *scaleOptions) stepNotReady(ctx context.Context, c located, before, at, 
 		o.sayStopped(c, at, to, before)
 		return err
 	}
-	if _, back := o.set(ctx, c, scale.Request{Replicas: before, Current: at, Began: c.began}); back != nil {
+	if _, back := o.set(ctx, c, replicas.Request{Replicas: before, Current: at, Began: c.began}); back != nil {
 		if errors.Is(back, outcome.ErrPrecondition) {
 			return fmt.Errorf("%w: someone else changed the replica count before it could be set back to %d: %v\nthe step had not become ready: %v", outcome.ErrOverwritten, before, back, err) //nolint:errorlint // likewise
 		}

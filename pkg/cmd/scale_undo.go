@@ -1,6 +1,6 @@
 package cmd
 
-import "github.com/imoocpod/kubectl-imoocpod/pkg/scale"
+import "github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 
 // validateUndo refuses what cannot be meant together with --undo.
 func (o *scaleOptions) validateUndo() error {
@@ -16,12 +16,12 @@ func (o *scaleOptions) validateUndo() error {
 }
 
 // request is the change of one object: with --undo, to the count that it remembers.
-func (o *scaleOptions) request(c located) (scale.Request, error) {
+func (o *scaleOptions) request(c located) (replicas.Request, error) {
 	change := o.change
 	if !change.Undo || c.field.Path == nil {
 		return change, nil
 	}
 	var err error
-	change.Replicas, err = scale.Undone(c.target, c.target.Object, *c.field.Path)
+	change.Replicas, err = replicas.Undone(c.target, c.target.Object, *c.field.Path)
 	return change, err
 }

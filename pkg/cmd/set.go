@@ -10,9 +10,9 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 )
 
 func newSetCommand(common commonOptions) *cobra.Command {
@@ -81,12 +81,12 @@ func (o *setOptions) complete(args []string) error {
 }
 
 // places finds the fields of a target that pods are made from.
-func (o *setOptions) places(t observe.Target, images bool) (rollout.Places, error) {
+func (o *setOptions) places(t observe.Target, images bool) (template.Places, error) {
 	if o.template != nil {
-		return rollout.Places{Template: o.template}, nil
+		return template.Places{Template: o.template}, nil
 	}
-	places, err := rollout.FindPlaces(o.finder, t, images)
-	if unknown := (*rollout.UnknownPlaceError)(nil); errors.As(err, &unknown) {
+	places, err := template.FindPlaces(o.finder, t, images)
+	if unknown := (*template.UnknownPlaceError)(nil); errors.As(err, &unknown) {
 		return places, &choosePlaceError{o.commandFor(t, o.words...), o.clients.CommandContext(), unknown}
 	}
 	return places, err

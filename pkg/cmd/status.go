@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 type statusOptions struct {
@@ -235,7 +235,7 @@ func (o *statusOptions) reports(ctx context.Context, targets []observe.Target) (
 	// What is not begun when the context ends fails with it, and is not left out.
 	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), reporters, len(targets), func(i int) {
 		all[i], errs[i] = o.report(ctx, targets[i])
-		errs[i] = clients.Explain(targets[i].Kind, errs[i])
+		errs[i] = kube.Explain(targets[i].Kind, errs[i])
 	})
 	var reports []status.Report
 	for i := range all {

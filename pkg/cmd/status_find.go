@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -29,8 +29,8 @@ func (o *statusOptions) find(ctx context.Context) ([]observe.Target, []error) {
 	var errs []error
 	served := false
 	for _, kind := range all {
-		list, err := clients.List(ctx, o.ofKind(kind), metav1.ListOptions{LabelSelector: o.selector})
-		if clients.NotServed(err) {
+		list, err := kube.List(ctx, o.ofKind(kind), metav1.ListOptions{LabelSelector: o.selector})
+		if kube.NotServed(err) {
 			continue // it is not installed
 		}
 		if apierrors.IsForbidden(err) && !kind.Shipped() {

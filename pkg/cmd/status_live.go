@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
 // terminal is the one to draw a screen on, nil if there is none or an output format

@@ -11,9 +11,9 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/terminal"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 
 // writer prints reports in the format that the flags ask for.

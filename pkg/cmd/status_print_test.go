@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // Counts are whole numbers in every format, however large they are.

@@ -16,15 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/statusfacts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 )
 
 // watched is what is followed by one watch: an object, or with no name those of
@@ -57,7 +57,7 @@ func (o *statusOptions) runWatch(ctx context.Context, connection *follow.Connect
 	errs = make([]error, len(sources))
 	var running sync.WaitGroup
 	for i, source := range sources {
-		running.Go(func() { errs[i] = clients.Explain(source.Kind, w.follow(ctx, source)) })
+		running.Go(func() { errs[i] = kube.Explain(source.Kind, w.follow(ctx, source)) })
 	}
 	running.Wait()
 	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); !o.named() {
@@ -183,7 +183,7 @@ func (w *statusWatch) follow(ctx context.Context, source watched) error {
 		switch {
 		case !first || !w.absent:
 			return err
-		case clients.NotServed(err), apierrors.IsForbidden(err) && !source.Kind.Shipped():
+		case kube.NotServed(err), apierrors.IsForbidden(err) && !source.Kind.Shipped():
 			return w.listed(false, false)
 		case !follow.Transient(err):
 			return err
@@ -213,7 +213,7 @@ func (w *statusWatch) show(kind kinds.Kind, obj *unstructured.Unstructured, gone
 		return nil
 	}
 	w.fleet.Remove(obj.GetUID())
-	facts, err := statusfacts.Of(kind, obj)
+	facts, err := facts.Of(kind, obj)
 	if err != nil {
 		return err
 	}

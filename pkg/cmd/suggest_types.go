@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // suggestTypes makes the errors of a verb about unknown types name the nearest types
 // of the server.
-func suggestTypes(c *clients.Factory, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+func suggestTypes(c *kube.Factory, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
 		all := outcome.Errors{err}
@@ -30,7 +30,7 @@ func suggestTypes(c *clients.Factory, run func(*cobra.Command, []string) error) 
 
 // typeNames are the singular names of the types of the server that have replicas or
 // could have, each once.
-func typeNames(c *clients.Factory) []string {
+func typeNames(c *kube.Factory) []string {
 	all := kinds.Shipped()
 	if finder, err := c.Finder(); err == nil {
 		served, _ := finder.Kinds() // what could be read is better than nothing

@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
 // argumentOf is the target as it is written on a command line.

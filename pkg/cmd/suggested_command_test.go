@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // pasted ends the commands of commonOptions that onStaging makes.
@@ -18,7 +18,7 @@ const pasted = " --context=staging --as=alice"
 func onStaging(t *testing.T) (commonOptions, *bytes.Buffer) {
 	t.Helper()
 	streams, _, _, errOut := genericiooptions.NewTestIOStreams()
-	c := clients.New("v0", streams)
+	c := kube.New("v0", streams)
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	c.AddFlags(flags)
 	if err := flags.Parse([]string{"--context=staging", "--as=alice"}); err != nil {

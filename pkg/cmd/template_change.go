@@ -16,11 +16,11 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // templateChange is what "set" and "undo" share, which change what the pods of an object are
@@ -77,7 +77,7 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 	if err != nil {
 		return change{}, err
 	}
-	done, err := rollout.Write(ctx, t.Resource(o.finder.Dynamic), t, o.request(compute))
+	done, err := template.Write(ctx, t.Resource(o.finder.Dynamic), t, o.request(compute))
 	if err != nil {
 		return change{}, err
 	}
@@ -110,16 +110,16 @@ func (o *templateChange) change(ctx context.Context, t observe.Target, want func
 }
 
 // revert writes back what an object had before a change.
-func (o *templateChange) revert(ctx context.Context, t observe.Target, done rollout.Result) (string, error) {
-	marks := rollout.Annotations("undo of "+done.Change, o.by)
+func (o *templateChange) revert(ctx context.Context, t observe.Target, done template.Result) (string, error) {
+	marks := template.Annotations("undo of "+done.Change, o.by)
 	marks = append(marks, o.failedRevision(ctx, t, done)...)
 	_, err := edit.Revert(ctx, t.Resource(o.finder.Dynamic), done.Written, marks, o.edits())
 	return revision.Change(done.After, done.Before), err
 }
 
 // failedRevision records the revision that never became ready, if its number is known.
-func (o *templateChange) failedRevision(ctx context.Context, t observe.Target, done rollout.Result) []fieldpath.Edit {
-	history, err := rollout.History(ctx, o.finder.Dynamic, t)
+func (o *templateChange) failedRevision(ctx context.Context, t observe.Target, done template.Result) []fieldpath.Edit {
+	history, err := template.History(ctx, o.finder.Dynamic, t)
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Cannot record the revision that failed", "object", t.String(), "err", err)
 		return nil
@@ -131,8 +131,8 @@ func (o *templateChange) failedRevision(ctx context.Context, t observe.Target, d
 	return []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationFailedRevision), Value: strconv.FormatInt(failed.Number, 10)}}
 }
 
-func (o *templateChange) request(want wanted) rollout.Request {
-	return rollout.Request{
+func (o *templateChange) request(want wanted) template.Request {
+	return template.Request{
 		By: o.by, Options: o.edits(),
 		Want: func(obj *unstructured.Unstructured) ([]revision.Field, string, error) {
 			fields, cause, err := want(obj)
@@ -145,7 +145,7 @@ func (o *templateChange) request(want wanted) rollout.Request {
 }
 
 // warn says who will bring the old value back.
-func (o *templateChange) warn(t observe.Target, done rollout.Result) {
+func (o *templateChange) warn(t observe.Target, done template.Result) {
 	var changed []revision.Field
 	for i, f := range done.After {
 		if !revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
@@ -158,7 +158,7 @@ func (o *templateChange) warn(t observe.Target, done rollout.Result) {
 }
 
 // say prints the object, and what changed in it. A dry run shows all of the difference.
-func (o *templateChange) say(t observe.Target, done rollout.Result) error {
+func (o *templateChange) say(t observe.Target, done template.Result) error {
 	format := *o.print.OutputFormat
 	if done.Change == "" && (format == "" || format == "name") {
 		return nil // what was not done must not look done
@@ -179,7 +179,7 @@ func (o *templateChange) say(t observe.Target, done rollout.Result) error {
 // generation they have seen, and how many pods are of its template; of kinds that this
 // program reconciles, the status or the label of each pod says the latter. Of a change that is in no generation, and of other controllers, the pods are the proof:
 // those that are not made from what was written must go.
-func (o *templateChange) condition(ctx context.Context, t observe.Target, before status.Snapshot, done rollout.Result) observe.Condition {
+func (o *templateChange) condition(ctx context.Context, t observe.Target, before status.Snapshot, done template.Result) observe.Condition {
 	if !o.waits() || done.Change == "" || kinds.InPlace(t.Object) {
 		return observe.Ready()
 	}
@@ -205,7 +205,7 @@ func (o *templateChange) condition(ctx context.Context, t observe.Target, before
 
 // madeSince tells the pods that are as after a change of nothing but the time of a restart
 // in the annotations of the object, which its pods carry. Nil: it was another change.
-func madeSince(done rollout.Result) func(*corev1.Pod) bool {
+func madeSince(done template.Result) func(*corev1.Pod) bool {
 	at := ""
 	for i, f := range done.After {
 		if revision.Same(done.Before[i:i+1], done.After[i:i+1]) {
@@ -220,8 +220,8 @@ func madeSince(done rollout.Result) func(*corev1.Pod) bool {
 }
 
 // madeFrom tells the pods that are of the revision that was written, if there is one.
-func (o *templateChange) madeFrom(ctx context.Context, t observe.Target, done rollout.Result) func(*corev1.Pod) bool {
-	history, err := rollout.History(ctx, o.finder.Dynamic, t)
+func (o *templateChange) madeFrom(ctx context.Context, t observe.Target, done template.Result) func(*corev1.Pod) bool {
+	history, err := template.History(ctx, o.finder.Dynamic, t)
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("All pods are waited for to be replaced", "object", t.String(), "err", err)
 	}

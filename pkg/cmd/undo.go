@@ -12,10 +12,10 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/revision"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/rollout"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 )
 
 type undoOptions struct {
@@ -70,7 +70,7 @@ func (o *undoOptions) want(ctx context.Context, t observe.Target) (wanted, error
 	if err := refuseUndo(t); err != nil {
 		return nil, err
 	}
-	history, err := rollout.History(ctx, o.finder.Dynamic, t)
+	history, err := template.History(ctx, o.finder.Dynamic, t)
 	if err != nil {
 		return nil, err
 	}

@@ -14,12 +14,12 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 type uninstallOptions struct {
@@ -165,9 +165,9 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 	found := map[string][]unstructured.Unstructured{}
 	var refusals []error
 	for _, kind := range kinds.Shipped() {
-		list, err := clients.List(ctx, client.Resource(kind.Resource), metav1.ListOptions{})
+		list, err := kube.List(ctx, client.Resource(kind.Resource), metav1.ListOptions{})
 		switch {
-		case clients.NotServed(err):
+		case kube.NotServed(err):
 			continue
 		case err != nil:
 			return fmt.Errorf("count the objects that would be deleted: %w", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/doctor"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 )
 
@@ -65,7 +65,7 @@ func (o *versionOptions) Run(ctx context.Context) error {
 	return o.warnOfSkew(v.Controllers)
 }
 
-func controllerVersions(ctx context.Context, c *clients.Factory) ([]doctor.Controller, error) {
+func controllerVersions(ctx context.Context, c *kube.Factory) ([]doctor.Controller, error) {
 	client, err := c.Dynamic()
 	if err != nil {
 		return nil, err

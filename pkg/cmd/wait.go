@@ -12,9 +12,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
@@ -175,7 +175,7 @@ func (o *waitOptions) find(ctx context.Context) ([]observe.Target, []error) {
 		targets, errs = o.targetFlags.find(ctx, o.clients)
 	}
 	if o.waitsFor("delete") {
-		errs = slices.DeleteFunc(errs, clients.NotFound)
+		errs = slices.DeleteFunc(errs, kube.NotFound)
 	}
 	return targets, errs
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 )
 
 // What a lease without kinds covers is what this program ships, and nothing else of its groups.

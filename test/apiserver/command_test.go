@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver/play"
@@ -23,7 +23,7 @@ func run(t *testing.T, s *apiserver.Server, line string) (stdout, stderr string,
 	t.Helper()
 	var out, errOut bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
-	c := clients.New("v1", streams)
+	c := kube.New("v1", streams)
 	s.Connect(c.Flags)
 	root := cmd.NewRootCommandFor(c, "v1", streams)
 	root.SetArgs(strings.Fields(line))

@@ -12,7 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
@@ -266,7 +266,7 @@ func TestWhatBecameOfEveryChange(t *testing.T) {
 func command(ctx context.Context, s *apiserver.Server, line string) error {
 	var out, errOut bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
-	c := clients.New("v1", streams)
+	c := kube.New("v1", streams)
 	s.Connect(c.Flags)
 	root := cmd.NewRootCommandFor(c, "v1", streams) //nolint:contextcheck // it comes with ExecuteContext
 	root.SetArgs(strings.Fields(line))

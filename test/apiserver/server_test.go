@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/test/apiserver"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
@@ -46,7 +46,7 @@ var (
 // clientOf makes a client of a server.
 func clientOf(t *testing.T, s *apiserver.Server) dynamic.Interface {
 	t.Helper()
-	client, err := clients.DynamicFor(s.RESTConfig())
+	client, err := kube.DynamicFor(s.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestCustomTypes(t *testing.T) {
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	s := apiserver.New(t)
-	core, err := clients.CoreFor(s.RESTConfig())
+	core, err := kube.CoreFor(s.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type takeover struct {
 	most float64
 }
 
-// lease is how long a loop that is not heard of keeps others waiting (pkg/controller/leader).
+// lease is how long a loop that is not heard of keeps others waiting (pkg/controller/lease).
 const lease = 15.0
 
 func takeovers(todo loopAgenda) []takeover {

@@ -19,7 +19,7 @@ type rule struct {
 // benchmarkRules runs the benchmarks of the packages that hold the rules.
 func (b *bench) benchmarkRules(ctx context.Context, benchtime string) ([]rule, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", ".", "-benchmem", "-benchtime", benchtime, "-p", "1",
-		"./pkg/status", "./pkg/controller/...")
+		"./pkg/inspect/status", "./pkg/controller/...")
 	cmd.Dir = b.source
 	out, err := cmd.CombinedOutput()
 	if err != nil {

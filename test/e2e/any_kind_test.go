@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 

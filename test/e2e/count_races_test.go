@@ -12,7 +12,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // requestsOf stands in front of the API server and calls before with the number of each

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	coordinationv1 "k8s.io/api/coordination/v1"

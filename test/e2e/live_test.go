@@ -13,7 +13,7 @@ import (
 
 	"github.com/moby/term"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // Somebody looks on while an object is scaled and the terminal changes its size,

@@ -7,8 +7,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // A count that another sets after the scale ends the wait for it, and the other

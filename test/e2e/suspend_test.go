@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 

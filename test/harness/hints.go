@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/clients"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/cmd"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
@@ -61,7 +61,7 @@ func isForCluster(flag string) bool {
 func parse(args []string) (commandline.Context, error) {
 	root := cmd.NewRootCommand("v0.0.0-test", genericiooptions.NewTestIOStreamsDiscard())
 	err := parseWith(root, args)
-	return clients.CommandContext(root.PersistentFlags()), err
+	return kube.CommandContext(root.PersistentFlags()), err
 }
 
 func parseWith(root *cobra.Command, args []string) error {

@@ -29,7 +29,7 @@ import (
 var cluster controlPlane
 
 // record says that what the kubelets write is to be kept, for the tests of
-// pkg/status.
+// pkg/inspect/status.
 var record = flag.String("record", "", "keep what the kubelets write of each row of TestTruths in this `directory`")
 
 // deadline is how long a test waits for what should take a moment. It is there

@@ -18,7 +18,7 @@ import (
 func recordedFrom() time.Time { return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) }
 
 // record writes all that was written of an object, of its pods and in events
-// about them, to a file for the tests of pkg/status: an object in JSON to a line,
+// about them, to a file for the tests of pkg/inspect/status: an object in JSON to a line,
 // in the order in which they came, each with when that was. What tells of this
 // machine, or differs from one recording to the next, is made the same.
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // PodRecord is what the loop keeps of a pod: a tenth of the object. It keeps

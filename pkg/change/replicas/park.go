@@ -1,0 +1,166 @@
+package replicas
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// ParkPlan is what parking an object, or the way back, does to it.
+type ParkPlan struct {
+	Before, After int32
+	// Kept says why the object stays as it is; "" where it changes.
+	Kept string
+
+	path  fieldpath.Path
+	saved any // the annotation, a string; nil to remove it
+}
+
+// Park plans to set the count of an object at a path to zero, and to remember it. What an
+// object remembers already is never overwritten.
+func Park(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, by string, now time.Time) (ParkPlan, error) {
+	if err := Refuse(t, obj); err != nil {
+		return ParkPlan{}, err
+	}
+	if p, parked, err := saved(t, obj); err != nil {
+		return ParkPlan{}, err
+	} else if p != nil {
+		if count, err := countAt(t, obj, parked); err != nil || count != 0 {
+			return ParkPlan{}, scaledSince(t, *p, count, err)
+		}
+		if parked.String() == path.String() {
+			return ParkPlan{Kept: "already parked " + p.Story(now), path: path}, nil
+		}
+		return ParkPlan{}, fmt.Errorf("%s cannot be parked: it is parked already, by its count %s", t, parked)
+	}
+	count, err := countAt(t, obj, path)
+	if err != nil {
+		return ParkPlan{}, err
+	}
+	if count == 0 {
+		return ParkPlan{Kept: "already scaled to zero", path: path}, nil
+	}
+	text, err := json.Marshal(status.ParkedCount{Replicas: count, Path: path.String(), By: by, At: now.UTC().Truncate(time.Second)})
+	if err != nil {
+		return ParkPlan{}, fmt.Errorf("remember the count of %s: %w", t, err)
+	}
+	return ParkPlan{Before: count, path: path, saved: string(text)}, nil
+}
+
+// Unpark plans to set the count of an object back to what it remembers, and to forget
+// that. Where somebody has set another count than zero since, the error is an
+// outcome.ErrOverwritten.
+func Unpark(t observe.Target, obj *unstructured.Unstructured) (ParkPlan, error) {
+	if err := Refuse(t, obj); err != nil {
+		return ParkPlan{}, err
+	}
+	p, path, err := saved(t, obj)
+	if err != nil || p == nil {
+		return ParkPlan{Kept: "not parked"}, err
+	}
+	if count, err := countAt(t, obj, path); err != nil || count != 0 {
+		return ParkPlan{}, scaledSince(t, *p, count, err)
+	}
+	return ParkPlan{After: p.Replicas, path: path}, nil
+}
+
+// saved reads what an object remembers: nil where it remembers nothing.
+func saved(t observe.Target, obj *unstructured.Unstructured) (*status.ParkedCount, fieldpath.Path, error) {
+	p, err := status.ReadParked(obj.GetAnnotations())
+	if p == nil && err == nil {
+		return nil, fieldpath.Path{}, nil
+	}
+	var path fieldpath.Path
+	if err == nil {
+		path, err = fieldpath.ParsePath(p.Path)
+	}
+	if err != nil {
+		return nil, path, outcome.WithHint(fmt.Errorf("%s: %s", t, escape.Line(err.Error())), "to forget it", forget(t))
+	}
+	return p, path, nil
+}
+
+// countAt is the count of an object at a path.
+func countAt(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
+	n, found, err := path.Get(obj.Object)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%s: %w", t, err)
+	case !found:
+		return 0, Request{Current: AnyCount}.NotSet(t, discover.Field{Path: &path})
+	case n < 0 || n > math.MaxInt32:
+		return 0, fmt.Errorf("%s: %s is %d, which is no count", t, path, n)
+	}
+	return int32(n), nil
+}
+
+// scaledSince says that the count of an object that was parked is not zero any more, or
+// cannot be read, with the commands to go on.
+func scaledSince(t observe.Target, p status.ParkedCount, count int32, err error) error {
+	what := fmt.Sprintf("has been scaled to %d since", count)
+	if err != nil {
+		what = "has changed since: " + escape.Line(err.Error())
+	}
+	back := scaleTo(t, strconv.Itoa(int(p.Replicas)))
+	if p.Path != ".spec.replicas" {
+		back = back.With("--replicas-path", escape.Line(p.Path))
+	}
+	err = fmt.Errorf("%w: %s was parked with %d replicas and %s", outcome.ErrOverwritten, t, p.Replicas, what)
+	return outcome.WithHint(outcome.WithHint(err, "to keep the count as it is", forget(t)), "to set it back after that", back)
+}
+
+// forget is the command that removes what an object remembers.
+func forget(t observe.Target) commandline.Command {
+	return commandline.Kubectl("annotate", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With(apis.AnnotationParked + "-")
+}
+
+// Send makes the planned change to an object that was read, in one write. If somebody
+// has changed the object in between, it is read and planned anew.
+func Send(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, plan func(*unstructured.Unstructured) (ParkPlan, error), o edit.Options) (ParkPlan, edit.Written, error) {
+	var p ParkPlan
+	w, err := edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
+		var err error
+		if p, err = plan(obj); err != nil || p.Kept != "" {
+			return edit.Plan{}, err
+		}
+		return edit.Plan{Edits: p.edits()}, nil
+	}, o)
+	return p, w, refusal(t, p, err)
+}
+
+// edits are the planned change.
+func (p ParkPlan) edits() []fieldpath.Edit {
+	return []fieldpath.Edit{{Path: p.path, Value: int64(p.After)}, {Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationParked), Value: p.saved}}
+}
+
+// denied reports whether an admission webhook has refused a change.
+func denied(err error) bool { return strings.Contains(err.Error(), "denied the request") }
+
+// refusal says of an object whose count the server does not let be zero that it cannot be
+// parked.
+func refusal(t observe.Target, p ParkPlan, err error) error {
+	var told apierrors.APIStatus
+	if p.After != 0 || !errors.As(err, &told) || !apierrors.IsInvalid(err) && !denied(err) {
+		return err
+	}
+	return fmt.Errorf("%s cannot be parked: the server refuses a count of zero in %s: %s", t, p.path, escape.Line(told.Status().Message))
+}

@@ -1,0 +1,339 @@
+package replicas
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// chooser is how the pods that go are chosen for a kind.
+type chooser int
+
+const (
+	// bySlot gives up the slots of the pods in an annotation of the object, in one
+	// patch with the count.
+	bySlot chooser = iota
+	// byName lists the pods in .spec.scaleStrategy.podsToDelete, in one patch with the
+	// count: CloneSets of OpenKruise have that.
+	byName
+	// byCost sets the deletion cost of the pods, and then the count. That is as much as
+	// the ReplicaSet controller offers, which ranks other things higher.
+	byCost
+)
+
+// chooserOf finds how the pods that go are chosen for a kind. It is an error, with the
+// reason, that they cannot be.
+func chooserOf(t observe.Target) (chooser, error) {
+	refused := func(why string) (chooser, error) {
+		return 0, fmt.Errorf("cannot choose which pod of %s is removed: %s", t, why)
+	}
+	switch t.Kind.Mapping.Strategy {
+	case kinds.StrategyPods:
+		return bySlot, nil
+	case kinds.StrategyDeployment:
+		return refused("run-controller sets the count of its Deployment, which chooses the pods itself")
+	case kinds.StrategyNodes:
+		return refused("it runs one pod per node")
+	}
+	switch t.Kind.Resource.GroupResource() {
+	case schema.GroupResource{Group: "apps.kruise.io", Resource: "clonesets"}:
+		return byName, nil
+	case schema.GroupResource{Group: "apps", Resource: "deployments"}, schema.GroupResource{Group: "apps", Resource: "replicasets"}:
+		return byCost, nil
+	case schema.GroupResource{Group: "apps", Resource: "statefulsets"}:
+		return refused("a StatefulSet always deletes the pod with the highest ordinal")
+	}
+	return refused("this program does not know how to choose pods of this kind")
+}
+
+// Check refuses a request that the kind of an object cannot meet, before anything is
+// read.
+func (c Request) Check(t observe.Target) error {
+	if c.Reuse && t.Kind.Mapping.Strategy != kinds.StrategyPods {
+		return fmt.Errorf("%s has no removed slots: only kinds whose pods run-controller creates have slots", t)
+	}
+	if c.Undo && !t.Kind.Reconciled() {
+		return neverRemembers(t)
+	}
+	if len(c.Remove) == 0 {
+		return nil
+	}
+	_, err := chooserOf(t)
+	return err
+}
+
+// Remove lowers the count of an object by the number of the pods to remove, so that its
+// controller deletes these and no others. They must be pods of the object.
+func Remove(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
+	how, err := chooserOf(t)
+	if err != nil {
+		return Result{}, err
+	}
+	if how == byCost {
+		return removeByCost(ctx, client, pods, t, field, c)
+	}
+	path := specReplicas()
+	with := chooseByName
+	if how == bySlot {
+		path, with = *t.Kind.Path(), chooseBySlot
+	}
+	return setField(ctx, t.Resource(client), t, nil, path, c, func(obj *unstructured.Unstructured, _ int32) ([]fieldpath.Edit, string, error) {
+		victims, err := readVictims(ctx, pods, t, obj, c.Remove)
+		if err == nil && how == bySlot {
+			err = notReplaced(ctx, pods, t, obj, victims)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		change, err := with(t, obj, victims)
+		return []fieldpath.Edit{change}, "removing " + strings.Join(c.Remove, ", "), err
+	})
+}
+
+// readVictims reads pods that an object must control: owner is that object, or the
+// ReplicaSet that has its pods.
+func readVictims(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, owner metav1.Object, names []string) ([]*corev1.Pod, error) {
+	var victims []*corev1.Pod
+	for _, name := range names {
+		pod, err := pods.Pods(t.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		switch ref := metav1.GetControllerOf(pod); {
+		case ref == nil:
+			return nil, fmt.Errorf("pod %s is not a pod of %s: it has no controller", name, t)
+		case ref.UID != owner.GetUID():
+			return nil, fmt.Errorf("pod %s is not a pod of %s: its controller is the %s %s", name, t, ref.Kind, ref.Name)
+		}
+		victims = append(victims, pod)
+	}
+	return victims, nil
+}
+
+// notReplaced refuses lost pods in whose slot is another one by now: that would go.
+func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) error {
+	for _, pod := range victims {
+		if pod.DeletionTimestamp == nil {
+			continue
+		}
+		slot, _ := plan.SlotOfPod(pod, obj.GetName(), obj.GetUID())
+		by := plan.PodName(obj.GetName(), obj.GetUID(), pod.UID, slot)
+		_, err := pods.Pods(t.Namespace).Get(ctx, by, metav1.GetOptions{})
+		if err == nil {
+			return fmt.Errorf("%w: pod %s is terminating, and the controller has replaced it by pod %s", outcome.ErrPrecondition, pod.Name, by)
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// chooseBySlot gives up the slots of the pods.
+func chooseBySlot(t observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
+	removed, err := removedSlots(t, obj)
+	if err != nil {
+		return fieldpath.Edit{}, err
+	}
+	n, err := t.Kind.Desired(obj)
+	if err != nil {
+		return fieldpath.Edit{}, err
+	}
+	var slots []plan.Slot
+	for _, pod := range victims {
+		slot, _ := plan.SlotOfPod(pod, obj.GetName(), obj.GetUID())
+		switch {
+		case slot == plan.NoSlot:
+			return fieldpath.Edit{}, fmt.Errorf("cannot remove pod %s: its name is not that of a slot of %s, and the controller is about to replace it", pod.Name, t)
+		case slices.Contains(slots, slot):
+			return fieldpath.Edit{}, fmt.Errorf("%w: two of the pods are in slot %s of %s: name one of them", outcome.ErrPrecondition, slot, t)
+		case removed.Has(slot):
+			return fieldpath.Edit{}, fmt.Errorf("%w: slot %s of %s, that of pod %s, is already removed", outcome.ErrPrecondition, slot, t, pod.Name)
+		case !removed.Wants(n, slot):
+			return fieldpath.Edit{}, fmt.Errorf("%w: the controller is about to delete pod %s: %s has %d replicas, and slot %s is above those", outcome.ErrPrecondition, pod.Name, t, n, slot)
+		}
+		slots = append(slots, slot)
+	}
+	if removed, err = removed.With(slots...); err != nil {
+		return fieldpath.Edit{}, outcome.WithAdvice(fmt.Errorf("cannot remove more slots of %s: %w", t, err), "scale up with --reuse to fill removed slots")
+	}
+	return removedSlotsChange(removed), nil
+}
+
+// removedSlots are those that an object has given up.
+func removedSlots(t observe.Target, obj *unstructured.Unstructured) (plan.RemovedSlots, error) {
+	removed, err := plan.ParseRemovedSlots(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
+	if err != nil {
+		return nil, fmt.Errorf("the annotation %s of %s cannot be read: %w", apis.AnnotationRemovedSlots, t, err)
+	}
+	return removed, nil
+}
+
+// removedSlotsChange sets the slots that an object has given up.
+func removedSlotsChange(removed plan.RemovedSlots) fieldpath.Edit {
+	change := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationRemovedSlots)}
+	if len(removed) > 0 {
+		change.Value = removed.String()
+	}
+	return change
+}
+
+// reuseSlots lets new pods have the lowest of the slots that an object has given up.
+func reuseSlots(t observe.Target) beside {
+	return func(obj *unstructured.Unstructured, after int32) ([]fieldpath.Edit, string, error) {
+		removed, err := removedSlots(t, obj)
+		if err != nil {
+			return nil, "", err
+		}
+		before, err := t.Kind.Desired(obj)
+		if err != nil {
+			return nil, "", err
+		}
+		left, reused := removed.Reuse(before, after)
+		if len(reused) == 0 {
+			return nil, "", nil
+		}
+		note := "reusing slot "
+		if len(reused) > 1 {
+			note = "reusing slots "
+		}
+		return []fieldpath.Edit{removedSlotsChange(left)}, note + strings.ReplaceAll(reused.String(), ",", ", "), nil
+	}
+}
+
+// chooseByName lists the pods among those that a CloneSet deletes when its count goes
+// down.
+func chooseByName(_ observe.Target, obj *unstructured.Unstructured, victims []*corev1.Pod) (fieldpath.Edit, error) {
+	listed, _, err := unstructured.NestedStringSlice(obj.Object, "spec", "scaleStrategy", "podsToDelete")
+	if err != nil {
+		return fieldpath.Edit{}, fmt.Errorf("read .spec.scaleStrategy.podsToDelete: %w", err)
+	}
+	all := make([]any, 0, len(listed)+len(victims))
+	for _, name := range listed {
+		all = append(all, name)
+	}
+	for _, pod := range victims {
+		if slices.Contains(listed, pod.Name) {
+			return fieldpath.Edit{}, fmt.Errorf("%w: pod %s is already in .spec.scaleStrategy.podsToDelete", outcome.ErrPrecondition, pod.Name)
+		}
+		all = append(all, pod.Name)
+	}
+	return fieldpath.Edit{Path: fieldpath.Fields("spec", "scaleStrategy", "podsToDelete"), Value: all}, nil
+}
+
+// removeByCost makes the pods the cheapest to delete, and then lowers the count.
+func removeByCost(ctx context.Context, client dynamic.Interface, pods corev1client.PodsGetter, t observe.Target, field discover.Field, c Request) (Result, error) {
+	obj, err := t.Resource(client).Get(ctx, t.Name, metav1.GetOptions{})
+	if err != nil {
+		return Result{}, err
+	}
+	if err := c.admits(t, obj); err != nil {
+		return Result{}, err
+	}
+	owner, err := replicaSetOf(ctx, client, t, obj)
+	if err != nil {
+		return Result{}, err
+	}
+	victims, err := readVictims(ctx, pods, t, owner, c.Remove)
+	if err != nil {
+		return Result{}, err
+	}
+	now, _, err := specReplicas().Get(obj.Object)
+	if err != nil {
+		return Result{}, err
+	}
+	after, err := c.From(t, now)
+	if err != nil {
+		return Result{}, err
+	}
+	note := fmt.Sprintf("removing %s if possible: the ReplicaSet controller deletes pods that are not ready first", strings.Join(c.Remove, ", "))
+	if c.LookOnly {
+		return Result{Before: new(int32(now)), Replicas: after, Note: note, Written: edit.Written{Object: obj}}, specReplicas().Set(obj.Object, int64(after)) //nolint:gosec // From has looked
+	}
+	for _, pod := range victims {
+		if err := setCost(ctx, pods, pod, c.DryRun); err != nil {
+			return Result{}, err
+		}
+	}
+	// Where somebody else lowers the count now, these pods go for that.
+	c.Current = int32(now) //nolint:gosec // likewise
+	done, err := Set(ctx, t.Resource(client), t, field, c)
+	if err != nil && len(c.DryRun) == 0 {
+		forget := commandline.Kubectl("annotate", "pod").In(t.Namespace).With(c.Remove...).With(corev1.PodDeletionCost + "-")
+		err = outcome.WithHint(err, "the pods keep their deletion cost; to remove it", forget)
+	}
+	done.Note = note
+	return done, err
+}
+
+// replicaSetOf is the object that controls the pods of a Deployment or ReplicaSet, the
+// only one that has any.
+func replicaSetOf(ctx context.Context, client dynamic.Interface, t observe.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if obj.GetKind() == "ReplicaSet" {
+		if ref := metav1.GetControllerOf(obj); ref != nil {
+			return nil, fmt.Errorf("cannot choose which pod of %s is removed: the %s %s sets its count; remove the pod from that", t, ref.Kind, ref.Name)
+		}
+		return obj, nil
+	}
+	replicaSets := client.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}).Namespace(t.Namespace)
+	list, err := replicaSets.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var found *unstructured.Unstructured
+	for i := range list.Items {
+		rs := &list.Items[i]
+		ref := metav1.GetControllerOf(rs)
+		wanted, _, _ := unstructured.NestedInt64(rs.Object, "spec", "replicas")
+		pods, _, _ := unstructured.NestedInt64(rs.Object, "status", "replicas")
+		if ref == nil || ref.UID != obj.GetUID() || wanted+pods == 0 {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("cannot choose which pod of %s is removed: %s and %s both have pods, and a rollout decides between them", t, found.GetName(), rs.GetName())
+		}
+		found = rs
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%w: %s has no pods", outcome.ErrPrecondition, t)
+	}
+	return found, nil
+}
+
+// setCost makes a pod the cheapest to delete, unless it is another one by now.
+func setCost(ctx context.Context, pods corev1client.PodsGetter, pod *corev1.Pod, dryRun []string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": pod.UID, "annotations": map[string]string{corev1.PodDeletionCost: strconv.Itoa(math.MinInt32)},
+	}})
+	if err != nil {
+		return fmt.Errorf("make the patch: %w", err)
+	}
+	_, err = pods.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager, DryRun: dryRun})
+	return err
+}
+
+// specReplicas is the count of the kinds of others whose pods can be chosen.
+func specReplicas() fieldpath.Path { return fieldpath.Fields("spec", "replicas") }

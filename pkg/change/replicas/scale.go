@@ -1,0 +1,314 @@
+// Package scale sets the replica count of one object: in one request where nothing
+// has to be known before, guarded by the version that was read otherwise.
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+)
+
+// AnyCount is the present count of a change that asks for none.
+const AnyCount = -1
+
+// Request is a new count and the conditions on which it is set.
+type Request struct {
+	Replicas int32
+	// By, where it is given, leads to the new count from the present one.
+	By *replicafield.CountChange
+	// Remove names the pods that go, in the place of a new count: as many fewer.
+	Remove []string
+	// Reuse lets new pods have the slots that were removed.
+	Reuse bool
+	// Undo returns to the count before the last change by this program, in the place of
+	// a new count.
+	Undo bool
+	// Began is the count before the first of several changes that belong together: the
+	// one to return to. Nil: that is the present one.
+	Began           *int32
+	Current         int32
+	ResourceVersion string
+	DryRun          []string
+	// LookOnly says that nothing is sent. Only what changes more than the count
+	// knows it.
+	LookOnly bool
+}
+
+// Result is the new count, and the object that has it.
+type Result struct {
+	// Before is the count before the change, nil where that is not known.
+	Before          *int32
+	Replicas        int32
+	UID             types.UID
+	ResourceVersion string
+	// Note says what else was changed, such as "removing foo-f4e4e66e-1".
+	Note string
+	// Written has the fields that were written. It has no object if the count was set
+	// through /scale, and no fields if /scale is all that is known of the count.
+	edit.Written
+}
+
+// String says what the change did, such as "3 → 5".
+func (r Result) String() string {
+	text := fmt.Sprintf("set to %d", r.Replicas)
+	if r.Before != nil {
+		text = fmt.Sprintf("%d → %d", *r.Before, r.Replicas)
+	}
+	if r.Note != "" {
+		text += ", " + r.Note
+	}
+	return text
+}
+
+// Before is the count that an object has in a field: nil where the field is not known
+// or has no count.
+func Before(obj *unstructured.Unstructured, path *fieldpath.Path) *int32 {
+	if obj == nil || path == nil {
+		return nil
+	}
+	n, found, err := path.Get(obj.Object)
+	if err != nil || !found || n < math.MinInt32 || n > math.MaxInt32 {
+		return nil
+	}
+	return new(int32(n))
+}
+
+// Refuse reports that an object cannot be scaled because it is being deleted.
+func Refuse(t observe.Target, obj *unstructured.Unstructured) error {
+	if obj == nil || obj.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is being deleted and cannot be scaled", t)
+}
+
+// Set sets the count of one object in the field that was found.
+func Set(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
+	seen := t.Object
+	if c.ReadsCount() {
+		seen = nil
+	}
+	switch {
+	case c.Reuse:
+		return setField(ctx, objects, t, nil, *t.Kind.Path(), c, reuseSlots(t))
+	case c.Undo && field.Path == nil:
+		return Result{}, nothingToUndo(t, "the field of its count is not known")
+	case c.Undo || remembers(t, field):
+		done, err := setField(ctx, objects, t, seen, *field.Path, c, nil)
+		if c.Undo || !field.Scale || !apierrors.IsForbidden(err) {
+			return done, err
+		}
+		// Who may only scale can do so. The object remembers nothing of it.
+	}
+	if field.Scale {
+		var done Result
+		err := retry.OnError(edit.Contested(), func(err error) bool { return c.ResourceVersion == "" && apierrors.IsConflict(err) }, func() (err error) {
+			done, err = setScale(ctx, objects, t, field, c)
+			return err
+		})
+		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() || !exists(ctx, objects, t) {
+			return done, err
+		}
+		// The CRD is not the one that this program installs, and has no /scale.
+	}
+	return setField(ctx, objects, t, seen, *field.Path, c, nil)
+}
+
+// setScale sets the count through /scale. Where the present count matters, the
+// change is made only to the version that was read.
+func setScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (Result, error) {
+	before := Before(t.Object, field.Path)
+	if c.ReadsCount() {
+		scale, err := readScale(ctx, objects, t, field, c)
+		if err != nil {
+			return Result{}, err
+		}
+		if c.Replicas, err = c.From(t, int64(scale.Spec.Replicas)); err != nil {
+			return Result{}, err
+		}
+		before = &scale.Spec.Replicas
+		if c.ResourceVersion == "" {
+			c.ResourceVersion = scale.ResourceVersion
+		}
+	}
+	scale, err := discover.SetScale(ctx, objects, t.Name, c.Replicas, c.ResourceVersion, c.DryRun)
+	if err != nil {
+		return Result{}, err
+	}
+	done := Result{Before: before, Replicas: c.Replicas, UID: scale.UID, ResourceVersion: scale.ResourceVersion}
+	if field.Path != nil {
+		done.Fields = []edit.Field{{Path: *field.Path, After: int64(c.Replicas)}}
+	}
+	return done, nil
+}
+
+// readScale reads the count through /scale.
+func readScale(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field, c Request) (*autoscalingv1.Scale, error) {
+	scale, err := discover.GetScale(ctx, objects, t.Name)
+	if apierrors.IsInternalError(err) && absent(ctx, objects, t, field) {
+		return nil, c.NotSet(t, field)
+	}
+	return scale, err
+}
+
+// Count reads the count that an object has. Where none is set, the error is that of a
+// change that needs it.
+func Count(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) (int64, error) {
+	c := Request{Current: AnyCount}
+	if field.Scale {
+		scale, err := readScale(ctx, objects, t, field, c)
+		if err == nil {
+			return int64(scale.Spec.Replicas), nil
+		}
+		if !apierrors.IsNotFound(err) || !t.Kind.Shipped() {
+			return 0, err
+		}
+		// The CRD may not be the one that this program installs, and have no /scale.
+	}
+	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+	if err != nil {
+		return 0, err
+	}
+	now, found, err := field.Path.Get(obj.Object)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", t, err)
+	}
+	if !found {
+		return 0, c.NotSet(t, field)
+	}
+	return now, nil
+}
+
+// exists reports whether the object can be read. The server says of an object that
+// is not there and of a subresource that is not there the same.
+func exists(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target) bool {
+	_, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+	return err == nil
+}
+
+// beside makes the changes that go into one patch with a new count, for an object as it
+// was read, and says what they are.
+type beside func(obj *unstructured.Unstructured, after int32) (changes []fieldpath.Edit, note string, err error)
+
+// setField sets the count in the object itself. seen is the object as it was read before,
+// nil to read it now. with may be nil.
+func setField(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, seen *unstructured.Unstructured, path fieldpath.Path, c Request, with beside) (Result, error) {
+	var done Result
+	w, err := edit.Apply(ctx, objects, t.Name, seen, func(obj *unstructured.Unstructured) (p edit.Plan, err error) {
+		if err := c.admits(t, obj); err != nil {
+			return p, err
+		}
+		to := c
+		if to.Replicas, err = c.wanted(t, obj, path); err != nil {
+			return p, err
+		}
+		done = Result{Before: Before(obj, &path), Replicas: to.Replicas}
+		p.Edits = []fieldpath.Edit{{Path: path, Value: int64(to.Replicas)}}
+		if with != nil {
+			var more []fieldpath.Edit
+			if more, done.Note, err = with(obj, to.Replicas); err != nil {
+				return p, err
+			}
+			p.Edits = append(p.Edits, more...)
+		}
+		p.Marks, err = remember(t, obj, path, to)
+		return p, err
+	}, edit.Options{FieldManager: kinds.FieldManager, DryRun: c.DryRun, Local: c.LookOnly})
+	if err != nil {
+		return Result{}, err
+	}
+	done.Written, done.UID, done.ResourceVersion = w, w.Object.GetUID(), w.Object.GetResourceVersion()
+	return done, nil
+}
+
+// wanted is the count to set in a field of an object.
+func (c Request) wanted(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
+	now, found, err := path.Get(obj.Object)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", t, err)
+	}
+	if c.ReadsCount() && !found {
+		return 0, c.NotSet(t, discover.Field{Path: &path})
+	}
+	if c.Undo {
+		if c.Replicas, err = Undone(t, obj, path); err != nil {
+			return 0, err
+		}
+	}
+	return c.From(t, now)
+}
+
+// admits reports that an object is not one that the request is for: it is being
+// deleted, or has another version.
+func (c Request) admits(t observe.Target, obj *unstructured.Unstructured) error {
+	if err := Refuse(t, obj); err != nil {
+		return err
+	}
+	if c.ResourceVersion != "" && obj.GetResourceVersion() != c.ResourceVersion {
+		return fmt.Errorf("%w: expected the resource version of %s to be %s, was %s", outcome.ErrPrecondition, t, c.ResourceVersion, obj.GetResourceVersion())
+	}
+	return nil
+}
+
+// absent reports whether the count behind /scale is not set: then the server cannot
+// show a scale, and answers with an internal error.
+func absent(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, field discover.Field) bool {
+	if field.Path == nil {
+		return false
+	}
+	obj, err := objects.Get(ctx, t.Name, metav1.GetOptions{})
+	if err != nil {
+		return false
+	}
+	_, found, err := field.Path.Get(obj.Object)
+	return err == nil && !found
+}
+
+// ReadsCount reports whether the present count decides on the change.
+func (c Request) ReadsCount() bool { return c.Current != AnyCount || c.By != nil || len(c.Remove) > 0 }
+
+// From is the count to set where there are so many now.
+func (c Request) From(t observe.Target, now int64) (int32, error) {
+	if c.Current != AnyCount && now != int64(c.Current) {
+		return 0, fmt.Errorf("%w: expected the replicas of %s to be %d, was %d", outcome.ErrPrecondition, t, c.Current, now)
+	}
+	if gone := int64(len(c.Remove)); gone > 0 {
+		if now < gone || now > math.MaxInt32 {
+			return 0, fmt.Errorf("%w: cannot remove %s from %s: its count is %d", outcome.ErrPrecondition, plan.PodCount(len(c.Remove)), t, now)
+		}
+		return int32(now - gone), nil //nolint:gosec // from 0 to MaxInt32
+	}
+	if c.By == nil {
+		return c.Replicas, nil
+	}
+	n, err := c.By.From(now)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s: %w", outcome.ErrPrecondition, t, err)
+	}
+	return n, nil
+}
+
+// NotSet is the error for a request that compares a count where none is set.
+func (c Request) NotSet(t observe.Target, field discover.Field) error {
+	expected := fmt.Sprintf("to be %d", c.Current)
+	if c.By != nil || c.Current == AnyCount {
+		expected = "to be set"
+	}
+	return fmt.Errorf("%w: expected the replicas of %s %s, but %s is not set", outcome.ErrPrecondition, t, expected, field)
+}

@@ -1,0 +1,364 @@
+package replicas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+)
+
+// refusing is a server that refuses requests, such as "get", "get scale", and "patch scale".
+type refusing struct {
+	*server
+
+	refuses map[string]error
+	sent    []string
+	options metav1.PatchOptions
+}
+
+func refuse(s *server, refuses map[string]error) *refusing {
+	return &refusing{server: s, refuses: refuses}
+}
+
+// asked notes a request, and returns why it is refused.
+func (s *refusing) asked(verb string, subresources []string) error {
+	request := strings.TrimSuffix(verb+" "+strings.Join(subresources, " "), " ")
+	s.sent = append(s.sent, request)
+	return s.refuses[request]
+}
+
+func (s *refusing) Get(ctx context.Context, name string, opts metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	if err := s.asked("get", subresources); err != nil {
+		return nil, err
+	}
+	return s.server.Get(ctx, name, opts, subresources...)
+}
+
+func (s *refusing) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	s.options = opts
+	if err := s.asked("patch", subresources); err != nil {
+		return nil, err
+	}
+	return s.server.Patch(ctx, name, kind, data, opts, subresources...)
+}
+
+var web = schema.GroupResource{Group: "apps", Resource: "deployments"}
+
+// notFound is what a server says of an object and of a subresource that is not there.
+func notFound() error { return apierrors.NewNotFound(web, "web") }
+
+func forbidden() error { return apierrors.NewForbidden(web, "web", errors.New("no")) }
+
+func conflict() error { return apierrors.NewConflict(web, "web", errors.New("it has changed")) }
+
+// Which requests set a count, and what becomes of it when the server refuses one of them.
+func TestSetAsksInTurn(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	throughScale, inField := discover.Field{Scale: true, Path: &path}, discover.Field{Path: &path}
+	internal := apierrors.NewInternalError(errors.New("the count is not set"))
+	theirs, ours := newServer(3).target(), ofFoo()
+	read := ofFoo()
+	read.Object = newServer(3).obj
+	for _, test := range []struct {
+		what    string
+		target  observe.Target
+		field   discover.Field
+		request Request
+		refuses map[string]error
+		sent    string
+		want    string // what the change did; "": it was refused
+		is      func(error) bool
+	}{
+		{"through /scale", theirs, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch scale", "set to 5", nil},
+		{"through /scale, from a count", theirs, throughScale, Request{Replicas: 5, Current: 3}, nil, "get scale, patch scale", "3 → 5", nil},
+		{"in the field", theirs, inField, Request{Replicas: 5, Current: AnyCount}, nil, "get, patch", "3 → 5", nil},
+		{"from another count", theirs, throughScale, Request{Replicas: 5, Current: 4}, nil, "get scale", "", is(outcome.ErrPrecondition)},
+		{"without the right to /scale", theirs, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch scale": forbidden()}, "patch scale", "", apierrors.IsForbidden},
+		{"without the right to read /scale", theirs, throughScale, Request{Replicas: 5, Current: 3}, map[string]error{"get scale": forbidden()}, "get scale", "", apierrors.IsForbidden},
+		{"without /scale", theirs, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch scale": notFound()}, "patch scale", "", apierrors.IsNotFound},
+		{"without /scale, of a kind that is shipped", ours, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch scale": notFound()}, "patch scale, get, get, patch", "3 → 5", nil},
+		{"without /scale to read, of a kind that is shipped", ours, throughScale, Request{Replicas: 5, Current: 3}, map[string]error{"get scale": notFound(), "patch scale": notFound()}, "get scale, get, get, patch", "3 → 5", nil},
+		{"without the object, of a kind that is shipped", ours, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch scale": notFound(), "get": notFound()}, "patch scale, get", "", apierrors.IsNotFound},
+		{"with what was read", read, throughScale, Request{Replicas: 5, Current: AnyCount}, nil, "patch", "3 → 5", nil},
+		{"with what was read, from a count", read, throughScale, Request{Replicas: 5, Current: 3}, nil, "get, patch", "3 → 5", nil},
+		{"with what was read, by who may only scale", read, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": forbidden()}, "patch, patch scale", "3 → 5", nil},
+		{"with what was read, without any right", read, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": forbidden(), "patch scale": forbidden()}, "patch, patch scale", "", apierrors.IsForbidden},
+		{"with what was read, in the field alone", read, inField, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": forbidden()}, "patch", "", apierrors.IsForbidden},
+		{"with what was read, while the server fails", read, throughScale, Request{Replicas: 5, Current: AnyCount}, map[string]error{"patch": internal}, "patch", "", apierrors.IsInternalError},
+		{"from a count that is not set behind /scale", theirs, throughScale, Request{Replicas: 5, Current: 3}, map[string]error{"get scale": internal}, "get scale, get", "", apierrors.IsInternalError},
+		{"undo, without a field", read, discover.Field{Scale: true}, Request{Undo: true, Current: AnyCount}, nil, "", "", is(outcome.ErrPrecondition)},
+		{"undo, of an object that was not read", ours, throughScale, Request{Undo: true, Current: AnyCount}, nil, "get", "", is(outcome.ErrPrecondition)},
+	} {
+		s := refuse(newServer(3), test.refuses)
+		done, err := Set(t.Context(), s, test.target, test.field, test.request)
+		if sent := strings.Join(s.sent, ", "); sent != test.sent {
+			t.Errorf("%s: it sends %q, want %q", test.what, sent, test.sent)
+		}
+		if test.want != "" && (err != nil || done.String() != test.want || s.count() != 5) {
+			t.Errorf("%s: %s, %v, and the count is %d", test.what, done, err, s.count())
+		}
+		if test.want == "" && (err == nil || !test.is(err) || s.count() != 3) {
+			t.Errorf("%s: %s, %v, and the count is %d", test.what, done, err, s.count())
+		}
+	}
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+// A change that loses each race is given up, and a version that was asked for is not
+// exchanged for another.
+func TestSetGivesUp(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	attempts := edit.Contested().Steps
+	for _, test := range []struct {
+		request Request
+		field   discover.Field
+		patches int
+	}{
+		{Request{Replicas: 5, Current: AnyCount}, discover.Field{Scale: true, Path: &path}, attempts},
+		{Request{Replicas: 5, Current: AnyCount}, discover.Field{Path: &path}, attempts},
+		{Request{Replicas: 5, Current: AnyCount, ResourceVersion: "1"}, discover.Field{Scale: true, Path: &path}, 1},
+	} {
+		s := refuse(newServer(3), map[string]error{"patch": conflict(), "patch scale": conflict()})
+		_, err := Set(t.Context(), s, newServer(3).target(), test.field, test.request)
+		patches := len(slices.DeleteFunc(s.sent, func(request string) bool { return request == "get" }))
+		if !apierrors.IsConflict(err) || patches != test.patches {
+			t.Errorf("%+v, %+v: %v after %d patches", test.request, test.field, err, patches)
+		}
+	}
+}
+
+// The version that was asked for is sent, or else the one that was read.
+func TestSetSendsTheVersion(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	for _, field := range []discover.Field{{Scale: true, Path: &path}, {Path: &path}} {
+		s := newServer(3)
+		s.noted()
+		if _, err := Set(t.Context(), s, s.target(), field, Request{Replicas: 5, Current: 3, ResourceVersion: "1"}); !apierrors.IsConflict(err) && !errors.Is(err, outcome.ErrPrecondition) || s.count() != 3 {
+			t.Errorf("%+v: %v, and the count is %d", field, err, s.count())
+		}
+		done, err := Set(t.Context(), s, s.target(), field, Request{Replicas: 5, Current: 3, ResourceVersion: "2"})
+		if err != nil || s.count() != 5 || done.ResourceVersion != "3" {
+			t.Errorf("%+v: %+v, %v, and the count is %d", field, done, err, s.count())
+		}
+	}
+}
+
+// An object that remembers changes gets an annotation, others do not.
+func TestSetReturnsWhatElseChanged(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	for _, test := range []struct {
+		target observe.Target
+		want   bool
+	}{{newServer(3).target(), false}, {ofFoo(), true}} {
+		s := refuse(newServer(3), nil)
+		s.obj.SetUID("uid")
+		done, err := Set(t.Context(), s, test.target, discover.Field{Path: &path}, Request{Replicas: 5, Current: AnyCount, DryRun: []string{metav1.DryRunAll}})
+		if err != nil || done.Object == nil || done.UID != "uid" || done.ResourceVersion != "2" {
+			t.Errorf("%s: %+v, %v", test.target, done, err)
+		}
+		if s.options.FieldManager != kinds.FieldManager || s.options.FieldValidation != metav1.FieldValidationStrict || len(s.options.DryRun) != 1 {
+			t.Errorf("%s: the options are %+v", test.target, s.options)
+		}
+		if got := len(s.obj.GetAnnotations()) > 0; got != test.want {
+			t.Errorf("%s: the annotations are %v", test.target, s.obj.GetAnnotations())
+		}
+	}
+}
+
+func TestSetRefuses(t *testing.T) {
+	t.Parallel()
+	path, more := replicas(t), fieldpath.Fields("spec", "more")
+	three, by := Request{Replicas: 5, Current: 3}, Request{By: change(t, "-3"), Current: AnyCount}
+	for _, test := range []struct {
+		what    string
+		change  func(map[string]any)
+		path    fieldpath.Path
+		request Request
+		want    string
+	}{
+		{"an object that is being deleted", func(obj map[string]any) {
+			(&unstructured.Unstructured{Object: obj}).SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1000, 0)})
+		}, path, three, "deployment/web is being deleted and cannot be scaled"},
+		{"a count that is not set", func(map[string]any) {}, more, three, "precondition not met: expected the replicas of deployment/web to be 3, but .spec.more is not set"},
+		{"a change of a count that is not set", func(map[string]any) {}, more, by, "precondition not met: expected the replicas of deployment/web to be set, but .spec.more is not set"},
+		{"a count that is none", func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": "many"} }, path, three, "deployment/web: "},
+		{"a change below zero", func(obj map[string]any) { obj["spec"] = map[string]any{"replicas": int64(2)} }, path, by, "precondition not met: deployment/web: "},
+		{"a field that is not there", func(obj map[string]any) { obj["spec"] = "odd" }, path, Request{Replicas: 5, Current: AnyCount}, "deployment/web: "},
+	} {
+		s := newServer(3)
+		test.change(s.obj.Object)
+		writes := 0
+		s.wrote = func(_, _ *unstructured.Unstructured) { writes++ }
+		if _, err := Set(t.Context(), s, s.target(), discover.Field{Path: &test.path}, test.request); err == nil || !strings.HasPrefix(err.Error(), test.want) || writes > 0 {
+			t.Errorf("%s: %v after %d writes, want %s", test.what, err, writes, test.want)
+		}
+	}
+	// An object that is at hand is looked at only where the kind is one of this program.
+	if err := Refuse(ofFoo(), nil); err != nil {
+		t.Error(err)
+	}
+	if err := Refuse(ofFoo(), newServer(3).obj); err != nil {
+		t.Error(err)
+	}
+}
+
+func change(t *testing.T, word string) *replicafield.CountChange {
+	t.Helper()
+	c, err := replicafield.ParseCountChange(word)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+// The count is read through /scale where that is served, and in the object otherwise.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	path, more := replicas(t), fieldpath.Fields("spec", "more")
+	internal := apierrors.NewInternalError(errors.New("it is not set"))
+	theirs, ours := newServer(3).target(), ofFoo()
+	for _, test := range []struct {
+		what    string
+		target  observe.Target
+		field   discover.Field
+		refuses map[string]error
+		sent    string
+		want    int64 // -1: it is refused
+		is      func(error) bool
+	}{
+		{"through /scale", theirs, discover.Field{Scale: true, Path: &path}, nil, "get scale", 3, nil},
+		{"in the field", theirs, discover.Field{Path: &path}, nil, "get", 3, nil},
+		{"without /scale", theirs, discover.Field{Scale: true, Path: &path}, map[string]error{"get scale": notFound()}, "get scale", -1, apierrors.IsNotFound},
+		{"without /scale, of a kind that is shipped", ours, discover.Field{Scale: true, Path: &path}, map[string]error{"get scale": notFound()}, "get scale, get", 3, nil},
+		{"without the right to /scale, of a kind that is shipped", ours, discover.Field{Scale: true, Path: &path}, map[string]error{"get scale": forbidden()}, "get scale", -1, apierrors.IsForbidden},
+		{"without the object", theirs, discover.Field{Path: &path}, map[string]error{"get": notFound()}, "get", -1, apierrors.IsNotFound},
+		{"that is not set", theirs, discover.Field{Path: &more}, nil, "get", -1, says("expected the replicas of deployment/web to be set, but .spec.more is not set")},
+		{"that is not set behind /scale", theirs, discover.Field{Scale: true, Path: &more}, map[string]error{"get scale": internal}, "get scale, get", -1, says("but .spec.more is not set")},
+		{"that is set, while /scale fails", theirs, discover.Field{Scale: true, Path: &path}, map[string]error{"get scale": internal}, "get scale, get", -1, apierrors.IsInternalError},
+		{"of which no field is known, while /scale fails", theirs, discover.Field{Scale: true}, map[string]error{"get scale": internal}, "get scale", -1, apierrors.IsInternalError},
+		{"that cannot be read, while /scale fails", theirs, discover.Field{Scale: true, Path: &more}, map[string]error{"get scale": internal, "get": forbidden()}, "get scale, get", -1, apierrors.IsInternalError},
+		{"that is none", theirs, discover.Field{Path: new(fieldpath.Fields("spec", "paused"))}, nil, "get", -1, says("deployment/web: ")},
+		{"that is none, while /scale fails", theirs, discover.Field{Scale: true, Path: new(fieldpath.Fields("spec", "paused"))}, map[string]error{"get scale": internal}, "get scale, get", -1, apierrors.IsInternalError},
+	} {
+		s := refuse(newServer(3), test.refuses)
+		n, err := Count(t.Context(), s, test.target, test.field)
+		if sent := strings.Join(s.sent, ", "); sent != test.sent {
+			t.Errorf("%s: it sends %q, want %q", test.what, sent, test.sent)
+		}
+		if test.want >= 0 && (err != nil || n != test.want) || test.want < 0 && (err == nil || !test.is(err)) {
+			t.Errorf("%s: %d, %v", test.what, n, err)
+		}
+	}
+}
+
+func says(words string) func(error) bool {
+	return func(err error) bool { return strings.Contains(err.Error(), words) }
+}
+
+func TestBefore(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	for value, want := range map[any]string{
+		int64(3): "3", int64(0): "0", int64(-1): "-1", int64(math.MaxInt32): fmt.Sprint(math.MaxInt32), int64(math.MinInt32): fmt.Sprint(math.MinInt32),
+		int64(math.MaxInt32 + 1): "none", int64(math.MinInt32 - 1): "none", "many": "none", nil: "none",
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+		if value != nil {
+			_ = unstructured.SetNestedField(obj.Object, value, "spec", "replicas")
+		}
+		got := "none"
+		if n := Before(obj, &path); n != nil {
+			got = fmt.Sprint(*n)
+		}
+		if got != want {
+			t.Errorf("of %v it is %s, want %s", value, got, want)
+		}
+	}
+	if Before(nil, &path) != nil || Before(newServer(3).obj, nil) != nil {
+		t.Error("there is a count of nothing")
+	}
+}
+
+// The present count decides on a change that compares it, starts from it, or removes pods.
+func TestFrom(t *testing.T) {
+	t.Parallel()
+	target := newServer(3).target()
+	for _, test := range []struct {
+		what    string
+		request Request
+		reads   bool
+		now     int64
+		want    int32
+		refused string
+	}{
+		{"a count", Request{Replicas: 5, Current: AnyCount}, false, 3, 5, ""},
+		{"a count on a condition", Request{Replicas: 5, Current: 3}, true, 3, 5, ""},
+		{"a count on a condition of zero", Request{Replicas: 5}, true, 0, 5, ""},
+		{"a count on another condition", Request{Replicas: 5, Current: 4}, true, 3, 0, "expected the replicas of deployment/web to be 4, was 3"},
+		{"more", Request{By: change(t, "+2"), Current: AnyCount}, true, 3, 5, ""},
+		{"fewer than there are", Request{By: change(t, "-4"), Current: AnyCount}, true, 3, 0, "deployment/web: cannot scale by -4"},
+		{"without a pod", Request{Remove: []string{"a"}, Current: AnyCount}, true, 3, 2, ""},
+		{"without all pods", Request{Remove: []string{"a", "b", "c"}, Current: AnyCount}, true, 3, 0, ""},
+		{"without more than there are", Request{Remove: []string{"a", "b"}, Current: AnyCount}, true, 1, 0, "cannot remove 2 pods from deployment/web: its count is 1"},
+		{"of as many as there can be", Request{Remove: []string{"a"}, Current: AnyCount}, true, math.MaxInt32, math.MaxInt32 - 1, ""},
+		{"of more than there can be", Request{Remove: []string{"a"}, Current: AnyCount}, true, math.MaxInt32 + 1, 0, "its count is 2147483648"},
+	} {
+		n, err := test.request.From(target, test.now)
+		if test.refused == "" && (err != nil || n != test.want) || test.refused != "" && (!errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), test.refused)) {
+			t.Errorf("%s: %d, %v", test.what, n, err)
+		}
+		if got := test.request.ReadsCount(); got != test.reads {
+			t.Errorf("%s: it reads the count: %t", test.what, got)
+		}
+	}
+}
+
+func TestNotSet(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	for want, request := range map[string]Request{"to be 3": {Current: 3}, "to be 0": {}, "to be set": {Current: AnyCount}, "to be set ": {By: change(t, "+1"), Current: 3}} {
+		err := request.NotSet(newServer(3).target(), discover.Field{Path: &path})
+		if says := "expected the replicas of deployment/web " + strings.TrimSpace(want) + ", but .spec.replicas is not set"; !errors.Is(err, outcome.ErrPrecondition) || !strings.HasSuffix(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
+	}
+	if err := (Request{}).NotSet(newServer(3).target(), discover.Field{Scale: true}); !strings.HasSuffix(err.Error(), "but /scale is not set") {
+		t.Error(err)
+	}
+}
+
+func TestResult(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]Result{
+		"set to 5": {Replicas: 5}, "3 → 5": {Before: new(int32(3)), Replicas: 5}, "set to 5, removing a": {Replicas: 5, Note: "removing a"},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package replicas
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+)
+
+// Step is how far a change of a count goes at a time: so many replicas, or so many
+// percent of the whole change.
+type Step struct {
+	size    int64
+	percent bool
+}
+
+// ParseStep reads 10 or 25%: a whole number of replicas, or from 1% to 100%.
+func ParseStep(word string) (Step, error) {
+	parts := regexp.MustCompile(`^([0-9]+)(%?)$`).FindStringSubmatch(word)
+	if parts == nil {
+		return Step{}, fmt.Errorf("%q is not a step such as 10 or 25%%", word)
+	}
+	s := Step{percent: parts[2] == "%"}
+	most := int64(math.MaxInt32)
+	if s.percent {
+		most = 100
+	}
+	var err error
+	if s.size, err = strconv.ParseInt(parts[1], 10, 64); err != nil || s.size < 1 || s.size > most {
+		return Step{}, fmt.Errorf("%q is out of range: a step is from 1%s to %d%[2]s", word, parts[2], most)
+	}
+	return s, nil
+}
+
+// String is the step as ParseStep reads it.
+func (s Step) String() string {
+	word := strconv.FormatInt(s.size, 10)
+	if s.percent {
+		word += "%"
+	}
+	return word
+}
+
+// of is the number of replicas of a step of a change by so many. A percentage is
+// rounded up, so that it is at least one.
+func (s Step) of(change int64) int64 {
+	if s.percent {
+		return max(1, (change*s.size+99)/100)
+	}
+	return s.size
+}
+
+// Steps are the counts on the way from one count to another, without the first. All
+// steps have the same size but the last one, which may be smaller. Where there is
+// nothing to change, the count itself is the only one: it is still to become ready.
+func Steps(from, to int32, step Step) []int32 {
+	distance := max(int64(to)-int64(from), int64(from)-int64(to))
+	size := step.of(distance)
+	var counts []int32
+	for done := size; done < distance; done += size {
+		if to > from {
+			counts = append(counts, int32(int64(from)+done)) //nolint:gosec // between two of 32 bits
+		} else {
+			counts = append(counts, int32(int64(from)-done)) //nolint:gosec // likewise
+		}
+	}
+	return append(counts, to)
+}

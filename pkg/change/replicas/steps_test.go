@@ -1,0 +1,108 @@
+package replicas
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		from, to int32
+		step     string
+		want     []int32
+	}{
+		{5, 40, "10", []int32{15, 25, 35, 40}},
+		{5, 40, "25%", []int32{14, 23, 32, 40}}, // 8.75 is 9
+		{40, 5, "10", []int32{30, 20, 10, 5}},
+		{0, 3, "1", []int32{1, 2, 3}},
+		{0, 3, "1%", []int32{1, 2, 3}},
+		{3, 0, "50%", []int32{1, 0}},
+		{2, 10, "100%", []int32{10}},
+		{2, 10, "8", []int32{10}},
+		{2, 10, "9", []int32{10}},
+		{4, 4, "1", []int32{4}},
+		{0, 0, "50%", []int32{0}},
+		{0, math.MaxInt32, "2147483647", []int32{math.MaxInt32}},
+		{math.MaxInt32, 0, "50%", []int32{math.MaxInt32 / 2, 0}},
+	} {
+		step, err := ParseStep(test.step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Steps(test.from, test.to, step); !slices.Equal(got, test.want) {
+			t.Errorf("from %d to %d by %s: %v, want %v", test.from, test.to, step, got, test.want)
+		}
+	}
+}
+
+func TestParseStep(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"", "0", "0%", "101%", "-1", "+1", "1.5", "ten", "2147483648", "99999999999999999999", "%", "1 %"} {
+		if step, err := ParseStep(word); err == nil {
+			t.Errorf("%q is taken for %s", word, step)
+		}
+	}
+	for _, word := range []string{"1", "10", "2147483647", "1%", "100%"} {
+		if step, err := ParseStep(word); err != nil || step.String() != word {
+			t.Errorf("%q is taken for %s (%v)", word, step, err)
+		}
+	}
+}
+
+// Every plan goes one way, in steps of one size, and ends at the count that was asked
+// for. Whoever continues from any of its counts comes to the same end.
+func TestStepsArrive(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		from, to := rapid.Int32Range(0, 5000).Draw(t, "from"), rapid.Int32Range(0, 5000).Draw(t, "to")
+		step := Step{size: rapid.Int64Range(1, 100).Draw(t, "size"), percent: rapid.Bool().Draw(t, "percent")}
+		counts := Steps(from, to, step)
+		distance := max(to-from, from-to)
+		size := int32(step.of(int64(distance)))
+		before := from
+		for i, count := range counts {
+			went := count - before
+			if to < from {
+				went = -went
+			}
+			if last := i == len(counts)-1; !last && went != size || last && (went < 0 || went > size) || !last && went == 0 {
+				t.Fatalf("%v goes by %d from %d, and a step is %d", counts, went, before, size)
+			}
+			before = count
+		}
+		if before != to {
+			t.Fatalf("%v ends at %d", counts, before)
+		}
+		if step.percent && distance > 0 && len(counts) > 100 {
+			t.Fatalf("%d steps of %s", len(counts), step)
+		}
+		at := rapid.SampledFrom(counts).Draw(t, "interrupted at")
+		if rest := Steps(at, to, step); rest[len(rest)-1] != to {
+			t.Fatalf("continued from %d, it ends with %v", at, rest)
+		}
+	})
+}
+
+// A step that is read is written back the same, and plans end at the count that is wanted.
+func FuzzParseStep(f *testing.F) {
+	for _, word := range []string{"", "10", "25%", "100%", "101%", "0", "-1", "2147483647", "2147483648", "010"} {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		step, err := ParseStep(word)
+		if err != nil {
+			return
+		}
+		if again, err := ParseStep(step.String()); err != nil || again != step {
+			t.Errorf("%q reads as %s, which reads as %s (%v)", word, step, again, err)
+		}
+		counts := Steps(3, 40, step)
+		if len(counts) == 0 || counts[len(counts)-1] != 40 {
+			t.Errorf("from 3 to 40 in steps of %q goes %d", word, counts)
+		}
+	})
+}

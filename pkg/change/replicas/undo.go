@@ -1,0 +1,132 @@
+package replicas
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// lastScale is the last change of the count of an object by this program, as the object
+// remembers it in the annotation apis.AnnotationLastScale, as JSON.
+type lastScale struct {
+	From *int32 `json:"from"`
+	To   *int32 `json:"to"`
+	// Path is the field that holds the count.
+	Path string `json:"path"`
+}
+
+// remembers reports whether the count of an object is changed together with what it
+// remembers. Objects of others get no annotations of this program. Who may not read the
+// object has /scale.
+func remembers(t observe.Target, field discover.Field) bool {
+	return t.Kind.Reconciled() && field.Path != nil && (t.Object != nil || !field.Scale)
+}
+
+// remember is the change of what an object remembers that goes with a change of its
+// count. A count that stays is no change; of a count that was not set there is none to go
+// back to.
+func remember(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, c Request) ([]fieldpath.Edit, error) {
+	before := Before(obj, &path)
+	if !t.Kind.Reconciled() || before != nil && *before == c.Replicas {
+		return nil, nil
+	}
+	edit := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationLastScale)}
+	if c.Began != nil {
+		before = c.Began
+	}
+	if before != nil {
+		text, err := json.Marshal(lastScale{From: before, To: &c.Replicas, Path: path.String()})
+		if err != nil {
+			return nil, fmt.Errorf("remember the count of %s: %w", t, err)
+		}
+		edit.Value = string(text)
+	}
+	return []fieldpath.Edit{edit}, nil
+}
+
+// Undone is the count that an object had in a field before the last change by this
+// program. Where somebody else has set the count since, the error is an
+// outcome.ErrOverwritten, and an outcome.ErrPrecondition where nothing is remembered.
+func Undone(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path) (int32, error) {
+	text, found := obj.GetAnnotations()[apis.AnnotationLastScale]
+	if !found {
+		return 0, nothingToUndo(t, "it remembers no earlier one. \"scale\" records it if it has the permission to patch the object, and not only its /scale")
+	}
+	var last lastScale
+	if err := json.Unmarshal([]byte(text), &last); err != nil {
+		return 0, nothingToUndo(t, "the annotation "+apis.AnnotationLastScale+" is invalid: "+escape.Line(err.Error()))
+	}
+	if last.From == nil || last.To == nil || *last.From < 0 || *last.To < 0 {
+		return 0, nothingToUndo(t, "the annotation "+apis.AnnotationLastScale+" is invalid: it needs two counts")
+	}
+	if last.Path != path.String() {
+		return 0, nothingToUndo(t, fmt.Sprintf("the last change was of %s, and not of %s", escape.Cell(last.Path), path))
+	}
+	now, err := countAt(t, obj, path)
+	if err != nil {
+		return 0, err
+	}
+	if now != *last.To || !setHere(obj, path) {
+		return 0, changedSince(t, obj, path, last, now)
+	}
+	return *last.From, nil
+}
+
+// setHere reports whether the present count of an object is one that this program wrote
+// together with what the object remembers. Whoever sets another count becomes the manager
+// of the field, also if the count is the same again afterwards; of what is written through
+// /scale, the server records the subresource.
+func setHere(obj *unstructured.Unstructured, path fieldpath.Path) bool {
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Manager == kinds.FieldManager && entry.Subresource == "" && path.ManagedBy(entry, obj.Object) {
+			return true
+		}
+	}
+	return false
+}
+
+// neverRemembers refuses to undo for a kind whose objects are those of others.
+func neverRemembers(t observe.Target) error {
+	err := fmt.Errorf("%w: --undo does not work for %s: the count before a change is recorded only in objects of kinds that run-controller reconciles", outcome.ErrRefused, t)
+	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
+}
+
+func nothingToUndo(t observe.Target, why string) error {
+	err := fmt.Errorf("%w: cannot return to the last count of %s: %s", outcome.ErrPrecondition, t, why)
+	return outcome.WithHint(err, "to set a count", scaleTo(t, "COUNT"))
+}
+
+// changedSince says that somebody else has set the count, with the command to go back all
+// the same.
+func changedSince(t observe.Target, obj *unstructured.Unstructured, path fieldpath.Path, last lastScale, now int32) error {
+	by := "someone else"
+	switch manager, _ := path.Manager(obj); manager {
+	case "":
+	case kinds.FieldManager:
+		by = "this program, without recording the count before,"
+	default:
+		by = fmt.Sprintf("the field manager %q", escape.Line(manager))
+	}
+	back := scaleTo(t, strconv.Itoa(int(*last.From))).With("--current-replicas", strconv.Itoa(int(now)))
+	if kind := t.Kind.Path(); kind == nil || kind.String() != path.String() {
+		back = back.With("--replicas-path", path.String())
+	}
+	err := fmt.Errorf("%w: %s was scaled from %d to %d, and %s has set it since; it is %d now", outcome.ErrOverwritten, t, *last.From, *last.To, by, now)
+	return outcome.WithHint(err, "to set it back all the same", back)
+}
+
+// scaleTo is the command that sets the count of an object.
+func scaleTo(t observe.Target, count string) commandline.Command {
+	return commandline.Plugin("scale", t.Kind.CRD()+"/"+t.Name).In(t.Namespace).With("--replicas", count)
+}

@@ -1,0 +1,280 @@
+package replicas
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape/escapetest"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// replicasOf is an entry of managedFields that has the count.
+func replicasOf(manager, subresource string) map[string]any {
+	return map[string]any{"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}}}
+}
+
+func ofFoo() observe.Target {
+	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "shop", Name: "foo"}
+}
+
+// The count to return to is told only while the present one is what this program wrote
+// together with it.
+func TestUndone(t *testing.T) {
+	t.Parallel()
+	const last = `{"from":3,"to":5,"path":".spec.replicas"}`
+	ours, byScale, person := replicasOf(kinds.FieldManager, ""), replicasOf(kinds.FieldManager, "scale"), replicasOf("kubectl", "")
+	for _, test := range []struct {
+		what    string
+		text    string
+		count   any
+		manager map[string]any
+		want    error
+		says    string
+	}{
+		{"the last change", last, int64(5), ours, nil, ""},
+		{"nothing remembered", "-", int64(5), ours, outcome.ErrPrecondition, "it remembers no earlier one"},
+		{"another count", last, int64(7), person, outcome.ErrOverwritten, `imoocpod/foo was scaled from 3 to 5, and the field manager "kubectl" has set it since; it is 7 now` + "\nhint: to set it back all the same: kubectl imoocpod scale imoocpods.batch.tutorial.kubebuilder.io/foo -n shop --replicas 3 --current-replicas 7"},
+		{"the same count, set by another", last, int64(5), person, outcome.ErrOverwritten, `the field manager "kubectl" has set it since; it is 5 now`},
+		{"nobody recorded", last, int64(5), map[string]any{"manager": "x"}, outcome.ErrOverwritten, "someone else has set it since"},
+		{"through /scale", last, int64(5), byScale, outcome.ErrOverwritten, "this program, without recording the count before, has set it since"},
+		{"another field", `{"from":3,"to":5,"path":".spec.size"}`, int64(5), ours, outcome.ErrPrecondition, "the last change was of .spec.size, and not of .spec.replicas"},
+		{"back to zero", `{"from":0,"to":5,"path":".spec.replicas"}`, int64(5), ours, nil, ""},
+		{"no JSON", "three", int64(5), ours, outcome.ErrPrecondition, "the annotation imoocpod.dev/last-scale is invalid"},
+		{"no counts", "{}", int64(5), ours, outcome.ErrPrecondition, "it needs two counts"},
+		{"a count below zero", `{"from":-3,"to":5,"path":".spec.replicas"}`, int64(5), ours, outcome.ErrPrecondition, "it needs two counts"},
+		{"a count that is too large", `{"from":3000000000,"to":5,"path":".spec.replicas"}`, int64(5), ours, outcome.ErrPrecondition, "is invalid"},
+		{"no count now", last, nil, ours, outcome.ErrPrecondition, "but .spec.replicas is not set"},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "foo", "managedFields": []any{test.manager}}, "spec": map[string]any{},
+		}}
+		if test.count != nil {
+			_ = unstructured.SetNestedField(obj.Object, test.count, "spec", "replicas")
+		}
+		if test.text != "-" {
+			obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: test.text})
+		}
+		n, err := Undone(ofFoo(), obj, replicas(t))
+		switch {
+		case test.want == nil && (err != nil || n != 3 && !strings.Contains(test.text, `"from":0`)):
+			t.Errorf("%s: %d, %v", test.what, n, err)
+		case test.want != nil && (!errors.Is(err, test.want) || !strings.Contains(told(err), test.says)):
+			t.Errorf("%s: %v, want %v: %s", test.what, err, test.want, test.says)
+		}
+	}
+}
+
+// What an object remembers is written by others, and is told safely.
+func TestUndoneEscapes(t *testing.T) {
+	t.Parallel()
+	hostile, err := json.Marshal(map[string]any{"from": 3, "to": 5, "path": escapetest.Hostile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{
+		"escapetest": string(hostile), "no JSON": escapetest.Hostile, "a megabyte": strings.Repeat("x", 1<<20),
+		"a long path": `{"from":3,"to":5,"path":"` + strings.Repeat(`\u001b[2J`, 1<<16) + `"}`,
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(5)}}}
+		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: text})
+		_, err := Undone(ofFoo(), obj, replicas(t))
+		if err == nil || len(err.Error()) > 8192 {
+			t.Fatalf("%s: the error has %d bytes", what, len(err.Error()))
+		}
+		if said := told(err); said != escape.Text(said) || strings.Count(said, "\n") != 1 {
+			t.Errorf("%s: %q", what, said)
+		}
+		if what == "escapetest" {
+			escapetest.MustBeHarmless(t, "an error", err.Error())
+		}
+	}
+}
+
+// A count and what the object remembers of it change in one write. Undone, it is as before,
+// and undone again, it is as after. A second writer in between is left alone.
+func TestScaleRemembers(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	field := discover.Field{Scale: true, Path: &path}
+	s := newServer(3)
+	writes := 0
+	s.wrote = func(_, after *unstructured.Unstructured) {
+		writes++
+		_ = unstructured.SetNestedSlice(after.Object, []any{replicasOf(kinds.FieldManager, "")}, "metadata", "managedFields")
+	}
+	set := func(c Request) (Result, error) {
+		c.Current = AnyCount
+		to := ofFoo()
+		to.Object = s.obj.DeepCopy() // as it was read before
+		return Set(t.Context(), s, to, field, c)
+	}
+	if done, err := set(Request{Replicas: 5}); err != nil || done.String() != "3 → 5" || writes != 1 {
+		t.Fatalf("%s, %v, %d writes", done, err, writes)
+	}
+	// To the same count is no change, and forgets nothing.
+	if _, err := set(Request{Replicas: 5}); err != nil {
+		t.Fatal(err)
+	}
+	s.others = []func(){s.noted} // a change of something else is no reason to give up
+	for _, want := range []string{"5 → 3", "3 → 5", "5 → 3"} {
+		if done, err := set(Request{Undo: true}); err != nil || done.String() != want {
+			t.Fatalf("%s, %v, want %s", done, err, want)
+		}
+	}
+	began := int32(1)
+	if _, err := set(Request{Replicas: 7, Began: &began}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Undone(ofFoo(), s.obj, path); n != 1 || err != nil {
+		t.Errorf("of a change in steps %d is remembered, %v", n, err)
+	}
+	before := writes
+	s.others = []func(){s.scaled(9)} // between the look and the write
+	if _, err := set(Request{Undo: true}); !errors.Is(err, outcome.ErrOverwritten) || s.count() != 9 || writes != before {
+		t.Errorf("%v, and the count is %d", err, s.count())
+	}
+}
+
+// scaleOnly is a server that lets its user change nothing but the scale.
+type scaleOnly struct{ *server }
+
+func (s scaleOnly) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	if len(subresources) == 0 {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "imoocpods"}, name, errors.New("no"))
+	}
+	return s.server.Patch(ctx, name, kind, data, opts, subresources...)
+}
+
+// Who may set the count and nothing else of an object can do so, and it remembers nothing.
+func TestScaleWithoutTheRightToRemember(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	for _, c := range []Request{{Replicas: 5, Current: AnyCount}, {Replicas: 5, Current: 3}} {
+		s := scaleOnly{newServer(3)}
+		to := ofFoo()
+		to.Object = s.obj.DeepCopy()
+		done, err := Set(t.Context(), s, to, discover.Field{Scale: true, Path: &path}, c)
+		if err != nil || done.String() != "3 → 5" || s.count() != 5 || len(s.obj.GetAnnotations()) > 0 {
+			t.Errorf("%s, %v, and the object is %v", done, err, s.obj)
+		}
+	}
+}
+
+// Only objects of this program remember, where the field is known, and where they were read
+// or have no other way.
+func TestRemembers(t *testing.T) {
+	t.Parallel()
+	path := replicas(t)
+	theirs, ours := newServer(3).target(), ofFoo()
+	read, theirsRead := ofFoo(), newServer(3).target()
+	read.Object, theirsRead.Object = newServer(3).obj, newServer(3).obj
+	for _, test := range []struct {
+		what   string
+		target observe.Target
+		field  discover.Field
+		want   bool
+	}{
+		{"ours, that was read", read, discover.Field{Scale: true, Path: &path}, true},
+		{"ours, that was not", ours, discover.Field{Scale: true, Path: &path}, false},
+		{"ours, without /scale", ours, discover.Field{Path: &path}, true},
+		{"ours, without a field", read, discover.Field{Scale: true}, false},
+		{"of others", theirs, discover.Field{Path: &path}, false},
+		{"of others, that was read", theirsRead, discover.Field{Scale: true, Path: &path}, false},
+	} {
+		if got := remembers(test.target, test.field); got != test.want {
+			t.Errorf("%s: %t", test.what, got)
+		}
+	}
+}
+
+// A count that was not set is no count to return to.
+func TestRememberWithoutACount(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+	edits, err := remember(ofFoo(), obj, replicas(t), Request{Replicas: 5})
+	if err != nil || len(edits) != 1 || edits[0].Value != nil {
+		t.Errorf("%+v, %v", edits, err)
+	}
+	if edits, err = remember(newServer(3).target(), obj, replicas(t), Request{Replicas: 5}); err != nil || len(edits) > 0 {
+		t.Errorf("of others: %+v, %v", edits, err)
+	}
+}
+
+// The way back from zero, and to it, is remembered as any other.
+func TestUndoneAtZero(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int32{`{"from":3,"to":0,"path":".spec.replicas"}`: 3, `{"from":0,"to":0,"path":".spec.replicas"}`: 0} {
+		obj := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "foo", "managedFields": []any{replicasOf(kinds.FieldManager, "")}}, "spec": map[string]any{"replicas": int64(0)},
+		}}
+		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: text})
+		if n, err := Undone(ofFoo(), obj, replicas(t)); n != want || err != nil {
+			t.Errorf("%s: %d, %v", text, n, err)
+		}
+	}
+	for _, text := range []string{`{"to":5,"path":".spec.replicas"}`, `{"from":5,"path":".spec.replicas"}`, `{"from":3,"to":-5,"path":".spec.replicas"}`} {
+		obj := newServer(5).obj
+		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: text})
+		if _, err := Undone(ofFoo(), obj, replicas(t)); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "it needs two counts") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// The command to go back names the field, where that is not the one of the kind.
+func TestUndoneNamesTheField(t *testing.T) {
+	t.Parallel()
+	size := fieldpath.Fields("spec", "size")
+	theirs := newServer(5).target()
+	for _, test := range []struct {
+		target observe.Target
+		path   fieldpath.Path
+		want   string
+	}{
+		{ofFoo(), replicas(t), "--replicas 3 --current-replicas 5"},
+		{ofFoo(), size, "--replicas 3 --current-replicas 5 --replicas-path .spec.size"},
+		{theirs, replicas(t), "--replicas 3 --current-replicas 5 --replicas-path .spec.replicas"},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(5), "size": int64(5)}}}
+		obj.SetAnnotations(map[string]string{apis.AnnotationLastScale: `{"from":3,"to":5,"path":"` + test.path.String() + `"}`})
+		if _, err := Undone(test.target, obj, test.path); !errors.Is(err, outcome.ErrOverwritten) || !strings.HasSuffix(told(err), test.want+pasted) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+}
+
+// pasted ends the commands of told.
+const pasted = " --context=staging --as=alice"
+
+// told is an error with its hints, as main prints them.
+func told(err error) string {
+	return err.Error() + outcome.HintLines(err, commandline.Context{"--context=staging", "--as=alice"})
+}
+
+// A kind of others never remembers, and who asks is told before anything is read.
+func TestUndoOfAKindOfOthers(t *testing.T) {
+	t.Parallel()
+	err := Request{Undo: true}.Check(newServer(3).target())
+	if !errors.Is(err, outcome.ErrRefused) || !strings.HasSuffix(told(err), "hint: to set a count: kubectl imoocpod scale deployments.apps/web -n shop --replicas COUNT"+pasted) {
+		t.Error(err)
+	}
+	if err := (Request{Undo: true}).Check(ofFoo()); err != nil {
+		t.Error(err)
+	}
+}

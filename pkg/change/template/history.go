@@ -1,0 +1,156 @@
+// Package rollout reads the revisions of an object, finds the fields that its pods are
+// made from, and writes these fields alone.
+package template
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+)
+
+// page is how many objects are read with one request, as kubectl does it.
+const page = 500
+
+// NoHistoryError says that there are no revisions of an object, and why.
+type NoHistoryError struct {
+	Target observe.Target
+	// Why completes "foo has no history: …".
+	Why string
+}
+
+func (e *NoHistoryError) Error() string { return fmt.Sprintf("%s has no history: %s", e.Target, e.Why) }
+
+// History reads the revisions of a target that was read: the ControllerRevisions and
+// numbered ReplicaSets that it controls. None is a NoHistoryError.
+func History(ctx context.Context, client dynamic.Interface, t observe.Target) (revision.History, error) {
+	if t.Namespace == "" {
+		return revision.History{}, &NoHistoryError{t, "revisions are kept in namespaces, and it is in none"}
+	}
+	var all []revision.Revision
+	for _, resource := range resources(t.Kind) {
+		found, err := revisions(ctx, client.Resource(resource).Namespace(t.Namespace), t, reader(t.Kind, resource))
+		if err != nil {
+			return revision.History{}, fmt.Errorf("read the %s of %s: %w", resource.Resource, t, err)
+		}
+		all = append(all, found...)
+	}
+	if len(all) == 0 {
+		return revision.History{}, &NoHistoryError{t, whyNone(t)}
+	}
+	newest := slices.MaxFunc(all, func(a, b revision.Revision) int { return cmp.Compare(a.Number, b.Number) })
+	now, err := revision.FieldsAt(t.Object.Object, revision.Paths(newest.Fields))
+	if err != nil {
+		return revision.History{}, fmt.Errorf("%s: %w", t, err)
+	}
+	annotations := t.Object.GetAnnotations()
+	return revision.NewHistory(all, now, annotations[apis.AnnotationChangedBy], annotations[apis.AnnotationChangeCause]), nil
+}
+
+// resources are where the revisions of a kind may be.
+func resources(kind kinds.Kind) []schema.GroupVersionResource {
+	controllerRevisions := appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
+	replicaSets := appsv1.SchemeGroupVersion.WithResource("replicasets")
+	switch {
+	case kind.CRD() == "deployments.apps" || kind.CRD() == "rollouts.argoproj.io":
+		return []schema.GroupVersionResource{replicaSets}
+	case kind.Reconciled() || kind.BuiltIn():
+		return []schema.GroupVersionResource{controllerRevisions}
+	}
+	return []schema.GroupVersionResource{controllerRevisions, replicaSets}
+}
+
+// reader reads the revisions of a kind that are objects of a resource.
+func reader(kind kinds.Kind, resource schema.GroupVersionResource) func(*unstructured.Unstructured) (revision.Revision, error) {
+	if resource.Resource == "replicasets" {
+		return revision.FromReplicaSet
+	}
+	var paths []fieldpath.Path
+	if kind.Reconciled() {
+		for _, names := range kind.RevisionPaths() {
+			paths = append(paths, fieldpath.Fields(names...))
+		}
+	}
+	return func(obj *unstructured.Unstructured) (revision.Revision, error) {
+		return revision.FromControllerRevision(obj, paths)
+	}
+}
+
+// revisions lists the revisions that a target controls. Names do not tell whose they are:
+// an object of another kind, or one from before, may have had the same.
+func revisions(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, read func(*unstructured.Unstructured) (revision.Revision, error)) ([]revision.Revision, error) {
+	var all []revision.Revision
+	opts := metav1.ListOptions{Limit: page, LabelSelector: selector(t)}
+	for {
+		list, err := objects.List(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			obj := &list.Items[i]
+			if !metav1.IsControlledBy(obj, t.Object) {
+				continue
+			}
+			r, err := read(obj)
+			if err != nil {
+				klog.FromContext(ctx).V(1).Info("A revision is left out", "name", obj.GetName(), "err", err)
+				continue
+			}
+			all = append(all, r)
+		}
+		if opts.Continue = list.GetContinue(); opts.Continue == "" {
+			return all, nil
+		}
+	}
+}
+
+// selector selects the revisions among which those of a target are: by the label of this
+// program, or as "kubectl rollout history" does. Otherwise they are found among all.
+func selector(t observe.Target) string {
+	if t.Kind.Reconciled() {
+		return apis.LabelOwner + "=" + string(t.Object.GetUID())
+	}
+	fields, found, err := unstructured.NestedMap(t.Object.Object, "spec", "selector")
+	if !t.Kind.BuiltIn() || !found || err != nil {
+		return ""
+	}
+	var s metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &s); err != nil {
+		return ""
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(&s)
+	if err != nil {
+		return ""
+	}
+	return parsed.String()
+}
+
+// whyNone says why an object has no revisions.
+func whyNone(t observe.Target) string {
+	limit, found, err := unstructured.NestedInt64(t.Object.Object, "spec", "revisionHistoryLimit")
+	switch {
+	case err == nil && found && limit == 0:
+		return "its .spec.revisionHistoryLimit is 0"
+	case t.Kind.Reconciled():
+		return "run-controller writes a revision when it reconciles the object, and has not done so yet"
+	case t.Kind.BuiltIn() && !slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"}, t.Kind.CRD()):
+		return "only Deployments, StatefulSets, and DaemonSets have revisions"
+	case t.Kind.BuiltIn():
+		return "its controller has not written a revision yet"
+	}
+	return "its controller keeps no ControllerRevisions and no numbered ReplicaSets"
+}

@@ -1,0 +1,248 @@
+package template
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath/fieldpathtest"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+)
+
+// kindOf is a kind that this program does not reconcile; of the groups of Kubernetes it is
+// built in.
+func kindOf(group, resource string) kinds.Kind {
+	return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}, Kind: resource, Singular: resource}
+}
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	return &unstructured.Unstructured{Object: fieldpathtest.Object(t, text)}
+}
+
+// targetOf is an object with the name web and the UID web as a target that was read.
+func targetOf(t *testing.T, kind kinds.Kind, text string) observe.Target {
+	t.Helper()
+	obj := parse(t, text)
+	obj.SetName("web")
+	obj.SetNamespace("ns")
+	obj.SetUID("web")
+	return observe.Target{Kind: kind, Namespace: "ns", Name: "web", Object: obj}
+}
+
+// lister lists objects as a server does: those of a namespace that a selector selects, two
+// with each request.
+type lister struct {
+	dynamic.NamespaceableResourceInterface
+
+	objects  map[string][]*unstructured.Unstructured
+	resource string
+	// lists are the requests: the resource and the selector.
+	lists *[]string
+	err   error
+}
+
+func (l lister) Resource(resource schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	l.resource = resource.Resource
+	return l
+}
+
+func (l lister) Namespace(string) dynamic.ResourceInterface { return l }
+
+func (l lister) List(_ context.Context, opts metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	*l.lists = append(*l.lists, strings.TrimSuffix(l.resource+" "+opts.LabelSelector, " "))
+	selector, err := labels.Parse(opts.LabelSelector)
+	if err != nil || l.err != nil {
+		return nil, errors.Join(err, l.err)
+	}
+	var selected []unstructured.Unstructured
+	for _, obj := range l.objects[l.resource] {
+		if selector.Matches(labels.Set(obj.GetLabels())) {
+			selected = append(selected, *obj)
+		}
+	}
+	list := &unstructured.UnstructuredList{}
+	begin, _ := strconv.Atoi(opts.Continue)
+	end := min(begin+2, len(selected))
+	if end < len(selected) {
+		list.SetContinue(strconv.Itoa(end))
+	}
+	list.Items = selected[begin:end]
+	return list, nil
+}
+
+// replicaSet is one of a target, with a revision and the image that it runs.
+func replicaSet(t *testing.T, revision, image, owner string) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{kind: ReplicaSet, metadata: {name: web-%[1]s, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: %[1]q},
+		ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: %[3]s, controller: true}]},
+		spec: {template: {spec: {containers: [{name: main, image: %[2]q}]}}}}`, revision, image, owner))
+}
+
+// controllerRevision is one of a target, as this program writes it. Those of apps/v1 are
+// patches, which say that they replace the template.
+func controllerRevision(t *testing.T, revision int, image, patch string) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{kind: ControllerRevision, metadata: {name: web-%[1]d, labels: {app: web, %[3]s: web},
+		ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: web, uid: web, controller: true}]},
+		revision: %[1]d, data: {spec: {image: %[2]s, template: {%[4]sspec: {containers: [{name: main, image: %[2]q}]}}}}}`, revision, image, apis.LabelOwner, patch))
+}
+
+const running = "spec: {image: %[1]s, selector: {matchLabels: {app: web}}, template: {spec: {containers: [{name: main, image: %[1]s}]}}}"
+
+// The revisions of an object are those that it controls, wherever its kind keeps them.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	replicaSets := map[string][]*unstructured.Unstructured{"replicasets": {
+		replicaSet(t, "9", "z", "another"), replicaSet(t, "1", "a", "web"), replicaSet(t, "none", "y", "web"),
+		replicaSet(t, "3", "c", "web"), replicaSet(t, "2", "b", "web"),
+	}}
+	const replace = "$patch: replace, "
+	revisions := map[string][]*unstructured.Unstructured{"controllerrevisions": {controllerRevision(t, 2, "b", replace), controllerRevision(t, 1, "a", replace)}}
+	ours := map[string][]*unstructured.Unstructured{"controllerrevisions": {controllerRevision(t, 2, "b", ""), controllerRevision(t, 1, "a", "")}}
+	both := map[string][]*unstructured.Unstructured{"replicasets": replicaSets["replicasets"], "controllerrevisions": {controllerRevision(t, 4, "d", replace)}}
+	for _, test := range []struct {
+		what    string
+		kind    kinds.Kind
+		objects map[string][]*unstructured.Unstructured
+		image   string
+		want    string // the revisions, the newest first, each with what it changed
+		current int
+		lists   []string
+	}{
+		{"a Deployment", kindOf("apps", "deployments"), replicaSets, "c", "3 image b → c; 2 image a → b; 1 image a", 0,
+			[]string{"replicasets app=web", "replicasets app=web", "replicasets app=web"}},
+		{"a Deployment that has changed", kindOf("apps", "deployments"), replicaSets, "d", "3 image b → c; 2 image a → b; 1 image a", -1,
+			[]string{"replicasets app=web", "replicasets app=web", "replicasets app=web"}},
+		{"a Rollout", kindOf("argoproj.io", "rollouts"), replicaSets, "b", "3 image b → c; 2 image a → b; 1 image a", 1,
+			[]string{"replicasets", "replicasets", "replicasets"}},
+		{"a StatefulSet", kindOf("apps", "statefulsets"), revisions, "a", "2 image a → b; 1 image a", 1, []string{"controllerrevisions app=web"}},
+		{"an ImoocPod", kinds.ImoocPod(), ours, "b", "2 image a → b; 1 image a", 0, []string{"controllerrevisions " + apis.LabelOwner + "=web"}},
+		{"an AppService", kinds.AppService(), ours, "b", "2 image a → b; 1 image a", 0, []string{"controllerrevisions " + apis.LabelOwner + "=web"}},
+		{"a kind of others", kindOf("example.com", "sets"), both, "d", "4 image c → d; 3 image b → c; 2 image a → b; 1 image a", 0,
+			[]string{"controllerrevisions", "replicasets", "replicasets", "replicasets"}},
+	} {
+		var lists []string
+		history, err := History(t.Context(), lister{objects: test.objects, lists: &lists}, targetOf(t, test.kind, fmt.Sprintf(running, test.image)))
+		var words []string
+		for i, r := range history.Revisions {
+			words = append(words, fmt.Sprint(r.Number, " ", history.Change(i)))
+		}
+		if got := strings.Join(words, "; "); err != nil || got != test.want || history.Current() != test.current || !slices.Equal(lists, test.lists) {
+			t.Errorf("%s: %q, the current is %d, after %q, %v", test.what, got, history.Current(), lists, err)
+		}
+	}
+}
+
+// Which fields the object has now is told by its newest revision: a controller may have kept
+// others before.
+func TestHistoryReadsTheFieldsOfTheNewest(t *testing.T) {
+	t.Parallel()
+	older := controllerRevision(t, 1, "a", "")
+	older.Object["data"] = parse(t, "spec: {pods: {$patch: replace, size: 1}}").Object
+	for _, all := range [][]*unstructured.Unstructured{
+		{older, controllerRevision(t, 2, "b", "$patch: replace, ")}, {controllerRevision(t, 2, "b", "$patch: replace, "), older},
+	} {
+		client := lister{objects: map[string][]*unstructured.Unstructured{"controllerrevisions": all}, lists: &[]string{}}
+		history, err := History(t.Context(), client, targetOf(t, kindOf("apps", "statefulsets"), fmt.Sprintf(running, "b")))
+		if err != nil || len(history.Now) != 1 || history.Now[0].Path.String() != ".spec.template" || history.Current() != 0 {
+			t.Errorf("%+v, %v", history, err)
+		}
+	}
+}
+
+// Of the present revision, the object itself says who made it and why.
+func TestHistoryNamesWhoMadeIt(t *testing.T) {
+	t.Parallel()
+	target := targetOf(t, kindOf("apps", "deployments"), fmt.Sprintf(running, "b"))
+	target.Object.SetAnnotations(map[string]string{apis.AnnotationChangedBy: "alice", apis.AnnotationChangeCause: "faster"})
+	client := lister{objects: map[string][]*unstructured.Unstructured{"replicasets": {replicaSet(t, "1", "a", "web"), replicaSet(t, "2", "b", "web")}}, lists: &[]string{}}
+	history, err := History(t.Context(), client, target)
+	if err != nil || history.By(0) != "alice" || history.Change(0) != "faster" || history.By(1) != "" {
+		t.Errorf("%+v, %v", history, err)
+	}
+}
+
+// An object without revisions says why it has none.
+func TestNoHistory(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind   kinds.Kind
+		object string
+		want   string
+	}{
+		{kindOf("apps", "deployments"), "spec: {revisionHistoryLimit: 0}", "its .spec.revisionHistoryLimit is 0"},
+		{kinds.ImoocPod(), "spec: {revisionHistoryLimit: 0}", "its .spec.revisionHistoryLimit is 0"},
+		{kindOf("apps", "deployments"), "spec: {revisionHistoryLimit: 2}", "its controller has not written a revision yet"},
+		{kindOf("apps", "deployments"), "spec: {}", "its controller has not written a revision yet"},
+		{kindOf("apps", "deployments"), "spec: {revisionHistoryLimit: none}", "its controller has not written a revision yet"},
+		{kindOf("apps", "statefulsets"), "spec: {}", "its controller has not written a revision yet"},
+		{kindOf("apps", "daemonsets"), "spec: {}", "its controller has not written a revision yet"},
+		{kindOf("apps", "replicasets"), "spec: {}", "only Deployments, StatefulSets, and DaemonSets have revisions"},
+		{kindOf("batch", "jobs"), "spec: {}", "only Deployments, StatefulSets, and DaemonSets have revisions"},
+		{kinds.ImoocPod(), "spec: {}", "run-controller writes a revision when it reconciles the object, and has not done so yet"},
+		{kindOf("example.com", "sets"), "spec: {}", "its controller keeps no ControllerRevisions and no numbered ReplicaSets"},
+	} {
+		_, err := History(t.Context(), lister{lists: &[]string{}}, targetOf(t, test.kind, test.object))
+		var none *NoHistoryError
+		if !errors.As(err, &none) || !strings.HasSuffix(err.Error(), "/web has no history: "+test.want) {
+			t.Errorf("%s, %s: %v, want %s", test.kind, test.object, err, test.want)
+		}
+	}
+	clusterwide := targetOf(t, kindOf("example.com", "sets"), "{}")
+	clusterwide.Namespace = ""
+	var lists []string
+	if _, err := History(t.Context(), lister{lists: &lists}, clusterwide); err == nil || !strings.Contains(err.Error(), "kept in namespaces") || len(lists) > 0 {
+		t.Errorf("%v, after %v", err, lists)
+	}
+}
+
+// What cannot be read is named, and so is an object that is not as its revisions are.
+func TestHistoryThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	client := lister{lists: &[]string{}, err: errors.New("the server is away")}
+	_, err := History(t.Context(), client, targetOf(t, kindOf("apps", "deployments"), "{}"))
+	if err == nil || err.Error() != "read the replicasets of deployments/web: the server is away" {
+		t.Error(err)
+	}
+	client = lister{objects: map[string][]*unstructured.Unstructured{"replicasets": {replicaSet(t, "1", "a", "web")}}, lists: &[]string{}}
+	_, err = History(t.Context(), client, targetOf(t, kindOf("argoproj.io", "rollouts"), "spec: odd"))
+	if err == nil || !strings.HasPrefix(err.Error(), "rollouts/web: ") {
+		t.Error(err)
+	}
+}
+
+// Revisions are selected only where the selector is sure to select all.
+func TestSelector(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind   kinds.Kind
+		object string
+		want   string
+	}{
+		{kinds.ImoocPod(), "spec: {selector: {matchLabels: {app: web}}}", apis.LabelOwner + "=web"},
+		{kindOf("apps", "deployments"), "spec: {selector: {matchLabels: {app: web}}}", "app=web"},
+		{kindOf("apps", "deployments"), "spec: {selector: {matchExpressions: [{key: app, operator: Exists}]}}", "app"},
+		{kindOf("apps", "deployments"), "spec: {selector: {matchExpressions: [{key: app, operator: Near}]}}", ""},
+		{kindOf("apps", "deployments"), "spec: {selector: {matchLabels: odd}}", ""},
+		{kindOf("apps", "deployments"), "spec: {selector: odd}", ""},
+		{kindOf("apps", "deployments"), "spec: {}", ""},
+		{kindOf("example.com", "sets"), "spec: {selector: {matchLabels: {app: web}}}", ""},
+	} {
+		if got := selector(targetOf(t, test.kind, test.object)); got != test.want {
+			t.Errorf("%s, %s: %q, want %q", test.kind, test.object, got, test.want)
+		}
+	}
+}

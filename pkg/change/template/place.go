@@ -1,0 +1,106 @@
+package template
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+)
+
+// Places are the fields that the pods of an object are made from. Nil: it has none.
+type Places struct {
+	// Template is the pod template.
+	Template *fieldpath.Path
+	// Image and Env are the image and the environment of the only container, of kinds
+	// without a template.
+	Image, Env *fieldpath.Path
+}
+
+// UnknownPlaceError says that nothing tells which field of an object is meant. A guess is
+// never written.
+type UnknownPlaceError struct {
+	Target observe.Target
+	// What is sought, such as "pod template".
+	What string
+	// Candidates are the fields that could be meant.
+	Candidates []podtemplate.Candidate
+}
+
+func (e *UnknownPlaceError) Error() string {
+	if len(e.Candidates) == 0 {
+		return fmt.Sprintf("%s has no %s: neither its schema nor the object has such a field", e.Target, e.What)
+	}
+	return fmt.Sprintf("nothing tells which field of %s is its %s", e.Target, e.What)
+}
+
+// FindPlaces finds the fields of a target that was read: by what is known of its kind, or
+// else by its schema. Where that has several, the error is an UnknownPlaceError. images
+// says that an image is enough.
+func FindPlaces(f *discover.Finder, t observe.Target, images bool) (Places, error) {
+	if known, is, err := knownPlaces(t, images); is || err != nil {
+		return known, err
+	}
+	schema, err := f.Schema(t.Kind)
+	if err != nil {
+		return Places{}, err
+	}
+	all := podtemplate.Candidates(schema, t.Object.Object)
+	if images {
+		chosen, is := podtemplate.Choose(all)
+		switch {
+		case !is:
+			return Places{}, &UnknownPlaceError{t, "image", all}
+		case chosen.Form == podtemplate.Image:
+			return Places{Image: &chosen.Path}, nil
+		}
+		return Places{Template: &chosen.Path}, nil
+	}
+	chosen, is := podtemplate.ChooseTemplate(all)
+	if !is {
+		templates := slices.DeleteFunc(all, func(c podtemplate.Candidate) bool { return c.Form != podtemplate.Template })
+		return Places{}, &UnknownPlaceError{t, "pod template", templates}
+	}
+	return Places{Template: &chosen.Path}, nil
+}
+
+// knownPlaces are the fields of kinds that this program knows.
+func knownPlaces(t observe.Target, images bool) (Places, bool, error) {
+	template := func(names ...string) (Places, bool, error) {
+		return Places{Template: new(fieldpath.Fields(names...))}, true, nil
+	}
+	switch m := t.Kind.Mapping; {
+	case t.Kind.Reconciled() && len(m.TemplatePath) > 0:
+		return template(m.TemplatePath...)
+	case t.Kind.Reconciled():
+		p := Places{Image: path(m.ImagePath), Env: path(m.EnvPath)}
+		if images && p.Image == nil {
+			return p, true, fmt.Errorf("%s has no field for an image: its pods run %s", t, m.Image)
+		}
+		return p, true, nil
+	case t.Kind.CRD() == "cronjobs.batch":
+		return template("spec", "jobTemplate", "spec", "template")
+	case t.Kind.BuiltIn() && hasTemplate(t.Kind):
+		return template("spec", "template")
+	case t.Kind.BuiltIn():
+		return Places{}, true, fmt.Errorf("%s has no pod template", t)
+	}
+	return Places{}, false, nil
+}
+
+func path(names []string) *fieldpath.Path {
+	if len(names) == 0 {
+		return nil
+	}
+	return new(fieldpath.Fields(names...))
+}
+
+// hasTemplate reports whether a built-in kind has a pod template at .spec.template.
+func hasTemplate(kind kinds.Kind) bool {
+	return slices.Contains([]string{
+		"deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps", "replicationcontrollers", "jobs.batch",
+	}, kind.CRD())
+}

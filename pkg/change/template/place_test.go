@@ -1,0 +1,136 @@
+package template
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/openapi/openapitest"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+)
+
+func text(p *fieldpath.Path) string {
+	if p == nil {
+		return ""
+	}
+	return p.String()
+}
+
+// Of kinds that are known, no schema is asked where the template is.
+func TestKnownPlaces(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		kind                 kinds.Kind
+		template, image, env string
+		known, refused       bool
+	}{
+		"ImoocPod":    {kinds.ImoocPod(), ".spec.template", "", "", true, false},
+		"AppService":  {kinds.AppService(), "", ".spec.image", "", true, false},
+		"HelloWorld":  {kinds.HelloWorld(), "", "", "", true, true},
+		"Deployment":  {kindOf("apps", "deployments"), ".spec.template", "", "", true, false},
+		"DaemonSet":   {kindOf("apps", "daemonsets"), ".spec.template", "", "", true, false},
+		"Job":         {kindOf("batch", "jobs"), ".spec.template", "", "", true, false},
+		"CronJob":     {kindOf("batch", "cronjobs"), ".spec.jobTemplate.spec.template", "", "", true, false},
+		"Pod":         {kindOf("", "pods"), "", "", "", true, true},
+		"CloneSet":    {kindOf("apps.kruise.io", "clonesets"), "", "", "", false, false},
+		"StatefulSet": {kindOf("apps", "statefulsets"), ".spec.template", "", "", true, false},
+		"ReplicaSet":  {kindOf("apps", "replicasets"), ".spec.template", "", "", true, false},
+		"Controller":  {kindOf("", "replicationcontrollers"), ".spec.template", "", "", true, false},
+		"volcano Job": {kindOf("batch.volcano.sh", "jobs"), "", "", "", false, false},
+	} {
+		places, known, err := knownPlaces(observe.Target{Kind: row.kind, Name: "foo"}, true)
+		if known != row.known || (err != nil) != row.refused {
+			t.Errorf("%s: known %t, %v", name, known, err)
+			continue
+		}
+		if err == nil && (text(places.Template) != row.template || text(places.Image) != row.image || text(places.Env) != row.env) {
+			t.Errorf("%s: %+v", name, places)
+		}
+	}
+}
+
+// Whoever asks for no image may have a kind without a field for one.
+func TestKnownPlacesWithoutAnImage(t *testing.T) {
+	t.Parallel()
+	places, known, err := knownPlaces(observe.Target{Kind: kinds.HelloWorld(), Name: "foo"}, false)
+	if !known || err != nil || places.Template != nil || places.Image != nil {
+		t.Errorf("%+v, %t, %v", places, known, err)
+	}
+	_, _, err = knownPlaces(observe.Target{Kind: kinds.HelloWorld(), Name: "foo"}, true)
+	if err == nil || !strings.HasPrefix(err.Error(), "helloworld/foo has no field for an image: its pods run ") {
+		t.Error(err)
+	}
+}
+
+// schemas tells the schemas of kinds of example.com, or fails.
+type schemas struct {
+	discovery.CachedDiscoveryInterface
+
+	document string
+	err      error
+}
+
+func (s schemas) OpenAPIV3() openapi.Client {
+	return &openapitest.FakeClient{
+		PathsMap: map[string]openapi.GroupVersion{"apis/example.com/v1": openapitest.FakeGroupVersion{GVSpec: []byte(s.document)}}, ForcedErr: s.err,
+	}
+}
+
+// Of other kinds, the schema tells the place, and a guess is never written.
+func TestFindPlaces(t *testing.T) {
+	t.Parallel()
+	const (
+		template = `{"type":"object","properties":{"spec":{"type":"object","properties":{"containers":{"type":"array","items":{"type":"object","properties":{"image":{"type":"string"}}}}}}}}`
+		word     = `{"type":"string"}`
+	)
+	for _, test := range []struct {
+		what       string
+		properties string
+		images     bool
+		template   string
+		image      string
+		says       string
+		candidates int
+	}{
+		{"a template", `"pods":` + template, false, ".spec.pods", "", "", 0},
+		{"a template, for its image", `"pods":` + template, true, ".spec.pods", "", "", 0},
+		{"an image", `"image":` + word, true, "", ".spec.image", "", 0},
+		{"an image, and no template", `"image":` + word, false, "", "", "sets/web has no pod template: neither its schema nor the object has such a field", 0},
+		{"two templates", `"a":` + template + `,"b":` + template, false, "", "", "nothing tells which field of sets/web is its pod template", 2},
+		{"a template and an image", `"a":` + template + `,"image":` + word, false, "", "", "nothing tells which field of sets/web is its pod template", 1},
+		{"a template and an image, for its image", `"a":` + template + `,"image":` + word, true, "", "", "nothing tells which field of sets/web is its image", 2},
+		{"nothing", `"size":{"type":"integer"}`, true, "", "", "sets/web has no image: neither its schema nor the object has such a field", 0},
+	} {
+		document := `{"components":{"schemas":{"set":{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"sets"}],"properties":{"spec":{"type":"object","properties":{` + test.properties + `}}}}}}}`
+		f := &discover.Finder{Discovery: schemas{document: document}}
+		places, err := FindPlaces(f, targetOf(t, kindOf("example.com", "sets"), "spec: {}"), test.images)
+		if found := places.Template != nil || places.Image != nil; err == nil && (test.says != "" || !found) || text(places.Template) != test.template || text(places.Image) != test.image {
+			t.Errorf("%s: %+v, %v", test.what, places, err)
+		}
+		var unknown *UnknownPlaceError
+		if test.says != "" && (!errors.As(err, &unknown) || err.Error() != test.says || len(unknown.Candidates) != test.candidates) {
+			t.Errorf("%s: %v, want %s", test.what, err, test.says)
+		}
+	}
+}
+
+// A kind that is known needs no schema, and one that is not needs it.
+func TestFindPlacesWithoutASchema(t *testing.T) {
+	t.Parallel()
+	f := &discover.Finder{Discovery: schemas{err: errors.New("the server is away")}}
+	if places, err := FindPlaces(f, targetOf(t, kindOf("apps", "deployments"), "spec: {}"), true); err != nil || text(places.Template) != ".spec.template" {
+		t.Errorf("%+v, %v", places, err)
+	}
+	if _, err := FindPlaces(f, targetOf(t, kindOf("", "pods"), "spec: {}"), true); err == nil || err.Error() != "pods/web has no pod template" {
+		t.Error(err)
+	}
+	if _, err := FindPlaces(f, targetOf(t, kindOf("example.com", "sets"), "spec: {}"), true); err == nil || !strings.Contains(err.Error(), "the server is away") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,78 @@
+package template
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
+)
+
+// Request is a change of the fields that the pods of an object are made from.
+type Request struct {
+	// Want computes the fields that are wanted from the object as it is, and the cause
+	// of the change; "" is what changes, in words.
+	Want func(obj *unstructured.Unstructured) (want []revision.Field, cause string, err error)
+	// By is who makes the change; "" is not known.
+	By string
+	edit.Options
+}
+
+// Result is a change and its result.
+type Result struct {
+	edit.Written
+	// Before and After are the fields as they were and as they were wanted.
+	Before, After []revision.Field
+	// Change says what changed; "": nothing did.
+	Change string
+}
+
+// Write changes the fields of one object, and says in its annotations who did it and why.
+// All else stays.
+func Write(ctx context.Context, objects dynamic.ResourceInterface, t observe.Target, r Request) (Result, error) {
+	var done Result
+	var err error
+	done.Written, err = edit.Apply(ctx, objects, t.Name, t.Object, func(obj *unstructured.Unstructured) (edit.Plan, error) {
+		if obj.GetDeletionTimestamp() != nil {
+			return edit.Plan{}, fmt.Errorf("%s is being deleted and cannot be changed", t)
+		}
+		want, cause, err := r.Want(obj)
+		if err != nil {
+			return edit.Plan{}, err
+		}
+		now, err := revision.FieldsAt(obj.Object, revision.Paths(want))
+		if err != nil {
+			return edit.Plan{}, err
+		}
+		done = Result{Before: now, After: want, Change: revision.Change(now, want)}
+		if done.Change == "" {
+			return edit.Plan{}, nil
+		}
+		if cause == "" {
+			cause = done.Change
+		}
+		return edit.Plan{Edits: revision.Edits(now, want), Marks: Annotations(cause, r.By)}, nil
+	}, r.Options)
+	if err == nil && done.Change == "" {
+		for _, f := range done.Before {
+			done.Fields = append(done.Fields, edit.Field{Path: f.Path, Before: f.Value, After: f.Value})
+		}
+	}
+	return done, err
+}
+
+// Annotations are the edits that say who changed an object and why. Where the server does
+// not tell who asks, the name of whoever changed it before must not stay.
+func Annotations(cause, by string) []fieldpath.Edit {
+	who := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationChangedBy)}
+	if by != "" {
+		who.Value = by
+	}
+	return []fieldpath.Edit{{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationChangeCause), Value: cause}, who}
+}

@@ -1,0 +1,408 @@
+package lease
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+type sent func(*http.Request) (*http.Response, error)
+
+func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
+
+// Nothing is written once another may have the lease, whatever the clock did.
+func TestFence(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for name, test := range map[string]struct {
+		method string
+		since  time.Duration // from the last renewal
+		never  bool          // renewed
+		passes bool
+	}{
+		"a write right after a renewal":         {method: http.MethodPost, passes: true},
+		"a write shortly before it runs out":    {method: http.MethodPatch, since: writesFor - 1, passes: true},
+		"a write after it":                      {method: http.MethodDelete, since: writesFor},
+		"a write after hours of sleep":          {method: http.MethodPost, since: 3 * time.Hour},
+		"a write before there is a lease":       {method: http.MethodPost, never: true},
+		"a read after hours of sleep":           {method: http.MethodGet, since: 3 * time.Hour, passes: true},
+		"a write after the clock was set back":  {method: http.MethodPost, since: -time.Hour, passes: true},
+		"a write that comes with the last tick": {method: http.MethodPut, since: leaseDuration},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// A time without a monotonic part is what a machine that slept compares by.
+			clk := clocktesting.NewFakePassiveClock(start.Round(0).Add(test.since))
+			l := &Lease{Clock: clk}
+			if !test.never {
+				l.renewedAt(start.Round(0))
+			}
+			passed := false
+			fence := l.Fence(sent(func(*http.Request) (*http.Response, error) {
+				passed = true
+				return &http.Response{Body: http.NoBody}, nil
+			}))
+			resp, err := fence.RoundTrip(&http.Request{Method: test.method})
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if passed != test.passes || (err == nil) != test.passes || (err != nil && !errors.Is(err, errLeaseNotHeld)) {
+				t.Errorf("passed: %v, error: %v", passed, err)
+			}
+		})
+	}
+}
+
+// clocksAfter is a time of which the clock on the wall and the monotonic clock
+// have moved by durations of their own, as they do when a machine sleeps or
+// somebody sets its clock.
+func clocksAfter(t *testing.T, start time.Time, wall, monotonic time.Duration) time.Time {
+	t.Helper()
+	now := start.Add(wall) // moves both
+	layout := (*struct {
+		wall      uint64
+		monotonic int64
+		location  *time.Location
+	})(unsafe.Pointer(&now)) //nolint:gosec // the package time has no other way to move one of them
+	layout.monotonic += int64(monotonic - wall)
+	if now.Sub(start) != monotonic || now.Round(0).Sub(start.Round(0)) != wall {
+		t.Fatalf("the clocks moved by %s and %s, want %s and %s", now.Round(0).Sub(start.Round(0)), now.Sub(start), wall, monotonic)
+	}
+	return now
+}
+
+// A lease is held only while both clocks say so: one stands still while the
+// machine sleeps, and anybody may set the other back.
+func TestLeaseIsHeldByBothClocks(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for name, test := range map[string]struct {
+		wall, monotonic time.Duration // since the last renewal
+		held            bool
+	}{
+		"both just before the end":    {writesFor - 1, writesFor - 1, true},
+		"the machine slept":           {3 * time.Hour, time.Second, false},
+		"the clock was set forward":   {writesFor, time.Second, false},
+		"the clock was set back":      {-time.Hour, writesFor, false},
+		"set back, and just renewed":  {-time.Hour, time.Second, true},
+		"set back a little, and late": {writesFor - 1, writesFor, false},
+	} {
+		l := &Lease{Clock: clocktesting.NewFakePassiveClock(clocksAfter(t, start, test.wall, test.monotonic))}
+		l.renewedAt(start)
+		if l.held() != test.held {
+			t.Errorf("%s: held is %v, want %v", name, !test.held, test.held)
+		}
+	}
+}
+
+func TestDeadHolder(t *testing.T) {
+	t.Parallel()
+	self := ThisProcess("v1", leaserecord.Scope{Namespace: "a"})
+	if self.Machine == "" || self.Holder == "" || self.User == "" || self.Host == "" {
+		t.Fatalf("this process is %+v", self)
+	}
+	l := &Lease{Self: self}
+	for name, test := range map[string]struct {
+		change func(*leaserecord.Loop)
+		dead   bool
+	}{
+		"this loop":               {func(*leaserecord.Loop) {}, false},
+		"its parent, which lives": {func(o *leaserecord.Loop) { o.Holder, o.PID = "x", 1 }, false},
+		"one of its number":       {func(o *leaserecord.Loop) { o.Holder = "x" }, true},
+		"a number that is free":   {func(o *leaserecord.Loop) { o.Holder, o.PID = "x", 1<<30 }, true},
+		"on another machine":      {func(o *leaserecord.Loop) { o.Holder, o.PID, o.Machine = "x", 1<<30, "other" }, false},
+		"on nobody knows which":   {func(o *leaserecord.Loop) { o.Holder, o.PID, o.Machine = "x", 1<<30, "" }, false},
+	} {
+		other := self
+		test.change(&other)
+		if l.dead(other) != test.dead {
+			t.Errorf("%s: dead is %v, want %v", name, !test.dead, test.dead)
+		}
+	}
+}
+
+// leaseServer serves one lease. Nobody else writes it.
+func leaseServer(t *testing.T, lease *coordinationv1.Lease) coordinationv1client.LeasesGetter {
+	t.Helper()
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method != http.MethodGet {
+			lease = &coordinationv1.Lease{}
+			if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
+				t.Error(err)
+			}
+		}
+		if lease == nil {
+			w.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+				Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(lease)
+	}))
+	t.Cleanup(server.Close)
+	client, err := coordinationv1client.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func leaseOf(holder string, seconds, transitions int32) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "imoocpod-run-controller"}, Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, LeaseTransitions: &transitions,
+		RenewTime: new(metav1.NewMicroTime(time.Now().Add(1000 * time.Hour))),
+	}}
+}
+
+// What somebody writes into a lease stops a loop for a bounded time.
+func TestForeignLeaseIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lease                *coordinationv1.Lease
+		seconds, transitions int
+	}{
+		"one of ours":              {leaseOf("other", 15, 3), 15, 3},
+		"one that is given up":     {leaseOf("", 1, 3), 1, 3},
+		"one that holds for ever":  {leaseOf("other", math.MaxInt32, 3), 60, 3},
+		"one of negative duration": {leaseOf("other", -1, 3), 15, 3},
+		"one without a duration":   {&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other")}}, 15, 0},
+		"one of many holders":      {leaseOf("other", 15, math.MaxInt32), 15, 0},
+		"one of negative holders":  {leaseOf("other", 15, -1), 15, 0},
+	} {
+		l := &lock{lease: &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self"}}, stop: func(error) {}}
+		record, raw, err := l.Get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if record.LeaseDurationSeconds != test.seconds || record.LeaderTransitions != test.transitions {
+			t.Errorf("%s: %d seconds, %d transitions; want %d and %d", name, record.LeaseDurationSeconds, record.LeaderTransitions, test.seconds, test.transitions)
+		}
+		if again, err := json.Marshal(record); err != nil || string(again) != string(raw) {
+			t.Errorf("%s: the record is %s, and compared as %s", name, again, raw)
+		}
+	}
+}
+
+// Whoever has the lease right at the start is told what is missing; who waited
+// for it resumes.
+func TestHoldResumes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lease   *coordinationv1.Lease
+		resumed bool
+	}{
+		"a lease that is free":     {nil, false},
+		"a lease that is given up": {leaseOf("", 1, 0), false},
+		"a lease that runs out":    {leaseOf("other", 1, 0), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got bool
+			l := &Lease{Client: leaseServer(t, test.lease), Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
+			if err := l.Hold(t.Context(), func(_ context.Context, resumed bool) error {
+				got = resumed
+				return nil
+			}); err != nil || got != test.resumed {
+				t.Errorf("it resumes: %v, error: %v", got, err)
+			}
+		})
+	}
+}
+
+// leaseStore holds one lease, for a test in a bubble of its own time.
+type leaseStore struct {
+	mu    sync.Mutex
+	lease *coordinationv1.Lease
+	// writes are those that were asked for; refuse, where it is set, refuses some.
+	writes []*coordinationv1.Lease
+	refuse func(*coordinationv1.Lease) error
+	// list, where it is set, are the leases that a list has.
+	list func() []*coordinationv1.Lease
+}
+
+// RoundTrip reads or writes the lease.
+func (s *leaseStore) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Method != http.MethodGet {
+		lease := &coordinationv1.Lease{}
+		if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
+			return nil, err
+		}
+		s.writes = append(s.writes, lease)
+		if s.refuse != nil {
+			if err := s.refuse(lease); err != nil {
+				return answer(r, nil, err)
+			}
+		}
+		s.lease = lease
+	}
+	if strings.HasSuffix(r.URL.Path, "/leases") && r.Method == http.MethodGet {
+		items := []any{}
+		if s.list != nil && strings.Contains(r.URL.Path, "/namespaces/a/") {
+			for _, lease := range s.list() {
+				items = append(items, lease)
+			}
+		}
+		return answer(r, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "LeaseList", "items": items}, nil)
+	}
+	if s.lease == nil {
+		return answer(r, nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "a"))
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.lease)
+	return answer(r, fields, err)
+}
+
+// answer is a response with an object or an error of the API.
+func answer(r *http.Request, obj map[string]any, err error) (*http.Response, error) {
+	code, content := http.StatusOK, any(obj)
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		told := status.Status()
+		told.APIVersion, told.Kind = "v1", "Status"
+		code, content = int(told.Code), told
+	}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)),
+	}, nil
+}
+
+// holder is who has the lease by what is stored.
+func (s *leaseStore) holder() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.lease.Spec.HolderIdentity
+}
+
+// leaseIn is a lease in a store, for a loop that is called self.
+func leaseIn(t *testing.T, s *leaseStore) *Lease {
+	t.Helper()
+	client, err := coordinationv1client.NewForConfigAndClient(
+		&rest.Config{Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, &http.Client{Transport: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Lease{Client: client, Log: func(string, ...any) {}, Self: leaserecord.Loop{Holder: "self", Scope: leaserecord.Scope{Namespace: "a"}}}
+}
+
+// A loop that is stopped renews its lease until its work is done, and gives it up
+// then.
+func TestLeaseIsHeldUntilTheWorkIsDone(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := &leaseStore{}
+		l := leaseIn(t, s)
+		s.refuse = func(written *coordinationv1.Lease) error {
+			if *written.Spec.HolderIdentity == "" && l.held() {
+				t.Error("the lease is given up, and writes are still let through")
+			}
+			return nil
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		if err := l.Hold(ctx, func(working context.Context, _ bool) error {
+			stop()
+			<-working.Done()
+			<-time.After(2 * leaseDuration) // the writes under way come to their end
+			if !l.held() || s.holder() != "self" {
+				t.Errorf("before the work was done: held is %v, and the lease is that of %q", l.held(), s.holder())
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if l.held() || s.holder() != "" || *s.lease.Spec.LeaseDurationSeconds != 1 {
+			t.Errorf("after the work: held is %v, and the lease is that of %q for %d seconds", l.held(), s.holder(), *s.lease.Spec.LeaseDurationSeconds)
+		}
+	})
+}
+
+// A loop that cannot renew its lease stops its work, and gives up what it has left
+// of the lease when the work is done, not before.
+func TestLeaseThatIsNotRenewedIsHeldUntilTheWorkIsDone(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := &leaseStore{}
+		l := leaseIn(t, s)
+		ctx, stop := context.WithCancel(t.Context())
+		err := l.Hold(ctx, func(working context.Context, _ bool) error {
+			s.mu.Lock()
+			s.refuse = func(*coordinationv1.Lease) error { return apierrors.NewInternalError(errors.New("no leader")) }
+			s.mu.Unlock()
+			<-working.Done()
+			s.mu.Lock()
+			s.refuse = nil
+			s.mu.Unlock()
+			stop() // else it would wait for the lease again
+			<-time.After(time.Second)
+			if s.holder() != "self" {
+				t.Errorf("before the work was done, the lease is that of %q", s.holder())
+			}
+			return nil
+		})
+		if !errors.Is(err, errLeaseLost) {
+			t.Errorf("the work ended with %v, want %v", err, errLeaseLost)
+		}
+		if s.holder() != "" {
+			t.Errorf("after the work, the lease is that of %q", s.holder())
+		}
+	})
+}
+
+// Only a lease that is still the loop's own is given up.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	conflict := apierrors.NewConflict(coordinationv1.Resource("leases"), "a", errors.New("it has changed"))
+	for name, test := range map[string]struct {
+		known, stored string // the holder as last read or written, and as it is
+		first         error  // of the first write
+		writes        int
+		holder        string // in the end
+	}{
+		"it is ours":                       {"self", "self", nil, 1, ""},
+		"another has it":                   {"other", "other", nil, 0, "other"},
+		"nobody has it":                    {"", "", nil, 0, ""},
+		"ours, and renewed meanwhile":      {"self", "self", conflict, 2, ""},
+		"another has taken it meanwhile":   {"self", "other", conflict, 1, "other"},
+		"ours, and the server cannot tell": {"self", "self", apierrors.NewInternalError(errors.New("no leader")), 1, "self"},
+	} {
+		s := &leaseStore{lease: leaseOf(test.stored, 15, 3)}
+		s.refuse = func(*coordinationv1.Lease) error {
+			if len(s.writes) == 1 {
+				return test.first
+			}
+			return nil
+		}
+		l := &lock{lease: leaseIn(t, s), object: leaseOf(test.known, 15, 3), led: true, stop: func(error) {}}
+		l.release(t.Context())
+		if len(s.writes) != test.writes || s.holder() != test.holder {
+			t.Errorf("%s: %d writes, and the lease is that of %q; want %d and %q", name, len(s.writes), s.holder(), test.writes, test.holder)
+		}
+	}
+}

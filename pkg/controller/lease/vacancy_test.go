@@ -1,0 +1,175 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// change replaces the lease of a store.
+func (s *leaseStore) change(lease *coordinationv1.Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lease = lease
+}
+
+// renewedLease is one of another loop, renewed now.
+func renewedLease() *coordinationv1.Lease {
+	lease := leaseOf("other", int32(leaseDuration/time.Second), 0)
+	lease.Spec.RenewTime = new(metav1.NewMicroTime(time.Now()))
+	return lease
+}
+
+// held waits until a loop has the lease, and says when that was.
+func held(t *testing.T, l *Lease) (since <-chan time.Time) {
+	t.Helper()
+	began := make(chan time.Time, 1)
+	go func() {
+		if err := l.Hold(t.Context(), func(context.Context, bool) error {
+			began <- time.Now()
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}()
+	return began
+}
+
+// A loop that waits has the lease as soon as another may: right after the other gives it
+// up, and after the time of a lease that is not renewed any more, never before.
+func TestLeaseIsTakenOverInTime(t *testing.T) {
+	for name, test := range map[string]struct {
+		ending   func(s *leaseStore) // of the other loop
+		from, to time.Duration       // after that
+	}{
+		"it gives it up":              {func(s *leaseStore) { s.change(leaseOf("", 1, 0)) }, 0, readPeriod + alivePeriod},
+		"it is not heard of any more": {func(s *leaseStore) { s.change(renewedLease()) }, leaseDuration, leaseDuration + readPeriod + alivePeriod},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				s := &leaseStore{lease: renewedLease()}
+				began := held(t, leaseIn(t, s))
+				for range 8 {
+					<-time.After(renewPeriod + 300*time.Millisecond)
+					s.change(renewedLease())
+				}
+				<-time.After(1500 * time.Millisecond)
+				test.ending(s)
+				end := time.Now()
+				if took := (<-began).Sub(end); took < test.from || took > test.to {
+					t.Errorf("it is taken over after %s, want %s to %s", took, test.from, test.to)
+				}
+			})
+		})
+	}
+}
+
+// A loop that is to exit if the lease is held does so when it sees a renewal, and takes over
+// a lease that is not renewed, whatever the clock of the other machine shows.
+func TestExitIfHeld(t *testing.T) {
+	for name, test := range map[string]struct {
+		clock  time.Duration // of the other machine
+		renews bool
+	}{
+		"it runs":                        {0, true},
+		"it runs, with a clock behind":   {-time.Hour, true},
+		"it runs, with a clock ahead":    {time.Hour, true},
+		"it crashed":                     {0, false},
+		"it crashed, with a clock ahead": {30 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				renewed := func() *coordinationv1.Lease {
+					lease := renewedLease()
+					lease.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(test.clock)))
+					return lease
+				}
+				s, begun := &leaseStore{lease: renewed()}, time.Now()
+				if test.renews {
+					time.AfterFunc(renewPeriod, func() { s.change(renewed()) })
+				}
+				l, works := leaseIn(t, s), false
+				l.ExitIfHeld = true
+				err := l.Hold(t.Context(), func(context.Context, bool) error { works = true; return nil })
+				if errors.As(err, new(*HeldError)) != test.renews || works == test.renews {
+					t.Errorf("it works: %t, error: %v", works, err)
+				}
+				if took, most := time.Since(begun), 2*renewPeriod; test.renews && took > most {
+					t.Errorf("it exits after %s, want at most %s", took, most)
+				}
+			})
+		})
+	}
+}
+
+// A loop names the others with objects in common whose leases it sees renewed, each once,
+// whatever their clocks show.
+func TestOverlapsAreTold(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		lease := func(name string, clock time.Duration, scope leaserecord.Scope) *coordinationv1.Lease {
+			l := renewedLease()
+			l.Name, l.Annotations = name, leaserecord.Loop{Scope: scope}.Annotations()
+			l.Spec.HolderIdentity, l.Spec.RenewTime = &name, new(metav1.NewMicroTime(time.Now().Add(clock)))
+			return l
+		}
+		crashed := lease("crashed", 0, leaserecord.Scope{})
+		s := &leaseStore{list: func() []*coordinationv1.Lease {
+			return []*coordinationv1.Lease{
+				crashed, lease("runs", 0, leaserecord.Scope{}), lease("behind", -time.Hour, leaserecord.Scope{}), lease("ahead", time.Hour, leaserecord.Scope{}),
+				lease("elsewhere", 0, leaserecord.Scope{Kinds: []string{"widgets.example.com"}}), lease("", 0, leaserecord.Scope{}),
+			}
+		}}
+		l := leaseIn(t, s)
+		var said []string
+		l.Log = func(format string, args ...any) {
+			who, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf(format, args...), "another controller is running: "), ",")
+			said = append(said, who)
+		}
+		begun := time.Now()
+		l.tellOverlaps(t.Context())
+		if want := []string{"runs", "behind", "ahead"}; !slices.Equal(said, want) {
+			t.Errorf("it names %q, want %q", said, want)
+		}
+		if took := time.Since(begun); took > leaseDuration {
+			t.Errorf("it looks for others for %s", took)
+		}
+	})
+}
+
+// The lease of a process of this machine is taken over when the process has ended.
+func TestLeaseOfAProcessThatEnds(t *testing.T) {
+	machine := process.Machine()
+	child := exec.Command("sleep", "3600")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	bubble.Test(t, func(t *testing.T) {
+		lease := renewedLease()
+		lease.Annotations = leaserecord.Loop{Machine: machine, PID: child.Process.Pid}.Annotations()
+		s := &leaseStore{lease: lease}
+		l := leaseIn(t, s)
+		l.Self.Machine = machine
+		began := held(t, l)
+		<-time.After(5500 * time.Millisecond)
+		if err := child.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = child.Wait() // it was killed
+		end := time.Now()
+		if took := (<-began).Sub(end); took > 2*alivePeriod {
+			t.Errorf("it is taken over after %s", took)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// dryRuns collects what a dry run found in all namespaces.
+type dryRuns struct {
+	mu  sync.Mutex
+	all []syncstate.State
+}
+
+func (p *dryRuns) add(some []syncstate.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, some...)
+}
+
+// planReport is the JSON of a dry run.
+type planReport struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []planItem `json:"items"`
+}
+
+type planItem struct {
+	// Kind is plural.group.
+	Kind      string                  `json:"kind"`
+	Namespace string                  `json:"namespace"`
+	Name      string                  `json:"name"`
+	Plan      *syncstate.DryRunResult `json:"plan,omitempty"`
+	// Error is why there is no plan.
+	Error string `json:"error,omitempty"`
+}
+
+// printPlans tells what a dry run found.
+func (o *Options) printPlans() error {
+	report := planReport{TypeMeta: metav1.TypeMeta{APIVersion: status.ReportVersion, Kind: "PlanReport"}, Items: []planItem{}}
+	for _, s := range o.plans.all {
+		item := planItem{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Plan: s.DryRun}
+		if s.DryRun == nil {
+			item.Error = s.Why
+		}
+		report.Items = append(report.Items, item)
+		if o.Output == "" {
+			what := item.Error
+			if s.DryRun != nil {
+				what = s.DryRun.String()
+			}
+			if err := escape.PrintLine(o.Streams.Out, "%s (dry run): %s", o.nameOf(s), what); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case o.Output != "":
+		encoder := json.NewEncoder(o.Streams.Out)
+		encoder.SetIndent("", "    ")
+		return encoder.Encode(report)
+	case len(o.plans.all) == 0:
+		return escape.PrintLine(o.Streams.ErrOut, "No resources found")
+	}
+	return nil
+}
+
+var errDryRun = errors.New("refusing to write in a dry run")
+
+// readOnly is a config whose clients cannot write, whatever they are told.
+func readOnly(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reader{next} })
+	return config
+}
+
+type reader struct{ next http.RoundTripper }
+
+// RoundTrip sends a request that reads, and refuses every other.
+func (t reader) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		return nil, errDryRun
+	}
+	return t.next.RoundTrip(r)
+}

@@ -1,0 +1,120 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+const (
+	// evaluateEvery is how often the objects that are not converged are judged.
+	evaluateEvery = 2 * time.Second
+	// evaluatedAtOnce is how many are judged at a time: each costs a few requests.
+	evaluatedAtOnce = 20
+	// lastLook bounds the look at what is missing when the time is over.
+	lastLook = 10 * time.Second
+)
+
+// errGivenUp says that nothing is left to wait for but what has failed.
+var errGivenUp = errors.New("gave up")
+
+// failureTracker gives up the objects of a loop that have failed. The verdict is
+// that of "status", and so is the grace with it.
+type failureTracker struct {
+	of    *Options
+	loop  *controller.Controller
+	grace map[objectName]*status.FailureGrace
+}
+
+// objectName tells the objects of a loop apart.
+type objectName struct{ kind, namespace, name string }
+
+// allFailed waits until grace is over with every object that is not converged. It
+// says no when the context ends before.
+func (t *failureTracker) allFailed(ctx context.Context) bool {
+	ticker := time.NewTicker(evaluateEvery)
+	defer ticker.Stop()
+	over := map[objectName]bool{}
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+		left, judged := 0, 0
+		all, _ := t.loop.SyncStates()
+		for _, s := range all {
+			name := objectName{s.Kind, s.Namespace, s.Name}
+			if s.Converged {
+				delete(over, name)
+				continue
+			}
+			if !over[name] && judged < evaluatedAtOnce {
+				judged++
+				over[name] = t.hasFailed(ctx, s)
+			}
+			if !over[name] {
+				left++
+			}
+		}
+		if left == 0 && len(over) > 0 {
+			return true
+		}
+	}
+}
+
+// hasFailed reports whether grace with an object is over.
+func (t *failureTracker) hasFailed(ctx context.Context, s syncstate.State) bool {
+	name := objectName{s.Kind, s.Namespace, s.Name}
+	grace := t.grace[name]
+	if grace == nil {
+		grace = &status.FailureGrace{For: t.of.Limits.FailAfter, Endless: !t.of.Limits.FailFast}
+		t.grace[name] = grace
+	}
+	report, at, err := t.of.evaluate(ctx, s)
+	if err != nil {
+		return false
+	}
+	over, _ := grace.Look(report, at)
+	// What is paused on purpose is waited for no more than what has failed.
+	return over || report.Verdict == status.Paused && !grace.Endless
+}
+
+// evaluate gives the verdict on an object as it is now.
+func (o *Options) evaluate(ctx context.Context, s syncstate.State) (status.Report, time.Time, error) {
+	t := observe.Target{Kind: s.Of, Namespace: s.Namespace, Name: s.Name}
+	snapshot, _, err := observe.Read(ctx, o.clients, t)
+	if err != nil {
+		return status.Report{}, snapshot.Now, err
+	}
+	return status.NewReport(snapshot), snapshot.Now, nil
+}
+
+// explainMissing says of an object that is not converged why, when the time is up or
+// when it was given up.
+func (o *Options) explainMissing(ctx context.Context, s syncstate.State, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
+	defer cancel()
+	seen := escape.Line(s.Why)
+	report, at, err := o.evaluate(ctx, s)
+	switch {
+	case err == nil && report.Verdict == status.Paused && errors.Is(cause, errGivenUp):
+		err := fmt.Errorf("%s is %w: %s", o.nameOf(s), outcome.ErrPaused, printer.Failure(report, at))
+		return outcome.WithAdvice(err, report.Hint)
+	case err == nil && errors.Is(cause, errGivenUp):
+		err := fmt.Errorf("%s has %w: %s", o.nameOf(s), outcome.ErrFailed, printer.Failure(report, at))
+		return outcome.WithAdvice(err, report.Hint)
+	case err == nil:
+		seen = escape.Line(fmt.Sprintf("%s: %s", report.Verdict, report.Reason))
+	}
+	return fmt.Errorf("wait for %s to be ready: %w; last seen: %s", o.nameOf(s), outcome.ErrTimeout, seen)
+}

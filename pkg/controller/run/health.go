@@ -1,0 +1,110 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+)
+
+// health is what the probes ask for. A loop that waits for its lease is ready
+// to take over; one that works is ready once it has read what there is, and
+// healthy while no reconcile is stuck, also when it has lost its lease and is to
+// end.
+type health struct {
+	mu    sync.Mutex
+	loops map[string]loopHealth // by namespace
+}
+
+// loopHealth is that of one loop.
+type loopHealth struct {
+	ready func() (ready bool, words string)
+	// stuck says what will not end, "" for nothing.
+	stuck func() string
+}
+
+func (h *health) set(namespace string, of loopHealth) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.loops == nil {
+		h.loops = map[string]loopHealth{}
+	}
+	h.loops[namespace] = of
+}
+
+// waits says that a loop does not work, and why.
+func (h *health) waits(namespace, why string) {
+	h.set(namespace, loopHealth{
+		ready: func() (bool, string) { return true, why },
+		stuck: func() string { return "" },
+	})
+}
+
+// works says what a loop does, and how far it is with filling its caches.
+func (h *health) works(namespace, what string, loop *controller.Controller) {
+	h.set(namespace, loopHealth{
+		ready: func() (bool, string) {
+			if !loop.Synced() {
+				return false, what + "; filling the caches"
+			}
+			return true, what + "; caches filled"
+		},
+		stuck: loop.Stuck,
+	})
+}
+
+// healthy reports whether no loop is stuck, with a line for each that is.
+func (h *health) healthy() (ok bool, lines []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for namespace, of := range h.loops {
+		if why := of.stuck(); why != "" {
+			lines = append(lines, fmt.Sprintf("[-]%s: %s", scopeName(namespace), why))
+		}
+	}
+	slices.Sort(lines)
+	if len(lines) == 0 {
+		return true, []string{"ok"}
+	}
+	return false, lines
+}
+
+func scopeName(namespace string) string { return cmp.Or(namespace, "all namespaces") }
+
+// ready reports whether all loops are, with a line for each.
+func (h *health) ready() (ok bool, lines []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.loops) == 0 {
+		return false, []string{"[-]starting"}
+	}
+	ok = true
+	for namespace, of := range h.loops {
+		ready, words := of.ready()
+		sign := "+"
+		if !ready {
+			ok, sign = false, "-"
+		}
+		lines = append(lines, fmt.Sprintf("[%s]%s: %s", sign, scopeName(namespace), words))
+	}
+	slices.Sort(lines)
+	return ok, lines
+}
+
+func (h *health) pages() http.Handler {
+	pages := http.NewServeMux()
+	for path, asked := range map[string]func() (bool, []string){"/healthz": h.healthy, "/readyz": h.ready} {
+		pages.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			ok, lines := asked()
+			if !ok {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			fmt.Fprintln(w, strings.Join(lines, "\n")) //nolint:errcheck // who asked has gone
+		})
+	}
+	return pages
+}

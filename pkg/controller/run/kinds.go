@@ -1,0 +1,146 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+)
+
+// Kinds says which kinds a loop reconciles.
+type Kinds struct {
+	Words []string
+	Files []string
+	// Declared asks for all that CRDs declare.
+	Declared bool
+
+	// known are those that it reconciles from the start, named are the CRDs whose
+	// declarations are taken up.
+	known []kinds.Kind
+	named []string
+}
+
+// Complete reads what the flags name. in is standard input.
+func (k *Kinds) Complete(in io.Reader) error {
+	if k.Declared && len(k.Words) > 0 {
+		return fmt.Errorf("--kinds and --declared-kinds cannot be used together")
+	}
+	known := kinds.Shipped()
+	for _, file := range k.Files {
+		declared, err := KindsOfFile(file, in)
+		if err != nil {
+			return fmt.Errorf("--kind-file %s: %w", file, err)
+		}
+		for _, kind := range declared {
+			// What a file says of a shipped kind is said on purpose.
+			known = slices.DeleteFunc(known, func(other kinds.Kind) bool { return other.CRD() == kind.CRD() })
+			known = append(known, kind)
+		}
+	}
+	var err error
+	if k.known, k.named, err = kindsToReconcile(known, k.Words); err != nil {
+		return fmt.Errorf("--kinds: %w", err)
+	}
+	return nil
+}
+
+// KindsOfFile reads the kinds that the CRDs in a file declare.
+func KindsOfFile(name string, in io.Reader) ([]kinds.Kind, error) {
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	var declared []kinds.Kind
+	decoder := yaml.NewYAMLOrJSONDecoder(in, 4096)
+	for {
+		crd := &unstructured.Unstructured{}
+		err := decoder.Decode(&crd.Object)
+		switch {
+		case errors.Is(err, io.EOF) && len(declared) == 0:
+			return nil, errors.New("the file contains no CRD")
+		case errors.Is(err, io.EOF):
+			return declared, nil
+		case err != nil:
+			return nil, err
+		case len(crd.Object) == 0:
+			continue // an empty document
+		case crd.GetKind() != "CustomResourceDefinition":
+			return nil, fmt.Errorf("the file contains a %s, but only CRDs can declare kinds", crd.GetKind())
+		}
+		kind, err := kinds.Declared(crd)
+		if err != nil {
+			return nil, err
+		}
+		if !kind.Reconciled() {
+			return nil, fmt.Errorf("the CRD %s declares no plan: annotate it with %s", crd.GetName(), kinds.AnnotationPlan)
+		}
+		declared = append(declared, kind)
+	}
+}
+
+// kindsToReconcile are the kinds that words name as a person types them, with or
+// without the group; no words mean all that are known. A word with a group that
+// is none of these names the CRD of one that is yet to be declared.
+func kindsToReconcile(known []kinds.Kind, words []string) (named []kinds.Kind, crds []string, err error) {
+	if len(words) == 0 {
+		return known, nil, nil
+	}
+	for _, word := range words {
+		i := slices.IndexFunc(known, func(k kinds.Kind) bool {
+			name, group, qualified := strings.Cut(strings.ToLower(word), ".")
+			return (name == k.Singular || name == k.Resource.Resource || name == strings.ToLower(k.Kind)) &&
+				(!qualified || group == k.Resource.Group || group == k.Resource.Version+"."+k.Resource.Group)
+		})
+		switch {
+		case i < 0 && strings.Contains(strings.Trim(word, "."), "."):
+			crds = append(crds, strings.ToLower(word))
+		case i < 0:
+			var names []string
+			for _, k := range known {
+				names = append(names, k.Singular)
+			}
+			return nil, nil, fmt.Errorf("unknown kind %q: must be one of %s, or PLURAL.GROUP for a kind that its CRD declares", word, strings.Join(names, ", "))
+		case !slices.ContainsFunc(named, func(k kinds.Kind) bool { return k.Resource == known[i].Resource }):
+			named = append(named, known[i])
+		}
+	}
+	return named, crds, nil
+}
+
+// scope puts into the scope of a loop which kinds it reconciles.
+func (k *Kinds) scope(scope *leaserecord.Scope) {
+	scope.Declared = k.Declared
+	if len(k.Words)+len(k.Files) == 0 || k.Declared {
+		return
+	}
+	for _, kind := range k.known {
+		scope.Kinds = append(scope.Kinds, kind.CRD())
+	}
+	scope.Kinds = append(scope.Kinds, k.named...)
+}
+
+// String lists the kinds for a person.
+func (k *Kinds) String() string {
+	var names []string
+	for _, kind := range k.known {
+		names = append(names, kind.Kind+"s")
+	}
+	names = append(names, k.named...)
+	text := strings.Join(names, ", ")
+	if k.Declared {
+		text += ", and all kinds that CRDs declare"
+	}
+	return text
+}

@@ -1,0 +1,40 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+func TestKindsToReconcile(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]string{
+		"":                                 "ImoocPod AppService HelloWorld MyDaemonSet",
+		"imoocpod":                         "ImoocPod",
+		"ImoocPods,imoocpod":               "ImoocPod",
+		"appservices.appcontroller.k8s.io": "AppService",
+		"helloworld.v1alpha1.test.jiaozi.com,MyDaemonSet": "HelloWorld MyDaemonSet",
+		"deployments":                    "error",
+		"imoocpods.example.com,imoocpod": "ImoocPod imoocpods.example.com",
+		"imoocpods,":                     "error",
+		"widgets.":                       "error",
+	} {
+		var list []string
+		if words != "" {
+			list = strings.Split(words, ",")
+		}
+		kinds, crds, err := kindsToReconcile(kinds.Shipped(), list)
+		var got []string
+		for _, kind := range kinds {
+			got = append(got, kind.Kind)
+		}
+		got = append(got, crds...)
+		if err != nil {
+			got = []string{"error"}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("--kinds %s means %v (%v), want %s", words, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+)
+
+// Log takes what a loop says: as lines for a person, or as records for a
+// program that collects them.
+type Log struct {
+	Format string // human, text or json
+	// qualified makes lines for a person name the namespace.
+	qualified bool
+
+	outputs []*output
+	lines   io.Writer
+	records *slog.Logger // nil: lines
+}
+
+// Open begins the log. Lines go to one of the streams, and what client-go logs to
+// standard error; records take that in. Nothing waits for a stream to be read.
+// errOut is standard error for whoever else writes to it; close ends the log.
+func (l *Log) Open(verbosity int, streams genericiooptions.IOStreams, linesToErr bool) (errOut io.Writer) {
+	toErr := l.output(streams.ErrOut, verbosity)
+	if l.Format != "human" {
+		l.records = slog.New(l.handler(toErr, verbosity))
+		klog.SetSlogLogger(l.records)
+		return toErr
+	}
+	if l.lines = toErr; !linesToErr {
+		l.lines = l.output(streams.Out, verbosity)
+	}
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(verbosity), textlogger.Output(escape.Writer(toErr))))
+	options := []klog.LoggerOption{klog.ContextualLogger(true)}
+	if sink, ok := logger.GetSink().(textlogger.KlogBufferWriter); ok {
+		options = append(options, klog.WriteKlogBuffer(sink.WriteKlogBuffer))
+	}
+	klog.SetLoggerWithOptions(logger, options...)
+	return toErr
+}
+
+// output makes an output to a stream, which is closed with the log.
+func (l *Log) output(to io.Writer, verbosity int) *output {
+	o := newOutput(to, func(lines int) []byte {
+		text := fmt.Sprintf("%d lines were dropped because the output was blocked", lines)
+		if l.Format == "human" {
+			return []byte(text + "\n")
+		}
+		var b bytes.Buffer
+		slog.New(l.handler(&b, verbosity)).Warn(text)
+		return b.Bytes()
+	})
+	l.outputs = append(l.outputs, o)
+	return o
+}
+
+// Close writes what was said last.
+func (l *Log) Close() {
+	for _, o := range l.outputs {
+		o.close()
+	}
+}
+
+// dropped counts the lines that nobody could be told.
+func (l *Log) dropped() float64 {
+	n := 0
+	for _, o := range l.outputs {
+		n += o.linesDropped()
+	}
+	return float64(n)
+}
+
+// handler writes records. What -v adds is of the level DEBUG, however far down it
+// is, as programs that read logs know no DEBUG+2.
+func (l *Log) handler(records io.Writer, verbosity int) slog.Handler {
+	options := &slog.HandlerOptions{
+		Level: slog.Level(-verbosity), // as go-logr maps them
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			switch v := a.Value.Any().(type) {
+			case string:
+				a.Value = slog.StringValue(escape.Text(v))
+			case error:
+				a.Value = slog.StringValue(escape.Text(v.Error()))
+			case slog.Level:
+				if v < slog.LevelInfo {
+					a.Value = slog.StringValue(slog.LevelDebug.String())
+				}
+			case []string:
+				harmless := make([]string, len(v))
+				for i := range v {
+					harmless[i] = escape.Text(v[i])
+				}
+				a.Value = slog.AnyValue(harmless)
+				if l.Format == "text" { // or one could not tell where the next begins
+					a.Value = slog.StringValue(strings.Join(harmless, "; "))
+				}
+			}
+			return a
+		},
+	}
+	if l.Format == "json" {
+		return slog.NewJSONHandler(records, options)
+	}
+	return slog.NewTextHandler(records, options)
+}
+
+// say says something of the program itself.
+func (l *Log) say(format string, args ...any) {
+	l.line(report.Line{Text: fmt.Sprintf(format, args...)})
+}
+
+// line says what a loop says.
+func (l *Log) line(line report.Line) {
+	if l.records != nil {
+		var about []any
+		for _, field := range []struct{ name, value string }{{"kind", line.Kind}, {"namespace", line.Namespace}, {"name", line.Name}} {
+			if field.value != "" {
+				about = append(about, field.name, field.value)
+			}
+		}
+		if line.Reconcile > 0 {
+			about = append(about, "reconcile", line.Reconcile)
+		}
+		l.records.Info(line.Text, about...)
+		return
+	}
+	text := line.Text
+	switch {
+	case line.Name != "" && l.qualified:
+		text = line.Namespace + "/" + nameInLine(line) + ": " + text
+	case line.Name != "":
+		text = nameInLine(line) + ": " + text
+	case line.Namespace != metav1.NamespaceAll && l.qualified:
+		text = "namespace " + line.Namespace + ": " + text
+	}
+	_ = escape.PrintLine(l.lines, "%s %s", time.Now().Format(time.TimeOnly), text) // an output never fails
+}
+
+// nameInLine is the object of a line as it can be typed: a bare name is an
+// ImoocPod's.
+func nameInLine(line report.Line) string {
+	if line.Kind == kinds.ImoocPod().CRD() {
+		return line.Name
+	}
+	singular := line.Kind // of kinds that are not shipped, what there is
+	for _, kind := range kinds.Shipped() {
+		if kind.CRD() == line.Kind {
+			singular = kind.Singular
+		}
+	}
+	return singular + "/" + line.Name
+}

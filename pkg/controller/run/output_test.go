@@ -1,0 +1,61 @@
+package run
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+func noticeOf(lines int) []byte { return fmt.Appendf(nil, "%d dropped\n", lines) }
+
+// A reader that reads gets every line, in order, also of a burst.
+func TestOutputLosesNothing(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	o := newOutput(w, noticeOf)
+	const lines = 20000
+	go func() {
+		for i := range lines {
+			fmt.Fprintf(o, "line %d\n", i) //nolint:errcheck // it has none
+		}
+		o.close()
+		_ = w.Close()
+	}()
+	n := 0
+	for scanner := bufio.NewScanner(r); scanner.Scan(); n++ {
+		if want := fmt.Sprintf("line %d", n); scanner.Text() != want {
+			t.Fatalf("%q, want %q", scanner.Text(), want)
+		}
+	}
+	if n != lines || o.linesDropped() != 0 {
+		t.Errorf("%d lines of %d, %d dropped", n, lines, o.linesDropped())
+	}
+}
+
+// A reader that does not read stops nobody. It gets what was kept, and is told how
+// many lines were not.
+func TestOutputNeverBlocks(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	o := newOutput(w, noticeOf)
+	filler := strings.Repeat("x", 1000)
+	const lines = 3 * mostPending / 1000
+	for i := range lines {
+		fmt.Fprintf(o, "%d %s\n", i, filler) //nolint:errcheck // it has none
+	}
+	scanner := bufio.NewScanner(r)
+	n := 0
+	for ; scanner.Scan() && strings.HasPrefix(scanner.Text(), fmt.Sprint(n)+" "); n++ {
+	}
+	if want := fmt.Sprintf("%d dropped", lines-n); scanner.Text() != want || n == 0 || o.linesDropped() != lines-n {
+		t.Errorf("after %d of %d lines came %q, want %q; %d were dropped", n, lines, scanner.Text(), want, o.linesDropped())
+	}
+	fmt.Fprintln(o, "again") //nolint:errcheck // it has none
+	if !scanner.Scan() || scanner.Text() != "again" {
+		t.Errorf("then came %q", scanner.Text())
+	}
+	fmt.Fprintln(o, "nobody reads this") //nolint:errcheck // it has none
+	o.close()                            // returns
+}

@@ -1,0 +1,26 @@
+package run
+
+import (
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+)
+
+// RateLimit bounds how fast a loop asks the server.
+type RateLimit struct {
+	Qps   float32
+	Burst int
+}
+
+// apply gives a config the limit, which all clients of it share.
+func (o *RateLimit) apply(config *rest.Config) *rest.Config {
+	if o.Qps == 0 {
+		return config
+	}
+	burst := o.Burst
+	if burst == 0 {
+		burst = max(1, int(2*o.Qps))
+	}
+	config = rest.CopyConfig(config)
+	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.Qps, burst)
+	return config
+}

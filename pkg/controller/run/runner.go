@@ -1,0 +1,250 @@
+// Package runner runs the controller in the foreground: which namespaces and kinds it
+// reconciles, its leases, its log, what it serves, and how it ends by itself.
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// DefaultWorkers is how many objects are reconciled at the same time: enough
+// that one which waits for a slow answer does not hold up the others.
+const DefaultWorkers = 8
+
+// Options says what the loop works on.
+type Options struct {
+	Streams       genericiooptions.IOStreams
+	Log           Log
+	Version       string
+	AllNamespaces bool
+	Kinds         Kinds
+	Selector      string
+	Workers       int
+	Resync        time.Duration
+	Lease         Lease
+	Serve         Serving
+	RateLimit     RateLimit
+	Once, DryRun  bool
+	Limits        observe.Limits // of one that ends
+	clients       *kube.Factory
+	Output        string // of a dry run
+
+	Matches labels.Selector // that selector means
+	several bool            // namespaces
+	plans   dryRuns
+	metrics *metrics.Metrics
+	health  health
+}
+
+// Run runs the controller until the context ends, or until there is nothing left to
+// do where that was asked for.
+func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) error {
+	namespaces, err := o.namespaces(c)
+	if err != nil {
+		return err
+	}
+	config, err := c.Config()
+	if err != nil {
+		return err
+	}
+	c.WaitForServer()
+	config.WarningHandler = rest.NewWarningWriter(escape.Writer(warnings), rest.WarningWriterOptions{Deduplicate: true})
+	o.clients, o.several = c, len(namespaces) > 1
+	o.Log.qualified = o.several || o.AllNamespaces
+	if err := o.logStart(c, config.Host, namespaces); err != nil {
+		return err
+	}
+	o.metrics = metrics.New(o.Version)
+	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records dropped because the output was blocked.",
+	}, o.Log.dropped))
+	stop, err := o.Serve.serve(ctx, config, o.metrics, &o.health, o.Log.say)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	config.Wrap(o.metrics.Count)
+	whole := ctx
+	if o.Limits.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Limits.Timeout, outcome.ErrTimeout)
+		defer cancel()
+	}
+	err = o.runInEach(ctx, namespaces, func(ctx context.Context, namespace string) error {
+		return o.runIn(ctx, config, namespace)
+	})
+	switch {
+	case whole.Err() != nil && !o.Ends():
+		return nil // Ctrl-C is how it is meant to end
+	case err == nil && ctx.Err() != nil:
+		return fmt.Errorf("wait for the lease: %w", context.Cause(ctx))
+	}
+	if err == nil && o.DryRun {
+		return o.printPlans()
+	}
+	return err
+}
+
+// namespaces lists where to reconcile: the empty one stands for all.
+func (o *Options) namespaces(c *kube.Factory) ([]string, error) {
+	named, _, err := c.Namespace()
+	if err != nil || o.AllNamespaces {
+		return []string{metav1.NamespaceAll}, err
+	}
+	list := strings.Split(named, ",")
+	for _, name := range list {
+		// Above all no empty one, which would mean all.
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("invalid namespace %q: %s", name, problems[0])
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace string) error {
+	core, err := kube.CoreFor(config)
+	if err != nil {
+		return err
+	}
+	if err := checkNamespace(ctx, core, namespace); err != nil {
+		return err
+	}
+	if o.DryRun {
+		return o.runLoop(ctx, readOnly(config), namespace, false)
+	}
+	o.health.waits(namespace, "waiting for the lease")
+	if !o.Lease.Elect {
+		return o.runLoop(ctx, config, namespace, false)
+	}
+	self := lease.ThisProcess(o.Version, o.scope(namespace))
+	lease, fenced, err := o.Lease.election(config, self, o.metrics, o.logFor(namespace))
+	if err != nil {
+		return err
+	}
+	if o.Lease.Warm {
+		return ifHeld(o.holdWarm(ctx, lease, fenced, namespace))
+	}
+	return ifHeld(lease.Hold(ctx, func(ctx context.Context, resumed bool) error {
+		return o.runLoop(ctx, fenced, namespace, resumed)
+	}))
+}
+
+// runLoop runs a loop until the context ends, or until there is nothing to do. One
+// that resumes waits for what is missing.
+func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
+	loop, err := o.newLoop(config, namespace, resumed, nil)
+	if err != nil {
+		return err
+	}
+	o.health.works(namespace, "reconciling", loop)
+	defer o.health.waits(namespace, "waiting for the lease")
+	if o.Ends() {
+		return o.runUntilConverged(ctx, loop, namespace)
+	}
+	return loop.Run(ctx)
+}
+
+// newLoop makes a loop, which works when lead is closed, or at once without it.
+func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool, lead <-chan struct{}) (*controller.Controller, error) {
+	config = o.RateLimit.apply(config)
+	dynamic, err := kube.DynamicFor(config)
+	if err != nil {
+		return nil, err
+	}
+	core, err := kube.CoreFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return controller.New(controller.Options{
+		Dynamic:   dynamic,
+		Core:      core,
+		Kinds:     o.Kinds.known,
+		Declared:  controller.Declarations{All: o.Kinds.Declared, Named: o.Kinds.named},
+		Selector:  o.Matches,
+		Namespace: namespace,
+		Workers:   o.Workers,
+		DryRun:    o.DryRun,
+		Resumed:   resumed,
+		Lead:      lead,
+		Metrics:   o.metrics,
+		Resync:    o.Resync,
+		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),
+		Log:       o.Log.line,
+	})
+}
+
+func (o *Options) scope(namespace string) leaserecord.Scope {
+	scope := leaserecord.Scope{Namespace: namespace, Selector: o.Matches.String()}
+	o.Kinds.scope(&scope)
+	return scope
+}
+
+// logFor takes lines about a namespace.
+func (o *Options) logFor(namespace string) func(string, ...any) {
+	return func(format string, args ...any) {
+		o.Log.line(report.Line{Text: fmt.Sprintf(format, args...), Namespace: namespace})
+	}
+}
+
+// checkNamespace says when a namespace is not there: nothing would ever happen
+// in one that is misspelled. Who may not look is let pass.
+func checkNamespace(ctx context.Context, core corev1client.CoreV1Interface, namespace string) error {
+	if namespace == metav1.NamespaceAll {
+		return nil
+	}
+	_, err := core.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// logStart says at once what the loop will act on.
+func (o *Options) logStart(c *kube.Factory, server string, namespaces []string) error {
+	if o.DryRun {
+		return nil // what is printed are the plans
+	}
+	raw, err := c.Kubeconfig()
+	if err != nil {
+		return err
+	}
+	current := cmp.Or(*c.Flags.Context, raw.CurrentContext)
+	where := "all namespaces"
+	switch {
+	case len(namespaces) > 1:
+		where = "namespaces " + strings.Join(namespaces, ", ")
+	case namespaces[0] != metav1.NamespaceAll:
+		where = "namespace " + namespaces[0]
+	}
+	if current != "" { // in a pod there is none
+		where += fmt.Sprintf(" of context %q", current)
+	}
+	o.Log.say("Starting the controller for %s in %s at %s. Stop with Ctrl-C.", &o.Kinds, where, server)
+	return nil
+}

@@ -1,0 +1,39 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// The commands that fix something reach the cluster that was checked.
+func TestFixesReachTheCluster(t *testing.T) {
+	t.Parallel()
+	commands, now := commandline.Context{"--context=staging west"}, time.Now()
+	missing := []Right{{Verb: "list", Resource: "pods"}}
+	report := status.Report{Metadata: status.Metadata{Type: "imoocpod", Namespace: "a", Name: "foo"}, Pause: &status.UserPause{Forever: true}}
+	refused, over := report, report
+	refused.Problems = []problem.Problem{{Code: problem.CodeAdmissionRefused}}
+	over.Problems = []problem.Problem{{Code: problem.CodeQuotaExceeded}}
+	all := slices.Concat(
+		[]Result{CRD("it", nil, nil, commands), CRD("it", nil, map[string]any{}, commands), Deployed("a", "v0", "v1", commands)},
+		Declared(nil, []string{"a.b"}, "a", now, commands), Loops(nil, []string{"a.b"}, "", "v1", now, commands),
+		[]Result{Rights("scale", missing, true, "alice", "a", commands)},
+		HeldUp([]status.Report{refused, over}, commands), Paused([]status.Report{report}, "a", now, commands),
+	)
+	for _, result := range all {
+		if len(result.Fix) == 0 {
+			t.Errorf("%s: there is no fix", result.Name)
+		}
+		for _, fix := range result.Fix {
+			if !strings.HasSuffix(fix, " '--context=staging west'") {
+				t.Errorf("%s: %s", result.Name, fix)
+			}
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+)
+
+// Declared says of kinds (plural.group) that CRDs declare, and of which there
+// are objects in a namespace or, if that is empty, anywhere, whether a loop
+// reconciles them.
+func Declared(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time, commands commandline.Context) []Result {
+	orphans := notReconciled(loops, kinds, namespace, now)
+	if len(orphans) == 0 {
+		return nil
+	}
+	c := missing(orphans, namespace)
+	c.Fix = []string{commands.Line(runLoop(namespace).With("--kinds", strings.Join(orphans, ",")))}
+	return []Result{c}
+}
+
+// notReconciled are those of the kinds that no loop that lives reconciles. One that works
+// for some objects is not missing, nor one that is at work in a single namespace where all
+// are meant.
+func notReconciled(loops []leaserecord.Loop, kinds []string, namespace string, now time.Time) []string {
+	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
+		return slices.ContainsFunc(loops, func(l leaserecord.Loop) bool {
+			return l.Live(now) && l.Scope.Overlaps(leaserecord.Scope{Namespace: namespace, Kinds: []string{kind}}) && (namespace != "" || l.Scope.Namespace == "")
+		})
+	})
+}
+
+func missing(orphans []string, namespace string) Result {
+	return Result{Name: "controller", State: Failed, Message: "no controller reconciles " + strings.Join(orphans, ", ") + " in " + where(namespace)}
+}
+
+// Loops says which loops run, of those whose leases could be read, and
+// whether they reconcile the kinds (plural.group) in a namespace or, if that is
+// empty, in all. version is this program's own.
+func Loops(loops []leaserecord.Loop, kinds []string, namespace, version string, now time.Time, commands commandline.Context) []Result {
+	var checks []Result
+	var last leaserecord.Loop
+	runs := false
+	for _, l := range loops {
+		// Whatever it reconciles: a kind that a CRD declares is as good as another.
+		if namespace != "" && l.Scope.Namespace != "" && l.Scope.Namespace != namespace {
+			continue
+		}
+		if !l.Live(now) {
+			if doubts := l.Doubts(now); l.Holder != "" && doubts != "" {
+				checks = append(checks, Result{Name: "controller", State: Failed, Message: fmt.Sprintf("%s: %s%s", l.Scope, l, doubts)})
+			} else if l.Holder != "" && l.Renewed.After(last.Renewed) {
+				last = l
+			}
+			continue
+		}
+		runs = runs || namespace != "" || l.Scope.Namespace == ""
+		c := Result{Name: "controller", State: Passed, Message: fmt.Sprintf("%s: %s", l.Scope, l)}
+		if doubts := l.Doubts(now); doubts != "" {
+			c.State, c.Message = Unknown, c.Message+doubts
+		}
+		if l.Version != "" && l.Version != version {
+			c.State, c.Message = Failed, fmt.Sprintf("%s; it is version %s, but this program is version %s: stop it, and start this version", c.Message, l.Version, version)
+			c.Fix = []string{commands.Line(runLoop(l.Scope.Namespace))}
+		}
+		checks = append(checks, c)
+	}
+	orphans := notReconciled(loops, kinds, namespace, now)
+	if len(orphans) == 0 {
+		return checks
+	}
+	c := missing(orphans, namespace)
+	c.Fix = []string{commands.Line(runLoop(namespace))}
+	if len(orphans) == len(kinds) && !runs {
+		c.Message = "no controller is running for " + where(namespace)
+	}
+	if !last.Renewed.IsZero() {
+		c.Message += fmt.Sprintf("; the last one was %s, and last renewed its lease at %s", last, last.Renewed.UTC().Format("15:04:05 MST"))
+	}
+	return append(checks, c)
+}
+
+func runLoop(namespace string) commandline.Command {
+	return inNamespace(commandline.Plugin("run-controller"), namespace)
+}
+
+// inNamespace returns a command with the flag for a namespace or, if that is empty, for all.
+func inNamespace(cmd commandline.Command, namespace string) commandline.Command {
+	if namespace == "" {
+		return cmd.With("-A")
+	}
+	return cmd.In(namespace)
+}
+
+func where(namespace string) string {
+	if namespace == "" {
+		return "all namespaces"
+	}
+	return "namespace " + namespace
+}
+
+// Deployed compares the version of a controller that is deployed in a
+// namespace with the program's own.
+func Deployed(namespace, has, version string, commands commandline.Context) Result {
+	c := Result{Name: "controller in " + namespace, State: Passed, Message: "is deployed, version " + has}
+	switch {
+	case has == "":
+		c.State, c.Message = Unknown, "is deployed, but its version is unknown"
+	case has != version:
+		c.State, c.Message = Failed, fmt.Sprintf("is deployed, version %s, but this program is version %s", has, version)
+		c.Fix = []string{commands.Line(commandline.Plugin("install", "--controller").In(namespace))}
+	}
+	return c
+}

@@ -1,0 +1,63 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// HeldUp says which objects get no pods because something refuses them.
+func HeldUp(reports []status.Report, commands commandline.Context) []Result {
+	var checks []Result
+	for _, r := range reports {
+		for _, p := range r.Problems {
+			if !slices.Contains([]problem.Code{problem.CodeQuotaExceeded, problem.CodeAdmissionRefused, problem.CodeNameTaken, problem.CodeCreateFailed}, p.Code) {
+				continue
+			}
+			c := Result{Name: "pods", State: Failed, Message: fmt.Sprintf("%s/%s in namespace %s: %s", r.Metadata.Type, r.Metadata.Name, r.Metadata.Namespace, p.Message)}
+			look := commandline.Plugin("describe", r.Metadata.Type+"/"+r.Metadata.Name)
+			if p.Code == problem.CodeQuotaExceeded {
+				look = commandline.Kubectl("describe", "quota")
+			}
+			c.Fix = []string{commands.Line(look.In(r.Metadata.Namespace))}
+			checks = append(checks, c)
+		}
+	}
+	if len(checks) == 0 {
+		checks = []Result{{Name: "pods", State: Passed, Message: "none is blocked by a quota or by admission"}}
+	}
+	return checks
+}
+
+// longPause is how long a pause may last to be left to end by itself.
+const longPause = 24 * time.Hour
+
+// Paused reminds of the objects that are paused, if there are any, with the
+// commands that resume those whose pause is not about to end by itself.
+func Paused(reports []status.Report, namespace string, now time.Time, commands commandline.Context) []Result {
+	c := Result{Name: "pauses", State: Passed}
+	paused, long := 0, 0
+	for _, r := range reports {
+		if r.Pause == nil {
+			continue
+		}
+		paused++
+		if r.Pause.Forever || r.Pause.Until.Sub(now) > longPause {
+			long++
+			c.Fix = append(c.Fix, commands.Line(commandline.Plugin("resume", r.Metadata.Type+"/"+r.Metadata.Name).In(r.Metadata.Namespace)))
+		}
+	}
+	if paused == 0 {
+		return nil
+	}
+	c.Message = status.Quantity(paused, "object") + " paused"
+	if long > 0 {
+		c.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
+	}
+	c.Message += ": " + commands.Line(inNamespace(commandline.Plugin("status", "--paused"), namespace))
+	return []Result{c}
+}

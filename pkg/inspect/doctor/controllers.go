@@ -1,0 +1,75 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/deploy"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+)
+
+// controllers looks whether the controllers that are installed are of this version.
+func (d *Doctor) controllers(ctx context.Context) ([]check.Result, error) {
+	found, err := Controllers(ctx, d.client, d.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	checks := make([]check.Result, 0, len(found))
+	for _, c := range found {
+		checks = append(checks, d.checkAvailable(check.Deployed(c.Namespace, c.Version, d.Version, d.commands), c))
+	}
+	return checks, nil
+}
+
+// checkAvailable fails the check of a controller whose pods do not run.
+func (d *Doctor) checkAvailable(result check.Result, c Controller) check.Result {
+	if c.Desired == 0 || c.Available > 0 {
+		return result
+	}
+	result.State = check.Failed
+	result.Message += fmt.Sprintf("; none of its pods is available (desired %d)", c.Desired)
+	result.Fix = append(result.Fix, d.commands.Line(commandline.Plugin("status", "deployment/"+deploy.ControllerName).In(c.Namespace)))
+	return result
+}
+
+// Controller is one that "install --controller" installed.
+type Controller struct {
+	Namespace string `json:"namespace"`
+	// Version is that of the program that installed it; empty if others did.
+	Version string `json:"version"`
+	// Desired is how many pods it should have, Available how many of them run.
+	Desired   int64 `json:"-"`
+	Available int64 `json:"-"`
+}
+
+// Controllers lists the controllers that are installed: those of all namespaces, or
+// what one may see of them, which need not be any.
+func Controllers(ctx context.Context, client dynamic.Interface, namespace string) ([]Controller, error) {
+	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"))
+	opts := metav1.ListOptions{LabelSelector: deploy.ControllerLabel}
+	list, err := deployments.List(ctx, opts)
+	if apierrors.IsForbidden(err) {
+		list, err = deployments.Namespace(namespace).List(ctx, opts)
+	}
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for controllers: %w", err)
+	}
+	found := make([]Controller, 0, len(list.Items))
+	for _, d := range list.Items {
+		c := Controller{Namespace: d.GetNamespace(), Version: d.GetLabels()[deploy.LabelVersion]}
+		c.Desired, _, _ = unstructured.NestedInt64(d.Object, "spec", "replicas")
+		c.Available, _, _ = unstructured.NestedInt64(d.Object, "status", "availableReplicas")
+		found = append(found, c)
+	}
+	return found, nil
+}

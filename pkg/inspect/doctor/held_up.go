@@ -1,0 +1,40 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+)
+
+// heldUp looks which pods of the kinds that the program ships a quota, admission or a
+// pause holds up.
+func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
+	var reports []status.Report
+	for _, kind := range kinds.Shipped() {
+		list, err := kube.List(ctx, d.client.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			continue // the check of its CRD says so
+		case apierrors.IsForbidden(err):
+			return []check.Result{{Name: "pods", State: check.Unknown, Message: "no permission to list " + kind.CRD()}}, nil
+		case err != nil:
+			return nil, err
+		}
+		for i := range list {
+			facts, err := facts.Of(kind, &list[i])
+			if err != nil {
+				return nil, err
+			}
+			reports = append(reports, status.NewReport(status.Snapshot{Object: facts, Now: time.Now(), Commands: d.commands}))
+		}
+	}
+	return append(check.HeldUp(reports, d.commands), check.Paused(reports, d.Namespace, time.Now(), d.commands)...), nil
+}

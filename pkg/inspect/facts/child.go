@@ -1,0 +1,60 @@
+package facts
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// Child reads from an object that stands between another and its pods what a
+// report needs of it.
+func Child(obj *unstructured.Unstructured) status.Child {
+	child := status.Child{
+		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Created: obj.GetCreationTimestamp().Time,
+		Managers: obj.GetManagedFields(), Generation: obj.GetGeneration(),
+	}
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		child.Controller = ref.UID
+	}
+	if told, _, err := unstructured.NestedMap(obj.Object, "status"); err == nil {
+		child.Conditions = someConditions(told)
+	}
+	kind := childKind(obj)
+	facts, err := New(kind, Source{}, nil)
+	if err != nil {
+		return child
+	}
+	desired, _ := kind.Desired(obj) // the server bounds those of built-in kinds
+	o := status.Object{Generation: child.Generation, Conditions: child.Conditions, Desired: desired}
+	o.BuiltIn = kind.BuiltIn()
+	facts.Count = ".spec.replicas"
+	facts.read(&o, obj.Object)
+	child.ObservedGeneration, child.Tracked = o.ObservedGeneration, !o.Untracked && o.Generation > 0
+	_, counted := wholeAt(obj.Object, ".spec.replicas")
+	if !kind.BuiltIn() {
+		// Without its schema, only what is there is known.
+		child.Tracked = child.Tracked && o.ObservedGeneration > 0
+		counted = counted && !o.Uncounted
+	}
+	if !counted && len(facts.Desired) == 0 {
+		return child
+	}
+	facts.partition(&o, obj.Object)
+	child.Desired, child.Current, child.Ready = new(o.Desired), new(o.Current), new(o.Ready)
+	child.Available, child.UpdatedWanted = o.Available, o.UpdatedWanted
+	if kind.BuiltIn() {
+		child.Updated = o.Updated
+	}
+	return child
+}
+
+func childKind(obj *unstructured.Unstructured) kinds.Kind {
+	gvk := obj.GroupVersionKind()
+	kind := kinds.Kind{Kind: gvk.Kind, Singular: strings.ToLower(gvk.Kind)}
+	kind.Resource = gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
+	return kind
+}

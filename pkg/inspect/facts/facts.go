@@ -1,0 +1,175 @@
+package facts
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// The status fields in which kinds tell how many pods they have, how many of
+// them are ready, and how many are of the newest template, the most usual first.
+func currentFields() []string {
+	return []string{"replicas", "currentReplicas", "currentNumberScheduled", "instances", "size", "clusterSize", "shards", "nodes"}
+}
+
+func readyFields() []string {
+	return []string{"readyReplicas", "numberReady", "availableReplicas", "readyInstances", "readyNodes", "ready"}
+}
+
+func updatedFields() []string {
+	return []string{"updatedReplicas", "updatedNumberScheduled", "upToDateReplicas"}
+}
+
+// Of reads from an object what a verdict is made of, with what can be known of
+// its kind without asking a server.
+func Of(k kinds.Kind, obj *unstructured.Unstructured) (status.Object, error) {
+	facts, err := New(k, Source{}, nil)
+	if err != nil {
+		return status.Object{}, err
+	}
+	return Read(k, obj, facts)
+}
+
+// Read reads from an object what a verdict is made of. The desired count is taken
+// from where the convention has it; who knows better sets it before Judge.
+func Read(k kinds.Kind, obj *unstructured.Unstructured, facts Facts) (status.Object, error) {
+	o := status.Object{
+		Type:       k.String(),
+		Resource:   k.CRD(),
+		APIVersion: k.Resource.GroupVersion().String(),
+		Kind:       k.Kind,
+		Namespace:  obj.GetNamespace(),
+		Name:       obj.GetName(),
+		UID:        obj.GetUID(),
+		Labels:     obj.GetLabels(),
+		Controller: metav1.GetControllerOfNoCopy(obj),
+		Managers:   obj.GetManagedFields(),
+		Created:    obj.GetCreationTimestamp().Time,
+		Finalizers: obj.GetFinalizers(),
+		Generation: obj.GetGeneration(),
+		Foreign:    !k.Reconciled(),
+		SetsImage:  setsImage(k),
+		Images:     images(k, obj),
+	}
+	if desired, err := k.Desired(obj); err == nil {
+		o.Desired = desired
+	} else {
+		o.NoCount = true
+	}
+	o.Parked = parked(obj)
+	if deleted := obj.GetDeletionTimestamp(); deleted != nil {
+		o.Deleted = deleted.Time
+	}
+	told, _, err := unstructured.NestedMap(obj.Object, "status")
+	if err != nil {
+		return o, fmt.Errorf("read the status of %s: %w", o.Name, err)
+	}
+	o.Conditions = someConditions(told)
+	if o.Foreign {
+		o.BuiltIn = k.BuiltIn()
+		facts.read(&o, obj.Object)
+		o.Source = gitOpsWriter(obj, o.Count)
+		return o, nil
+	}
+	if path := k.Path(); path != nil {
+		o.Count = path.String()
+	}
+	o.Source = gitOpsWriter(obj, o.Count)
+	o.ObservedGeneration, _ = firstInteger(told, "observedGeneration")
+	o.UserPause = apis.ReadPause(obj.GetAnnotations())
+	readMapped(k, &o, obj)
+	return o, nil
+}
+
+// read reads counts from where the kind's mapping has them written.
+func readMapped(k kinds.Kind, o *status.Object, obj *unstructured.Unstructured) {
+	at := k.Mapping.Status
+	count := func(paths ...[]string) (int32, bool) {
+		for _, path := range paths {
+			if n, found, err := unstructured.NestedInt64(obj.Object, path...); len(path) > 0 && found && err == nil {
+				return Pods(n), true
+			}
+		}
+		return 0, false
+	}
+	if desired, found := count(at.Desired); found {
+		o.Desired = desired
+	}
+	o.Current, _ = count(at.Current)
+	ready, counted := count(at.Ready, at.Available)
+	o.Ready = ready
+	if updated, found := count(at.Updated); found {
+		o.Updated = &updated
+	}
+	if len(at.Updated) == 0 && k.Mapping.Strategy != kinds.StrategyDeployment {
+		o.Template = kinds.TemplateHash(k, obj)
+	}
+	if len(at.ObservedGeneration) == 0 {
+		o.Untracked = true
+	}
+	if len(at.Ready)+len(at.Available) == 0 {
+		o.Uncounted = true
+	}
+	if k.Mapping.Strategy.Uncounted() && len(at.Desired) == 0 {
+		o.NoCount = true
+	}
+	_, named, _ := unstructured.NestedFieldNoCopy(obj.Object, at.PodNames...)
+	if len(at.PodNames) > 0 && named && !counted && o.ObservedGeneration == 0 {
+		// The names of its pods were written and all else was dropped: the CRD is
+		// one that has no other field.
+		o.Untracked, o.Uncounted = true, true
+	}
+}
+
+// Pods is a stored number as a number of pods. A schema need not bound it: what
+// is out of range is the nearest that is not.
+func Pods(n int64) int32 {
+	return int32(max(0, min(n, math.MaxInt32)))
+}
+
+// firstInteger returns the first of some fields that holds a whole number.
+func firstInteger(fields map[string]any, names ...string) (int64, bool) {
+	for _, name := range names {
+		if n, ok := fields[name].(int64); ok {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// setsImage reports whether objects of the kind have the image of their pods in a field
+// that is known without a schema.
+// images are the images in the pod template of an object, by the names of the containers.
+func images(k kinds.Kind, obj *unstructured.Unstructured) map[string]string {
+	path := []string{"spec", "template"}
+	if k.Reconciled() {
+		path = k.Mapping.TemplatePath
+	}
+	if !setsImage(k) || len(path) == 0 {
+		return nil
+	}
+	spec := fieldpath.Object(fieldpath.Object(obj.Object, path...), "spec")
+	all := map[string]string{}
+	for _, list := range []string{"initContainers", "containers"} {
+		for _, c := range fieldpath.Objects(spec[list]) {
+			name, _ := c["name"].(string)
+			all[name], _ = c["image"].(string)
+		}
+	}
+	return all
+}
+
+func setsImage(k kinds.Kind) bool {
+	if k.Reconciled() {
+		return len(k.Mapping.TemplatePath)+len(k.Mapping.ImagePath) > 0
+	}
+	return slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"}, k.CRD())
+}

@@ -1,0 +1,373 @@
+package facts
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": "ns", "name": "foo", "uid": "u", "generation": int64(4), "deletionTimestamp": "2026-01-02T03:04:05Z",
+			"annotations": map[string]any{apis.AnnotationPausedUntil: apis.PausedForever}},
+		"spec": map[string]any{"replicas": int64(3)},
+		"status": map[string]any{
+			"observedGeneration": int64(3), "replicas": int64(2), "readyReplicas": int64(1),
+			"conditions": []any{map[string]any{"type": "Ready", "status": "False"}},
+		},
+	}}
+	facts, err := Of(kinds.ImoocPod(), obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if facts.Type != "imoocpod.batch.tutorial.kubebuilder.io" || facts.Kind != "ImoocPod" || facts.Namespace != "ns" || facts.Name != "foo" || facts.UID != "u" || facts.Deleted.IsZero() ||
+		facts.Generation != 4 || facts.ObservedGeneration != 3 || facts.Desired != 3 || facts.Current != 2 || facts.Ready != 1 || len(facts.Conditions) != 1 || !facts.UserPause.Forever {
+		t.Errorf("got %+v", facts)
+	}
+	obj.Object["status"] = "what"
+	if _, err := Of(kinds.ImoocPod(), obj); err == nil {
+		t.Error("a status that is none was read")
+	}
+}
+
+// Kinds that this program does not ship tell what they have in their own ways.
+func TestFactsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}, Kind: "Lamp", Singular: "lamp"}
+	type told struct {
+		current, ready       int32
+		untracked, uncounted bool
+	}
+	for name, test := range map[string]struct {
+		status any
+		want   told
+	}{
+		"as a Deployment":       {map[string]any{"observedGeneration": int64(2), "replicas": int64(3), "readyReplicas": int64(2), "availableReplicas": int64(1)}, told{3, 2, false, false}},
+		"as a DaemonSet":        {map[string]any{"observedGeneration": int64(2), "currentNumberScheduled": int64(3), "numberReady": int64(2)}, told{3, 2, false, false}},
+		"available alone":       {map[string]any{"availableReplicas": int64(1)}, told{1, 1, true, false}}, // at least that many are there
+		"no count of the ready": {map[string]any{"replicas": int64(3)}, told{3, 0, true, true}},
+		"other words":           {map[string]any{"clusterSize": int64(3), "readyNodes": int64(3)}, told{3, 3, true, false}},
+		"words for a person":    {map[string]any{"ready": "3/3", "replicas": "three"}, told{0, 0, true, true}},
+		"ready is a yes":        {map[string]any{"ready": true}, told{0, 0, true, true}},
+		"odd conditions":        {map[string]any{"conditions": "fine"}, told{0, 0, true, true}},
+		"nothing":               {nil, told{0, 0, true, true}},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "it"}}}
+		if test.status != nil {
+			obj.Object["status"] = test.status
+		}
+		o, err := Of(kind, obj)
+		if got := (told{o.Current, o.Ready, o.Untracked, o.Uncounted}); err != nil || got != test.want || !o.Foreign || o.Type != "lamp.example.com" {
+			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
+		}
+	}
+}
+
+// The kinds that this program ships tell it where their mappings say.
+func TestFactsOfShippedKinds(t *testing.T) {
+	t.Parallel()
+	type told struct{ desired, current, ready, updated int32 }
+	for name, test := range map[string]struct {
+		kind   kinds.Kind
+		status map[string]any
+		want   told
+		pruned bool
+	}{
+		"ImoocPod":              {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2), "updatedReplicas": int64(1)}, told{4, 3, 2, 1}, false},
+		"an older ImoocPod":     {kinds.ImoocPod(), map[string]any{"replicas": int64(3), "readyReplicas": int64(2)}, told{4, 3, 2, -1}, false},
+		"AppService":            {kinds.AppService(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2)}, told{4, 3, 2, -1}, false},
+		"HelloWorld":            {kinds.HelloWorld(), map[string]any{"replicas": int64(3), "availableReplicas": int64(2), "nodes": []any{"a"}}, told{5, 3, 2, -1}, false},
+		"the tutorial's":        {kinds.HelloWorld(), map[string]any{"nodes": []any{"a"}}, told{5, 0, 0, -1}, true},
+		"HelloWorld, unseen":    {kinds.HelloWorld(), nil, told{5, 0, 0, -1}, false},
+		"MyDaemonSet":           {kinds.MyDaemonSet(), map[string]any{"desiredNumberScheduled": int64(7), "currentNumberScheduled": int64(6), "availableReplicas": int64(5), "updatedNumberScheduled": int64(4)}, told{7, 6, 5, 4}, false},
+		"a MyDaemonSet, unseen": {kinds.MyDaemonSet(), nil, told{4, 0, 0, -1}, false},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(4), "size": int64(5)}}}
+		if test.status != nil {
+			obj.Object["status"] = test.status
+		}
+		o, err := Of(test.kind, obj)
+		got := told{o.Desired, o.Current, o.Ready, -1}
+		if o.Updated != nil {
+			got.updated = *o.Updated
+		}
+		if err != nil || got != test.want || o.Untracked != test.pruned || o.Uncounted != test.pruned || o.Foreign {
+			t.Errorf("%s: %+v (%v), want %+v", name, o, err, test.want)
+		}
+	}
+}
+
+func TestChild(t *testing.T) {
+	t.Parallel()
+	child := Child(&unstructured.Unstructured{Object: map[string]any{
+		"kind": "ReplicaSet",
+		"metadata": map[string]any{"name": "web-1", "uid": "set", "ownerReferences": []any{
+			map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": true},
+		}},
+		"spec":   map[string]any{"replicas": int64(3)},
+		"status": map[string]any{"readyReplicas": int64(2), "conditions": []any{map[string]any{"type": "ReplicaFailure", "status": "True"}}},
+	}})
+	if child.Kind != "ReplicaSet" || child.Name != "web-1" || child.UID != "set" || child.Controller != "web" || *child.Desired != 3 || *child.Ready != 2 || len(child.Conditions) != 1 {
+		t.Errorf("got %+v", child)
+	}
+	for name, test := range map[string]struct {
+		text             string
+		counted, tracked bool
+		updated          bool
+	}{
+		"built in":                   {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3, updatedReplicas: 3}}", true, true, true},
+		"built in, and not seen":     {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 2}, spec: {replicas: 3}}", true, true, false},
+		"built in, without a count":  {"{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 2}, status: {observedGeneration: 2, desiredNumberScheduled: 3, numberReady: 3}}", true, true, false},
+		"of another":                 {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3, updatedReplicas: 3}}", true, true, false},
+		"of another, not seen":       {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {readyReplicas: 3}}", true, false, false},
+		"of another, no generation":  {"{apiVersion: x/v1, kind: Lamp, spec: {replicas: 3}, status: {observedGeneration: 2, readyReplicas: 3}}", true, false, false},
+		"of another, without counts": {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2}}", false, true, false},
+		"of another, none wanted":    {"{apiVersion: x/v1, kind: Lamp, metadata: {generation: 2}, spec: {}, status: {observedGeneration: 2, readyReplicas: 3}}", false, true, false},
+	} {
+		child := Child(readObject(t, test.text))
+		if (child.Desired != nil) != test.counted || child.Tracked != test.tracked || (child.Updated != nil) != test.updated {
+			t.Errorf("%s: %+v, want counts: %t, tracked: %t, updated: %t", name, child, test.counted, test.tracked, test.updated)
+		}
+	}
+	if none := Child(&unstructured.Unstructured{Object: map[string]any{"status": "what"}}); none.Desired != nil || none.Controller != "" {
+		t.Errorf("got %+v", none)
+	}
+}
+
+// What others wrote into a status takes nothing from the rest of it, and a number
+// that is none of pods is not taken for a small one.
+func TestFactsOfAStatusThatOthersWrote(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "foo", "generation": int64(1)},
+		"spec":     map[string]any{"replicas": int64(2)},
+		"status": map[string]any{
+			"observedGeneration": int64(1), "replicas": int64(4294967296), "readyReplicas": int64(-1),
+			"conditions": []any{
+				map[string]any{"type": "Theirs", "status": "True", "message": "why", "lastTransitionTime": ""}, "none",
+				map[string]any{"type": "Ready", "status": "False", "reason": "PodsNotReady"},
+			},
+		},
+	}}
+	o, err := Of(kinds.ImoocPod(), obj)
+	if err != nil || len(o.Conditions) != 2 || o.Conditions[0].Message != "why" || o.Conditions[1].Reason != "PodsNotReady" || o.Current != 2147483647 || o.Ready != 0 {
+		t.Errorf("read %+v (%v)", o, err)
+	}
+}
+
+func pathOf(t *testing.T, text string) *fieldpath.Path {
+	t.Helper()
+	path, err := fieldpath.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &path
+}
+
+// What can be told follows from the schema: counts by their type, the part of the status
+// that /scale names, the unit by its name, and the counts beside it.
+func TestFactsFromASchema(t *testing.T) {
+	t.Parallel()
+	integers := func(names string) string {
+		var all []string
+		for name := range strings.FieldsSeq(names) {
+			all = append(all, name+": {type: integer}")
+		}
+		return "{type: object, properties: {" + strings.Join(all, ", ") + "}}"
+	}
+	crd := func(spec, status string) string {
+		return "{type: object, properties: {spec: " + spec + ", status: " + status + "}}"
+	}
+	for name, test := range map[string]struct {
+		schema, count string
+		source        Source
+		want          string
+	}{
+		"counts": {crd(integers("replicas"), integers("replicas readyReplicas updatedReplicas availableReplicas")), ".spec.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current [.status.replicas]; ready [.status.readyReplicas .status.availableReplicas]; updated [.status.updatedReplicas]; available [.status.availableReplicas]; zero [.status.readyReplicas .status.updatedReplicas]; phase []; beside []; several false; from [schema]"},
+		"counts, not served": {crd(integers("replicas"), integers("readyReplicas observedGeneration")), ".spec.replicas", Source{},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero []; phase []; beside []; several false; from [schema]"},
+		"the generation": {crd(integers("replicas"), integers("observedGeneration readyReplicas")), ".spec.replicas", Source{StatusServed: true},
+			".status.observedGeneration; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
+		"a word": {crd(integers("replicas"), "{type: object, properties: {phase: {type: string}, readyReplicas: {type: string}}}"), ".spec.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready []; updated []; available []; zero []; phase [.status.phase]; beside []; several false; from [schema]"},
+		"a word in a part": {crd(integers("replicas"), "{type: object, properties: {upToDateReplicas: {type: integer}, state: {type: object, properties: {phase: {type: string}}}}}"), ".spec.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready []; updated [.status.upToDateReplicas]; available []; zero [.status.upToDateReplicas]; phase [.status.state.phase]; beside []; several false; from [schema]"},
+		"shards": {crd(integers("shards replicas"), integers("shards readyReplicas")), ".spec.shards", Source{StatusServed: true, SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"},
+			"none; shard; desired []; current [.status.shards]; ready []; updated []; available []; zero []; phase []; beside [.spec.replicas]; several false; from [schema /scale]"},
+		"/scale of a part": {crd("{type: object, properties: {gateway: "+integers("replicas")+"}}", "{type: object, properties: {gateway: "+integers("replicas readyReplicas")+", readyReplicas: {type: integer}}}"), ".spec.gateway.replicas",
+			Source{StatusServed: true, SpecPath: ".spec.gateway.replicas", StatusPath: ".status.gateway.replicas"},
+			"none; pod; desired []; current [.status.gateway.replicas]; ready [.status.gateway.readyReplicas]; updated []; available []; zero [.status.gateway.readyReplicas]; phase []; beside []; several false; from [schema /scale]"},
+		"/scale of another count": {crd(integers("replicas size"), integers("replicas")), ".spec.replicas", Source{StatusServed: true, SpecPath: ".spec.size", StatusPath: ".status.size"},
+			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; phase []; beside []; several false; from [schema]"},
+		"no count": {crd("{type: object}", integers("desiredNumberScheduled numberReady")), "", Source{StatusServed: true},
+			"none; pod; desired [.status.desiredNumberScheduled]; current []; ready [.status.numberReady]; updated []; available []; zero [.status.desiredNumberScheduled .status.numberReady]; phase []; beside []; several false; from [schema]"},
+		"no count but /scale": {crd("{type: object}", integers("replicas")), "", Source{StatusServed: true, StatusPath: ".status.replicas"},
+			"none; pod; desired []; current [.status.replicas]; ready []; updated []; available []; zero []; phase []; beside []; several false; from [schema /scale]"},
+		"two parts": {crd("{type: object, properties: {a: "+integers("replicas")+", b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.a.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside [.spec.b.replicas]; several true; from [schema]"},
+		"a part beside the whole": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside []; several false; from [schema]"},
+		"the whole beside a part": {crd("{type: object, properties: {replicas: {type: integer}, b: "+integers("replicas")+"}}", integers("readyReplicas")), ".spec.b.replicas", Source{StatusServed: true},
+			"none; pod; desired []; current []; ready [.status.readyReplicas]; updated []; available []; zero [.status.readyReplicas]; phase []; beside [.spec.replicas]; several false; from [schema]"},
+	} {
+		var count *fieldpath.Path
+		if test.count != "" {
+			count = pathOf(t, test.count)
+		}
+		test.source.Schema = parsed(t, test.schema)
+		f, err := New(kindNamed("lamps.example.com", "Lamp"), test.source, count)
+		got := fmt.Sprintf("%v; %s; desired %v; current %v; ready %v; updated %v; available %v; zero %v; phase %v; beside %v; several %t; from %v",
+			f.Generation, f.Unit, f.Desired, f.Current, f.Ready, f.Updated, f.Available, f.Zero, f.Phase, f.Beside, f.Several, f.From)
+		if err != nil || got != test.want {
+			t.Errorf("%s:\n%s (%v)\nwant\n%s", name, got, err, test.want)
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		".status.replicas": "", ".status.gateway.replicas": ".gateway", ".status.a.b.c": ".a.b", ".spec.gateway.replicas": "", ".status": "", ".status[": "", "": "",
+	} {
+		if got := within(path); got != want {
+			t.Errorf("%s is in %q, want %q", path, got, want)
+		}
+	}
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{{".spec.a", "spec.a", true}, {".spec.a", ".spec.b", false}, {".spec[", ".spec[", false}, {".spec.a", ".spec[", false}, {".spec[", ".spec.a", false}} {
+		if got := samePath(test.a, test.b); got != test.want {
+			t.Errorf("%s and %s are the same: %t", test.a, test.b, got)
+		}
+	}
+}
+
+// What a mapping leaves out is not told: a template stands for the count of updated pods,
+// but not where a Deployment has the pods.
+func TestReadMapped(t *testing.T) {
+	t.Parallel()
+	field := []string{"status", "x"}
+	for name, test := range map[string]struct {
+		mapping                                 kinds.Mapping
+		template, untracked, uncounted, noCount bool
+	}{
+		"all of it":             {kinds.Mapping{Strategy: kinds.StrategyPods, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Available: field, Updated: field, Desired: field}}, false, false, false, false},
+		"nothing":               {kinds.Mapping{Strategy: kinds.StrategyPods}, true, true, true, false},
+		"a Deployment":          {kinds.Mapping{Strategy: kinds.StrategyDeployment, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field}}, false, false, false, false},
+		"a pod per node":        {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Available: field}}, true, false, false, true},
+		"a pod per node, count": {kinds.Mapping{Strategy: kinds.StrategyNodes, Status: kinds.StatusPaths{ObservedGeneration: field, Ready: field, Desired: field}}, true, false, false, false},
+	} {
+		var o status.Object
+		test.mapping.ImagePath = []string{"spec", "image"}
+		readMapped(kinds.Kind{Mapping: test.mapping}, &o, &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"image": "a"}}})
+		if (o.Template != "") != test.template || o.Untracked != test.untracked || o.Uncounted != test.uncounted || o.NoCount != test.noCount {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+func TestSetsImage(t *testing.T) {
+	t.Parallel()
+	field := []string{"spec", "x"}
+	for name, test := range map[string]struct {
+		kind kinds.Kind
+		want bool
+	}{
+		"a template":           {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, TemplatePath: field}}, true},
+		"an image":             {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, ImagePath: field}}, true},
+		"both":                 {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, ImagePath: field, TemplatePath: field}}, true},
+		"a default image":      {kinds.Kind{Mapping: kinds.Mapping{Strategy: kinds.StrategyPods, Image: "nginx"}}, false},
+		"a Deployment":         {kindNamed("deployments.apps", "Deployment"), true},
+		"a kind of another":    {kindNamed("lamps.example.com", "Lamp"), false},
+		"a built-in other one": {kindNamed("replicasets.apps", "ReplicaSet"), false},
+	} {
+		if got := setsImage(test.kind); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// Who may go on is told by the kind, or follows from the field.
+func TestPausedBy(t *testing.T) {
+	t.Parallel()
+	o := status.Object{Type: "lamp.example.com", Name: "it", Namespace: "ns"}
+	for want, test := range map[string]struct{ hint, path string }{
+		"kubectl lamp resume it -n ns --context=staging":        {"kubectl lamp resume NAME", "{.spec.paused}"},
+		"ask the owner of it":                                   {"ask the owner of NAME", "{.spec.paused}"},
+		"unset .spec.paused of lamp.example.com/it to continue": {"", "{.spec.paused}"},
+		"find out what lamp.example.com/it is waiting for":      {"", "{.status.paused}"},
+	} {
+		got, command := pausedBy(Facts{PausedHint: test.hint}, o, fieldpath.Expression{Path: test.path})
+		if command != nil {
+			got += commandline.Context{"--context=staging"}.Line(*command)
+		}
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	if got := leaves(parsed(t, "{.: {}, a: {.: {}, b: {}, c: {}}, d: {e: {}, f: {g: {}}}}")); got != 4 {
+		t.Errorf("it owns %d fields, want 4", got)
+	}
+}
+
+// What has no type or no status is no condition.
+func TestSomeConditions(t *testing.T) {
+	t.Parallel()
+	got := someConditions(parsed(t, "{conditions: [{type: A}, {status: 'True'}, {type: B, status: 'True'}, what]}"))
+	if len(got) != 1 || got[0].Type != "B" {
+		t.Errorf("the conditions are %+v", got)
+	}
+}
+
+// A generation is a number, also as text; a hash tells none, and no text tells that
+// nobody has seen it.
+func TestReadGeneration(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		facts     Facts
+		told      any
+		want      int64
+		untracked bool
+	}{
+		"a number":           {Facts{}, int64(3), 3, false},
+		"a number as text":   {Facts{}, "3", 3, false},
+		"no text":            {Facts{}, "", 0, false},
+		"a hash":             {Facts{}, "a1b2", 0, true},
+		"nothing":            {Facts{}, nil, 0, true},
+		"nothing, declared":  {Facts{Generation: GenerationField}, nil, 0, false},
+		"a hash of declared": {Facts{Generation: GenerationText}, "a1b2", 0, false},
+	} {
+		o := status.Object{Generation: 3}
+		test.facts.readGeneration(&o, map[string]any{"status": map[string]any{"observedGeneration": test.told}})
+		if o.ObservedGeneration != test.want || o.Untracked != test.untracked {
+			t.Errorf("%s: %d, untracked: %t; want %d, %t", name, o.ObservedGeneration, o.Untracked, test.want, test.untracked)
+		}
+	}
+}
+
+// /scale names a selector only if there is one.
+func TestSelects(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"{status: {selector: 'app=web'}}": true, "{status: {selector: ''}}": false, "{}": false} {
+		var o status.Object
+		if (Facts{ScaleSelector: ".status.selector"}).read(&o, parsed(t, text)); o.Selects != want {
+			t.Errorf("%s: %t, want %t", text, o.Selects, want)
+		}
+	}
+}

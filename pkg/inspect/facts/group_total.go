@@ -1,0 +1,88 @@
+package facts
+
+import (
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// ofShards is how many pods some shards have: as many each as a count beside them
+// says, or else one.
+func ofShards(o status.Object) *int32 {
+	each := int64(1)
+	for _, b := range o.Beside {
+		if strings.Contains(strings.ToLower(b.Path), "replica") {
+			each = b.Value
+			break
+		}
+	}
+	if each < 0 || each > 1<<30 || each*int64(o.Desired) > 1<<30 {
+		return nil
+	}
+	return new(Pods(each * int64(o.Desired)))
+}
+
+// shardsBeside is how many shards an object says that a count in it is for; one where
+// it says nothing.
+func shardsBeside(content map[string]any) int64 {
+	shards := int64(1)
+	for name, value := range content {
+		if n, is := fieldpath.Integer(value); is && replicafield.Unit(name) == "shard" {
+			shards = max(shards, min(n, 1<<30))
+		}
+	}
+	return shards
+}
+
+// parent is the object that the last step of a path is in.
+func parent(obj map[string]any, steps []fieldpath.Step) map[string]any {
+	if len(steps) == 1 {
+		return obj
+	}
+	_, value, taken, err := fieldpath.Path{Steps: steps[:len(steps)-1]}.Locate(obj)
+	if content, is := value.(map[string]any); is && err == nil && taken == len(steps)-1 {
+		return content
+	}
+	return nil
+}
+
+// total is the sum of the counts of all groups, one of which is at a path; nil
+// where it is not known.
+func total(obj map[string]any, count fieldpath.Path, beside []status.Beside) *int32 {
+	last := -1
+	for i, s := range count.Steps {
+		if s.Kind != fieldpath.Field {
+			last = i
+		}
+	}
+	sum, found := int64(0), false
+	if last < 0 {
+		name := count.Steps[len(count.Steps)-1].Name
+		for _, b := range beside {
+			if path, err := fieldpath.ParseSteps(b.Path); err == nil && path.Steps[len(path.Steps)-1].Name == name {
+				sum += b.Value * shardsBeside(parent(obj, path.Steps))
+			}
+		}
+		own, is, err := count.Get(obj)
+		sum, found = sum+own*shardsBeside(parent(obj, count.Steps)), is && err == nil
+	} else {
+		_, value, taken, err := fieldpath.Path{Steps: count.Steps[:last]}.Locate(obj)
+		list, _ := value.([]any)
+		if err != nil || taken < last {
+			return nil
+		}
+		for _, element := range list {
+			content, _ := element.(map[string]any)
+			_, n, taken, err := fieldpath.Path{Steps: count.Steps[last+1:]}.Locate(content)
+			if number, is := fieldpath.Integer(n); err == nil && is && taken == len(count.Steps)-last-1 {
+				sum, found = sum+number*shardsBeside(parent(content, count.Steps[last+1:])), true
+			}
+		}
+	}
+	if !found || sum < 0 || sum > 1<<30 {
+		return nil
+	}
+	return new(Pods(sum))
+}

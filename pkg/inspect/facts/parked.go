@@ -1,0 +1,38 @@
+package facts
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// ParkedPath is the field whose count an object remembers: nil where it remembers none.
+func ParkedPath(obj *unstructured.Unstructured) *fieldpath.Path {
+	if obj == nil {
+		return nil
+	}
+	p, err := status.ReadParked(obj.GetAnnotations())
+	if err != nil || p == nil {
+		return nil
+	}
+	path, err := fieldpath.ParsePath(p.Path)
+	if err != nil {
+		return nil
+	}
+	return &path
+}
+
+// parked is the count to go back to of an object that is parked: nil where it is not, or
+// where somebody has scaled it since.
+func parked(obj *unstructured.Unstructured) *status.ParkedCount {
+	path := ParkedPath(obj)
+	if path == nil {
+		return nil
+	}
+	if n, found, err := path.Get(obj.Object); err != nil || !found || n != 0 {
+		return nil
+	}
+	p, _ := status.ReadParked(obj.GetAnnotations()) // ParkedPath has read it
+	return p
+}

@@ -1,0 +1,180 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// pause finds what keeps the controller from going on.
+func (f Facts) pause(o *status.Object, obj map[string]any) {
+	for _, e := range f.pausedIf {
+		if holdsOf(e, obj) && !timedPause(obj) {
+			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + e.String()}
+			o.Pause.Hint, o.Pause.Command = pausedBy(f, *o, e)
+			// Whoever has a pod template goes on scaling when it is paused.
+			o.Pause.Told = ofStatus(e)
+			o.Pause.Template = strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".spec.paused") && len(f.Updated) > 0 && hasContainers(obj)
+			if o.Word.Message != "" {
+				o.Pause.Why = "it is paused: " + o.Word.Message
+			}
+			if promotes(o.Word.Message) {
+				o.Pause.Code, o.Pause.Why = problem.CodeWaitingForPromotion, "it is waiting for a promotion: "+o.Word.Message
+			}
+			return
+		}
+	}
+	for _, path := range []string{".spec.updateStrategy.paused", ".spec.updateStrategy.rollingUpdate.paused"} {
+		if paused, _ := valueAt(obj, path).(bool); paused {
+			o.Pause = &status.Pause{Code: problem.CodePaused, Why: "its rollout is paused: " + path + " is true", Hint: "unset " + path + " to continue", Template: true}
+			return
+		}
+	}
+	if f.reportedPause(o, obj) {
+		return
+	}
+	if o.Updated == nil || *o.Updated >= o.Desired || !f.Ordinal && !o.Uncounted && o.Ready < o.Desired {
+		return // what is new has yet to become ready
+	}
+	if strategy, _ := textAt(obj, f.OnDelete); strategy == "OnDelete" {
+		o.Pause = &status.Pause{Code: problem.CodeOnDelete, Why: "its strategy is OnDelete", Hint: "delete the pods of the old template", Template: true}
+		return
+	}
+	f.partition(o, obj)
+}
+
+// reportedPause finds a pause that the controller reports by a condition or a phase of
+// a usual name.
+func (f Facts) reportedPause(o *status.Object, obj map[string]any) bool {
+	if f.pauseTold() || o.BuiltIn || timedPause(obj) {
+		return false // where the kind says it elsewhere, this may be behind
+	}
+	var why string
+	paused := slices.IndexFunc(o.Conditions, func(c metav1.Condition) bool {
+		return slices.Contains([]string{"Paused", "ReconciliationPaused"}, c.Type) && c.Status == metav1.ConditionTrue
+	})
+	switch {
+	case paused >= 0:
+		why = cmp.Or(problem.ConditionWords(o.Conditions[paused]), problem.ConditionSays(o.Conditions[paused]))
+	case slices.Contains([]string{"paused", "suspended", "hibernated"}, bare(o.Word.Phase)):
+		why = "its controller reports: " + o.Word.String()
+	default:
+		return false
+	}
+	o.Pause = &status.Pause{Code: problem.CodePaused, Why: "it is paused: " + why, Hint: "find out who paused " + o.Type + "/" + o.Name, Told: true}
+	return true
+}
+
+// pauseTold reports whether the kind declares where its status tells of a pause.
+func (f Facts) pauseTold() bool {
+	return slices.ContainsFunc(f.pausedIf, ofStatus)
+}
+
+// ofStatus reports whether an expression is about what the controller writes.
+func ofStatus(e fieldpath.Expression) bool {
+	return strings.HasPrefix(strings.TrimPrefix(e.Path, "{"), ".status.")
+}
+
+// partition finds how many pods are to keep the older template.
+func (f Facts) partition(o *status.Object, obj map[string]any) {
+	paths := []string{f.Partition}
+	if !f.Ordinal {
+		paths = append(paths, ".spec.updateStrategy.rollingUpdate.partition", ".spec.updateStrategy.partition")
+	}
+	var path string
+	var value any
+	for _, path = range paths {
+		if value = valueAt(obj, path); value != nil {
+			break
+		}
+	}
+	kept, is := keptBy(value, o.Desired)
+	if !is || kept == 0 {
+		return
+	}
+	wanted := o.Desired - kept
+	switch {
+	case o.Updated == nil:
+	case f.Ordinal:
+		o.UpdatedWanted = &wanted
+	case *o.Updated >= wanted:
+		o.Pause = &status.Pause{
+			Code: problem.CodePartitioned, Template: true,
+			Why:  path + " keeps " + strconv.Itoa(int(kept)) + " pods of the older template",
+			Hint: "lower " + path + " to continue",
+		}
+	}
+}
+
+// keptBy is how many pods a partition keeps, or several of them, one for each group.
+func keptBy(value any, desired int32) (int32, bool) {
+	groups, several := value.(map[string]any)
+	if !several {
+		return keeps(value, desired)
+	}
+	sum := int32(0)
+	for _, partition := range groups {
+		n, is := keeps(partition, desired)
+		if !is {
+			return 0, false
+		}
+		sum = min(desired, sum+n)
+	}
+	return sum, true
+}
+
+// keeps is how many of some pods a partition keeps. A percentage is rounded up,
+// and yet leaves one to be replaced unless it is all of them: so OpenKruise
+// rounds it.
+func keeps(value any, desired int32) (int32, bool) {
+	var partition intstr.IntOrString
+	switch value := value.(type) {
+	case int64:
+		partition = intstr.FromInt32(Pods(min(value, int64(desired))))
+	case string:
+		partition = intstr.Parse(value)
+	default:
+		return 0, false
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&partition, int(desired), true)
+	if err != nil {
+		return 0, false
+	}
+	if partition.Type == intstr.String && partition.StrVal != "100%" && desired > 0 && n >= int(desired) {
+		n = int(desired) - 1
+	}
+	return int32(max(0, min(n, int(desired)))), true //nolint:gosec // between two of 32 bits
+}
+
+// promotes reports whether a message of Argo Rollouts says that a person must
+// promote the new version.
+func promotes(message string) bool {
+	return strings.Contains(message, "BlueGreenPause") || strings.Contains(message, "CanaryPauseStep")
+}
+
+// timedPause reports whether a canary is at a step that ends by itself, or a new
+// version is promoted by itself after a time.
+func timedPause(obj map[string]any) bool {
+	if seconds, _ := wholeAt(obj, ".spec.strategy.blueGreen.autoPromotionSeconds"); seconds > 0 {
+		paused, _ := valueAt(obj, ".spec.paused").(bool)
+		return !paused
+	}
+	index, found := wholeAt(obj, ".status.currentStepIndex")
+	steps, _ := valueAt(obj, ".spec.strategy.canary.steps").([]any)
+	if !found || index < 0 || int(index) >= len(steps) {
+		return false
+	}
+	step, _ := steps[index].(map[string]any)
+	if paused, _ := valueAt(obj, ".spec.paused").(bool); paused {
+		return false
+	}
+	return fieldpath.Object(step, "pause")["duration"] != nil
+}

@@ -1,0 +1,139 @@
+package facts
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// A rollout that goes on by itself is not paused.
+func TestTimedPause(t *testing.T) {
+	t.Parallel()
+	const steps = "strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}, {pause: {}}]}}"
+	for text, want := range map[string]bool{
+		"{spec: {strategy: {blueGreen: {autoPromotionSeconds: 30}}}}":               true,
+		"{spec: {strategy: {blueGreen: {autoPromotionSeconds: 30}}, paused: true}}": false,
+		"{spec: {strategy: {blueGreen: {autoPromotionSeconds: 0}}}}":                false,
+		"{spec: {" + steps + "}}":                                                                         false,
+		"{spec: {" + steps + "}, status: {currentStepIndex: -1}}":                                         false,
+		"{spec: {" + steps + "}, status: {currentStepIndex: 0}}":                                          false,
+		"{spec: {strategy: {canary: {steps: [{pause: {duration: 1h}}]}}}, status: {currentStepIndex: 0}}": true,
+		"{spec: {" + steps + "}, status: {currentStepIndex: 1}}":                                          true,
+		"{spec: {" + steps + ", paused: true}, status: {currentStepIndex: 1}}":                            false,
+		"{spec: {" + steps + "}, status: {currentStepIndex: 2}}":                                          false,
+		"{spec: {" + steps + "}, status: {currentStepIndex: 3}}":                                          false,
+	} {
+		if got := timedPause(readObject(t, "{kind: Rollout, "+text[1:]).Object); got != want {
+			t.Errorf("%s: %t, want %t", text, got, want)
+		}
+	}
+}
+
+// What a condition, a partition, or a strategy says of a pause is told where nothing else
+// is, and only while pods of an older template are there.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	const count = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, status: {type: object, properties: {replicas: {type: integer}, readyReplicas: {type: integer}, updatedReplicas: {type: integer}, paused: {type: boolean}, phase: {type: string}}}}}"
+	told := func(condition string) string { return "status: {conditions: [" + condition + "]}" }
+	status3 := func(ready, updated string) string {
+		return "status: {replicas: 3, readyReplicas: " + ready + ", updatedReplicas: " + updated + "}"
+	}
+	for name, test := range map[string]struct {
+		text        string
+		annotations map[string]string
+		why         string
+	}{
+		"nothing":                           {"spec: {replicas: 3}", nil, ""},
+		"a condition":                       {told("{type: Paused, status: 'True', reason: R, message: m}"), nil, "it is paused: R: m"},
+		"a condition after another":         {told("{type: Ready, status: 'True'}, {type: ReconciliationPaused, status: 'True', reason: R}"), nil, "it is paused: R"},
+		"a condition that is not":           {told("{type: Paused, status: 'False', reason: R}"), nil, ""},
+		"a condition, told elsewhere":       {told("{type: Paused, status: 'True', reason: R}"), map[string]string{"imoocpod.dev/paused-when": "{.status.paused}=true"}, ""},
+		"a condition, and a step that ends": {told("{type: Paused, status: 'True', reason: R}") + ", spec: {strategy: {blueGreen: {autoPromotionSeconds: 30}}}", nil, ""},
+		"a condition without words":         {told("{type: Paused, status: 'True'}"), nil, "it is paused: its condition Paused is True"},
+		"a phase":                           {"status: {phase: Suspended}", nil, "it is paused: its controller reports: Suspended"},
+		"a field":                           {"spec: {paused: true}", nil, "it is paused: {.spec.paused}=true"},
+		"a field, and a word":               {"spec: {paused: true}, status: {message: someone did}", nil, "it is paused: {.spec.paused}=true"},
+		"a rollout":                         {"spec: {updateStrategy: {paused: true}}", nil, "its rollout is paused: .spec.updateStrategy.paused is true"},
+		"on delete, one to replace":         {"spec: {replicas: 3, updateStrategy: {type: OnDelete}}, " + status3("3", "2"), nil, "its strategy is OnDelete"},
+		"on delete, none to replace":        {"spec: {replicas: 3, updateStrategy: {type: OnDelete}}, " + status3("3", "3"), nil, ""},
+		"on delete, one not ready":          {"spec: {replicas: 3, updateStrategy: {type: OnDelete}}, " + status3("2", "2"), nil, ""},
+		"a partition is reached":            {"spec: {replicas: 3, updateStrategy: {rollingUpdate: {partition: 1}}}, " + status3("3", "2"), nil, ".spec.updateStrategy.rollingUpdate.partition keeps 1 pods of the older template"},
+		"a partition, one more to replace":  {"spec: {replicas: 3, updateStrategy: {partition: 1}}, " + status3("3", "1"), nil, ""},
+		"a partition of none":               {"spec: {replicas: 3, updateStrategy: {partition: 0}}, " + status3("3", "2"), nil, ""},
+		"a share":                           {"spec: {replicas: 3, updateStrategy: {partition: 99%}}, " + status3("3", "1"), nil, ".spec.updateStrategy.partition keeps 2 pods of the older template"},
+		"all":                               {"spec: {replicas: 3, updateStrategy: {partition: 100%}}, " + status3("3", "0"), nil, ".spec.updateStrategy.partition keeps 3 pods of the older template"},
+	} {
+		obj := readObject(t, "{apiVersion: example.com/v1, kind: Lamp, metadata: {name: it, generation: 1}, "+test.text+"}")
+		path := pathOf(t, ".spec.replicas")
+		kind := kindNamed("lamps.example.com", "Lamp")
+		facts, err := New(kind, Source{Schema: parsed(t, count), StatusServed: true, Annotations: test.annotations}, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := Read(kind, obj, facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _, _ := path.Get(obj.Object)
+		o.Desired = int32(n)
+		facts.Settle(&o, obj, path)
+		why := ""
+		if o.Pause != nil {
+			why = o.Pause.Why
+		}
+		if why != test.why {
+			t.Errorf("%s: %q, want %q", name, why, test.why)
+		}
+	}
+}
+
+// What an object remembers of a count is its own while the field is zero.
+func TestParked(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		annotation  string
+		size        any
+		path, still bool
+	}{
+		"parked":            {`{"replicas":5,"path":".spec.size"}`, int64(0), true, true},
+		"scaled since":      {`{"replicas":5,"path":".spec.size"}`, int64(2), true, false},
+		"the field is away": {`{"replicas":5,"path":".spec.other"}`, int64(0), true, false},
+		"no count any more": {`{"replicas":5,"path":".spec.size"}`, "none", true, false},
+		"no path":           {`{"replicas":5,"path":".spec["}`, int64(0), false, false},
+		"nonsense":          {`five`, int64(0), false, false},
+		"not parked":        {"", int64(0), false, false},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": test.size}}}
+		if test.annotation != "" {
+			obj.SetAnnotations(map[string]string{"imoocpod.dev/parked": test.annotation})
+		}
+		if path, count := ParkedPath(obj), parked(obj); (path != nil) != test.path || (count != nil) != test.still || count != nil && count.Replicas != 5 {
+			t.Errorf("%s: %v, %+v", name, path, count)
+		}
+	}
+	if ParkedPath(nil) != nil || parked(nil) != nil {
+		t.Error("what does not exist is parked")
+	}
+}
+
+// The controller's own word is the first field that says something.
+func TestWordOfAController(t *testing.T) {
+	t.Parallel()
+	f := Facts{Phase: []string{".status.phase", ".status.state"}, Message: []string{".status.message", ".status.reason"}}
+	for text, want := range map[string]status.Word{
+		"{}": {},
+		"{phase: Up, state: Down, message: all well, reason: none}": {Phase: "Up", Message: "all well"},
+		"{phase: '', state: Degraded}":                              {Phase: "Degraded", Failed: true},
+		"{phase: 7, state: FAILED, reason: why}":                    {Phase: "FAILED", Message: "why", Failed: true},
+		"{phase: Error}":                                            {Phase: "Error", Failed: true},
+		"{phase: Scaling Up}":                                       {Phase: "Scaling Up", Unsettled: true},
+		"{phase: in-progress}":                                      {Phase: "in-progress", Unsettled: true},
+	} {
+		var o status.Object
+		if f.readWord(&o, map[string]any{"status": parsed(t, text)}); o.Word != want {
+			t.Errorf("%s: %+v, want %+v", text, o.Word, want)
+		}
+	}
+}

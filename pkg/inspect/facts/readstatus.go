@@ -1,0 +1,272 @@
+package facts
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// read reads what the facts of a kind say of an object that another program's
+// controller reconciles.
+func (f Facts) read(o *status.Object, obj map[string]any) {
+	o.Count, o.Unit, o.Several = f.Count, f.unit(), f.Several
+	f.readGeneration(o, obj)
+	if desired, found := f.number(obj, f.Desired); found {
+		o.Desired = desired
+	} else if len(f.Desired) > 0 {
+		o.Desired = 0
+	}
+	for _, path := range f.Beside {
+		if n, found := wholeAt(obj, path); found {
+			o.Beside = append(o.Beside, status.Beside{Path: path, Value: n})
+		}
+	}
+	if f.ScaleCount != "" {
+		if n, found := wholeAt(obj, f.ScaleCount); found {
+			o.Told = new(Pods(n))
+		}
+	}
+	selector, _ := textAt(obj, f.ScaleSelector)
+	o.Selects = selector != ""
+	f.readCounts(o, obj)
+	f.readWord(o, obj)
+	o.OnlyCounted = onlyCounted(o.Managers, f.Count, obj)
+	f.judge(o, obj)
+}
+
+// readGeneration reads which generation the controller saw.
+func (f Facts) readGeneration(o *status.Object, obj map[string]any) {
+	switch seen := valueAt(obj, ".status.observedGeneration").(type) {
+	case int64:
+		o.ObservedGeneration = seen
+		return
+	case string:
+		// A word that is no number is a hash or the like, and tells nothing.
+		n, err := strconv.ParseInt(seen, 10, 64)
+		if err == nil || seen == "" {
+			o.ObservedGeneration = n
+			return
+		}
+	}
+	switch f.Generation {
+	case GenerationField, GenerationText:
+		// What the schema declares and an object lacks has not been written yet. A
+		// controller that says Ready without it never writes it.
+		o.Untracked = f.builtIn && o.Generation == 0 || !f.builtIn && meta.IsStatusConditionTrue(o.Conditions, apis.ConditionReady)
+	default:
+		o.Untracked = true
+		o.Conditioned = f.Conditions && !f.builtIn
+	}
+}
+
+// readCounts reads the counts of pods.
+func (f Facts) readCounts(o *status.Object, obj map[string]any) {
+	ready, counted := f.number(obj, f.Ready)
+	o.Ready, o.Uncounted = ready, !counted && !f.zero(f.Ready)
+	current, found := f.number(obj, f.Current)
+	o.Current = current
+	if !found && !o.Uncounted && !f.zero(f.Current) {
+		o.Current = ready // at least those are there
+	}
+	updated, told := f.number(obj, f.Updated)
+	if told || f.zero(f.Updated) && hasContainers(obj) {
+		o.Updated = &updated
+	}
+	if available, told := f.number(obj, f.Available); told || f.zero(f.Available) {
+		o.Available = &available
+	}
+	if o.Updated != nil && f.Ordinal && valueAt(obj, ".spec.updateStrategy.rollingUpdate") == nil {
+		current, _ := textAt(obj, ".status.currentRevision")
+		if next, _ := textAt(obj, ".status.updateRevision"); next != current && o.Desired > 0 && *o.Updated >= o.Desired {
+			// The controller has not yet declared the update complete.
+			o.Updated = new(o.Desired - 1)
+		}
+	}
+}
+
+// hasContainers reports whether an object has a pod template where most kinds
+// have it.
+func hasContainers(obj map[string]any) bool {
+	containers, _ := valueAt(obj, ".spec.template.spec.containers").([]any)
+	return len(containers) > 0
+}
+
+// readWord reads what the controller says in its own words.
+func (f Facts) readWord(o *status.Object, obj map[string]any) {
+	for at, paths := range map[*string][]string{&o.Word.Phase: f.Phase, &o.Word.Message: f.Message} {
+		for _, path := range paths {
+			if word, is := textAt(obj, path); is && word != "" {
+				*at = word
+				break
+			}
+		}
+	}
+	o.Word.Failed = slices.Contains(failedWords(), bare(o.Word.Phase))
+	o.Word.Unsettled = slices.Contains(unsettledWords(), bare(o.Word.Phase))
+}
+
+// bare is a phase in lower case and without spaces and dashes.
+func bare(phase string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(phase))
+}
+
+// failedWords are phases that do not end without help, as bare returns them.
+func failedWords() []string { return []string{"failed", "error", "degraded"} }
+
+// unsettledWords are phases of an object that is not ready, as bare returns them.
+func unsettledWords() []string {
+	return []string{
+		"pending", "creating", "provisioning", "initializing", "starting", "deploying", "installing", "configuring",
+		"updating", "upgrading", "scaling", "scalingup", "scalingdown", "expanding", "rolling", "rollingout", "rollingupdate", "restarting",
+		"progressing", "inprogress", "processing", "reconciling", "notready", "unready", "unhealthy", "unavailable", "deleting", "terminating",
+	}
+}
+
+// judge evaluates what the kind declares as ready, failed and paused. An
+// expression that does not fit an object does not hold of it.
+func (f Facts) judge(o *status.Object, obj map[string]any) {
+	if len(f.readyIf) > 0 {
+		unmet := slices.IndexFunc(f.readyIf, func(e fieldpath.Expression) bool { return !holdsOf(e, obj) })
+		if o.Word.Ready = new(unmet < 0); unmet >= 0 {
+			o.Word.Unmet = f.readyIf[unmet].String()
+		}
+	}
+	if len(f.failedIf) > 0 {
+		i := slices.IndexFunc(f.failedIf, func(e fieldpath.Expression) bool { return holdsOf(e, obj) })
+		if o.Word.Failed = i >= 0; o.Word.Failed && o.Word.String() == "" {
+			o.Word.Phase = f.failedIf[i].String()
+		}
+	}
+}
+
+func holdsOf(e fieldpath.Expression, obj map[string]any) bool {
+	holds, err := e.Holds(obj)
+	return err == nil && holds
+}
+
+// Settle works out what depends on the desired count: what a partition leaves,
+// what is paused, and how many pods all groups have together.
+func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *fieldpath.Path) {
+	switch {
+	case f.Unit == "shard":
+		o.Total = ofShards(*o)
+	case o.Several && count != nil:
+		o.Total = total(obj.Object, *count, o.Beside)
+	}
+	f.pause(o, obj.Object)
+}
+
+// onlyCounted reports whether the last change of the spec touched nothing but the
+// count: who made it owns no other field of the spec.
+func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
+	var last *metav1.ManagedFieldsEntry
+	for i, m := range managers {
+		if m.Subresource == "status" || m.Time == nil || m.FieldsV1 == nil || !strings.Contains(m.FieldsV1.GetRawString(), `"f:spec"`) {
+			continue
+		}
+		if last != nil && last.Time.Equal(m.Time) {
+			return false // which of two came last is not known
+		}
+		if last == nil || last.Time.Before(m.Time) {
+			last = &managers[i]
+		}
+	}
+	if last == nil {
+		return false
+	}
+	if path, err := fieldpath.ParseSteps(count); last.Subresource != "scale" && (err != nil || !path.ManagedBy(*last, obj)) {
+		return false
+	}
+	var owned map[string]any
+	if json.Unmarshal(last.FieldsV1.GetRawBytes(), &owned) != nil {
+		return false
+	}
+	spec, _ := owned["f:spec"].(map[string]any)
+	return leaves(spec) == 1
+}
+
+// leaves counts the fields that an entry of managedFields owns.
+func leaves(owned map[string]any) int {
+	n := 0
+	for name, below := range owned {
+		switch below, _ := below.(map[string]any); {
+		case name == ".":
+		case len(below) == 0:
+			n++
+		default:
+			n += leaves(below)
+		}
+	}
+	return n
+}
+
+// number is the first of some fields that holds a whole number.
+func (f Facts) number(obj map[string]any, paths []string) (int32, bool) {
+	for _, path := range paths {
+		if n, found := wholeAt(obj, path); found {
+			return Pods(n), true
+		}
+	}
+	return 0, false
+}
+
+func wholeAt(obj map[string]any, path string) (int64, bool) {
+	return fieldpath.Integer(valueAt(obj, path))
+}
+
+func textAt(obj map[string]any, path string) (string, bool) {
+	text, is := valueAt(obj, path).(string)
+	return text, is
+}
+
+// valueAt is what an object has at a path, nil where there is nothing.
+func valueAt(obj map[string]any, word string) any {
+	if word == "" {
+		return nil
+	}
+	path, err := fieldpath.ParseSteps(word)
+	if err != nil {
+		return nil
+	}
+	_, value, taken, err := path.Locate(obj)
+	if err != nil || taken < len(path.Steps) {
+		return nil
+	}
+	return value
+}
+
+// someConditions are those of a status that can be read. Other programs may have
+// something else under that name.
+func someConditions(told map[string]any) []metav1.Condition {
+	list, _ := told["conditions"].([]any)
+	var all []metav1.Condition
+	for _, item := range list {
+		content, _ := item.(map[string]any)
+		var c metav1.Condition
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &c)
+		if err != nil {
+			// A time that is none, for example, takes nothing from the rest.
+			c = metav1.Condition{}
+			c.Type, _ = content["type"].(string)
+			text, _ := content["status"].(string)
+			c.Status = metav1.ConditionStatus(text)
+			c.Reason, _ = content["reason"].(string)
+			c.Message, _ = content["message"].(string)
+			c.ObservedGeneration, _ = fieldpath.Integer(content["observedGeneration"])
+		}
+		if c.Type != "" && c.Status != "" {
+			all = append(all, c)
+		}
+	}
+	return all
+}

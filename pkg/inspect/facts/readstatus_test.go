@@ -1,0 +1,590 @@
+package facts
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+func kindNamed(resource, kind string) kinds.Kind {
+	name, group, _ := strings.Cut(resource, ".")
+	return kinds.Kind{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, Kind: kind, Singular: strings.ToLower(kind)}
+}
+
+func parsed(t *testing.T, text string) map[string]any {
+	t.Helper()
+	fields := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+func readObject(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(data); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return obj
+}
+
+// reported is the report of an object alone, of a kind that another program
+// reconciles.
+func reported(t *testing.T, kind kinds.Kind, source Source, path string, obj *unstructured.Unstructured) status.Report {
+	t.Helper()
+	var count *fieldpath.Path
+	if path != "" {
+		p, err := fieldpath.ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count = &p
+	}
+	facts, err := New(kind, source, count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Read(kind, obj, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count != nil && len(facts.Desired) == 0 {
+		n, found, err := count.Get(obj.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Desired, o.NoCount = int32(n), !found
+	}
+	facts.Settle(&o, obj, count)
+	return status.NewReport(status.Snapshot{Object: o, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+}
+
+// The built-in kinds are ready when "kubectl rollout status" of Kubernetes 1.36
+// says so (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). Where it is
+// done while pods are surplus, this program is not: that is marked.
+func TestBuiltInKindsAsRolloutStatus(t *testing.T) {
+	t.Parallel()
+	const (
+		done    = status.Ready
+		going   = status.Progressing
+		paused  = status.Paused
+		failed  = status.Failed
+		noCount = ""
+	)
+	for _, test := range []struct {
+		kind, name   string
+		spec, status string
+		// kubectl is what it says: done, or not.
+		kubectl bool
+		want    status.Verdict
+	}{
+		{"Deployment", "all is done", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
+		{"Deployment", "never seen", "{replicas: 3}", "{}", false, status.NotReconciled},
+		{"Deployment", "a change not seen", "{replicas: 3}", "{observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", false, status.NotReconciled},
+		{"Deployment", "a new image, none updated", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", false, going},
+		{"Deployment", "one of three updated", "{replicas: 3}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 1, readyReplicas: 3, availableReplicas: 3}", false, going},
+		{"Deployment", "old pods still there", "{replicas: 3}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 3, readyReplicas: 4, availableReplicas: 4}", false, going},
+		{"Deployment", "ready and not available", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3}", false, going},
+		{"Deployment", "two of three available", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 2}", false, going},
+		{"Deployment", "none ready", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3}", false, going},
+		{"Deployment", "none wanted", "{replicas: 0}", "{observedGeneration: 2}", true, done},
+		{"Deployment", "deadline passed", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 1, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: m, lastTransitionTime: '2026-01-02T03:04:05Z'}]}", false, failed},
+		{"Deployment", "paused, a new image", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", false, paused},
+		{"Deployment", "paused in the middle", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 4, updatedReplicas: 1, readyReplicas: 4, availableReplicas: 4}", false, paused},
+		{"Deployment", "paused, nothing to do", "{replicas: 3, paused: true}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
+		{"Deployment", "paused, and scaled up", "{replicas: 5, paused: true}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", false, going},
+		{"Deployment", "scaled down, and pods still there (stricter)", "{replicas: 1}", "{observedGeneration: 2, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}", true, going},
+		{"StatefulSet", "all is done", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", true, done},
+		{"StatefulSet", "never seen", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{replicas: 0}", false, status.NotReconciled},
+		{"StatefulSet", "a new image, none updated", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "two of three updated", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 2, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "updated, one not ready", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 2, updatedReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "revisions differ, no partition at all", "{replicas: 3, updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "revisions agree, no partition at all", "{replicas: 3, updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: b, updateRevision: b}", true, done},
+		{"StatefulSet", "partition reached", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", true, done},
+		{"StatefulSet", "partition not reached", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", false, going},
+		{"StatefulSet", "partition above all", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 7}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentRevision: a, updateRevision: b}", true, done},
+		{"StatefulSet", "partition above all, counted from the first ordinal", "{replicas: 3, ordinals: {start: 5}, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 7}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, currentRevision: a, updateRevision: b}", true, done},
+		{"StatefulSet", "partition reached, one not ready", "{replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 2, updatedReplicas: 1}", false, going},
+		{"StatefulSet", "on delete (kubectl refuses), old pods", "{replicas: 3, updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentRevision: a, updateRevision: b}", false, paused},
+		{"StatefulSet", "on delete (kubectl refuses), all deleted", "{replicas: 3, updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", false, done},
+		{"StatefulSet", "scaled up", "{replicas: 5, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, updatedReplicas: 3, currentRevision: a, updateRevision: a}", false, going},
+		{"StatefulSet", "none wanted", "{replicas: 0, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}", "{observedGeneration: 2, replicas: 0}", true, done},
+		{"DaemonSet", "all is done", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 3}", true, done},
+		{"DaemonSet", "two of three made", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 2, numberReady: 2, numberAvailable: 2, updatedNumberScheduled: 2}", false, going},
+		{"DaemonSet", "a new image, none updated", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3}", false, going},
+		{"DaemonSet", "ready and not available", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, updatedNumberScheduled: 3}", false, going},
+		{"DaemonSet", "no node wants it", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 2, desiredNumberScheduled: 0, currentNumberScheduled: 0, numberReady: 0}", true, done},
+		{"DaemonSet", "a change not seen", "{updateStrategy: {type: RollingUpdate}}", "{observedGeneration: 1, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 3}", false, status.NotReconciled},
+		{"DaemonSet", "on delete (kubectl refuses), old pods", "{updateStrategy: {type: OnDelete}}", "{observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: 3, numberAvailable: 3, updatedNumberScheduled: 1}", false, paused},
+		{"ReplicaSet", "all is done", "{replicas: 3}", "{observedGeneration: 2, replicas: 3, readyReplicas: 3, availableReplicas: 3}", true, done},
+		{"ReplicaSet", "none ready", "{replicas: 3}", "{observedGeneration: 2, replicas: 3}", false, going},
+	} {
+		t.Run(test.kind+": "+test.name, func(t *testing.T) {
+			t.Parallel()
+			obj := readObject(t, "{apiVersion: apps/v1, kind: "+test.kind+", metadata: {name: it, namespace: ns, generation: 2}, spec: "+test.spec+", status: "+test.status+"}")
+			containers := []any{map[string]any{"name": "main"}}
+			if err := unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+				t.Fatal(err)
+			}
+			path := ".spec.replicas"
+			if test.kind == "DaemonSet" {
+				path = noCount
+			}
+			r := reported(t, kindNamed(strings.ToLower(test.kind)+"s.apps", test.kind), Source{}, path, obj)
+			if r.Verdict != test.want {
+				t.Errorf("it is %s (%s): %s; want %s", r.Verdict, r.ReasonCode, r.Reason, test.want)
+			}
+			if stricter := strings.Contains(test.name, "stricter"); (r.Verdict == done) != test.kubectl && !stricter && !strings.Contains(test.name, "kubectl refuses") {
+				t.Errorf("it is %s, and for kubectl done is %t", r.Verdict, test.kubectl)
+			}
+		})
+	}
+}
+
+// What argo-rollouts, prometheus-operator, OpenKruise and others write is read as
+// they mean it.
+func TestStatusesOfOperators(t *testing.T) {
+	t.Parallel()
+	rollout := kindNamed("rollouts.argoproj.io", "Rollout")
+	prometheus := kindNamed("prometheuses.monitoring.coreos.com", "Prometheus")
+	cloneSet := kindNamed("clonesets.apps.kruise.io", "CloneSet")
+	united := kindNamed("uniteddeployments.apps.kruise.io", "UnitedDeployment")
+	const template = "template: {spec: {containers: [{name: main}]}}"
+	const shards = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}, paused: {type: boolean}}}, status: {type: object, properties: {" +
+		"shards: {type: integer}, replicas: {type: integer}, updatedReplicas: {type: integer}, availableReplicas: {type: integer}, selector: {type: string}, " +
+		"conditions: {type: array, items: {type: object, properties: {observedGeneration: {type: integer}}}}}}}}"
+	sharded := Source{Schema: parsed(t, shards), StatusServed: true,
+		SpecPath: ".spec.shards", StatusPath: ".status.shards", SelectorPath: ".status.selector"}
+	for name, test := range map[string]struct {
+		kind         kinds.Kind
+		source       Source
+		path         string
+		spec, status string
+		want         status.Verdict
+		code         problem.Code
+		reason       string
+	}{
+		"rollout, healthy": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+			"{observedGeneration: '2', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.Ready, problem.CodeReady, "3 of 3 pods ready"},
+		"rollout, a change not seen": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+			"{observedGeneration: '1', phase: Healthy, replicas: 3, readyReplicas: 3, updatedReplicas: 3, availableReplicas: 3}", status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
+		"rollout, aborted": {rollout, Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
+			"{observedGeneration: '2', phase: Degraded, abort: true, message: 'RolloutAborted: Rollout aborted update to revision 2', replicas: 8, readyReplicas: 8, availableReplicas: 8}",
+			status.Failed, problem.CodeReportedFailure, "its controller reports: Degraded: RolloutAborted"},
+		"rollout, invalid": {rollout, Source{}, ".spec.replicas", "{replicas: 8, " + template + "}",
+			"{observedGeneration: '2', phase: Degraded, message: 'InvalidSpec: no selector', conditions: [{type: InvalidSpec, status: 'True', reason: InvalidSpec, message: no selector}]}",
+			status.Failed, problem.CodeReportedFailure, "InvalidSpec: no selector"},
+		"rollout, at a step that waits for a person": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}, " + template + "}",
+			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
+			status.Paused, problem.CodeWaitingForPromotion, "it is waiting for a promotion: CanaryPauseStep"},
+		"rollout, at a step that ends by itself": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1h}}]}}, " + template + "}",
+			"{observedGeneration: '2', phase: Paused, message: CanaryPauseStep, currentStepIndex: 1, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}",
+			status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
+		"rollout, blue-green": {rollout, Source{}, ".spec.replicas", "{replicas: 3, " + template + "}",
+			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
+			status.Paused, problem.CodeWaitingForPromotion, "it is waiting for a promotion: BlueGreenPause"},
+		"rollout, blue-green that goes on by itself": {rollout, Source{}, ".spec.replicas", "{replicas: 3, strategy: {blueGreen: {autoPromotionSeconds: 60}}, " + template + "}",
+			"{observedGeneration: '2', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
+			status.Progressing, problem.CodePodsSurplus, "3 too many"},
+		"rollout, whose condition is of the last step": {rollout, Source{}, ".spec.replicas", "{replicas: 5, strategy: {canary: {steps: [{setWeight: 20}, {pause: {duration: 1s}}]}}, " + template + "}",
+			"{observedGeneration: '2', phase: Progressing, message: more replicas need to be updated, currentStepIndex: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5, conditions: [{type: Paused, status: 'True', reason: RolloutPaused}]}",
+			status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
+		"rollout, scaled while it is paused": {rollout, Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
+			"{observedGeneration: '1', phase: Paused, message: BlueGreenPause, replicas: 6, readyReplicas: 6, updatedReplicas: 3, availableReplicas: 3}",
+			status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
+		"prometheus, its operator stopped": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}",
+			"{shards: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True', observedGeneration: 1}, {type: Reconciled, status: 'True', observedGeneration: 1}]}",
+			status.NotReconciled, problem.CodeGenerationNotSeen, "its controller has not seen the last change (generation 2, observed 1)"},
+		"prometheus, a shard to be made": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 2}",
+			"{shards: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True', observedGeneration: 2}]}",
+			status.Progressing, problem.CodePodsMissing, "1 of 2 shards exist"},
+		"prometheus, not reconciled": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}",
+			"{shards: 1, conditions: [{type: Available, status: 'True', observedGeneration: 2}, {type: Reconciled, status: 'False', reason: Broken, message: m, observedGeneration: 2}]}",
+			status.Progressing, problem.CodeConditionFalse, "its condition Reconciled is False: Broken: m"},
+		"prometheus, never seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 1}", "{}", status.NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet"},
+		"prometheus, paused and not seen": {prometheus, sharded, ".spec.shards", "{replicas: 2, shards: 2, paused: true}",
+			"{shards: 1, conditions: [{type: Available, status: 'True', observedGeneration: 1}]}", status.Paused, problem.CodePaused, "it is paused: {.spec.paused}=true"},
+		"clone set, all is done": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 5, availableReplicas: 5}", status.Ready, problem.CodeReady, "5 of 5 pods ready"},
+		"clone set, 60% kept": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.partition keeps 3 pods"},
+		"clone set, 60% kept, and one of the rest is not ready": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 4, updatedReplicas: 2, availableReplicas: 4}", status.Progressing, problem.CodePodsOutdated, "4 of 5 pods ready"},
+		"united deployment, one kept in each subset": {united, Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
+			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 2}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.manualUpdate.partitions keeps 2 pods"},
+		"united deployment, one of them not yet": {united, Source{}, ".spec.replicas", "{replicas: 4, updateStrategy: {type: Manual, manualUpdate: {partitions: {a: 1, b: 1}}}}",
+			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 1}", status.Progressing, problem.CodePodsOutdated, "3 not yet replaced"},
+		"clone set, 60% kept, in its newer version": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {rollingUpdate: {partition: 60%}}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 2, availableReplicas: 5}", status.Paused, problem.CodePartitioned, ".spec.updateStrategy.rollingUpdate.partition keeps 3 pods"},
+		"clone set, 60% not reached": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {partition: 60%}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 1, availableReplicas: 5}", status.Progressing, problem.CodePodsOutdated, "4 not yet replaced"},
+		"clone set, paused": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
+			"{observedGeneration: 2, replicas: 5, readyReplicas: 5, updatedReplicas: 0, availableReplicas: 5}", status.Paused, problem.CodePaused, ".spec.updateStrategy.paused is true"},
+		"clone set, paused and scaled": {cloneSet, Source{}, ".spec.replicas", "{replicas: 5, updateStrategy: {paused: true}, " + template + "}",
+			"{observedGeneration: 2, replicas: 4, readyReplicas: 4, updatedReplicas: 4, availableReplicas: 4}", status.Progressing, problem.CodePodsMissing, "1 not yet created"},
+		"a word of failure": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}", "{observedGeneration: 2, phase: Failed, message: no oil, replicas: 1}",
+			status.Failed, problem.CodeReportedFailure, "its controller reports: Failed: no oil"},
+		"a word of progress": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 2}", "{observedGeneration: 2, phase: expanding, replicas: 1, readyReplicas: 1}",
+			status.Progressing, problem.CodePodsMissing, "its controller reports: expanding"},
+		"annotated, not ready": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, light: 'off', replicas: 1, readyReplicas: 1}", status.Progressing, problem.CodeConditionFalse, "but its ready condition {.status.light}=on is not met (imoocpod.dev/ready-when)"},
+		"annotated, ready": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationReadyWhen: "{.status.light}=on"}}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, light: 'on', replicas: 1, readyReplicas: 1}", status.Ready, problem.CodeReady, "1 of 1 pods ready"},
+		"annotated, failed": {kindNamed("lamps.example.com", "Lamp"), Source{Annotations: map[string]string{annotationFailedWhen: "{.status.light}=burnt"}}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, light: burnt, replicas: 1, readyReplicas: 1}", status.Failed, problem.CodeReportedFailure, "its controller reports: {.status.light}=burnt"},
+		"suspended": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 3, suspend: true}", "{observedGeneration: 2, replicas: 1, readyReplicas: 1}",
+			status.Paused, problem.CodePaused, "it is paused: {.spec.suspend}=true"},
+		"stalled": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Stalled, status: 'True', reason: R, message: m}]}", status.Failed, problem.CodeReportedFailure, "R: m"},
+		"reconciling": {kindNamed("lamps.example.com", "Lamp"), Source{}, ".spec.replicas", "{replicas: 1}",
+			"{observedGeneration: 2, replicas: 1, readyReplicas: 1, conditions: [{type: Reconciling, status: 'True', reason: R, message: m}]}", status.Progressing, problem.CodeConditionFalse, "its condition Reconciling is True: R: m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it, namespace: ns, generation: 2}, spec: "+test.spec+", status: "+test.status+"}")
+			r := reported(t, test.kind, test.source, test.path, obj)
+			if r.Verdict != test.want || r.ReasonCode != test.code || !strings.Contains(r.Reason, test.reason) {
+				t.Errorf("it is %s (%s): %s; want %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason, test.want, test.code, test.reason)
+			}
+		})
+	}
+}
+
+// Percentages are rounded as OpenKruise rounds them.
+func TestKeeps(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		partition any
+		of, want  int32
+		is        bool
+	}{
+		{int64(2), 5, 2, true}, {int64(7), 5, 5, true}, {int64(-1), 5, 0, true}, {"60%", 5, 3, true}, {"50%", 5, 3, true}, {"1%", 5, 1, true},
+		{"99%", 5, 4, true}, {"100%", 5, 5, true}, {"99%", 1, 0, true}, {"0%", 5, 0, true}, {"50%", 0, 0, true}, {"3", 5, 3, true}, {"many", 5, 0, false}, {nil, 5, 0, false},
+	} {
+		if got, is := keeps(test.partition, test.of); got != test.want || is != test.is {
+			t.Errorf("of %d, %v keeps %d (%t), want %d", test.of, test.partition, got, is, test.want)
+		}
+	}
+}
+
+// Each profile says what an annotation may, and nothing in it is wrong.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("profiles/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d profiles: %v", len(files), err)
+	}
+	for _, file := range files {
+		crd := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if said, err := readProfile(crd); err != nil || len(said) == 0 {
+			t.Errorf("%s: %v (%v)", file, said, err)
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var words map[string]string
+		if err := yaml.Unmarshal(data, &words); err != nil {
+			t.Fatal(err)
+		}
+		known := map[string]bool{}
+		for _, key := range statusAnnotations() {
+			known[strings.TrimPrefix(key, apis.Prefix)] = true
+		}
+		for key := range words {
+			if !known[key] {
+				t.Errorf("%s says %s, which is no annotation of the status", file, key)
+			}
+		}
+		if _, err := New(kindNamed(crd, "It"), Source{}, nil); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	bad := Source{Annotations: map[string]string{annotationReadyWhen: "{.status"}}
+	if _, err := New(kindNamed("lamps.example.com", "Lamp"), bad, nil); err == nil {
+		t.Error("an expression that is none was read")
+	}
+}
+
+// What is paused by an annotation is, whatever value that has where any will do.
+func TestPausedByAnnotation(t *testing.T) {
+	t.Parallel()
+	for annotation, want := range map[string]bool{
+		"autoscaling.keda.sh/paused=true": true, "autoscaling.keda.sh/paused=false": false, "autoscaling.keda.sh/paused-replicas=0": true, "other=true": false,
+	} {
+		facts, err := New(kindNamed("scaledobjects.keda.sh", "ScaledObject"), Source{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, value, _ := strings.Cut(annotation, "=")
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		obj.SetAnnotations(map[string]string{key: value})
+		var o status.Object
+		if facts.Settle(&o, obj, nil); (o.Pause != nil) != want {
+			t.Errorf("%s: paused is %v, want %t", annotation, o.Pause, want)
+		}
+	}
+}
+
+// Only who owns the count and nothing else of the spec has changed the count alone.
+func TestOnlyCounted(t *testing.T) {
+	t.Parallel()
+	const made = "- {manager: a, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}"
+	for name, test := range map[string]struct {
+		count, entries string
+		want           bool
+	}{
+		"made":                                {".spec.replicas", "", false},
+		"by /scale":                           {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch":                          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch of another field":         {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:color': {}}}}", false},
+		"of two fields":                       {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:color': {}}}}", false},
+		"in the same second":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"undated, before":                     {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"and labels after":                    {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:metadata': {'f:labels': {}}}}", true},
+		"and nothing recorded after":          {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, time: '2026-01-02T03:02:00Z'}", true},
+		"with what it is in":                  {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'.': {}, 'f:replicas': {}}}}", true},
+		"with two fields below one":           {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}, 'f:pool': {'f:a': {}, 'f:b': {}}}}}", false},
+		"by /scale, where no count is known":  {"", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", true},
+		"by a patch, where no count is known": {"", "- {manager: b, operation: Update, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"before":                              {".spec.replicas", "- {manager: b, operation: Update, time: '2026-01-02T02:00:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}", false},
+		"and the status after":                {".spec.replicas", "- {manager: b, operation: Update, subresource: scale, time: '2026-01-02T03:01:00Z', fieldsV1: {'f:spec': {'f:replicas': {}}}}\n- {manager: c, operation: Update, subresource: status, time: '2026-01-02T03:02:00Z', fieldsV1: {'f:status': {'f:phase': {}}}}", true},
+	} {
+		obj := readObject(t, "apiVersion: x/v1\nkind: It\nmetadata:\n  name: it\n  managedFields:\n  "+strings.ReplaceAll(made+"\n"+test.entries, "\n", "\n  ")+"\nspec: {replicas: 3, color: red}")
+		if got := onlyCounted(obj.GetManagedFields(), test.count, obj.Object); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// What all groups want together is known where they are alike.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	const (
+		list    = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, count: {type: integer}}}}}}}}"
+		parts   = "{type: object, properties: {spec: {type: object, properties: {a: {type: object, properties: {replicaCount: {type: integer}}}, b: {type: object, properties: {replicaCount: {type: integer}}}}}}}"
+		shards  = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, shards: {type: integer}}}}}"
+		plain   = "{type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}, size: {type: integer}}}}}"
+		layouts = "{type: object, properties: {spec: {type: object, properties: {sets: {type: array, items: {type: object, properties: {name: {type: string}, layout: {type: object, properties: {shards: {type: integer}, count: {type: integer}}}}}}}}}}"
+	)
+	for name, test := range map[string]struct {
+		schema, path, spec string
+		several            bool
+		unit               string
+		total              int32 // -1: not known
+	}{
+		"a list":              {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: 3}, {name: c}]}", true, "", 5},
+		"parts":               {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 3}}", true, "", 5},
+		"parts, one without":  {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}}", true, "", 2},
+		"parts, no count":     {parts, ".spec.a.replicaCount", "{b: {replicaCount: 3}}", true, "", -1},
+		"parts of none":       {parts, ".spec.a.replicaCount", "{a: {replicaCount: 0}, b: {replicaCount: 0}}", true, "", 0},
+		"less than none":      {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: -3}}", true, "", -1},
+		"as many as can be":   {parts, ".spec.a.replicaCount", "{a: {replicaCount: 1}, b: {replicaCount: 1073741823}}", true, "", 1 << 30},
+		"more than can be":    {parts, ".spec.a.replicaCount", "{a: {replicaCount: 2}, b: {replicaCount: 1073741823}}", true, "", -1},
+		"no list":             {list, `.spec.sets[?(@.name=="a")].count`, "{other: 1}", true, "", -1},
+		"no words in a list":  {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a, count: 2}, {name: b, count: many}]}", true, "", 2},
+		"shards of replicas":  {shards, ".spec.shards", "{shards: 2, replicas: 3}", false, "shard", 6},
+		"shards of one":       {shards, ".spec.shards", "{shards: 2}", false, "shard", 2},
+		"replicas of shards":  {shards, ".spec.replicas", "{shards: 2, replicas: 3}", true, "", 6},
+		"replicas of none":    {shards, ".spec.replicas", "{replicas: 3}", true, "", 3},
+		"layouts of a list":   {layouts, `.spec.sets[?(@.name=="a")].layout.count`, "{sets: [{name: a, layout: {shards: 3, count: 2}}, {name: b, layout: {count: 1}}]}", true, "", 7},
+		"one count":           {plain, ".spec.replicas", "{replicas: 2, size: 7}", false, "", -1},
+		"the count is absent": {list, `.spec.sets[?(@.name=="a")].count`, "{sets: [{name: a}]}", true, "", -1},
+	} {
+		path, err := fieldpath.ParsePath(test.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := kindNamed("lamps.example.com", "Lamp")
+		facts, err := New(kind, Source{Schema: parsed(t, test.schema), StatusServed: true}, &path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj := readObject(t, "{apiVersion: x/v1, kind: It, metadata: {name: it}, spec: "+test.spec+"}")
+		o, err := Read(kind, obj, facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _, _ := path.Get(obj.Object)
+		o.Desired = int32(n)
+		facts.Settle(&o, obj, &path)
+		got := int32(-1)
+		if o.Total != nil {
+			got = *o.Total
+		}
+		if got != test.total || o.Several != test.several || o.Unit != test.unit {
+			t.Errorf("%s: %d of %q (%t), want %d of %q (%t)", name, got, o.Unit, o.Several, test.total, test.unit, test.several)
+		}
+	}
+}
+
+// Whatever a server sends as an object, counts are read from it that are none below zero,
+// and a report is made of it.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{
+		`{}`, `{"spec":{"replicas":3},"status":{"readyReplicas":3,"observedGeneration":1,"conditions":[{"type":"Ready","status":"True"}]}}`,
+		`{"spec":{"replicas":"3","paused":"yes"},"status":[]}`, `{"status":{"readyReplicas":-1,"replicas":1e30,"conditions":[null,{"type":1}]}}`,
+		`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":"50%"}},"strategy":{"canary":{"steps":[{"pause":{}}]}}},"status":{"phase":"Failed"}}`,
+	} {
+		f.Add(text)
+	}
+	count := fieldpath.Fields("spec", "replicas")
+	f.Fuzz(func(t *testing.T, text string) {
+		var content map[string]any
+		if json.Unmarshal([]byte(text), &content) != nil {
+			return
+		}
+		for _, kind := range []kinds.Kind{kinds.ImoocPod(), kindNamed("widgets.example.com", "Widget"), kindNamed("statefulsets.apps", "StatefulSet")} {
+			facts, err := New(kind, Source{}, &count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
+			o, err := Read(kind, obj, facts)
+			if err != nil {
+				continue
+			}
+			facts.Settle(&o, obj, &count)
+			if o.Ready < 0 || o.Current < 0 || o.Desired < 0 {
+				t.Errorf("%s reads as %d ready of %d, %d wanted", text, o.Ready, o.Current, o.Desired)
+			}
+			status.NewReport(status.Snapshot{Object: o}) // does not panic
+		}
+	})
+}
+
+// A restart has a field of its own where a profile or an annotation names it.
+func TestRestartFacts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		crd         string
+		annotations map[string]string
+		want        string
+	}{
+		"by a profile":     {"rollouts.argoproj.io", nil, ".spec.restartAt"},
+		"by an annotation": {"lamps.example.com", map[string]string{annotationRestartPath: ".spec.restart.at"}, ".spec.restart.at"},
+		"none":             {"lamps.example.com", nil, ""},
+	} {
+		facts, err := New(kindNamed(test.crd, "It"), Source{Annotations: test.annotations}, nil)
+		if err != nil || facts.Restart != test.want {
+			t.Errorf("%s: %q (%v), want %q", name, facts.Restart, err, test.want)
+		}
+	}
+}
+
+// Where an object does not say which generation its controller saw, it depends on the kind
+// whether that means that nobody has seen it.
+func TestGenerationThatIsMissing(t *testing.T) {
+	t.Parallel()
+	ready := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
+	for name, test := range map[string]struct {
+		facts                  Facts
+		object                 status.Object
+		untracked, conditioned bool
+	}{
+		"declared":                               {Facts{Generation: GenerationField}, status.Object{Generation: 1}, false, false},
+		"declared, and Ready without it":         {Facts{Generation: GenerationField}, status.Object{Generation: 1, Conditions: ready}, true, false},
+		"built in":                               {Facts{Generation: GenerationField, builtIn: true}, status.Object{Generation: 1}, false, false},
+		"built in, and Ready without it":         {Facts{Generation: GenerationField, builtIn: true}, status.Object{Generation: 1, Conditions: ready}, false, false},
+		"built in, without generations":          {Facts{Generation: GenerationField, builtIn: true}, status.Object{}, true, false},
+		"without generations":                    {Facts{Generation: GenerationField}, status.Object{}, false, false},
+		"not declared":                           {Facts{}, status.Object{Generation: 1}, true, false},
+		"not declared, with conditions":          {Facts{Conditions: true}, status.Object{Generation: 1}, true, true},
+		"not declared, built in, and conditions": {Facts{Conditions: true, builtIn: true}, status.Object{Generation: 1}, true, false},
+	} {
+		test.facts.readGeneration(&test.object, map[string]any{})
+		if test.object.Untracked != test.untracked || test.object.Conditioned != test.conditioned {
+			t.Errorf("%s: untracked: %t, conditioned: %t; want %t, %t", name, test.object.Untracked, test.object.Conditioned, test.untracked, test.conditioned)
+		}
+	}
+}
+
+// An update of ordered pods is complete when the controller declares it: until then it
+// counts a pod less than there are.
+func TestUpdateThatIsNotDeclaredComplete(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	facts := Facts{Ordinal: true, Updated: []string{".status.updated"}}
+	for name, test := range map[string]struct {
+		facts            Facts
+		desired, updated int32
+		current, update  string
+		rolling          any
+		want             int32
+	}{
+		"two revisions, and all are updated": {facts, 3, 3, "a", "b", nil, 2},
+		"more than all":                      {facts, 3, 4, "a", "b", nil, 2},
+		"one revision":                       {facts, 3, 3, "b", "b", nil, 3},
+		"not all are updated":                {facts, 3, 1, "a", "b", nil, 1},
+		"none is wanted":                     {facts, 0, 0, "a", "b", nil, 0},
+		"a partition may keep some":          {facts, 3, 3, "a", "b", object{"partition": int64(0)}, 3},
+		"not ordered":                        {Facts{Updated: facts.Updated}, 3, 3, "a", "b", nil, 3},
+	} {
+		o := status.Object{Desired: test.desired}
+		strategy := object{}
+		if test.rolling != nil {
+			strategy["rollingUpdate"] = test.rolling
+		}
+		test.facts.readCounts(&o, object{
+			"spec":   object{"updateStrategy": strategy},
+			"status": object{"updated": int64(test.updated), "currentRevision": test.current, "updateRevision": test.update},
+		})
+		if o.Updated == nil || *o.Updated != test.want {
+			t.Errorf("%s: %v updated, want %d", name, o.Updated, test.want)
+		}
+	}
+}
+
+// What a controller leaves out where it is zero is zero, and what it never says is not known.
+func TestCountsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	template := object{"spec": object{"template": object{"spec": object{"containers": []any{object{"name": "a"}}}}}}
+	paths := Facts{Ready: []string{".status.ready"}, Current: []string{".status.current"}, Updated: []string{".status.updated"}, Available: []string{".status.available"}}
+	zero := paths
+	zero.Zero = []string{".status.ready", ".status.current", ".status.updated", ".status.available"}
+	for name, test := range map[string]struct {
+		facts     Facts
+		content   object
+		uncounted bool
+		current   int32
+		updated   bool
+		available bool
+	}{
+		"never said":                        {paths, template, true, 0, false, false},
+		"zero":                              {zero, template, false, 0, true, true},
+		"zero, of what has no containers":   {zero, object{}, false, 0, false, true},
+		"as many are there as are ready":    {paths, object{"status": object{"ready": int64(2)}}, false, 2, false, false},
+		"ready before the current is there": {zero, object{"status": object{"ready": int64(2)}}, false, 0, false, true},
+		"all is said":                       {paths, object{"status": object{"ready": int64(2), "current": int64(3), "updated": int64(1), "available": int64(1)}}, false, 3, true, true},
+	} {
+		var o status.Object
+		test.facts.readCounts(&o, test.content)
+		if o.Uncounted != test.uncounted || o.Current != test.current || (o.Updated != nil) != test.updated || (o.Available != nil) != test.available {
+			t.Errorf("%s: uncounted: %t, current: %d, updated: %v, available: %v", name, o.Uncounted, o.Current, o.Updated, o.Available)
+		}
+	}
+}

@@ -1,0 +1,433 @@
+// Package statusfacts says what the status of a kind can tell, and reads it from an object:
+// from its schema, what is built in, profiles, and annotations of its CRD.
+package facts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// The annotations of a CRD that say how its objects tell what became of a
+// change. Several expressions are given one to a line.
+const (
+	// annotationUnit is what there are so many of where that is not pods.
+	annotationUnit = apis.Prefix + "unit"
+	// annotationReadyWhen holds expressions that must all hold of an object that is
+	// ready, annotationFailedWhen and annotationPausedWhen those of which one is
+	// enough.
+	annotationReadyWhen  = apis.Prefix + "ready-when"
+	annotationFailedWhen = apis.Prefix + "failed-when"
+	annotationPausedWhen = apis.Prefix + "paused-when"
+	// annotationPausedHint says who must act on an object that is paused.
+	annotationPausedHint = apis.Prefix + "paused-hint"
+	// annotationPartitionPath names the number, or the percentage, of pods that keep
+	// the older template.
+	annotationPartitionPath = apis.Prefix + "partition-path"
+	// annotationRestartPath names the field that takes the time of a restart.
+	annotationRestartPath = apis.Prefix + "restart-path"
+)
+
+// statusAnnotations are those that Facts are made from.
+func statusAnnotations() []string {
+	return []string{
+		annotationUnit, annotationReadyWhen, annotationFailedWhen, annotationPausedWhen, annotationPausedHint, annotationPartitionPath,
+		annotationRestartPath, kinds.AnnotationDesiredPath, kinds.AnnotationCurrentPath, kinds.AnnotationReadyPath, kinds.AnnotationUpdatedPath, kinds.AnnotationAvailablePath,
+	}
+}
+
+// GenerationFrom is where a status tells which generation its controller saw.
+type GenerationFrom string
+
+// The places of the generation.
+const (
+	// GenerationField is a number in .status.observedGeneration.
+	GenerationField GenerationFrom = ".status.observedGeneration"
+	// GenerationText is the same, as a string.
+	GenerationText GenerationFrom = ".status.observedGeneration, as a string"
+	// GenerationConditions is the newest .observedGeneration of the conditions.
+	GenerationConditions GenerationFrom = "the newest of .status.conditions[*].observedGeneration"
+	// GenerationNone is nowhere.
+	GenerationNone GenerationFrom = "none"
+)
+
+// Facts are what is known of how the objects of a kind tell what became of
+// a change: worked out of the schema, of what is built in, of a profile and of
+// annotations, once for all objects. All paths begin at the root of an object.
+type Facts struct {
+	// Generation is where the generation is that the controller saw.
+	Generation GenerationFrom `json:"generation"`
+	// Conditions says that the kind has conditions.
+	Conditions bool `json:"conditions"`
+	// Count is the desired count, where the object says it and not its status.
+	// Unit is what there are so many of, Beside are other counts of the spec, and
+	// Several says that pods of other groups are counted by those.
+	Count   string   `json:"count,omitempty"`
+	Unit    string   `json:"unit"`
+	Beside  []string `json:"beside,omitempty"`
+	Several bool     `json:"several,omitempty"`
+	// Desired, Current, Ready, Updated and Available are fields of the status that
+	// hold counts of pods, the first that is there being the one.
+	Desired   []string `json:"desired,omitempty"`
+	Current   []string `json:"current,omitempty"`
+	Ready     []string `json:"ready,omitempty"`
+	Updated   []string `json:"updated,omitempty"`
+	Available []string `json:"available,omitempty"`
+	// Zero are the counts that are zero where they are absent. Of others, absence
+	// says nothing. Updated is zero only for objects with a pod template.
+	Zero []string `json:"absentIsZero,omitempty"`
+	// ScaleCount and ScaleSelector are the fields of the status that /scale shows.
+	ScaleCount    string `json:"scaleCount,omitempty"`
+	ScaleSelector string `json:"scaleSelector,omitempty"`
+	// Partition holds how many pods keep the older template. Ordinal says that it
+	// is a number below which pods keep it, and that the roll-out is over then.
+	Partition string `json:"partition,omitempty"`
+	Ordinal   bool   `json:"ordinal,omitempty"`
+	// OnDelete is the field that holds OnDelete where pods are replaced only when
+	// somebody deletes them.
+	OnDelete string `json:"onDelete,omitempty"`
+	// Restart takes the time of a restart.
+	Restart string `json:"restart,omitempty"`
+	// ReadyWhen, FailedWhen and PausedWhen are expressions; PausedHint says who
+	// must act.
+	ReadyWhen  []string `json:"readyWhen,omitempty"`
+	FailedWhen []string `json:"failedWhen,omitempty"`
+	PausedWhen []string `json:"pausedWhen,omitempty"`
+	PausedHint string   `json:"pausedHint,omitempty"`
+	// Phase and Message hold the controller's own words.
+	Phase   []string `json:"phase,omitempty"`
+	Message []string `json:"message,omitempty"`
+	// From says what this was made from.
+	From []string `json:"from"`
+
+	builtIn  bool
+	readyIf  []fieldpath.Expression
+	failedIf []fieldpath.Expression
+	pausedIf []fieldpath.Expression
+}
+
+// Source is what a server tells of a kind beside its objects.
+type Source struct {
+	// Schema is its OpenAPI schema; nil is not known. StatusServed says that /status
+	// is, and so that nobody but a controller writes the status.
+	Schema       map[string]any
+	StatusServed bool
+	// SpecPath, StatusPath and SelectorPath are those of /scale.
+	SpecPath, StatusPath, SelectorPath string
+	// Annotations are those of the CRD.
+	Annotations map[string]string
+}
+
+func phaseFields() []string   { return []string{"phase", "state", "updateStatus", "state.phase"} }
+func messageFields() []string { return []string{"message", "reason"} }
+
+// New works out what the status of a kind can tell. The count is where
+// the desired count lives; nil where nothing says it.
+func New(kind kinds.Kind, source Source, count *fieldpath.Path) (Facts, error) {
+	f := Facts{Generation: GenerationNone, Unit: "pod"}
+	if kind.BuiltIn() {
+		return builtInFacts(kind), nil
+	}
+	f.fromSchema(source, count)
+	profile := profileOf(kind)
+	if len(profile) > 0 {
+		f.From = append(f.From, "profile")
+	}
+	said := map[string]string{}
+	for _, key := range statusAnnotations() {
+		if word := profile[key]; word != "" {
+			said[key] = word
+		}
+		if word, is := source.Annotations[key]; is {
+			said[key] = word
+			f.From = append(f.From, "annotation "+key)
+		}
+	}
+	return f, f.fromAnnotations(said)
+}
+
+// builtInFacts are those of the kinds that Kubernetes reconciles itself, as
+// "kubectl rollout status" reads them.
+func builtInFacts(kind kinds.Kind) Facts {
+	f := Facts{
+		Generation: GenerationField, Unit: "pod", Count: ".spec.replicas", From: []string{"built in"}, builtIn: true,
+		Current: []string{".status.replicas"}, Ready: []string{".status.readyReplicas"},
+	}
+	switch kind.CRD() {
+	case "deployments.apps":
+		f.Conditions = true
+		f.Updated, f.Available = []string{".status.updatedReplicas"}, []string{".status.availableReplicas"}
+		f.PausedWhen = []string{"{.spec.paused}=true"}
+		f.PausedHint = "kubectl rollout resume deployment/NAME"
+	case "statefulsets.apps":
+		f.Updated = []string{".status.updatedReplicas"}
+		f.Partition, f.Ordinal = ".spec.updateStrategy.rollingUpdate.partition", true
+		f.OnDelete = ".spec.updateStrategy.type"
+	case "daemonsets.apps":
+		f.Count = ""
+		f.Desired, f.Current = []string{".status.desiredNumberScheduled"}, []string{".status.currentNumberScheduled"}
+		f.Ready, f.Updated, f.Available = []string{".status.numberReady"}, []string{".status.updatedNumberScheduled"}, []string{".status.numberAvailable"}
+		f.OnDelete = ".spec.updateStrategy.type"
+	case "replicasets.apps", "replicationcontrollers":
+		f.Available = []string{".status.availableReplicas"}
+	default:
+		return Facts{Generation: GenerationNone, Unit: "pod", From: []string{"built in"}, builtIn: true,
+			Current: statusPaths("", currentFields()), Ready: statusPaths("", readyFields())}
+	}
+	f.Zero = slices.Concat(f.Desired, f.Current, f.Ready, f.Updated, f.Available)
+	f.pausedIf, _ = expressions(f.PausedWhen) // which a test parses
+	return f
+}
+
+func statusPaths(base string, names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = ".status" + base + "." + name
+	}
+	return all
+}
+
+// fromSchema works out what schema and /scale say.
+func (f *Facts) fromSchema(source Source, count *fieldpath.Path) {
+	root := source.Schema
+	declared := fieldpath.Resolve(root, fieldpath.Object(root, "properties", "status"))
+	told := fieldpath.Object(declared, "properties")
+	unnamed := len(told) == 0 || fieldpath.Open(declared)
+	if root != nil {
+		f.From = append(f.From, "schema")
+	}
+	if source.StatusServed {
+		f.generation(root, told)
+	}
+	base := ""
+	if count != nil {
+		f.Count = count.String()
+		f.Unit = replicafield.Unit(count.Steps[len(count.Steps)-1].Name)
+		f.beside(root, count, source.SpecPath == "")
+		if source.SpecPath != "" && samePath(source.SpecPath, f.Count) {
+			f.From = append(f.From, "/scale")
+			f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
+			base = within(source.StatusPath)
+		}
+	} else if source.StatusPath != "" {
+		f.From = append(f.From, "/scale")
+		f.ScaleCount, f.ScaleSelector = source.StatusPath, source.SelectorPath
+	}
+	at := statusAt(root, told, base)
+	pick := func(names []string, always bool) []string {
+		var found []string
+		for _, name := range names {
+			if fieldpath.Object(at, name)["type"] == "integer" || always {
+				found = append(found, ".status"+base+"."+name)
+			}
+		}
+		return found
+	}
+	if !f.Several && f.ScaleCount != "" {
+		f.Current = []string{f.ScaleCount}
+	} else {
+		f.Current = pick(currentFields(), unnamed)
+	}
+	f.Ready, f.Updated, f.Available = pick(readyFields(), unnamed), pick(updatedFields(), unnamed), pick([]string{"availableReplicas", "numberAvailable"}, unnamed)
+	if f.Unit != "pod" {
+		// These are pods, and so not what is counted.
+		f.Ready, f.Updated, f.Available = nil, nil, nil
+	}
+	if count == nil {
+		f.Desired = pick([]string{"desiredNumberScheduled"}, false)
+	}
+	if !unnamed && source.StatusServed {
+		f.Zero = slices.Concat(f.Desired, f.Ready[:min(1, len(f.Ready))], f.Updated)
+	}
+	f.Phase, f.Message = texted(root, told, unnamed, phaseFields()), texted(root, told, unnamed, messageFields())
+	f.PausedWhen = []string{"{.spec.paused}=true", "{.spec.suspend}=true"}
+	f.OnDelete = ".spec.updateStrategy.type"
+}
+
+// texted are the fields of a status that hold text.
+func texted(root, told map[string]any, unnamed bool, names []string) []string {
+	var found []string
+	for _, name := range names {
+		dot := strings.LastIndex("."+name, ".")
+		base, leaf := ("." + name)[:dot], name[dot:]
+		if fieldpath.Object(statusAt(root, told, base), leaf)["type"] == "string" || unnamed {
+			found = append(found, ".status."+name)
+		}
+	}
+	return found
+}
+
+// generation finds where the generation is told.
+func (f *Facts) generation(root, told map[string]any) {
+	f.Conditions = told["conditions"] != nil
+	item := fieldpath.Resolve(root, fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(told, "conditions")), "items"))
+	switch declared := fieldpath.Object(told, "observedGeneration"); {
+	case declared["type"] == "string":
+		f.Generation = GenerationText
+	case declared != nil:
+		f.Generation = GenerationField
+	case fieldpath.Object(fieldpath.Resolve(root, item), "properties", "observedGeneration") != nil:
+		f.Generation = GenerationConditions
+	}
+}
+
+// statusAt is what the schema has in a part of the status.
+func statusAt(root, told map[string]any, base string) map[string]any {
+	if base == "" {
+		return told
+	}
+	for _, name := range strings.Split(base, ".")[1:] {
+		told = fieldpath.Object(fieldpath.Resolve(root, fieldpath.Object(told, name)), "properties")
+	}
+	return told
+}
+
+// within is the part of the status that a field is in: "" for .status.replicas,
+// ".gateway" for .status.gateway.replicas.
+func within(path string) string {
+	names, err := fieldpath.FieldNames(path)
+	if err != nil || len(names) < 3 || names[0] != "status" {
+		return ""
+	}
+	return "." + strings.Join(names[1:len(names)-1], ".")
+}
+
+func samePath(a, b string) bool {
+	pa, errA := fieldpath.ParseSteps(a)
+	pb, errB := fieldpath.ParseSteps(b)
+	return errA == nil && errB == nil && pa.String() == pb.String()
+}
+
+// beside finds the other counts of the spec, and whether they are of other groups
+// of pods. A number of shards beside a count is a number of such groups, unless the
+// count is that of /scale.
+func (f *Facts) beside(root map[string]any, count *fieldpath.Path, sharded bool) {
+	last := count.Steps[len(count.Steps)-1]
+	f.Several = slices.ContainsFunc(count.Steps, func(s fieldpath.Step) bool { return s.Kind != fieldpath.Field })
+	for _, c := range replicafield.Candidates(root, nil) {
+		path, err := fieldpath.ParseSteps(c.Path)
+		if err != nil || c.Pattern || path.String() == count.String() {
+			continue
+		}
+		name := path.Steps[len(path.Steps)-1].Name
+		another := f.Count != ".spec.replicas" || !slices.Contains([]string{"size", "count", "scale", "replica"}, name)
+		if len(path.Steps) <= len(count.Steps) && another {
+			f.Beside = append(f.Beside, c.Path)
+		}
+		f.Several = f.Several || len(count.Steps) > 2 && len(path.Steps) > 2 && name == last.Name
+		parent := fieldpath.Path{Steps: count.Steps[:len(count.Steps)-1]}
+		f.Several = f.Several || sharded && f.Unit == "pod" && replicafield.Unit(name) == "shard" &&
+			parent.String() == fieldpath.Path{Steps: path.Steps[:len(path.Steps)-1]}.String()
+	}
+}
+
+// fromAnnotations takes what annotations say for what the schema let guess.
+func (f *Facts) fromAnnotations(said map[string]string) error {
+	for key, at := range map[string]*[]string{
+		kinds.AnnotationDesiredPath: &f.Desired, kinds.AnnotationCurrentPath: &f.Current, kinds.AnnotationReadyPath: &f.Ready,
+		kinds.AnnotationUpdatedPath: &f.Updated, kinds.AnnotationAvailablePath: &f.Available,
+	} {
+		word, is := said[key]
+		if !is {
+			continue
+		}
+		if _, err := fieldpath.FieldNames(word); err != nil {
+			return fmt.Errorf("annotation %s: %w", key, err)
+		}
+		// What is named is written by the controller, and left out where it is zero.
+		*at, f.Zero = []string{word}, append(f.Zero, word)
+	}
+	slices.Sort(f.Zero)
+	f.Zero = slices.Compact(f.Zero)
+	for key, at := range map[string]*string{annotationPartitionPath: &f.Partition, annotationRestartPath: &f.Restart} {
+		word, is := said[key]
+		if !is {
+			continue
+		}
+		if _, err := fieldpath.FieldNames(word); err != nil {
+			return fmt.Errorf("annotation %s: %w", key, err)
+		}
+		*at = word
+	}
+	if word, is := said[annotationUnit]; is {
+		f.Unit = strings.ToLower(strings.TrimSpace(word))
+	}
+	if word, is := said[annotationPausedHint]; is {
+		f.PausedHint = word
+	}
+	for key, at := range map[string]*[]string{annotationReadyWhen: &f.ReadyWhen, annotationFailedWhen: &f.FailedWhen, annotationPausedWhen: &f.PausedWhen} {
+		if word, is := said[key]; is {
+			*at = lines(word)
+		}
+	}
+	for key, list := range map[string]struct {
+		from []string
+		to   *[]fieldpath.Expression
+	}{
+		annotationReadyWhen: {f.ReadyWhen, &f.readyIf}, annotationFailedWhen: {f.FailedWhen, &f.failedIf}, annotationPausedWhen: {f.PausedWhen, &f.pausedIf},
+	} {
+		var err error
+		if *list.to, err = expressions(list.from); err != nil {
+			return fmt.Errorf("annotation %s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+func lines(text string) []string {
+	var all []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+func expressions(words []string) ([]fieldpath.Expression, error) {
+	var all []fieldpath.Expression
+	for _, word := range words {
+		e, err := fieldpath.ParseExpression(word)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// unit is what a report calls it: empty for pods.
+func (f Facts) unit() string {
+	if f.Unit == "pod" {
+		return ""
+	}
+	return f.Unit
+}
+
+// zero reports whether a count is zero where it is absent.
+func (f Facts) zero(paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(f.Zero, path) })
+}
+
+// pausedBy is the default hint for an expression that holds: words or a command.
+func pausedBy(f Facts, o status.Object, held fieldpath.Expression) (string, *commandline.Command) {
+	object := o.Type + "/" + o.Name
+	switch {
+	case f.PausedHint != "":
+		hint := strings.ReplaceAll(f.PausedHint, "NAME", o.Name)
+		if !strings.HasPrefix(hint, "kubectl ") {
+			return hint, nil
+		}
+		return "", new(commandline.Written(hint).In(o.Namespace))
+	case strings.HasPrefix(strings.TrimPrefix(held.Path, "{"), ".spec."):
+		return "unset " + strings.Trim(held.Path, "{}") + " of " + object + " to continue", nil
+	}
+	return "find out what " + object + " is waiting for", nil
+}

@@ -1,0 +1,183 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// Wanted says of which containers to read the logs.
+type Wanted struct {
+	// Container is the only one of each pod, AllContainers all of them. With neither
+	// it is the default container of each pod, and the one that keeps it from being
+	// ready.
+	Container     string
+	AllContainers bool
+	// Slot is that of the only pod, if it is not empty.
+	Slot string
+	// Failing leaves out the pods that are ready.
+	Failing bool
+	// FullNames calls pods by their names even where a short one would do: the
+	// objects are several.
+	FullNames bool
+}
+
+// phase is how far the newest run of a container has come.
+type phase int
+
+// The phases. Of a container that has not started there is no log.
+const (
+	phaseNotStarted phase = iota
+	phaseRunning
+	phaseEnded
+)
+
+// Container is a container of a pod as it was last seen.
+type Container struct {
+	Namespace, Pod string
+	uid            types.UID
+	Name           string
+	node           string
+	// label is what its lines begin with: the slot or the short name of the pod, and
+	// the name of the container where the pod has several.
+	label string
+	// failing says that the pod is not ready, and reason why, where that is known.
+	failing bool
+	reason  string
+	// run counts how often the container was started before, and phase is how far the
+	// newest of its runs has come.
+	run   int32
+	phase phase
+	// previous says that the log of the run before can be read, and end how that
+	// ended.
+	previous bool
+	end      string
+	// last says that the newest run has ended and the next one is awaited. Its log is
+	// that of the run before, whether the next one has begun meanwhile or not.
+	last bool
+	// broken says that it ended as it should not.
+	broken bool
+	// crashed says that what explains why the pod is not ready is in the log of the
+	// run before.
+	crashed bool
+}
+
+// Containers are those of the pods of an object whose logs are wanted.
+func Containers(report status.Report, pods []*corev1.Pod, w Wanted) []Container {
+	byUID := make(map[types.UID]*corev1.Pod, len(pods))
+	for _, pod := range pods {
+		byUID[pod.UID] = pod
+	}
+	var all []Container
+	for _, model := range report.Pods {
+		pod := byUID[model.UID]
+		if pod == nil || w.Failing && model.Ready {
+			continue
+		}
+		short, slot := shortName(report.Metadata.Name, pod)
+		if w.Slot != "" && w.Slot != slot {
+			continue
+		}
+		if w.FullNames {
+			short = pod.Name
+		}
+		for _, c := range containersOf(pod, short, !model.Ready, w) {
+			c.reason = model.Reason
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// failingLast puts the containers of pods that are not ready behind the others, so that
+// a screen ends with what matters.
+func failingLast(containers []Container) []Container {
+	failing := func(c Container) bool { return c.failing }
+	ready := func(c Container) bool { return !c.failing }
+	return append(slices.DeleteFunc(slices.Clone(containers), failing), slices.DeleteFunc(slices.Clone(containers), ready)...)
+}
+
+// shortName is what the name of a pod has beyond that of its object, and its slot:
+// the number or the word at its end.
+func shortName(object string, pod *corev1.Pod) (short, slot string) {
+	short = pod.Name
+	if rest, is := strings.CutPrefix(pod.Name, object+"-"); is && rest != "" {
+		short = rest
+	}
+	if slot = pod.Labels[apis.LabelSlot]; slot != "" {
+		return slot, slot
+	}
+	return short, short[strings.LastIndexByte(short, '-')+1:]
+}
+
+// containersOf are the containers of a pod whose logs are wanted, in the order in
+// which they start.
+func containersOf(pod *corev1.Pod, short string, failing bool, w Wanted) []Container {
+	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	main := defaultContainer(pod)
+	var all []Container
+	for _, spec := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		c := Container{Namespace: pod.Namespace, Pod: pod.Name, uid: pod.UID, Name: spec.Name, node: pod.Spec.NodeName, label: short, failing: failing}
+		if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name }); i >= 0 {
+			c.broken = c.read(statuses[i])
+		}
+		c.crashed = failing && c.broken && c.previous && c.phase != phaseEnded
+		if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
+			c.label += "/" + c.Name
+		}
+		switch {
+		case w.AllContainers, w.Container == c.Name:
+		case w.Container == "" && (c.Name == main || failing && c.broken):
+		default:
+			continue
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// defaultContainer is the one that kubectl takes, too.
+func defaultContainer(pod *corev1.Pod) string {
+	name := pod.Annotations[apis.AnnotationDefaultContainer]
+	switch {
+	case len(pod.Spec.Containers) == 0:
+		return ""
+	case slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }):
+		return name
+	}
+	return pod.Spec.Containers[0].Name
+}
+
+// read takes in what the kubelet says of the container, and reports whether it ended
+// as it should not.
+func (c *Container) read(s corev1.ContainerStatus) (broken bool) {
+	last := s.LastTerminationState.Terminated
+	c.run = s.RestartCount
+	switch {
+	case s.State.Running != nil:
+		c.phase = phaseRunning
+	case s.State.Terminated != nil:
+		c.phase, broken = phaseEnded, s.State.Terminated.ExitCode != 0
+	case last != nil: // it waits to be started again
+		c.phase, c.last, broken = phaseEnded, true, true
+	}
+	if last != nil && last.ContainerID != "" {
+		c.previous, broken = true, broken || !s.Ready
+	}
+	if c.previous && !c.last {
+		c.end = end(last)
+	}
+	return broken
+}
+
+// end says how a run of a container ended.
+func end(t *corev1.ContainerStateTerminated) string {
+	return cmp.Or(t.Reason, "Error") + ", exit code " + strconv.Itoa(int(t.ExitCode))
+}

@@ -1,0 +1,162 @@
+package logs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// references refer to pods.
+func references(pods []corev1.Pod) []*corev1.Pod {
+	all := make([]*corev1.Pod, len(pods))
+	for i := range pods {
+		all[i] = &pods[i]
+	}
+	return all
+}
+
+// pod is one with containers of these names, those of initialization with a "+".
+func pod(name string, containers ...string) corev1.Pod {
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)}}
+	for _, c := range containers {
+		if rest, is := strings.CutPrefix(c, "+"); is {
+			p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: rest})
+			p.Status.InitContainerStatuses = append(p.Status.InitContainerStatuses, corev1.ContainerStatus{Name: rest})
+		} else {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c})
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: c})
+		}
+	}
+	return p
+}
+
+var (
+	running = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	ended   = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0, Reason: "Completed", ContainerID: "x://1"}}
+	crashed = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", ContainerID: "x://1"}}
+	backOff = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+)
+
+// with sets what the kubelet says of a container.
+func with(p corev1.Pod, name string, s corev1.ContainerStatus) corev1.Pod {
+	s.Name = name
+	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
+		for i := range list {
+			if list[i].Name == name {
+				list[i] = s
+			}
+		}
+	}
+	return p
+}
+
+func TestContainers(t *testing.T) {
+	t.Parallel()
+	slot := pod("foo-3f2a-7", "main")
+	slot.Labels = map[string]string{apis.LabelSlot: "7"}
+	named := pod("foo-0", "proxy", "main")
+	named.Annotations = map[string]string{apis.AnnotationDefaultContainer: "main"}
+	mistaken := pod("foo-0", "main")
+	mistaken.Annotations = map[string]string{apis.AnnotationDefaultContainer: "other"}
+	isRunning := corev1.ContainerStatus{State: running, Ready: true}
+	crashLoop := corev1.ContainerStatus{State: backOff, LastTerminationState: crashed, RestartCount: 2}
+	again := corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 2}
+	for name, row := range map[string]struct {
+		pods   []corev1.Pod
+		failed []string
+		wanted Wanted
+		// want has for each container its label, its phase, its run, and what is to be
+		// said of the run before.
+		want []string
+	}{
+		"no pods":                        {},
+		"not started":                    {pods: []corev1.Pod{pod("foo-0", "main")}, failed: []string{"foo-0"}, want: []string{"0 0 0"}},
+		"a running one":                  {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", isRunning)}, want: []string{"0 1 0"}},
+		"a slot":                         {pods: []corev1.Pod{slot}, want: []string{"7 0 0"}},
+		"a pod of a ReplicaSet":          {pods: []corev1.Pod{pod("foo-7d4b-x8z", "main")}, want: []string{"7d4b-x8z 0 0"}},
+		"a pod of another name":          {pods: []corev1.Pod{pod("bar-1", "main")}, want: []string{"bar-1 0 0"}},
+		"of several objects":             {pods: []corev1.Pod{slot}, wanted: Wanted{FullNames: true}, want: []string{"foo-3f2a-7 0 0"}},
+		"the first container":            {pods: []corev1.Pod{pod("foo-0", "+init", "main", "proxy")}, want: []string{"0/main 0 0"}},
+		"the default container":          {pods: []corev1.Pod{named}, want: []string{"0/main 0 0"}},
+		"a default that there is not":    {pods: []corev1.Pod{mistaken}, want: []string{"0 0 0"}},
+		"all containers":                 {pods: []corev1.Pod{pod("foo-0", "+init", "main", "proxy")}, wanted: Wanted{AllContainers: true}, want: []string{"0/init 0 0", "0/main 0 0", "0/proxy 0 0"}},
+		"a container":                    {pods: []corev1.Pod{pod("foo-0", "+init", "main"), pod("foo-1", "main")}, wanted: Wanted{Container: "init"}, want: []string{"0/init 0 0"}},
+		"one slot":                       {pods: []corev1.Pod{pod("foo-0", "main"), slot}, wanted: Wanted{Slot: "7"}, want: []string{"7 0 0"}},
+		"one slot of a StatefulSet":      {pods: []corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, wanted: Wanted{Slot: "1"}, want: []string{"1 0 0"}},
+		"failing ones":                   {pods: []corev1.Pod{pod("foo-0", "main"), pod("foo-1", "main")}, failed: []string{"foo-1"}, wanted: Wanted{Failing: true}, want: []string{"1 0 0"}},
+		"a crash loop":                   {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0 2 2 last"}},
+		"a crashed one that runs again":  {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", again)}, failed: []string{"foo-0"}, want: []string{"0 1 2 crashed Error, exit code 3"}},
+		"one that has recovered":         {pods: []corev1.Pod{with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: running, Ready: true, LastTerminationState: crashed, RestartCount: 1})}, want: []string{"0 1 1 previous Error, exit code 3"}},
+		"an init container that crashes": {pods: []corev1.Pod{with(pod("foo-0", "+init", "main"), "init", crashLoop)}, failed: []string{"foo-0"}, want: []string{"0/init 2 2 last", "0/main 0 0"}},
+		"an init container that is done": {pods: []corev1.Pod{with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: ended, Ready: true})}, failed: []string{"foo-0"}, want: []string{"0/main 0 0"}},
+		"a sidecar that crashes":         {pods: []corev1.Pod{with(with(pod("foo-0", "main", "proxy"), "main", isRunning), "proxy", again)}, failed: []string{"foo-0"}, want: []string{"0/main 1 0", "0/proxy 1 2 crashed Error, exit code 3"}},
+	} {
+		report := status.Report{Metadata: status.Metadata{Name: "foo"}}
+		for _, p := range row.pods {
+			report.Pods = append(report.Pods, status.Pod{Name: p.Name, UID: p.UID, Ready: !slices.Contains(row.failed, p.Name)})
+		}
+		var got []string
+		for _, c := range Containers(report, references(row.pods), row.wanted) {
+			text := fmt.Sprintf("%s %d %d", c.label, c.phase, c.run)
+			switch {
+			case c.last:
+				text += " last"
+			case c.crashed:
+				text += " crashed " + c.end
+			case c.previous:
+				text += " previous " + c.end
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestFailingLast(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, c := range failingLast([]Container{{Pod: "a"}, {Pod: "b", failing: true}, {Pod: "c"}, {Pod: "d", failing: true}}) {
+		got = append(got, c.Pod)
+	}
+	if !slices.Equal(got, []string{"a", "c", "b", "d"}) {
+		t.Errorf("the order is %q", got)
+	}
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		progress progress
+		now      Container
+		gone     bool
+		want     step
+	}{
+		"not started":               {now: Container{}, want: toWait},
+		"started":                   {now: Container{phase: phaseRunning}, want: toRead},
+		"ended before it was seen":  {now: Container{phase: phaseEnded}, want: toRead},
+		"read, and it runs":         {progress: progress{done: false}, now: Container{phase: phaseRunning}, want: toRead},
+		"read to its end":           {progress: progress{done: true}, now: Container{phase: phaseEnded}, want: toWait},
+		"gone":                      {progress: progress{done: true}, now: Container{phase: phaseEnded}, gone: true, want: toEnd},
+		"gone before it started":    {gone: true, want: toEnd},
+		"started again":             {progress: progress{done: true}, now: Container{phase: phaseRunning, run: 1, previous: true}, want: toRead},
+		"started again, rest":       {now: Container{phase: phaseRunning, run: 1, previous: true}, want: toReadPrevious},
+		"started twice":             {now: Container{phase: phaseRunning, run: 2, previous: true}, want: toRead},
+		"started again, log gone":   {now: Container{phase: phaseRunning, run: 1}, want: toRead},
+		"waits to be started again": {progress: progress{run: 1}, now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
+		"ended again":               {now: Container{phase: phaseEnded, run: 1, previous: true, last: true}, want: toRead},
+	} {
+		if got := row.progress.next(row.now, row.gone); got != row.want {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}

@@ -1,0 +1,402 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+const (
+	// turn is how long a log stays open while others wait for it.
+	turn = 2 * time.Second
+	// drain is how long the log of a pod that is gone is read on.
+	drain = 10 * time.Second
+	// A log that ended or cannot be read is asked for again after leastPause, and then
+	// after twice as long each time.
+	leastPause, longestPause = time.Second, 10 * time.Second
+)
+
+// Follower follows the logs of the containers of an object while its pods come and go.
+type Follower struct {
+	Reader
+	wanted Wanted
+
+	slots   *slots
+	running sync.WaitGroup
+	stop    context.CancelCauseFunc
+
+	mu    sync.Mutex
+	begun bool
+	tails map[tailKey]*tail
+	// labels are those of the pods that have been there.
+	labels map[string]types.UID
+}
+
+type tailKey struct {
+	pod       types.UID
+	container string
+}
+
+// slots bounds how many logs are open at once.
+type slots struct {
+	free    chan struct{}
+	waiting atomic.Int32
+	told    sync.Once
+}
+
+// NewFollowers makes one follower for each of several objects. Together they have no more logs
+// open than the reader may. stop is called with an error that ends them.
+func NewFollowers(n int, r Reader, w Wanted, stop context.CancelCauseFunc) []*Follower {
+	shared := &slots{free: make(chan struct{}, r.Most)}
+	all := make([]*Follower, n)
+	for i := range all {
+		all[i] = &Follower{Reader: r, wanted: w, slots: shared, stop: stop, tails: map[tailKey]*tail{}, labels: map[string]types.UID{}}
+	}
+	return all
+}
+
+// See takes in the pods of the object as they are now. What it begins to follow ends
+// with the context.
+func (f *Follower) See(ctx context.Context, report status.Report, pods []*corev1.Pod) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.wanted
+	all.Failing, all.AllContainers, all.Container = false, true, ""
+	there := map[types.UID]bool{}
+	for _, c := range Containers(report, pods, all) {
+		there[c.uid] = true
+		if t := f.tails[tailKey{c.uid, c.Name}]; t != nil {
+			t.set(c, false)
+		}
+	}
+	for _, c := range Containers(report, pods, f.wanted) {
+		key := tailKey{c.uid, c.Name}
+		if f.tails[key] != nil {
+			continue
+		}
+		t := &tail{follower: f, container: c, changed: make(chan struct{}, 1), gone: make(chan struct{}), known: newResume(), tail: f.Tail, since: f.Since}
+		if f.begun {
+			// All of it is new, and all runs matter.
+			t.tail, t.since = -1, time.Time{}
+			t.title = "new pod " + c.Pod
+			if before, again := f.labels[c.label]; again && before != c.uid {
+				t.title = "replaced by the new pod " + c.Pod
+			}
+		} else {
+			t.progress.run = c.run
+		}
+		f.labels[c.label] = c.uid
+		f.tails[key] = t
+		f.running.Go(func() { t.run(ctx) })
+	}
+	for key, t := range f.tails {
+		if !there[key.pod] {
+			t.set(t.container, true)
+			delete(f.tails, key)
+		}
+	}
+	f.begun = true
+}
+
+// End says that no pod comes any more, and waits until the logs of those that there
+// are have ended, though not for long.
+func (f *Follower) End() {
+	f.mu.Lock()
+	for key, t := range f.tails {
+		t.set(t.container, true)
+		delete(f.tails, key)
+	}
+	f.mu.Unlock()
+	f.running.Wait()
+}
+
+// step is what is to be done about the log of a container.
+type step int
+
+const (
+	// toWait for a change.
+	toWait step = iota
+	// toRead the log of the newest run, until it ends.
+	toRead
+	// toReadPrevious reads what is left of the run before.
+	toReadPrevious
+	// toEnd: nothing more comes.
+	toEnd
+)
+
+// progress is how far the logs of a container were read.
+type progress struct {
+	// run is the newest run whose log was looked at; done, all of that was read.
+	run  int32
+	done bool
+}
+
+// next says what to do about a container as it is now.
+func (p progress) next(c Container, gone bool) step {
+	unread := c.phase != phaseNotStarted && (!p.done || c.run > p.run)
+	switch {
+	case gone:
+		return toEnd
+	case !unread:
+		return toWait
+	case c.run == p.run+1 && !p.done && c.previous && !c.last:
+		return toReadPrevious
+	}
+	return toRead
+}
+
+// tail follows the log of one container through all of its runs.
+type tail struct {
+	follower *Follower
+	known    *resume
+	progress progress
+	// tail and since are for the first look.
+	tail  int64
+	since time.Time
+	// title is what to say before the first line.
+	title string
+	// rest is what came after the end of the last line.
+	rest Line
+	// read says that a log was open before, opened when it first was, and told that a
+	// person was told why it cannot be.
+	read, told bool
+	opened     time.Time
+
+	// changed is told of every change, and gone is closed when the pod is gone.
+	changed, gone chan struct{}
+	mu            sync.Mutex
+	container     Container
+	isGone        bool
+}
+
+func (t *tail) set(c Container, gone bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isGone || !gone && t.container == c {
+		return
+	}
+	t.container, t.isGone = c, gone
+	if gone {
+		close(t.gone)
+	}
+	select {
+	case t.changed <- struct{}{}:
+	default: // it was told already
+	}
+}
+
+func (t *tail) now() (Container, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.container, t.isGone
+}
+
+// run follows the container until its pod is gone, or the context ends.
+func (t *tail) run(ctx context.Context) {
+	f := t.follower
+	pause := leastPause
+	for ctx.Err() == nil {
+		c, gone := t.now()
+		s := t.progress.next(c, gone)
+		switch s {
+		case toEnd:
+			t.flush(c)
+			return
+		case toWait:
+			t.sleep(ctx, 0)
+			continue
+		}
+		came, yielded, err := t.look(ctx, c, s)
+		var denied *MissingRightError
+		switch {
+		case errors.As(err, &denied) || errors.Is(err, errWrite):
+			f.stop(err)
+			return
+		case came:
+			pause = leastPause
+		}
+		if now, _ := t.now(); yielded || now != c || err == nil && (t.progress.done || s == toReadPrevious) {
+			continue
+		}
+		if status := apierrors.APIStatus(nil); errors.As(err, &status) && !notYet(err) && !t.told {
+			t.told = true
+			f.Out.sayOf(c, "the log of container %s cannot be read, trying again: %v", c.Name, err)
+		}
+		t.sleep(ctx, pause)
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// sleep waits for a change, or for a time if that is not zero.
+func (t *tail) sleep(ctx context.Context, atMost time.Duration) {
+	var over <-chan time.Time
+	if atMost > 0 {
+		over = time.After(atMost)
+	}
+	select {
+	case <-t.changed:
+	case <-over:
+	case <-ctx.Done():
+	}
+}
+
+// errWrite says that lines cannot be written.
+var errWrite = errors.New("write the lines of a log")
+
+var (
+	errTurn = errors.New("others wait for their turn")
+	errGone = errors.New("the pod is gone")
+)
+
+// look reads a log, of the newest run or of the one before, to its end. came reports
+// whether something came, and yielded whether others wait.
+func (t *tail) look(ctx context.Context, c Container, s step) (came, yielded bool, err error) {
+	f := t.follower
+	if !f.slots.take(ctx, t.gone, f.Out) {
+		return false, true, nil // it is looked at again what to do
+	}
+	defer f.slots.leave()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	request := Request{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Tail: t.tail, Since: t.since, Previous: s == toReadPrevious || c.last}
+	request.Follow = !request.Previous
+	if t.read {
+		request.Tail = -1
+		if from := t.known.begin(); !from.IsZero() {
+			request.Since = from
+		} else if t.tail >= 0 {
+			request.Since = t.opened // there was none of the last lines yet
+		}
+	}
+	if s == toRead && c.run > t.progress.run {
+		t.flush(c)
+	}
+	body, err := f.Open(ctx, request)
+	switch {
+	case apierrors.IsForbidden(err):
+		return false, false, &MissingRightError{Namespace: c.Namespace, Err: err}
+	case s == toReadPrevious && notYet(err):
+		t.progress.done = true // it is gone for good
+		return false, false, nil
+	case err != nil:
+		return false, false, err
+	}
+	defer body.Close()
+	t.mark(c, s)
+	resumed := t.read
+	if !t.read {
+		t.opened = time.Now()
+	}
+	t.read, t.told, t.rest = true, false, Line{}
+	go t.supervise(ctx, cancel)
+	t.rest, err = copyLines(body, f.Out.linesOf(c), t.known, resumed, func(lines []byte) error {
+		came = true
+		if err := f.Out.write(lines); err != nil {
+			return fmt.Errorf("%w: %w", errWrite, err)
+		}
+		return nil
+	})
+	switch cause := context.Cause(ctx); {
+	case errors.Is(err, errWrite):
+	case errors.Is(cause, errTurn):
+		return came, true, nil
+	case err == nil && (c.phase == phaseEnded || s == toReadPrevious):
+		t.progress.done = true
+		t.flush(c)
+	}
+	return came, false, err
+}
+
+// mark tells a person, before the first line, which pod or which run it is.
+func (t *tail) mark(c Container, s step) {
+	out := t.follower.Out
+	if t.title != "" {
+		where := ""
+		if c.node != "" {
+			where = " on node " + c.node
+		}
+		out.sayOf(c, "%s%s", t.title, where)
+		t.title = ""
+	}
+	if s == toReadPrevious || c.run == t.progress.run {
+		return
+	}
+	if t.read || t.progress.run > 0 {
+		how := ""
+		if c.end != "" {
+			how = " (" + c.end + ")"
+		}
+		out.sayOf(c, "container %s exited%s and was restarted (restart %d)", c.Name, how, c.run)
+	}
+	t.progress = progress{run: c.run}
+}
+
+// supervise ends a look when others wait for their turn, or when the pod has been gone
+// for a while.
+func (t *tail) supervise(ctx context.Context, cancel context.CancelCauseFunc) {
+	ticker := time.NewTicker(turn)
+	defer ticker.Stop()
+	gone := t.gone
+	var over <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if t.follower.slots.waiting.Load() > 0 {
+				cancel(errTurn)
+			}
+		case <-gone:
+			gone = nil
+			over = time.After(drain)
+		case <-over:
+			cancel(errGone)
+		}
+	}
+}
+
+// flush writes what came after the end of the last line: nothing follows it.
+func (t *tail) flush(c Container) {
+	if t.rest.Text == "" || !t.known.isNew(t.rest, true) {
+		return
+	}
+	l := t.follower.Out.linesOf(c)
+	l.add(t.rest)
+	t.rest = Line{}
+	if err := t.follower.Out.write(l.take()); err != nil {
+		t.follower.stop(fmt.Errorf("%w: %w", errWrite, err))
+	}
+}
+
+// take waits for a free slot. It reports false if the context ended or the pod is
+// gone before there was one.
+func (s *slots) take(ctx context.Context, gone <-chan struct{}, out *Output) bool {
+	select {
+	case s.free <- struct{}{}:
+		return true
+	default:
+	}
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	s.told.Do(func() {
+		out.Say("following %d logs at a time and the others in turn; raise --max-log-requests to follow more", cap(s.free))
+	})
+	select {
+	case s.free <- struct{}{}:
+		return true
+	case <-gone:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (s *slots) leave() { <-s.free }

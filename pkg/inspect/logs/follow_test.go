@@ -1,0 +1,456 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// kubelets play the servers of logs. The time is that of the test.
+type kubelets struct {
+	mu   sync.Mutex
+	runs map[string][]*playedRun // by pod, the newest last
+	// open is how many logs are, most how many were, and asked how often any was asked for.
+	open, most, asked int
+	refuse            error
+}
+
+// playedRun is a run of a container.
+type playedRun struct {
+	log     []string // with times
+	ended   bool
+	cut     bool // streams end in the middle of what follows
+	changed chan struct{}
+}
+
+func (k *kubelets) start(pod string) *playedRun {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	run := &playedRun{changed: make(chan struct{})}
+	if k.runs == nil {
+		k.runs = map[string][]*playedRun{}
+	}
+	k.runs[pod] = append(k.runs[pod], run)
+	return run
+}
+
+// pass lets time pass.
+func pass(while time.Duration) { <-time.After(while) }
+
+// change changes a run, and tells its streams.
+func (k *kubelets) change(run *playedRun, do func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	do()
+	close(run.changed)
+	run.changed = make(chan struct{})
+}
+
+// write has a container write lines, each at a time of its own.
+func (k *kubelets) write(run *playedRun, lines ...string) {
+	for _, line := range lines {
+		pass(time.Microsecond)
+		k.change(run, func() { run.log = append(run.log, time.Now().UTC().Format(time.RFC3339Nano)+" "+line+"\n") })
+	}
+}
+
+func (k *kubelets) openLog(ctx context.Context, r Request) (io.ReadCloser, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked++
+	runs := k.runs[r.Pod]
+	n := len(runs) - 1
+	if r.Previous && n >= 0 && !runs[n].ended {
+		n-- // one that ended is the run before, where the next one is awaited
+	}
+	switch {
+	case k.refuse != nil:
+		return nil, k.refuse
+	case n < 0:
+		return nil, apierrors.NewBadRequest("container is waiting to start")
+	}
+	k.open++
+	k.most = max(k.most, k.open)
+	run := runs[n]
+	next := 0
+	if r.Tail >= 0 {
+		next = max(0, len(run.log)-int(r.Tail))
+	}
+	if !r.Since.IsZero() {
+		next = len(run.log)
+		for i, line := range run.log {
+			if !parseLine(line).Time.Before(r.Since) {
+				next = i
+				break
+			}
+		}
+	}
+	return &stream{over: ctx.Done(), k: k, run: run, next: next, follow: r.Follow}, nil
+}
+
+// stream is an open log.
+type stream struct {
+	over   <-chan struct{}
+	k      *kubelets
+	run    *playedRun
+	next   int
+	follow bool
+	left   string
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	for {
+		s.k.mu.Lock()
+		changed, cut := s.run.changed, s.run.cut
+		if s.left == "" && s.next < len(s.run.log) {
+			s.left = s.run.log[s.next]
+			s.next++
+		}
+		over := s.run.ended || !s.follow || cut
+		s.k.mu.Unlock()
+		if s.left != "" {
+			n := copy(p, s.left[:min(len(s.left), 7)]) // reads end anywhere
+			s.left = s.left[n:]
+			return n, nil
+		}
+		if over {
+			return 0, io.EOF
+		}
+		select {
+		case <-changed:
+		case <-s.over:
+			return 0, context.Canceled
+		}
+	}
+}
+
+func (s *stream) Close() error {
+	s.k.mu.Lock()
+	defer s.k.mu.Unlock()
+	s.k.open--
+	return nil
+}
+
+// followTest is a follower with kubelets that are played.
+type followTest struct {
+	*kubelets
+	*Follower
+	see       func(status.Report, []*corev1.Pod)
+	done      <-chan struct{}
+	cause     func() error
+	stop      context.CancelCauseFunc
+	out, said *bytes.Buffer
+	pods      map[string]corev1.Pod
+}
+
+func newFollowTest(t *testing.T, most int) *followTest {
+	t.Helper()
+	ctx, stop := context.WithCancelCause(t.Context())
+	f := &followTest{kubelets: &kubelets{}, done: ctx.Done(), cause: func() error { return context.Cause(ctx) }, stop: stop, out: &bytes.Buffer{}, said: &bytes.Buffer{}, pods: map[string]corev1.Pod{}}
+	r := Reader{Open: f.openLog, Out: &Output{Out: f.out, ErrOut: f.said}, Most: most, Tail: 2}
+	f.Follower = NewFollowers(1, r, Wanted{}, stop)[0]
+	f.see = func(report status.Report, pods []*corev1.Pod) { f.See(ctx, report, pods) }
+	return f
+}
+
+// following runs a test with a follower of the time of the test, and ends it.
+func following(t *testing.T, most int, test func(*testing.T, *followTest)) {
+	t.Helper()
+	bubble.Test(t, func(t *testing.T) {
+		f := newFollowTest(t, most)
+		test(t, f)
+		f.stop(nil)
+		f.End()
+	})
+}
+
+// show has the follower see the pods as they are now.
+func (f *followTest) show() {
+	report := status.Report{Metadata: status.Metadata{Name: "foo"}}
+	var pods []corev1.Pod
+	for _, p := range f.pods {
+		pods = append(pods, p)
+		report.Pods = append(report.Pods, status.Pod{Name: p.Name, UID: p.UID, Ready: true})
+	}
+	f.see(report, references(pods))
+	synctest.Wait()
+}
+
+// set has a pod be there, with a container that the kubelet says this of.
+func (f *followTest) set(name string, s corev1.ContainerStatus) {
+	f.pods[name] = with(pod(name, "main"), "main", s)
+	f.show()
+}
+
+func (f *followTest) want(t *testing.T, out ...string) {
+	t.Helper()
+	synctest.Wait()
+	if got := strings.Split(strings.TrimSuffix(f.out.String(), "\n"), "\n"); !slices.Equal(got, out) {
+		t.Errorf("it wrote %q, want %q\nand said\n%s", got, out, f.said)
+	}
+}
+
+func (f *followTest) wantSaid(t *testing.T, words string) {
+	t.Helper()
+	if !strings.Contains(f.said.String(), words) {
+		t.Errorf("it did not say %q, but\n%s", words, f.said)
+	}
+}
+
+var isUp = corev1.ContainerStatus{State: running, Ready: true}
+
+func TestFollowBeginsWithTheLastLines(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		run := f.start("foo-0")
+		f.write(run, "a", "b", "c")
+		f.set("foo-0", isUp)
+		f.write(run, "d")
+		f.want(t, "0 | b", "0 | c", "0 | d")
+		if f.said.Len() > 0 {
+			t.Errorf("it said %s", f.said)
+		}
+	})
+}
+
+// With none of the last lines, only what comes is written, also when the stream ends
+// before anything came.
+func TestFollowOnlyWhatComes(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		f.Tail = 0
+		run := f.start("foo-0")
+		f.write(run, "a", "b")
+		pass(time.Minute)
+		f.change(run, func() { run.cut = true })
+		f.set("foo-0", isUp)
+		f.change(run, func() { run.cut = false })
+		pass(longestPause)
+		f.write(run, "c")
+		f.want(t, "0 | c")
+	})
+}
+
+// What is left of a run is read also where that takes several tries.
+func TestFollowRestOfARun(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		first := f.start("foo-0")
+		f.write(first, "a")
+		f.change(first, func() { first.cut = true })
+		f.set("foo-0", isUp)
+		f.locked(func() { f.refuse = apierrors.NewServiceUnavailable("away") })
+		f.write(first, "b")
+		f.change(first, func() { first.ended, first.cut = true, false })
+		f.write(f.start("foo-0"), "c")
+		f.set("foo-0", corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 1})
+		pass(longestPause)
+		f.locked(func() { f.refuse = nil })
+		pass(2 * longestPause)
+		f.want(t, "0 | a", "0 | b", "0 | c")
+	})
+}
+
+// A stream that ends in the middle is taken up again.
+func TestFollowTakesUpAStream(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		run := f.start("foo-0")
+		f.write(run, "a", "b", "c")
+		f.set("foo-0", isUp)
+		for i := range 30 {
+			pass(100 * time.Millisecond)
+			f.write(run, fmt.Sprint(i))
+			f.change(run, func() { run.cut = i%10 < 5 })
+		}
+		f.change(run, func() { run.cut = false })
+		pass(longestPause)
+		want := []string{"0 | b", "0 | c"}
+		for i := range 30 {
+			want = append(want, fmt.Sprintf("0 | %d", i))
+		}
+		f.want(t, want...)
+	})
+}
+
+// A container that is started again is followed through its runs, whether its stream
+// came to its end before or not.
+func TestFollowThroughRuns(t *testing.T) {
+	t.Parallel()
+	for _, seen := range []bool{true, false} {
+		following(t, 5, func(t *testing.T, f *followTest) {
+			first := f.start("foo-0")
+			f.write(first, "a")
+			f.set("foo-0", isUp)
+			f.change(first, func() { first.cut = true })
+			f.write(first, "b", "c")
+			f.change(first, func() { first.ended = true })
+			if seen {
+				pass(time.Millisecond)
+				f.set("foo-0", corev1.ContainerStatus{State: backOff, LastTerminationState: crashed})
+			}
+			second := f.start("foo-0")
+			pass(time.Millisecond)
+			f.write(second, "d")
+			f.set("foo-0", corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 1})
+			pass(longestPause)
+			f.write(second, "e")
+			f.want(t, "0 | a", "0 | b", "0 | c", "0 | d", "0 | e")
+			f.wantSaid(t, "--- 0: container main exited (Error, exit code 3) and was restarted (restart 1)\n")
+		})
+	}
+}
+
+// A pod that is replaced is read to its end, also when it is gone from the server, and
+// the new one from its beginning.
+func TestFollowReplacement(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		old := f.start("foo-0")
+		f.write(old, "a")
+		f.set("foo-0", isUp)
+		delete(f.pods, "foo-0")
+		f.show()
+		f.write(old, "b")
+		f.change(old, func() { old.log, old.ended = append(old.log, "2030-01-01T00:00:00Z last words"), true })
+		replacement := f.start("foo-0")
+		f.write(replacement, "1", "2", "3")
+		p := with(pod("foo-0", "main"), "main", corev1.ContainerStatus{})
+		p.UID = "another"
+		f.pods["foo-0"] = p
+		f.show()
+		f.pods["foo-0"] = with(p, "main", isUp)
+		f.show()
+		f.want(t, "0 | a", "0 | b", "0 | last words", "0 | 1", "0 | 2", "0 | 3")
+		f.wantSaid(t, "--- 0: replaced by the new pod foo-0\n")
+		f.change(replacement, func() { replacement.ended = true })
+		f.End() // the object is gone
+	})
+}
+
+// A pod that is gone and whose stream does not end is not waited for.
+func TestFollowLeavesWhatIsGone(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		f.start("foo-0")
+		f.set("foo-0", isUp)
+		begun := time.Now()
+		f.End()
+		if took := time.Since(begun); took != drain || f.open != 0 {
+			t.Errorf("it took %s, and %d logs are open", took, f.open)
+		}
+	})
+}
+
+// More containers than logs may be open are read in turn, and no line is lost.
+func TestFollowInTurn(t *testing.T) {
+	t.Parallel()
+	const pods, most, rounds = 20, 3, 10
+	following(t, most, func(t *testing.T, f *followTest) {
+		runs := map[string]*playedRun{}
+		for i := range pods {
+			name := fmt.Sprintf("foo-%d", i)
+			runs[name] = f.start(name)
+			f.pods[name] = with(pod(name, "main"), "main", isUp)
+		}
+		f.show()
+		for round := range rounds {
+			for _, run := range runs {
+				f.write(run, fmt.Sprint(round))
+			}
+			pass(7 * time.Second)
+		}
+		pass(pods * turn)
+		synctest.Wait()
+		lines := map[string][]string{}
+		for line := range strings.Lines(f.out.String()) {
+			label, text, _ := strings.Cut(strings.TrimSpace(line), " | ")
+			lines[label] = append(lines[label], text)
+		}
+		for i := range pods {
+			if got := strings.Join(lines[fmt.Sprint(i)], " "); got != "0 1 2 3 4 5 6 7 8 9" {
+				t.Errorf("pod %d: %s", i, got)
+			}
+		}
+		if f.most != most {
+			t.Errorf("%d logs were open at once", f.most)
+		}
+		if strings.Count(f.said.String(), "--max-log-requests") != 1 {
+			t.Errorf("it said %s", f.said)
+		}
+	})
+}
+
+// Where logs may not be read, that ends all, with the rule that is missing.
+func TestFollowForbidden(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		f.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "foo-0", errors.New("no"))
+		f.start("foo-0")
+		f.set("foo-0", isUp)
+		<-f.done
+		var missing *MissingRightError
+		if err := f.cause(); !errors.As(err, &missing) || !apierrors.IsForbidden(err) {
+			t.Error(err)
+		}
+	})
+}
+
+// What is refused for a while is asked for again, less and less often, and that is said
+// once.
+func TestFollowTriesAgain(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		f.refuse = apierrors.NewInternalError(errors.New("its node does not answer"))
+		run := f.start("foo-0")
+		f.write(run, "a")
+		f.set("foo-0", isUp)
+		pass(time.Minute)
+		synctest.Wait()
+		if strings.Count(f.said.String(), "does not answer") != 1 || f.asked > 10 {
+			t.Errorf("asked %d times, it said %s", f.asked, f.said)
+		}
+		f.locked(func() { f.refuse = nil })
+		pass(longestPause)
+		f.want(t, "0 | a")
+	})
+}
+
+func (f *followTest) locked(do func()) {
+	f.kubelets.mu.Lock()
+	defer f.kubelets.mu.Unlock()
+	do()
+}
+
+// Where lines cannot be written, all ends.
+func TestFollowIntoNothing(t *testing.T) {
+	t.Parallel()
+	following(t, 5, func(t *testing.T, f *followTest) {
+		f.Out.Out = closedPipe{}
+		f.write(f.start("foo-0"), "a")
+		f.set("foo-0", isUp)
+		<-f.done
+		if err := f.cause(); !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(err)
+		}
+	})
+}
+
+type closedPipe struct{}
+
+func (closedPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

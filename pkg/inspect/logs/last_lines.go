@@ -1,0 +1,56 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// FailingContainer is the container of a pod whose log may tell of a problem of the
+// pod: the one that the problem names, or the one that ended as it should not. There is
+// none where no container has started.
+func FailingContainer(p problem.Problem, pod *corev1.Pod) (Container, bool) {
+	report := status.Report{Pods: []status.Pod{{Name: pod.Name, UID: pod.UID}}}
+	var found Container
+	for _, c := range Containers(report, []*corev1.Pod{pod}, Wanted{Container: p.Container}) {
+		if c.phase != phaseNotStarted && (found.Name == "" || c.broken) {
+			found = c
+		}
+	}
+	return found, found.Name != ""
+}
+
+// LastLines reads the last lines that a container wrote before it failed: those of the
+// run before where it was started again. most bounds how many bytes are read; zero
+// does not. A line without a time is one of the kubelet about the log.
+func LastLines(ctx context.Context, open Open, c Container, lines, most int64) ([]Line, error) {
+	body, err := open(ctx, Request{
+		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.last || c.crashed, Tail: lines, Bytes: most,
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, &MissingRightError{Namespace: c.Namespace, Err: err}
+	case err != nil:
+		return nil, err
+	}
+	defer body.Close()
+	var all []Line
+	for from := newLineReader(body); ; {
+		text, err := from.next()
+		if err == nil || text != "" {
+			all = append(all, parseLine(text))
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}

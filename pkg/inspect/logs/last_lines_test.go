@@ -1,0 +1,67 @@
+package logs
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+func TestFailingContainer(t *testing.T) {
+	t.Parallel()
+	crashLoop := corev1.ContainerStatus{State: backOff, LastTerminationState: crashed, RestartCount: 2}
+	again := corev1.ContainerStatus{State: running, LastTerminationState: crashed, RestartCount: 2}
+	isRunning := corev1.ContainerStatus{State: running, Ready: true}
+	for name, row := range map[string]struct {
+		pod       corev1.Pod
+		container string
+		want      string
+		previous  bool
+	}{
+		"none has started":            {pod: pod("foo-0", "main")},
+		"the one of the problem":      {pod: with(with(pod("foo-0", "main", "proxy"), "main", isRunning), "proxy", crashLoop), container: "proxy", want: "proxy", previous: true},
+		"one that has not started":    {pod: with(pod("foo-0", "main", "proxy"), "main", isRunning), container: "proxy"},
+		"crashed, and runs again":     {pod: with(pod("foo-0", "main"), "main", again), container: "main", want: "main", previous: true},
+		"a pod that ended":            {pod: with(pod("foo-0", "main"), "main", corev1.ContainerStatus{State: crashed}), want: "main"},
+		"a sidecar ended as it shall": {pod: with(with(pod("foo-0", "main", "proxy"), "main", corev1.ContainerStatus{State: ended}), "proxy", corev1.ContainerStatus{State: crashed}), want: "proxy"},
+		"initialization ended":        {pod: with(pod("foo-0", "+init", "main"), "init", corev1.ContainerStatus{State: crashed}), want: "init"},
+	} {
+		got, found := FailingContainer(problem.Problem{Container: row.container}, &row.pod)
+		if got.Name != row.want || found != (row.want != "") || (got.last || got.crashed) != row.previous {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	t.Parallel()
+	logs := script{"a/main": stamp + "one\n\n" + stamp + "two", "a/main before": stamp + "panic\n", "b/main": ""}
+	for name, row := range map[string]struct {
+		container Container
+		want      []string
+	}{
+		"the newest run":       {Container{Pod: "a", Name: "main"}, []string{"one", "", "two"}},
+		"the run that crashed": {Container{Pod: "a", Name: "main", crashed: true}, []string{"panic"}},
+		"the run that ended":   {Container{Pod: "a", Name: "main", last: true}, []string{"panic"}},
+		"nothing":              {Container{Pod: "b", Name: "main"}, nil},
+	} {
+		lines, err := LastLines(t.Context(), logs.open, row.container, 10, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, line := range lines {
+			got = append(got, line.Text)
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	var missing *MissingRightError
+	if _, err := LastLines(t.Context(), logs.open, Container{Pod: "c", Name: "main"}, 10, 0); !errors.As(err, &missing) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,111 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+)
+
+// script is what the server has for each request.
+type script map[string]string
+
+func (s script) open(_ context.Context, r Request) (io.ReadCloser, error) {
+	key := r.Pod + "/" + r.Container
+	if r.Previous {
+		key += " before"
+	}
+	text, is := s[key]
+	if !is {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, r.Pod, errors.New("no"))
+	}
+	return io.NopCloser(strings.NewReader(text)), nil
+}
+
+const stamp = "2026-11-22T10:00:00.5Z "
+
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	c := func(pod string, change func(*Container)) Container {
+		c := Container{Namespace: "default", Pod: pod, Name: "main", node: "n1", label: pod, phase: phaseRunning}
+		if change != nil {
+			change(&c)
+		}
+		return c
+	}
+	logs := script{
+		"a/main": stamp + "one\n" + stamp + "two", "b/main": stamp + "\x1b[31mred\x1b[0m\r\n", "b/main before": stamp + "panic\n",
+		"c/main": "", "d/main": stamp + "1 < 2\nunable to read\n",
+	}
+	for name, row := range map[string]struct {
+		containers []Container
+		reader     Reader
+		out        string
+		said       string
+		errs       int
+	}{
+		"none":                   {},
+		"a line without an end":  {containers: []Container{c("a", nil)}, out: "a | one\na | two\n"},
+		"nothing written":        {containers: []Container{c("c", nil)}},
+		"failing ones last":      {containers: []Container{c("b", func(c *Container) { c.failing = true }), c("a", nil)}, out: "a | one\na | two\n" + `b | \x1b[31mred\x1b[0m` + "\n"},
+		"raw":                    {containers: []Container{c("b", nil)}, reader: Reader{Out: &Output{Format: Raw}}, out: "\x1b[31mred\x1b[0m\n"},
+		"times":                  {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Timestamps: true}}, out: "d | 2026-11-22T10:00:00.5Z 1 < 2\nd | unable to read\n"},
+		"raw with times":         {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Timestamps: true, Format: Raw}}, out: "2026-11-22T10:00:00.5Z one\n2026-11-22T10:00:00.5Z two\n"},
+		"JSON":                   {containers: []Container{c("d", nil)}, reader: Reader{Out: &Output{Format: JSON}}, out: `{"namespace":"default","pod":"d","container":"main","node":"n1","time":"2026-11-22T10:00:00.5Z","message":"1 < 2"}` + "\n" + `{"namespace":"default","pod":"d","container":"main","node":"n1","message":"unable to read"}` + "\n"},
+		"colors":                 {containers: []Container{c("a", nil)}, reader: Reader{Out: &Output{Style: printer.Style{Color: true}}}, out: "\x1b[36ma\x1b[0m | one\n\x1b[36ma\x1b[0m | two\n"},
+		"not started":            {containers: []Container{c("a", func(c *Container) { c.phase, c.reason = phaseNotStarted, "no image" })}, said: "--- a: container main has not started, so there is no log: no image\n"},
+		"crashed, and runs":      {containers: []Container{c("b", func(c *Container) { c.previous, c.crashed, c.end = true, true, "Error, exit code 3" })}, out: "b | panic\n" + `b | \x1b[31mred\x1b[0m` + "\n", said: "--- b: container main exited (Error, exit code 3); last lines:\n--- b: container main restarted:\n"},
+		"waits to run again":     {containers: []Container{c("b", func(c *Container) { c.phase, c.previous, c.last = phaseEnded, true, true })}, out: "b | panic\n"},
+		"the run before":         {containers: []Container{c("b", func(c *Container) { c.previous = true })}, reader: Reader{Previous: true}, out: "b | panic\n"},
+		"no run before":          {containers: []Container{c("b", nil)}, reader: Reader{Previous: true}, said: "--- b: container main was never restarted, so it has no previous log\n"},
+		"forbidden is said once": {containers: []Container{c("x", nil), c("y", nil), c("a", func(c *Container) { c.Namespace = "other" })}, out: "a | one\na | two\n", errs: 1},
+	} {
+		var out, said bytes.Buffer
+		r := row.reader
+		r.Open, r.Most = logs.open, 2
+		if r.Out == nil {
+			r.Out = &Output{}
+		}
+		r.Out.Out, r.Out.ErrOut = &out, &said
+		errs := r.Once(t.Context(), row.containers)
+		if out.String() != row.out || said.String() != row.said || len(errs) != row.errs {
+			t.Errorf("%s: it wrote %q\nand said %q, %v", name, out.String(), said.String(), errs)
+		}
+	}
+}
+
+// Many containers are read with few logs open at once, and written in their order.
+func TestOnceInOrder(t *testing.T) {
+	t.Parallel()
+	logs := script{}
+	var containers []Container
+	var want []string
+	for i := range 100 {
+		pod := fmt.Sprintf("p%03d", i)
+		logs[pod+"/main"] = strings.Repeat(stamp+strings.Repeat("x", 1000)+"\n", 20)
+		containers = append(containers, Container{Pod: pod, Name: "main", label: pod, phase: phaseRunning})
+		want = append(want, pod)
+	}
+	var out bytes.Buffer
+	r := Reader{Open: logs.open, Out: &Output{Out: &out, ErrOut: io.Discard}, Most: 4}
+	if errs := r.Once(t.Context(), containers); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		label, _, _ := strings.Cut(line, " | ")
+		got = append(got, label)
+	}
+	if len(got) != 100*20 || !slices.Equal(slices.Compact(got), want) {
+		t.Errorf("%d lines, of %q", len(got), slices.Compact(got))
+	}
+}

@@ -1,0 +1,246 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// followers follow the Deployment web in each way in which a verb does: as a wait
+// ("status NAME -w", and what waits), as one of many ("status -w"), and for its pods
+// ("logs -f"), and alone where there is no terminal. The text is what each has shown last.
+type followers struct {
+	mu    sync.Mutex
+	shown map[string]string
+	// newest is the version of the object that the wait has shown.
+	newest int
+	faults []string
+}
+
+func (f *followers) show(who, what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shown[who] = what
+}
+
+// seen tells what the wait sees, which must not be older than what it has seen.
+func (f *followers) seen(s Observation) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	version, err := strconv.Atoi(s.Object.GetResourceVersion())
+	if err != nil || version < f.newest {
+		f.faults = append(f.faults, fmt.Sprintf("version %d is shown after %d: %v", version, f.newest, err))
+	}
+	f.newest, f.shown["wait"], f.shown["what is not read"] = version, inFull(s.Report), fmt.Sprint(s.Report.Unread)
+}
+
+// follow begins to follow, until the context ends.
+func (f *followers) follow(ctx context.Context, c *kube.Factory, running *sync.WaitGroup) error {
+	ended := func(err error) {
+		if ctx.Err() == nil {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.faults = append(f.faults, fmt.Sprintf("it ended: %v", err))
+		}
+	}
+	never := Condition{What: "to be never", Tree: true, Met: func(context.Context, Observation) (bool, error) { return false, nil }}
+	running.Go(func() {
+		a := &Waiter{Clients: c, Closely: true, Show: f.seen, Connection: &follow.Connection{Changed: func(time.Time) {}}}
+		for _, err := range a.Wait(ctx, []WaitTarget{{Target: web(), Conditions: []Condition{never}}}) {
+			ended(err)
+		}
+	})
+	running.Go(func() {
+		ended(FollowPods(ctx, c, web(), nil, func(_ status.Snapshot, r status.Report) { f.show("pods", podsOf(r)) }))
+	})
+	for who, several := range map[string]bool{"fleet": true, "fleet of one": false} {
+		if err := f.followFleet(ctx, c, running, who, several, ended); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followFleet begins to follow the Deployment as one of many, or as the only one.
+func (f *followers) followFleet(ctx context.Context, c *kube.Factory, running *sync.WaitGroup, who string, several bool, ended func(error)) error {
+	fleet, err := NewFleet(ctx, running, c, nil, several, true, func(r status.Report) error { f.show(who, inShort(r)); return nil }, ended)
+	if err != nil {
+		return err
+	}
+	client, err := c.Dynamic()
+	if err != nil {
+		return err
+	}
+	put := func(obj *unstructured.Unstructured) {
+		t := web()
+		t.Object = obj
+		fleet.Put(t)
+	}
+	running.Go(func() {
+		ended(follow.Dynamic(ctx, web().Resource(client), metav1.ListOptions{}, "", follow.Handler{
+			Listed: func(found []unstructured.Unstructured) (bool, error) {
+				for i := range found {
+					put(&found[i])
+				}
+				return false, nil
+			},
+			Changed: func(obj *unstructured.Unstructured, _ bool) (bool, error) { put(obj); return false, nil },
+		}))
+	})
+	return nil
+}
+
+// podsOf, inShort, and inFull are what a report says of the pods, in a row of a table,
+// and on a screen of its own.
+func podsOf(r status.Report) string {
+	var all []string
+	for _, pod := range r.Pods {
+		all = append(all, fmt.Sprint(pod.Name, " ", pod.Ready))
+	}
+	return fmt.Sprint(all)
+}
+
+func inShort(r status.Report) string {
+	return fmt.Sprintln(r.Verdict, r.ReasonCode, asJSON(r.Replicas))
+}
+
+func inFull(r status.Report) string {
+	var codes []string
+	for _, problem := range r.Problems {
+		codes = append(codes, fmt.Sprint(problem.Code, problem.Pods))
+	}
+	return fmt.Sprintln(inShort(r), podsOf(r), codes, asJSON(r.Tree))
+}
+
+// Whatever changes, and whatever watches suffer, all that follow an object show it as a
+// fresh read does, also where a right to watch is missing.
+func TestWhatFollowsIsWhatAReadSays(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) { followThroughChaos(t, rand.New(rand.NewPCG(seed, seed))) })
+		})
+	}
+}
+
+func followThroughChaos(t *testing.T, random *rand.Rand) {
+	ctx, stop := context.WithCancel(t.Context())
+	s := serveWeb(t, 1)
+	// Who may not do this sees all the same, a little later.
+	s.forbidden[pick(random, "", "", "watch pods", "watch pods", "watch replicasets", "watch events", "watch nodes", "list nodes")] = true
+	unread := fmt.Sprint([]string{})
+	if s.forbidden["watch pods"] {
+		unread = fmt.Sprint([]string{"changes of pods"})
+	}
+	c := s.factory(t)
+	f := &followers{shown: map[string]string{}}
+	var running sync.WaitGroup
+	if err := f.follow(ctx, c, &running); err != nil {
+		t.Fatal(err)
+	}
+	for step := range 20 {
+		// Whatever was to be tried again has been, and nothing is seen by the backstop alone.
+		pass(backstop / 2)
+		e, _, err := Read(ctx, c, web())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.mu.Lock()
+		short := inShort(status.NewReport(e))
+		want := map[string]string{"wait": inFull(status.NewReport(e)), "fleet": short, "fleet of one": short, "pods": podsOf(status.NewReport(e)), "what is not read": unread}
+		for who, what := range want {
+			if f.shown[who] != what {
+				t.Errorf("step %d: %s shows\n%s\nand a read says\n%s", step, who, f.shown[who], what)
+			}
+		}
+		if len(f.faults) > 0 {
+			t.Error(f.faults)
+		}
+		f.mu.Unlock()
+		if t.Failed() {
+			break
+		}
+		stalled := random.IntN(8) == 0
+		s.do(func() {
+			for range random.IntN(4) {
+				s.changeAnything(t, random)
+			}
+			resource := pick(random, "", "pods", "replicasets", "deployments", "nodes", "events")
+			switch random.IntN(6) {
+			case 0:
+				s.endWatches(resource, "")
+			case 1:
+				s.endWatches(resource, `{"type":"ERROR","object":`+statusOf(http.StatusInternalServerError, "InternalError", "etcd is away")+"}\n")
+			case 2:
+				s.endWatches("", s.expire())
+			case 3:
+				s.endWatches("", "")
+				s.expire()
+			}
+			s.stalled[resource] = stalled
+		})
+		if stalled {
+			// The watches go on, and have nothing but bookmarks to say.
+			for range 3 {
+				pass(time.Second)
+				s.do(func() {})
+			}
+			s.do(func() { clear(s.stalled) })
+		}
+	}
+	stop()
+	running.Wait()
+}
+
+func pick(random *rand.Rand, all ...string) string { return all[random.IntN(len(all))] }
+
+// changeAnything changes one of the objects that make up the Deployment, or one of others.
+func (s *apiServer) changeAnything(t *testing.T, random *rand.Rand) {
+	set := pick(random, "web-1", "web-2", "alien")
+	switch random.IntN(6) {
+	case 0:
+		s.put("deployments", deployment(t, random.IntN(4), random.IntN(4)))
+	case 1:
+		obj := replicaSet(t, set, random.IntN(4), random.IntN(4))
+		if set == "alien" {
+			obj.SetOwnerReferences(nil)
+		}
+		s.put("replicasets", obj)
+	case 2:
+		if all := s.all("replicasets"); len(all) > 0 {
+			s.remove("replicasets", all[random.IntN(len(all))])
+		}
+	case 3:
+		if all := s.all("pods"); len(all) > 0 {
+			s.remove("pods", all[random.IntN(len(all))])
+		}
+	case 4:
+		s.put("nodes", parse(t, fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: %q}]}}", pick(random, "True", "Unknown"))))
+	default:
+		pod := podOf(t, set, random.IntN(4), random.IntN(2) == 0)
+		if random.IntN(2) == 0 {
+			probe(t, pod, random.IntN(2))
+		}
+		s.put("pods", pod)
+	}
+	if pods := s.all("pods"); len(pods) > 0 && random.IntN(3) == 0 {
+		pod := pods[random.IntN(len(pods))]
+		s.put("events", parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %[1]s, namespace: ns, uid: event-%[1]s}, type: Warning, reason: %[3]s, message: it fails,
+			involvedObject: {kind: Pod, name: %[1]s, namespace: ns, uid: %[2]s}, lastTimestamp: %[4]q, count: 3}`,
+			pod.GetName(), pod.GetUID(), pick(random, "Unhealthy", "FailedMount"), time.Now().UTC().Format(time.RFC3339))))
+	}
+}

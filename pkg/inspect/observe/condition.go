@@ -1,0 +1,229 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// Condition is what is waited for.
+type Condition struct {
+	// What completes "wait for foo …", such as "to be ready", and done "2 of 3
+	// objects are …".
+	What, Done string
+	// Tree says that what stands below the object decides on it, too.
+	Tree bool
+	// FailsFast says that an object which has failed will not come to it.
+	FailsFast bool
+	// CountOnly says that the number of pods is all that Matters: an object may come to
+	// it while a new template waits for somebody.
+	CountOnly bool
+	// Rest is how long two looks at an object are apart at least; zero is leastRest.
+	Rest time.Duration
+	// Met says of an observation whether it is what is waited for. An error ends the
+	// wait: it will not come any more.
+	Met func(ctx context.Context, s Observation) (bool, error)
+}
+
+// Ready is the condition that the verdict on an object is "ready", or "parked": of an
+// object that is scaled to zero, no more is to come either way.
+func Ready() Condition {
+	return Condition{What: "to be ready", Done: "ready", Tree: true, FailsFast: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
+		return s.Report.Verdict.Settled(), nil
+	})}
+}
+
+// Watched is the condition of what people watch until they have seen enough. It is never
+// met, so no look is urgent: more than four in a second, nobody sees.
+func Watched() Condition {
+	return Condition{What: "and watched", Tree: true, Rest: 250 * time.Millisecond, Met: Present(func(context.Context, Observation) (bool, error) { return false, nil })}
+}
+
+// Scaled is the condition that an object has a count that was set, and is ready. The
+// count is compared here only if the field that holds it is not known.
+func Scaled(replicas int32, known bool) Condition {
+	g := Ready()
+	g.CountOnly = true
+	g.Met = Present(func(_ context.Context, s Observation) (bool, error) {
+		r := s.Report.Replicas
+		if !known && r.Desired != replicas {
+			return false, fmt.Errorf("%w: %s was scaled to %d, and someone else set it to %d", outcome.ErrOverwritten, s.Target, replicas, r.Desired)
+		}
+		waits := s.Report.Verdict == status.Paused && s.Report.Counts && r.Current == r.Desired && r.Ready == r.Desired
+		return s.Report.Verdict.Settled() || waits, nil
+	})
+	return g
+}
+
+// Paused is the condition that the controller of an object has seen that it is paused.
+// Nothing has to be held back at the time.
+func Paused() Condition {
+	return Condition{What: "to be paused", Done: "paused", Tree: true, Met: Present(func(_ context.Context, s Observation) (bool, error) {
+		return s.Report.Verdict == status.Paused || s.Report.Verdict.Settled(), nil
+	})}
+}
+
+// WithoutTerminating is a condition that is met only while none of the pods of the object
+// is on its way out.
+func WithoutTerminating(g Condition) Condition {
+	met := g.Met
+	g.Met = func(ctx context.Context, s Observation) (bool, error) {
+		is, err := met(ctx, s)
+		return is && !slices.ContainsFunc(s.Report.Pods, func(pod status.Pod) bool { return pod.Ending }), err
+	}
+	return g
+}
+
+// Replaced is the condition that none of some pods is left, and that the object is
+// ready without them. Of an annotation beside the pod template no generation
+// tells whether the controller has seen it; the pods do.
+func Replaced(old []status.Pod) Condition {
+	g := Ready()
+	g.What, g.Done = "to have new pods", "ready with new pods"
+	g.Met = Present(func(_ context.Context, s Observation) (bool, error) {
+		left := slices.ContainsFunc(s.Report.Pods, func(pod status.Pod) bool {
+			return slices.ContainsFunc(old, func(o status.Pod) bool { return o.UID == pod.UID })
+		})
+		// New pods are a proof that the controller has seen the change.
+		return !left && (s.Report.Verdict.Settled() || s.Report.ReasonCode == problem.CodeChangeNotSeen), nil
+	})
+	return g
+}
+
+// Gone is the condition that an object is not there any more.
+func Gone() Condition {
+	return Condition{What: "to be gone", Done: "gone", Met: func(_ context.Context, s Observation) (bool, error) { return s.Object == nil, nil }}
+}
+
+// Created is the condition that there is such an object.
+func Created() Condition {
+	return Condition{What: "to be created", Done: "there", Met: func(_ context.Context, s Observation) (bool, error) { return s.Object != nil, nil }}
+}
+
+// Present makes of a question about an object one that ends the wait when there
+// is no object.
+func Present(met func(context.Context, Observation) (bool, error)) func(context.Context, Observation) (bool, error) {
+	seen := false
+	return func(ctx context.Context, s Observation) (bool, error) {
+		switch {
+		case s.Object != nil:
+			seen = true
+			return met(ctx, s)
+		case seen:
+			return false, fmt.Errorf("%s was %w during the wait", s.Target, outcome.ErrGone)
+		}
+		return false, apierrors.NewNotFound(s.Kind.Resource.GroupResource(), s.Name)
+	}
+}
+
+// ConditionForm is one way to say in --for what to wait for.
+type ConditionForm struct {
+	// Name is the word, or what it begins with: then it ends in an equal sign.
+	Name string
+	// Usage is the word with its argument, as help shows it.
+	Usage string
+
+	parse func(argument string) (func() Condition, error)
+}
+
+// ConditionForms are all that --for takes: those of "kubectl wait", and ready. Help,
+// completion and the error for another word come from this table.
+func ConditionForms() []ConditionForm {
+	plain := func(condition func() Condition) func(string) (func() Condition, error) {
+		return func(string) (func() Condition, error) { return condition, nil }
+	}
+	return []ConditionForm{
+		{"ready", "ready", plain(Ready)},
+		{"create", "create", plain(Created)},
+		{"delete", "delete", plain(Gone)},
+		{"condition=", "condition=NAME[=VALUE]", parseStatusCondition},
+		{"jsonpath=", "jsonpath=EXPRESSION[=VALUE]", parseJSONPath},
+	}
+}
+
+// ParseCondition reads a --for. What it returns makes the condition anew for each
+// object.
+func ParseCondition(word string) (func() Condition, error) {
+	var usages []string
+	for _, form := range ConditionForms() {
+		usages = append(usages, form.Usage)
+		argument, is := strings.CutPrefix(word, form.Name)
+		if is && strings.HasSuffix(form.Name, "=") || strings.EqualFold(word, form.Name) {
+			return form.parse(argument)
+		}
+	}
+	last := len(usages) - 1
+	return nil, fmt.Errorf("cannot wait for %q: must be %s or %s", word, strings.Join(usages[:last], ", "), usages[last])
+}
+
+// parseStatusCondition reads NAME[=VALUE] of a status condition; no value means true.
+func parseStatusCondition(argument string) (func() Condition, error) {
+	name, value, given := strings.Cut(argument, "=")
+	if !given {
+		value = "true"
+	}
+	if name == "" || value == "" {
+		return nil, fmt.Errorf("a condition has a name and a value, and %q lacks one: use condition=NAME[=VALUE]", "condition="+argument)
+	}
+	return func() Condition { return statusCondition(name, value) }, nil
+}
+
+// statusCondition is the condition that a condition of an object has a value, and is not
+// older than the object's last change.
+func statusCondition(name, value string) Condition {
+	what := "to have the condition " + name
+	if !strings.EqualFold(value, "true") {
+		what += "=" + value
+	}
+	return Condition{What: what, Done: "so", Met: Present(func(_ context.Context, s Observation) (bool, error) {
+		list, _, err := unstructured.NestedSlice(s.Object.Object, "status", "conditions")
+		if err != nil {
+			return false, err
+		}
+		for _, c := range list {
+			c, _ := c.(map[string]any)
+			if kind, _ := c["type"].(string); strings.EqualFold(kind, name) {
+				now, _ := c["status"].(string)
+				return strings.EqualFold(now, value) && !stale(s.Object, c), nil
+			}
+		}
+		return false, nil
+	})}
+}
+
+// stale reports whether a condition, or the status that it is in, is of an older
+// generation than the object.
+func stale(obj *unstructured.Unstructured, condition map[string]any) bool {
+	seen, found := condition["observedGeneration"].(int64)
+	if !found {
+		var err error
+		if seen, found, err = unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); err != nil {
+			return false
+		}
+	}
+	return found && seen < obj.GetGeneration()
+}
+
+// parseJSONPath reads EXPRESSION[=VALUE]: the condition that what the JSONPath
+// expression finds in an object has the value, or is there at all.
+func parseJSONPath(word string) (func() Condition, error) {
+	expression, err := fieldpath.ParseExpression(word)
+	if err != nil {
+		return nil, err
+	}
+	return func() Condition {
+		return Condition{What: "to have " + expression.String(), Done: "so", Met: Present(func(_ context.Context, s Observation) (bool, error) {
+			return expression.Holds(s.Object.Object)
+		})}
+	}, nil
+}

@@ -1,0 +1,263 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json" // whole numbers stay so
+	"sigs.k8s.io/yaml"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+func parse(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj := &unstructured.Unstructured{}
+	if err := json.Unmarshal(data, &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// A condition counts only if it is of the object as it is now.
+func TestConditionsOfAnObject(t *testing.T) {
+	t.Parallel()
+	const object = `
+metadata: {generation: 3}
+spec: {replicas: 2}
+status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, status: "True"}, {type: Old, status: "True", observedGeneration: 2}]}`
+	const behind = `
+metadata: {generation: 4}
+status: {observedGeneration: 3, readyReplicas: 2, conditions: [{type: Ready, status: "True"}, {type: Fresh, status: "True", observedGeneration: 4}]}`
+	for _, test := range []struct {
+		word, object string
+		met          bool
+	}{
+		{"condition=Ready", object, true},
+		{"condition=ready=TRUE", object, true},
+		{"condition=Ready=False", object, false},
+		{"condition=Old", object, false},
+		{"condition=None", object, false},
+		{"condition=Ready", behind, false},
+		{"condition=Fresh", behind, true},
+		{"jsonpath={.status.readyReplicas}=2", object, true},
+		{"jsonpath=.status.readyReplicas=3", object, false},
+		{"jsonpath={.spec.replicas}", object, true},
+		{"jsonpath={.spec.none}", object, false},
+		{"create", object, true},
+		{"CREATE", "", false},
+		{"delete", object, false},
+		{"delete", "", true},
+	} {
+		condition, err := ParseCondition(test.word)
+		if err != nil {
+			t.Fatalf("--for=%s: %v", test.word, err)
+		}
+		var s Observation
+		if test.object != "" {
+			s.Object = parse(t, test.object)
+		}
+		if met, err := condition().Met(t.Context(), s); met != test.met || err != nil {
+			t.Errorf("--for=%s of %s is %t, %v, want %t", test.word, test.object, met, err, test.met)
+		}
+	}
+	for _, word := range []string{"", "ready=true", "condition", "jsonpath=", "jsonpath={.status", "none"} {
+		if _, err := ParseCondition(word); err == nil {
+			t.Errorf("--for=%s is a condition", word)
+		}
+	}
+}
+
+// What was there and is not any more ends a wait, and so does what never was.
+func TestConditionOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	ready := Ready()
+	target := Target{Kind: kinds.ImoocPod(), Name: "foo"}
+	if _, err := ready.Met(t.Context(), Observation{Target: target}); !apierrors.IsNotFound(err) {
+		t.Errorf("of what never was it says %v", err)
+	}
+	target.Object = parse(t, "metadata: {name: foo}")
+	if met, err := ready.Met(t.Context(), Observation{Target: target, Report: status.Report{Verdict: status.Progressing}}); met || err != nil {
+		t.Errorf("of what is on its way it says %t, %v", met, err)
+	}
+	target.Object = nil
+	if _, err := ready.Met(t.Context(), Observation{Target: target}); !errors.Is(err, outcome.ErrGone) {
+		t.Errorf("of what was deleted it says %v", err)
+	}
+}
+
+// A scale is done when the count is that which was written and the object is ready:
+// or waits for somebody because of something else than the count.
+func TestConditionScaled(t *testing.T) {
+	t.Parallel()
+	for name, test := range []struct {
+		what     string
+		verdict  status.Verdict
+		counts   bool
+		replicas status.Replicas
+		met      bool
+	}{
+		{"ready", status.Ready, false, status.Replicas{Desired: 3, Current: 3, Ready: 3}, true},
+		{"on its way", status.Progressing, false, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
+		{"paused, with all pods", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 3}, true},
+		{"paused, with one missing", status.Paused, true, status.Replicas{Desired: 3, Current: 3, Ready: 2}, false},
+		{"paused altogether", status.Paused, false, status.Replicas{Desired: 3, Current: 3, Ready: 3}, false},
+	} {
+		s := Observation{Report: status.Report{Verdict: test.verdict, Counts: test.counts, Replicas: test.replicas}}
+		s.Kind, s.Object = kinds.ImoocPod(), parse(t, "spec: {replicas: 3}")
+		if met, err := Scaled(3, true).Met(t.Context(), s); met != test.met || err != nil {
+			t.Errorf("%d, %s: it is %t, %v", name, test.what, met, err)
+		}
+	}
+}
+
+// Where the field of the count is not known, the report has the count.
+func TestConditionScaledByTheReport(t *testing.T) {
+	t.Parallel()
+	for desired, want := range map[int32]error{3: nil, 5: outcome.ErrOverwritten} {
+		s := Observation{Report: status.Report{Verdict: status.Ready, Replicas: status.Replicas{Desired: desired, Current: desired, Ready: desired}}}
+		s.Kind, s.Name, s.Object = kindOf("sets"), "foo", parse(t, "spec: {}")
+		if met, err := Scaled(3, false).Met(t.Context(), s); met != (want == nil) || !errors.Is(err, want) {
+			t.Errorf("with %d: it is %t, %v", desired, met, err)
+		}
+	}
+}
+
+// Where pods must have gone, one that is on its way out is waited for.
+func TestConditionWithoutTerminating(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("it cannot be told")
+	for _, test := range []struct {
+		what string
+		met  bool
+		err  error
+		pods []status.Pod
+		want bool
+	}{
+		{"all stay", true, nil, []status.Pod{{}, {}}, true},
+		{"one goes", true, nil, []status.Pod{{}, {Ending: true}}, false},
+		{"not met", false, nil, []status.Pod{{}}, false},
+		{"not met, and one goes", false, nil, []status.Pod{{Ending: true}}, false},
+		{"an error", false, failed, nil, false},
+	} {
+		g := WithoutTerminating(Condition{Met: func(context.Context, Observation) (bool, error) { return test.met, test.err }})
+		if met, err := g.Met(t.Context(), Observation{Report: status.Report{Pods: test.pods}}); met != test.want || !errors.Is(err, test.err) {
+			t.Errorf("%s: it is %t, %v", test.what, met, err)
+		}
+	}
+}
+
+// What is waited for is told in full words.
+func TestConditionsSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"ready": "to be ready", "create": "to be created", "delete": "to be gone",
+		"condition=Ready": "to have the condition Ready", "condition=Ready=true": "to have the condition Ready",
+		"condition=Ready=False": "to have the condition Ready=False", "jsonpath={.a}=b": "to have {.a}=b",
+	} {
+		condition, err := ParseCondition(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := condition().What; got != want {
+			t.Errorf("--for=%s waits for an object %q, want %q", word, got, want)
+		}
+	}
+	for _, word := range []string{"condition=", "condition==", "condition==True", "condition=Ready="} {
+		want := fmt.Sprintf("a condition has a name and a value, and %q lacks one: use condition=NAME[=VALUE]", word)
+		if _, err := ParseCondition(word); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", word, err, want)
+		}
+	}
+	if _, err := ParseCondition("none"); err == nil || err.Error() != `cannot wait for "none": must be ready, create, delete, condition=NAME[=VALUE] or jsonpath=EXPRESSION[=VALUE]` {
+		t.Error(err)
+	}
+}
+
+// A status that is not as it should be ends the wait, or is no condition.
+func TestConditionOfAnOddStatus(t *testing.T) {
+	t.Parallel()
+	for object, test := range map[string]struct{ met, fails bool }{
+		"{metadata: {generation: 3}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 3}]}}":   {true, false},
+		"{metadata: {generation: 3}, status: {conditions: [{type: Ready, status: 'True'}]}}":                          {true, false},
+		"{metadata: {generation: 3}, status: {conditions: [odd, {type: Ready, status: 'True'}]}}":                     {true, false},
+		"{metadata: {generation: 3}, status: {conditions: [{status: 'True'}, {type: Ready, status: 'False'}]}}":       {false, false},
+		"{metadata: {generation: 3}, status: {observedGeneration: odd, conditions: [{type: Ready, status: 'True'}]}}": {true, false},
+		"{metadata: {generation: 3}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}":   {false, false},
+		"{metadata: {generation: 3}, status: {observedGeneration: 4, conditions: [{type: Ready, status: 'True'}]}}":   {true, false},
+		"{metadata: {generation: 3}, status: {conditions: odd}}":                                                      {false, true},
+		"{metadata: {generation: 3}}": {false, false},
+	} {
+		var s Observation
+		s.Object = parse(t, object)
+		if met, err := statusCondition("Ready", "true").Met(t.Context(), s); met != test.met || (err != nil) != test.fails {
+			t.Errorf("of %s it is %t, %v", object, met, err)
+		}
+	}
+}
+
+// A restart is done when none of the pods is left that were there before.
+func TestConditionReplaced(t *testing.T) {
+	t.Parallel()
+	pods := func(uids ...string) (all []status.Pod) {
+		for _, uid := range uids {
+			all = append(all, status.Pod{UID: types.UID(uid)})
+		}
+		return all
+	}
+	for _, test := range []struct {
+		verdict status.Verdict
+		code    problem.Code
+		now     []status.Pod
+		met     bool
+	}{
+		{status.Ready, problem.CodeReady, pods("c", "d"), true},
+		{status.Ready, problem.CodeReady, pods("b", "c"), false},
+		{status.Progressing, problem.CodePodsStarting, pods("c", "d"), false},
+		// New pods show that the controller has seen what no generation tells.
+		{status.Progressing, problem.CodeChangeNotSeen, pods("c", "d"), true},
+	} {
+		s := Observation{Report: status.Report{Verdict: test.verdict, ReasonCode: test.code, Pods: test.now}}
+		s.Object = parse(t, "{}")
+		if met, err := Replaced(pods("a", "b")).Met(t.Context(), s); met != test.met || err != nil {
+			t.Errorf("with %v, %s: it is %t, %v", test.now, test.verdict, met, err)
+		}
+	}
+}
+
+// Whatever is written after --for is a condition or an error, and looking for it in an
+// object ends.
+func FuzzParseCondition(f *testing.F) {
+	for _, word := range []string{"", "ready", "CREATE", "delete", "condition=Ready", "condition=Ready=False", "condition==", "jsonpath={.status.readyReplicas}=3", "jsonpath=", "jsonpath={..}=a"} {
+		f.Add(word)
+	}
+	obj := map[string]any{
+		"metadata": map[string]any{"generation": int64(3)},
+		"status":   map[string]any{"readyReplicas": int64(3), "conditions": []any{map[string]any{"type": "Ready", "status": "True"}, "odd"}},
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		condition, err := ParseCondition(word)
+		if err != nil {
+			return
+		}
+		c := condition()
+		if c.What == "" || c.Done == "" {
+			t.Errorf("%q waits for an object %q, and says %q", word, c.What, c.Done)
+		}
+		var s Observation
+		s.Object = &unstructured.Unstructured{Object: obj}
+		_, _ = c.Met(t.Context(), s) // does not panic
+	})
+}

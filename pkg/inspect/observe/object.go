@@ -1,0 +1,79 @@
+package observe
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+)
+
+// ReadObject reads from a target, whose object has been read, what a verdict is made
+// of. Of kinds that this program does not reconcile, the facts of the kind tell
+// what is to be expected of the status, and the desired count is looked for where
+// it lives.
+func ReadObject(ctx context.Context, c *kube.Factory, client dynamic.Interface, t Target) (status.Object, error) {
+	if t.Kind.Reconciled() {
+		return facts.Of(t.Kind, t.Object)
+	}
+	finder, err := c.Finder()
+	if err != nil {
+		return status.Object{}, err
+	}
+	if known, err := finder.StatusFacts(ctx, t.Kind, nil); err == nil && t.Kind.BuiltIn() && len(known.Desired) > 0 {
+		o, err := facts.Read(t.Kind, t.Object, known)
+		known.Settle(&o, t.Object, nil)
+		return o, err
+	}
+	field, err := finder.Find(ctx, t.Kind, t.Object, t.Path)
+	var unknown *discover.UnknownFieldError
+	if err != nil && !errors.As(err, &unknown) {
+		return status.Object{}, err
+	}
+	if path := facts.ParkedPath(t.Object); unknown != nil && path != nil {
+		field, unknown = discover.Field{Path: path}, nil
+	}
+	known, err := finder.StatusFacts(ctx, t.Kind, field.Path)
+	if err != nil {
+		return status.Object{}, err
+	}
+	o, err := facts.Read(t.Kind, t.Object, known)
+	if err != nil {
+		return o, err
+	}
+	switch {
+	case len(known.Desired) > 0:
+		// The controller says how many are wanted.
+	case unknown != nil:
+		o.NoCount = true
+		o.Total = unknown.Total()
+	default:
+		err = readDesired(ctx, client, t, field, &o)
+	}
+	known.Settle(&o, t.Object, field.Path)
+	return o, err
+}
+
+// readDesired reads the desired count where it lives.
+func readDesired(ctx context.Context, client dynamic.Interface, t Target, field discover.Field, o *status.Object) error {
+	if field.Path != nil {
+		n, found, err := field.Path.Get(t.Object.Object)
+		o.Desired, o.NoCount = facts.Pods(n), !found
+		return err
+	}
+	scale, err := discover.GetScale(ctx, t.Resource(client), t.Name)
+	if apierrors.IsInternalError(err) {
+		o.NoCount = true // so the server answers where an optional count is absent
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o.Desired, o.Told, o.Selects = scale.Spec.Replicas, &scale.Status.Replicas, scale.Status.Selector != ""
+	return nil
+}

@@ -1,0 +1,237 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// hanging is how long a request takes that hangs.
+const hanging = 24 * time.Hour
+
+// eventOf is an event of a pod.
+func eventOf(t *testing.T, pod, reason, message string) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %[1]s-%[2]s, namespace: ns, uid: event-%[1]s-%[2]s}, type: Warning, reason: %[2]s, message: %[3]q,
+		involvedObject: {kind: Pod, name: %[1]s, namespace: ns, uid: %[1]s, fieldPath: "spec.containers{main}"}, lastTimestamp: %[4]q, count: 3}`,
+		pod, reason, message, time.Now().UTC().Format(time.RFC3339)))
+}
+
+// probe gives a pod a container that runs, has ended so often, and is ended by a probe where
+// it does not answer.
+func probe(t *testing.T, pod *unstructured.Unstructured, restarts int) {
+	t.Helper()
+	containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"tcpSocket": map[string]any{"port": int64(80)}}}}
+	c := map[string]any{
+		"name": "main", "ready": true, "image": "web", "imageID": "", "restartCount": int64(restarts),
+		"state": map[string]any{"running": map[string]any{"startedAt": "1999-12-31T23:00:00Z"}},
+	}
+	if restarts > 0 {
+		c["lastState"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "startedAt": "1999-12-31T22:00:00Z", "finishedAt": "1999-12-31T22:59:00Z"}}
+	}
+	err := unstructured.SetNestedSlice(pod.Object, containers, "spec", "containers")
+	if err == nil {
+		err = unstructured.SetNestedSlice(pod.Object, []any{c}, "status", "containerStatuses")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitForWeb waits until the Deployment is ready, and returns what it has shown,
+// how long it took, and the error.
+func waitForWeb(t *testing.T, s *apiServer, limits Limits) (shown []Observation, took time.Duration, err error) {
+	t.Helper()
+	begun := time.Now()
+	a := &Waiter{Clients: s.factory(t), Limits: limits, Show: func(s Observation) { shown = append(shown, s) }}
+	errs := a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Ready()}}})
+	return shown, time.Since(begun), errors.Join(errs...)
+}
+
+// A wait does not wait for events, which only tell why it goes on.
+func TestWaitEndsBeforeEventsAreKnown(t *testing.T) {
+	t.Parallel()
+	// By then, the list of events has not been answered, or has failed.
+	for _, after := range []time.Duration{0, time.Minute} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			s.delays = map[string]time.Duration{"list events": hanging}
+			ended := s.wait(t, web())
+			pass(after)
+			s.do(func() {
+				s.put("pods", podOf(t, "web-1", 1, true))
+				s.put("replicasets", replicaSet(t, "web-1", 2, 2))
+				s.put("deployments", deployment(t, 2, 2))
+			})
+			changed := time.Now()
+			pass(time.Minute)
+			if took := ended.Sub(changed); took < 0 || took > leastRest {
+				t.Errorf("the wait ended %s after the last change, %s after its begin", took, after)
+			}
+		})
+	}
+}
+
+// The words with which a wait ends without success have what events tell, and nothing is
+// shown before that is known, or a second has passed.
+func TestLastWordsHaveTheReasons(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		delay  time.Duration
+		limits Limits
+		want   error
+		has    bool
+		took   time.Duration
+		shown  string
+	}{
+		{"failed", 300 * time.Millisecond, Limits{Timeout: time.Hour, FailFast: true}, outcome.ErrFailed, true, 300 * time.Millisecond, "[VolumeNotMounted]"},
+		{"failed, and events are slow", 5 * time.Second, Limits{Timeout: time.Hour, FailFast: true}, outcome.ErrFailed, true, 5 * time.Second, "[PodsStarting VolumeNotMounted]"},
+		{"in time", 300 * time.Millisecond, Limits{Timeout: time.Minute}, outcome.ErrTimeout, true, time.Minute, "[VolumeNotMounted]"},
+		{"before events are known", 300 * time.Millisecond, Limits{Timeout: 100 * time.Millisecond}, outcome.ErrTimeout, true, 300 * time.Millisecond, "[]"},
+		{"events hang", hanging, Limits{Timeout: 20 * time.Second}, outcome.ErrTimeout, false, 20*time.Second + explaining, "[PodsStarting]"},
+		{"one look", 300 * time.Millisecond, Limits{Once: true}, outcome.ErrTimeout, true, 300 * time.Millisecond, "[VolumeNotMounted]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				s := serveWeb(t, 1)
+				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
+				s.delays = map[string]time.Duration{"list events": test.delay}
+				shown, took, err := waitForWeb(t, s, test.limits)
+				if !errors.Is(err, test.want) || strings.Contains(err.Error(), "no such secret") != test.has {
+					t.Errorf("it ended with %v", err)
+				}
+				if took < test.took || took > test.took+100*time.Millisecond {
+					t.Errorf("it ended after %s", took)
+				}
+				var codes []problem.Code
+				for _, s := range shown {
+					codes = append(codes, s.Report.ReasonCode)
+				}
+				if fmt.Sprint(codes) != test.shown {
+					t.Errorf("it has shown %v", codes)
+				}
+			})
+		})
+	}
+}
+
+// While an object that has failed is waited for, it is known when the wait gives up: not where
+// it never does.
+func TestWhenAWaitGivesUp(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limits Limits
+		want   time.Duration
+	}{
+		"in a while": {Limits{Timeout: time.Hour, FailFast: true, FailAfter: 20 * time.Second}, 20 * time.Second},
+		"never":      {Limits{Timeout: time.Minute, FailAfter: 20 * time.Second}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				s := serveWeb(t, 1)
+				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
+				shown, took, _ := waitForWeb(t, s, test.limits)
+				last := shown[len(shown)-1]
+				switch {
+				case last.Report.Verdict != status.Failed:
+					t.Errorf("it has shown %+v", last.Report)
+				case test.want == 0 && !last.GivesUp.IsZero(), test.want > 0 && last.GivesUp.Sub(last.At) != test.want:
+					t.Errorf("it gives up at %s, and failed at %s", last.GivesUp, last.At)
+				case test.want > 0 && (took < test.want || took > test.want+time.Second):
+					t.Errorf("it gave up after %s", took)
+				}
+			})
+		})
+	}
+}
+
+// A pod whose containers a probe has ended says that it is ready until they have stopped:
+// only events tell, and a wait does not end before they are known.
+func TestProbedPodsAreReadyWhenEventsAreKnown(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 2)
+		probed := podOf(t, "web-1", 1, true)
+		probe(t, probed, 0)
+		s.do(func() {
+			s.put("pods", probed)
+			s.put("events", eventOf(t, "web-1-1", corev1.EventTypeNormal, "it is fine"))
+			s.put("events", eventOf(t, "web-1-1", problem.EventKilling, "Container main failed liveness probe, will be restarted"))
+		})
+		s.delays = map[string]time.Duration{"list events": 3 * time.Second}
+		shown, _, err := waitForWeb(t, s, Limits{Timeout: time.Minute})
+		if !errors.Is(err, outcome.ErrTimeout) {
+			t.Errorf("it ended with %v", err)
+		}
+		reports := followAsFleet(t, s)
+		for _, s := range shown {
+			reports = append(reports, s.Report)
+		}
+		for _, r := range reports {
+			if r.ReasonCode != problem.CodeProbeFailed {
+				t.Errorf("it has shown %s: %s", r.Verdict, r.Reason)
+			}
+		}
+		if len(reports) != 2 {
+			t.Errorf("it has shown %d reports", len(reports))
+		}
+	})
+}
+
+// followAsFleet follows the Deployment for a minute as one of many, and returns what it has
+// shown.
+func followAsFleet(t *testing.T, s *apiServer) (shown []status.Report) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	show := func(r status.Report) error { shown = append(shown, r); return nil }
+	fleet, err := NewFleet(ctx, &running, s.factory(t), nil, true, true, show, func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := web()
+	target.Object = s.objects["deployments"]["ns/web"]
+	fleet.Put(target)
+	pass(time.Minute)
+	stop()
+	running.Wait()
+	return shown
+}
+
+// What follows many objects shows each for the first time with what events tell, or a second
+// later.
+func TestFleetShowsReasons(t *testing.T) {
+	t.Parallel()
+	for delay, want := range map[time.Duration]string{300 * time.Millisecond: "[VolumeNotMounted]", 5 * time.Second: "[PodsStarting VolumeNotMounted]"} {
+		t.Run(delay.String(), func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				s := serveWeb(t, 1)
+				s.do(func() { s.put("events", eventOf(t, "web-1-1", "FailedMount", "no such secret")) })
+				s.delays = map[string]time.Duration{"list events": delay}
+				var codes []problem.Code
+				for _, r := range followAsFleet(t, s) {
+					codes = append(codes, r.ReasonCode)
+				}
+				if fmt.Sprint(codes) != want {
+					t.Errorf("it has shown %v", codes)
+				}
+			})
+		})
+	}
+}

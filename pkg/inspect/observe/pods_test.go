@@ -1,0 +1,113 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// followPods begins to follow the pods of the Deployment, and notes what it sees of them.
+func (s *apiServer) followPods(ctx context.Context, t *testing.T, seen *[]string) *waiting {
+	t.Helper()
+	c := s.factory(t)
+	return begin(func() error {
+		return FollowPods(ctx, c, web(), nil, func(e status.Snapshot, r status.Report) {
+			if text := podsOf(r); len(*seen) == 0 || (*seen)[len(*seen)-1] != text {
+				*seen = append(*seen, text)
+			}
+			if e.Object.Name != "web" || len(e.Events) > 0 {
+				t.Errorf("it shows %+v", e)
+			}
+		})
+	})
+}
+
+// The pods of an object are told as they change, until it is gone or the command ends.
+func TestFollowPods(t *testing.T) {
+	t.Parallel()
+	stopped := errors.New("somebody has stopped it")
+	for what, test := range map[string]struct {
+		end  func(*apiServer, context.CancelCauseFunc)
+		want error
+	}{
+		"it is gone":       {func(s *apiServer, _ context.CancelCauseFunc) { s.remove("deployments", s.all("deployments")[0]) }, outcome.ErrGone},
+		"the command ends": {func(_ *apiServer, stop context.CancelCauseFunc) { stop(stopped) }, stopped},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			ctx, stop := context.WithCancelCause(t.Context())
+			var seen []string
+			w := s.followPods(ctx, t, &seen)
+			s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)) })
+			pass(time.Second)
+			s.do(func() { s.remove("pods", podOf(t, "web-1", 0, true)) })
+			pass(time.Second)
+			if want := []string{"[web-1-0 true web-1-1 false]", "[web-1-0 true web-1-1 true]", "[web-1-1 true]"}; w.over() || !slices.Equal(seen, want) {
+				t.Errorf("%s: it has seen %q, ended: %t, %v", what, seen, w.over(), w.err)
+			}
+			s.do(func() { test.end(s, stop) })
+			if pass(time.Second); !w.over() || !errors.Is(w.err, test.want) {
+				t.Errorf("%s: it has ended: %t, %v", what, w.over(), w.err)
+			}
+			stop(nil)
+		})
+	}
+}
+
+// What was never there is not followed. A server that fails is asked again, and one that
+// refuses is not.
+func TestFollowPodsOfAServerThatFails(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		var seen []string
+		if w := newAPIServer().followPods(t.Context(), t, &seen); !w.over() || !apierrors.IsNotFound(w.err) || len(seen) > 0 {
+			t.Errorf("of what is not there it says %v, %q", w.err, seen)
+		}
+		s := serveWeb(t, 1)
+		s.forbidden["list pods"] = true
+		if w := s.followPods(t.Context(), t, &seen); !w.over() || !apierrors.IsForbidden(w.err) || len(seen) > 0 {
+			t.Errorf("without a right it says %v, %q", w.err, seen)
+		}
+		s = serveWeb(t, 1)
+		s.failing["list pods"] = true
+		ctx, stop := context.WithCancel(t.Context())
+		w := s.followPods(ctx, t, &seen)
+		if w.over() || len(seen) > 0 {
+			t.Errorf("of a server that fails it says %v, %q", w.err, seen)
+		}
+		s.do(func() { delete(s.failing, "list pods") })
+		if pass(5 * time.Second); w.over() || len(seen) != 1 {
+			t.Errorf("of a server that is back it says %v, %q", w.err, seen)
+		}
+		stop()
+		if !w.over() || !errors.Is(w.err, context.Canceled) {
+			t.Errorf("in the end it says %v", w.err)
+		}
+	})
+}
+
+// What is followed is read without looking at more: no events, no nodes.
+func TestFollowPodsReadsNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		var seen []string
+		w := s.followPods(ctx, t, &seen)
+		if want := []string{"list deployments", "list pods", "list replicasets", "watch deployments", "watch pods", "watch replicasets"}; !slices.Equal(s.sent(), want) {
+			t.Errorf("it sends %v, want %v", s.sent(), want)
+		}
+		stop()
+		if !w.over() {
+			t.Error("it goes on")
+		}
+	})
+}

@@ -1,0 +1,390 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// imoocPod is the ImoocPod foo, whose controller has seen it.
+func imoocPod(t testing.TB, desired, ready int) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: %q, kind: ImoocPod, metadata: {name: foo, namespace: ns, uid: foo, generation: 1}, spec: {replicas: %d},
+		status: {observedGeneration: 1, replicas: %[2]d, updatedReplicas: %[2]d, readyReplicas: %[3]d}}`, imoocPods().Resource.GroupVersion(), desired, ready))
+}
+
+// foo is the ImoocPod as a target.
+func foo() Target { return Target{Kind: imoocPods(), Namespace: "ns", Name: "foo"} }
+
+// podOfFoo is a pod of the ImoocPod.
+func podOfFoo(t testing.TB, number int, ready bool) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: foo-%[1]d, namespace: ns, uid: foo-%[1]d, labels: {%[2]s: foo},
+		creationTimestamp: "1999-12-31T23:00:00Z", ownerReferences: [{apiVersion: %[3]q, kind: ImoocPod, name: foo, uid: foo, controller: true}]},
+		spec: {nodeName: node-1, containers: [{name: main, image: web}]}, status: {phase: Running, conditions: [{type: Ready, status: "%[4]s", lastTransitionTime: "1999-12-31T23:00:00Z"}]}}`,
+		number, apis.LabelOwner, imoocPods().Resource.GroupVersion(), map[bool]string{true: "True", false: "False"}[ready]))
+}
+
+// serveFoo puts the ImoocPod with two pods, of which so many are ready, on a server.
+func serveFoo(t testing.TB, ready int) *apiServer {
+	t.Helper()
+	s := newAPIServer()
+	s.do(func() {
+		s.put("nodes", parse(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}"))
+		s.put("imoocpods", imoocPod(t, 2, ready))
+		for i := range 2 {
+			s.put("pods", podOfFoo(t, i, i < ready))
+		}
+	})
+	return s
+}
+
+// event is an event about an object of a kind.
+func event(t testing.TB, name, kind, uid, reason, message string) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %s, namespace: ns, uid: %[1]s}, type: Warning, reason: %[2]s, message: %[3]q,
+		involvedObject: {kind: %[4]s, name: %[5]s, namespace: ns, uid: %[5]s}, lastTimestamp: "2000-01-01T00:00:00Z", count: 1}`, name, reason, message, kind, uid))
+}
+
+// lease is that of a run-controller that lives at a time.
+func lease(t testing.TB, name, namespace string, now time.Time) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: %s, namespace: %s, uid: %[1]s, labels: {%[3]s: %[4]s}},
+		spec: {holderIdentity: %[1]s, leaseDurationSeconds: 15, renewTime: %[5]q}}`, name, namespace, apis.LabelController, apis.RunController, now.UTC().Format("2006-01-02T15:04:05.000000Z")))
+}
+
+// Of an object that is ready, nothing is read but itself and what stands below it. Of one
+// that is not, also what may tell why.
+func TestReadReadsNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	tree := []string{"list pods", "list replicasets"}
+	with := func(more ...string) []string { return slices.Sorted(slices.Values(slices.Concat(tree, more))) }
+	probed := func(s *apiServer) {
+		for i, pod := range s.all("pods") {
+			containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"periodSeconds": int64(10)}}}
+			s.put("pods", set(t, podOf(t, "web-1", i, true), containers, "spec", "containers"))
+			_ = pod
+		}
+	}
+	for _, test := range []struct {
+		what   string
+		ready  int
+		change func(*apiServer)
+		want   []string
+	}{
+		{"ready", 2, func(*apiServer) {}, with("get deployments")},
+		{"ready, with probes", 2, probed, with("get deployments", "list events")},
+		{"not ready", 1, func(*apiServer) {}, with("get deployments", "list events", "get nodes")},
+	} {
+		s := serveWeb(t, test.ready)
+		s.do(func() { test.change(s) })
+		e, read, err := Read(t.Context(), s.factory(t), web())
+		if err != nil || read.Object.GetName() != "web" || len(e.Pods) != 2 || status.NewReport(e).Verdict.Settled() != (test.ready == 2) {
+			t.Errorf("%s: %+v, %v", test.what, e, err)
+		}
+		if got := s.sent(); !slices.Equal(got, test.want) {
+			t.Errorf("%s: it sends %v, want %v", test.what, got, test.want)
+		}
+	}
+	s := serveWeb(t, 2)
+	target := web()
+	target.Object = deployment(t, 2, 2)
+	if _, _, err := Read(t.Context(), s.factory(t), target); err != nil || !slices.Equal(s.sent(), tree) {
+		t.Errorf("for an object that was read it sends %v, %v", s.sent(), err)
+	}
+	if _, _, err := Read(t.Context(), newAPIServer().factory(t), web()); !apierrors.IsNotFound(err) {
+		t.Errorf("of what is not there it says %v", err)
+	}
+}
+
+// A container that a probe has ended is ready until its grace period is over. Its event
+// tells, and then all is read that may tell why.
+func TestReadSeesWhatProbesEnd(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what    string
+		message string
+		verdict status.Verdict
+		want    int // lists of events
+	}{
+		{"ended", "Container main failed liveness probe, will be restarted", status.Progressing, 4},
+		{"stopped by somebody", "Stopping container main", status.Ready, 1},
+	} {
+		s := serveWeb(t, 2)
+		s.do(func() {
+			pod := podOf(t, "web-1", 0, true)
+			set(t, pod, []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"periodSeconds": int64(10)}}}, "spec", "containers")
+			set(t, pod, []any{map[string]any{"name": "main", "ready": true, "state": map[string]any{"running": map[string]any{"startedAt": "1999-12-31T23:00:00Z"}}}}, "status", "containerStatuses")
+			s.put("pods", pod)
+			s.put("events", event(t, "kill", "Pod", "web-1-0", "Killing", test.message))
+			s.put("events", event(t, "other", "Pod", "web-1-1", "Unhealthy", "it fails"))
+		})
+		e, _, err := Read(t.Context(), s.factory(t), web())
+		if r := status.NewReport(e); err != nil || r.Verdict != test.verdict || s.requests["list events"] != test.want {
+			t.Errorf("%s: %s (%s), %d lists of events, %v", test.what, r.Verdict, r.Reason, s.requests["list events"], err)
+		}
+	}
+}
+
+// All that there is is read also of what is ready, and who may change the count, too.
+func TestReadAll(t *testing.T) {
+	t.Parallel()
+	for _, ready := range []int{1, 2} {
+		s := serveFoo(t, ready)
+		s.do(func() {
+			s.put("horizontalpodautoscalers", parse(t, fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: foo, namespace: ns, uid: hpa},
+				spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: %q, kind: ImoocPod, name: foo}}}`, imoocPods().Resource.GroupVersion())))
+			s.put("poddisruptionbudgets", budget(t, "foo", "{matchLabels: {"+apis.LabelOwner+": foo}}"))
+			s.put("leases", lease(t, "here", "ns", time.Now()))
+			s.put("leases", lease(t, "everywhere", apis.LeaseNamespaceForAll, time.Now()))
+			s.put("leases", lease(t, "elsewhere", "other", time.Now()))
+			stranger := lease(t, "stranger", "ns", time.Now())
+			stranger.SetLabels(nil)
+			s.put("leases", stranger)
+			s.put("events", event(t, "first", "ImoocPod", "foo", "Odd", "it is odd"))
+		})
+		e, _, err := ReadAll(t.Context(), s.factory(t), foo())
+		if err != nil || len(e.Autoscalers) != 1 || len(e.Budgets) != 1 || len(e.Events) != 1 || e.Events[0].Reason != "Odd" || len(e.Unread) > 0 {
+			t.Errorf("with %d ready: %+v, %v", ready, e, err)
+		}
+		var holders []string
+		for _, loop := range e.Loops {
+			holders = append(holders, loop.Holder)
+		}
+		if !slices.Equal(holders, []string{"here", "everywhere"}) {
+			t.Errorf("with %d ready: the controllers are %v", ready, holders)
+		}
+		if s.requests["list pods"] != 1 {
+			t.Errorf("with %d ready: %d lists of pods", ready, s.requests["list pods"])
+		}
+	}
+}
+
+// The lease of a controller of all namespaces is in a namespace whose own controller has
+// one there, too: it is read once.
+func TestLoopsOfTheNamespaceOfAll(t *testing.T) {
+	t.Parallel()
+	for namespace, want := range map[string]int{"ns": 2, apis.LeaseNamespaceForAll: 1} {
+		s := newAPIServer()
+		s.do(func() { s.put("leases", lease(t, "all", apis.LeaseNamespaceForAll, time.Now())) })
+		client, err := s.factory(t).Dynamic()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := status.Snapshot{Object: status.Object{Namespace: namespace}}
+		if err := ReadLoops(t.Context(), client, &e); err != nil || len(e.Loops) != 1 || s.requests["list leases"] != want {
+			t.Errorf("in %s: %v, %d lists, %v", namespace, e.Loops, s.requests["list leases"], err)
+		}
+	}
+}
+
+// What may not be read is named, and a report is made without it. What cannot be read is an
+// error.
+func TestReadWithoutRights(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		request, unread string
+	}{
+		{"list events", "events"},
+		{"get nodes", "nodes"},
+		{"list leases", "leases in ns"},
+		{"list horizontalpodautoscalers", "horizontalpodautoscalers"},
+		{"list poddisruptionbudgets", "poddisruptionbudgets"},
+		{"list pods", ""},
+		{"get imoocpods", ""},
+	} {
+		s := serveFoo(t, 1)
+		s.forbidden[test.request] = true
+		c := s.factory(t)
+		e, _, err := ReadAll(t.Context(), c, foo())
+		if test.unread != "" && (err != nil || !slices.Equal(e.Unread, []string{test.unread})) {
+			t.Errorf("without the right to %s: not read is %v, %v", test.request, e.Unread, err)
+		}
+		if test.unread == "" && !apierrors.IsForbidden(err) {
+			t.Errorf("without the right to %s: %v", test.request, err)
+		}
+		if test.request == "list leases" && e.Loops != nil {
+			t.Errorf("without the right to read leases there are %v", e.Loops)
+		}
+		s.do(func() { s.forbidden[test.request], s.failing[test.request] = false, true })
+		if _, _, err := ReadAll(t.Context(), c, foo()); !apierrors.IsInternalError(err) {
+			t.Errorf("the server fails to %s: %v", test.request, err)
+		}
+	}
+	s := serveWeb(t, 2)
+	s.do(func() {
+		containers := []any{map[string]any{"name": "main", "image": "web", "livenessProbe": map[string]any{"periodSeconds": int64(10)}}}
+		s.put("pods", set(t, podOf(t, "web-1", 0, true), containers, "spec", "containers"))
+		s.forbidden["list events"] = true
+	})
+	c := s.factory(t)
+	if e, _, err := Read(t.Context(), c, web()); err != nil || !slices.Equal(e.Unread, []string{"events"}) || !status.NewReport(e).Verdict.Settled() {
+		t.Errorf("of what probes end: not read is %v, %v", e.Unread, err)
+	}
+	// For "describe", they are asked for once more.
+	if e, _, err := ReadAll(t.Context(), c, web()); err != nil || !slices.Equal(e.Unread, []string{"events"}) {
+		t.Errorf("of all that there is: not read is %v, %v", e.Unread, err)
+	}
+	s.do(func() { s.forbidden["list events"], s.failing["list events"] = false, true })
+	if _, _, err := Read(t.Context(), c, web()); !apierrors.IsInternalError(err) {
+		t.Errorf("of what probes end: %v", err)
+	}
+}
+
+// The events of a few objects are asked for one by one, those of more with the others of
+// the namespace, and of very many no more than some pages are read.
+func TestReadEvents(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what   string
+		pods   int // that are not ready
+		events int // of each pod
+		others int
+		found  int
+		lists  int
+	}{
+		// The Deployment, its ReplicaSet, and one pod are as many as are asked for.
+		{"of a few", 1, 2, 4, 2, 3},
+		{"of more, on three pages", 2, 2, 6, 4, 3},
+		{"of more, with nothing after a full page", 2, 2, 4, 4, 2},
+		{"of very many", 4, 25, 0, 40, eventPages},
+	} {
+		s := newAPIServer()
+		s.pageSize = 4
+		s.do(func() {
+			s.put("deployments", deployment(t, test.pods, 0))
+			s.put("replicasets", replicaSet(t, "web-1", test.pods, 0))
+			for i := range test.pods {
+				s.put("pods", podOf(t, "web-1", i, false))
+				for j := range test.events {
+					s.put("events", event(t, fmt.Sprintf("a-%02d-%d", j, i), "Pod", fmt.Sprintf("web-1-%d", i), "Odd", "it is odd"))
+				}
+			}
+			for j := range test.others {
+				s.put("events", event(t, fmt.Sprintf("b-%d", j), "Pod", "other", "Odd", "it is odd"))
+			}
+		})
+		e, _, err := Read(t.Context(), s.factory(t), web())
+		if err != nil || len(e.Events) != test.found || s.requests["list events"] != test.lists {
+			t.Errorf("%s: %d events in %d lists, %v, want %d in %d", test.what, len(e.Events), s.requests["list events"], err, test.found, test.lists)
+		}
+		if s.failing["list events"] = true; test.lists > 0 {
+			if _, _, err := Read(t.Context(), s.factory(t), web()); !apierrors.IsInternalError(err) {
+				t.Errorf("%s: %v", test.what, err)
+			}
+		}
+	}
+}
+
+// The events of pods that are ready are not asked for.
+func TestEventsOfPodsThatAreReady(t *testing.T) {
+	t.Parallel()
+	s := serveWeb(t, 1)
+	s.do(func() {
+		s.put("events", event(t, "a", "Pod", "web-1-0", "Odd", "it is ready"))
+		s.put("events", event(t, "b", "Pod", "web-1-1", "Odd", "it is not"))
+		s.put("events", event(t, "c", "ReplicaSet", "web-1", "Odd", "it is between"))
+	})
+	e, _, err := Read(t.Context(), s.factory(t), web())
+	if err != nil || len(e.Events) != 2 || e.Events[0].Message != "it is between" || e.Events[1].Message != "it is not" {
+		t.Errorf("%+v, %v", e.Events, err)
+	}
+}
+
+// Nodes are read of pods that are not ready and do not tell why, each once, and not of all.
+func TestUnexplainedNodes(t *testing.T) {
+	t.Parallel()
+	pod := func(number int, node string, ready bool) *unstructured.Unstructured {
+		pod := podOf(t, "web-1", number, ready)
+		if node == "" {
+			unstructured.RemoveNestedField(pod.Object, "spec", "nodeName")
+			return pod
+		}
+		return set(t, pod, node, "spec", "nodeName")
+	}
+	crashing := set(t, pod(9, "i", false), []any{map[string]any{"name": "main", "restartCount": int64(9), "state": map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff"}},
+		"lastState": map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error"}}}}, "status", "containerStatuses")
+	many := func() (all []*unstructured.Unstructured) {
+		for i := range nodesLookedAt + 1 {
+			all = append(all, pod(i, fmt.Sprint("node-", i), false))
+		}
+		return all
+	}
+	for _, test := range []struct {
+		what string
+		pods []*unstructured.Unstructured
+		want []string
+	}{
+		{"ready", []*unstructured.Unstructured{pod(0, "a", true), pod(1, "b", false)}, []string{"b"}},
+		{"on one node", []*unstructured.Unstructured{pod(0, "a", false), pod(1, "a", false)}, []string{"a"}},
+		{"on none", []*unstructured.Unstructured{pod(0, "", false), pod(1, "b", false)}, []string{"b"}},
+		{"explained", []*unstructured.Unstructured{pod(0, "a", false), crashing}, []string{"a"}},
+		{"many", many(), []string{"node-0", "node-1", "node-2", "node-3", "node-4"}},
+	} {
+		s := newAPIServer()
+		s.do(func() {
+			s.put("deployments", deployment(t, len(test.pods), 0))
+			s.put("replicasets", replicaSet(t, "web-1", len(test.pods), 0))
+			for _, pod := range test.pods {
+				s.put("pods", pod)
+			}
+			s.put("nodes", parse(t, "{apiVersion: v1, kind: Node, metadata: {name: a, uid: a}}"))
+		})
+		e, _, err := Read(t.Context(), s.factory(t), web())
+		var names []string
+		for name, node := range e.Nodes {
+			names = append(names, name)
+			if (node != nil) != (name == "a") {
+				t.Errorf("%s: the node %s is %v", test.what, name, node)
+			}
+		}
+		if slices.Sort(names); err != nil || !slices.Equal(names, test.want) {
+			t.Errorf("%s: it looks at the nodes %v, %v, want %v", test.what, names, err, test.want)
+		}
+	}
+}
+
+// A list comes in pages, and what is in it must be what it says.
+func TestListAs(t *testing.T) {
+	t.Parallel()
+	s := serveWeb(t, 2)
+	s.pageSize = 2
+	s.do(func() {
+		for i := range 5 {
+			s.put("poddisruptionbudgets", budget(t, fmt.Sprint("web-", i), "{matchLabels: {app: web}}"))
+		}
+	})
+	c := s.factory(t)
+	var e status.Snapshot
+	if err := readCompetitors(t.Context(), c, "ns", &e); err != nil || len(e.Budgets) != 5 || s.requests["list poddisruptionbudgets"] != 3 {
+		t.Errorf("%d budgets in %d lists, %v", len(e.Budgets), s.requests["list poddisruptionbudgets"], err)
+	}
+	s.do(func() { s.put("poddisruptionbudgets", set(t, budget(t, "odd", "{}"), "odd", "status")) })
+	if err := readCompetitors(t.Context(), c, "ns", &e); err == nil {
+		t.Error("a budget whose status is a word can be read")
+	}
+}
+
+// The codes of pods whose nodes are looked at are those that a node may explain.
+func TestPodsThatTerminateAskForTheirNode(t *testing.T) {
+	t.Parallel()
+	s := serveWeb(t, 1)
+	s.do(func() {
+		pod := podOf(t, "web-1", 1, false)
+		s.put("pods", set(t, pod, "1999-12-31T23:30:00Z", "metadata", "deletionTimestamp"))
+	})
+	e, _, err := Read(t.Context(), s.factory(t), web())
+	r := status.NewReport(e)
+	i := slices.IndexFunc(r.Pods, func(pod status.Pod) bool { return pod.Name == "web-1-1" })
+	if err != nil || i < 0 || r.Pods[i].Code != problem.CodeTerminating || e.Nodes["node-1"] == nil {
+		t.Errorf("the pods are %+v, the nodes %v, %v", r.Pods, e.Nodes, err)
+	}
+}

@@ -1,0 +1,57 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// WaitForObject asks done of an object, nil when it is not there, now and after
+// every change, until it says yes or the timeout has passed (ErrTimeout).
+func WaitForObject(ctx context.Context, objects dynamic.ResourceInterface, name string, timeout time.Duration, done func(*unstructured.Unstructured) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, outcome.ErrTimeout)
+	defer cancel()
+	err := follow.One(ctx, objects, name, "", nil, done)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// WaitUntilGone waits until this very object, not one of its name, is gone.
+func WaitUntilGone(ctx context.Context, objects dynamic.ResourceInterface, gone *unstructured.Unstructured, timeout time.Duration) error {
+	seen := "it still exists"
+	err := WaitForObject(ctx, objects, gone.GetName(), timeout, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj == nil || obj.GetUID() != gone.GetUID() {
+			return true, nil
+		}
+		if held := obj.GetFinalizers(); len(held) > 0 {
+			seen = "it still has the finalizers " + strings.Join(held, ", ")
+		}
+		return false, nil
+	})
+	if errors.Is(err, outcome.ErrTimeout) {
+		err = fmt.Errorf("%w; last seen: %s", err, seen)
+	}
+	if err != nil {
+		kind := gone.GroupVersionKind()
+		return fmt.Errorf("wait for %s.%s/%s to be gone: %w", strings.ToLower(kind.Kind), kind.Group, gone.GetName(), err)
+	}
+	return nil
+}
+
+// AtLeast reports whether an object is as new as a resourceVersion: a list may
+// come from a server's cache that lags behind the write it follows.
+func AtLeast(obj *unstructured.Unstructured, resourceVersion string) bool {
+	c, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), resourceVersion)
+	return err != nil || c >= 0 // versions that cannot be compared prove nothing
+}

@@ -1,0 +1,500 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// A condition is met when it was for long enough, and any break begins that anew.
+func TestSteady(t *testing.T) {
+	t.Parallel()
+	begun := time.Unix(1000, 0)
+	h := steady{wanted: 30 * time.Second}
+	for _, look := range []struct {
+		at   int
+		met  bool
+		done bool
+		left int
+	}{
+		{0, false, false, 0},
+		{5, true, false, 30},
+		{15, true, false, 20},
+		{20, false, false, 0},
+		{21, true, false, 30},
+		{50, true, false, 1},
+		{51, true, true, 0},
+		{99, true, true, 0},
+	} {
+		done, left := h.look(look.met, begun.Add(time.Duration(look.at)*time.Second))
+		if done != look.done || left != time.Duration(look.left)*time.Second {
+			t.Errorf("after %d s: %t, %s left", look.at, done, left)
+		}
+	}
+	if done, _ := (&steady{}).look(true, begun); !done {
+		t.Error("with no time to wait it is not met at once")
+	}
+}
+
+// limits are those of a wait that gives up an object which has failed.
+func limits(timeout, failAfter time.Duration) Limits {
+	return Limits{Timeout: timeout, FailAfter: failAfter, FailFast: true}
+}
+
+// waitFor begins to wait for conditions of a target. Its error is that of the target.
+func (s *apiServer) waitFor(t *testing.T, a *Waiter, target Target, all ...Condition) *waiting {
+	t.Helper()
+	a.Clients = s.factory(t)
+	return begin(func() error { return a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: all}})[0] })
+}
+
+// broken is a pod that will not start without help.
+func broken(t *testing.T, number int) *unstructured.Unstructured {
+	t.Helper()
+	waits := []any{map[string]any{"name": "main", "state": map[string]any{"waiting": map[string]any{"reason": "InvalidImageName", "message": "it is no name"}}}}
+	return set(t, podOf(t, "web-1", number, false), waits, "status", "containerStatuses")
+}
+
+// readyAll makes the second pod of the Deployment ready, and the Deployment with it.
+func (s *apiServer) readyAll(t *testing.T) {
+	t.Helper()
+	s.do(func() {
+		s.put("pods", podOf(t, "web-1", 1, true))
+		s.put("replicasets", replicaSet(t, "web-1", 2, 2))
+		s.put("deployments", deployment(t, 2, 2))
+	})
+}
+
+// always and never are conditions that are.
+func always() Condition {
+	return Condition{What: "to be", Met: func(context.Context, Observation) (bool, error) { return true, nil }}
+}
+
+func never() Condition {
+	return Condition{What: "to be otherwise", Tree: true, FailsFast: true, Met: func(context.Context, Observation) (bool, error) { return false, nil }}
+}
+
+const notReady = "progressing: 1 of 2 pods ready"
+
+// A wait ends when its time is over, and says what it has seen last.
+func TestWaitTimesOut(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		limits    Limits
+		target    Target
+		condition Condition
+		after     time.Duration // from when the wait must be over
+		want      string
+	}{
+		"not ready":       {Limits{Timeout: time.Minute}, web(), Ready(), time.Minute, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
+		"not there":       {Limits{Timeout: time.Minute}, Target{Kind: deployments(), Namespace: "ns", Name: "new"}, Created(), time.Minute, "wait for deployment/new to be created: timed out; last seen: it does not exist yet"},
+		"one look":        {Limits{Once: true}, web(), Ready(), 0, "wait for deployment/web to be ready: timed out; last seen: " + notReady},
+		"one look of two": {Limits{Once: true, Timeout: time.Minute}, web(), Gone(), 0, "wait for deployment/web to be gone: timed out; last seen: " + notReady},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			w := s.waitFor(t, &Waiter{Limits: test.limits}, test.target, test.condition)
+			if test.after > 0 {
+				pass(test.after - 2*time.Second)
+				if w.over() {
+					t.Fatalf("%s: it has ended too soon: %v", what, w.err)
+				}
+				pass(time.Second)
+			}
+			if !w.over() || !errors.Is(w.err, outcome.ErrTimeout) || !strings.HasPrefix(w.err.Error(), test.want) {
+				t.Errorf("%s: it has ended: %t, %v, want %s", what, w.over(), w.err, test.want)
+			}
+		})
+	}
+}
+
+// A wait whose time is over before anything was seen says so, and one without a limit goes on.
+func TestWaitThatSeesNothing(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.latency = time.Minute
+		w := s.waitFor(t, &Waiter{Limits: limits(10*time.Second, 0)}, web(), Ready())
+		pass(time.Minute)
+		if want := "wait for deployment/web to be ready: timed out; last seen: nothing"; !w.over() || w.err == nil || w.err.Error() != want {
+			t.Errorf("it says %v, want %s", w.err, want)
+		}
+	})
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		w := s.waitFor(t, &Waiter{}, web(), Ready())
+		pass(24 * time.Hour)
+		if w.over() {
+			t.Errorf("it has ended: %v", w.err)
+		}
+		s.readyAll(t)
+		pass(time.Second)
+		if !w.over() || w.err != nil {
+			t.Errorf("it goes on, or %v", w.err)
+		}
+	})
+}
+
+// An object that has failed for long enough ends the wait with why, unless it is waited for
+// all the same.
+func TestWaitForWhatHasFailed(t *testing.T) {
+	t.Parallel()
+	gentle := Ready()
+	gentle.FailsFast = false
+	for what, test := range map[string]struct {
+		limits    Limits
+		condition Condition
+		ends      bool
+	}{
+		"with a grace":                 {limits(0, 5*time.Second), Ready(), true},
+		"not at all":                   {Limits{FailAfter: 5 * time.Second}, Ready(), false},
+		"that may come to it all same": {limits(0, 5*time.Second), gentle, false},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			s.do(func() { s.put("pods", broken(t, 1)) })
+			w := s.waitFor(t, &Waiter{Limits: test.limits}, web(), test.condition)
+			pass(3 * time.Second)
+			if w.over() {
+				t.Fatalf("%s: it ends within the grace: %v", what, w.err)
+			}
+			pass(2 * time.Second) // and not with the next look that is due anyway
+			var failed *FailedError
+			if w.over() != test.ends || test.ends && (!errors.Is(w.err, outcome.ErrFailed) || !errors.As(w.err, &failed)) {
+				t.Fatalf("%s: it has ended: %t, %v", what, w.over(), w.err)
+			}
+			if test.ends && (failed.Name != "web" || failed.Report.Verdict != status.Failed || !strings.HasPrefix(w.err.Error(), "deployment/web has failed: pod web-1-1: ")) {
+				t.Errorf("%s: %v", what, w.err)
+			}
+			s.readyAll(t)
+			pass(time.Second)
+			if !w.over() || !test.ends && w.err != nil {
+				t.Errorf("%s: in the end it says %v", what, w.err)
+			}
+		})
+	}
+}
+
+// A failure that passes within its grace was none, and the next one has a grace of its own.
+func TestWaitForWhatHasFailedForAMoment(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		w := s.waitFor(t, &Waiter{Limits: limits(0, 10*time.Second)}, web(), Ready())
+		for range 3 {
+			s.do(func() { s.put("pods", broken(t, 1)) })
+			pass(8 * time.Second)
+			s.do(func() { s.put("pods", podOf(t, "web-1", 1, false)) })
+			pass(time.Second)
+		}
+		if w.over() {
+			t.Errorf("it has ended: %v", w.err)
+		}
+		s.readyAll(t)
+		if pass(time.Second); !w.over() || w.err != nil {
+			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+}
+
+// An object that somebody has paused ends a wait that gives up, unless the pause leaves what
+// is waited for to happen.
+func TestWaitForWhatIsPaused(t *testing.T) {
+	t.Parallel()
+	count := Scaled(2, true)
+	paused := func(t *testing.T, s *apiServer, ready int) { // its template waits, and its count does not
+		t.Helper()
+		obj := set(t, deployment(t, 2, ready), true, "spec", "paused")
+		set(t, obj, []any{map[string]any{"name": "main", "image": "web"}}, "spec", "template", "spec", "containers")
+		s.put("deployments", set(t, obj, int64(1), "status", "updatedReplicas"))
+	}
+	for what, test := range map[string]struct {
+		limits    Limits
+		condition Condition
+		paused    bool
+	}{
+		"ready":              {limits(0, 0), Ready(), true},
+		"ready, in the end":  {Limits{}, Ready(), false},
+		"the count":          {limits(0, 0), count, false},
+		"ready, or whatever": {limits(0, 0), Condition{Tree: true, Met: Ready().Met}, false},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			s.do(func() { paused(t, s, 1) })
+			w := s.waitFor(t, &Waiter{Limits: test.limits}, web(), test.condition)
+			if w.over() != test.paused || test.paused && (!errors.Is(w.err, outcome.ErrPaused) || !strings.HasPrefix(w.err.Error(), "deployment/web is paused: ")) {
+				t.Fatalf("%s: it has ended: %t, %v", what, w.over(), w.err)
+			}
+			s.readyAll(t)
+			if pass(time.Second); !w.over() || !test.paused && w.err != nil {
+				t.Errorf("%s: in the end it says %v", what, w.err)
+			}
+		})
+	}
+	// Of an object that is paused altogether, the count does not come either.
+	bubble.Test(t, func(t *testing.T) {
+		s := serveFoo(t, 1)
+		s.do(func() {
+			obj := imoocPod(t, 2, 1)
+			obj.SetAnnotations(map[string]string{apis.AnnotationPausedUntil: "2000-01-01T01:00:00Z"})
+			s.put("imoocpods", obj)
+		})
+		w := s.waitFor(t, &Waiter{Limits: limits(0, 0)}, foo(), count)
+		if !w.over() || !errors.Is(w.err, outcome.ErrPaused) {
+			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+}
+
+// Conditions are waited for one after the other. Only the last one makes an observation the
+// one that was waited for.
+func TestWaitForOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := newAPIServer()
+		var met []string
+		refused := errors.New("it is refused")
+		a := &Waiter{Clients: s.factory(t), Show: func(s Observation) { met = append(met, fmt.Sprint(s.Report.Verdict, " ", s.Met)) }}
+		var reached Observation
+		w := begin(func() error {
+			return a.Wait(t.Context(), []WaitTarget{{Target: web(), Conditions: []Condition{Created(), Ready(), Gone()}, Reached: func(s Observation) error { reached = s; return refused }}})[0]
+		})
+		s.do(func() { s.put("deployments", deployment(t, 0, 0)) })
+		pass(time.Second)
+		if w.over() {
+			t.Errorf("it has ended: %v", w.err)
+		}
+		s.do(func() { s.remove("deployments", deployment(t, 0, 0)) })
+		pass(time.Second)
+		if !w.over() || !errors.Is(w.err, refused) || !reached.Met || reached.Report.Verdict != status.Deleted {
+			t.Errorf("it has ended: %t, %v, with %+v", w.over(), w.err, reached)
+		}
+		if want := []string{"deleted false", "ready false", "ready false", "ready false", "deleted true"}; !slices.Equal(met, want) {
+			t.Errorf("it shows %q, want %q", met, want)
+		}
+	})
+}
+
+// A condition that must hold for a while is met exactly then, and one that is broken begins
+// anew.
+func TestWaitForWhatHolds(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 2)
+		w := s.waitFor(t, &Waiter{Limits: Limits{Settle: 7 * time.Second}}, web(), Ready())
+		pass(5 * time.Second)
+		s.do(func() { s.put("deployments", deployment(t, 2, 1)) })
+		pass(time.Second)
+		s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
+		pass(6 * time.Second)
+		if w.over() {
+			t.Errorf("it has ended too soon: %v", w.err)
+		}
+		if pass(2 * time.Second); !w.over() || w.err != nil {
+			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+}
+
+// What is gone, and what never was, ends a wait for it to be ready, without more words.
+func TestWaitForWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		w := s.waitFor(t, &Waiter{}, web(), Ready())
+		s.do(func() { s.remove("deployments", deployment(t, 2, 1)) })
+		if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) || w.err.Error() != "deployment/web was deleted during the wait" {
+			t.Errorf("of what is gone it says %v", w.err)
+		}
+		w = newAPIServer().waitFor(t, &Waiter{}, web(), Ready())
+		if !w.over() || !apierrors.IsNotFound(w.err) || strings.HasPrefix(w.err.Error(), "wait for") {
+			t.Errorf("of what never was it says %v", w.err)
+		}
+	})
+}
+
+// Errors are those of the targets, in their order. Targets of a namespace share what is read.
+func TestWaitForSeveral(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.do(func() {
+			obj := deployment(t, 0, 0)
+			obj.SetName("zero")
+			obj.SetUID("zero")
+			s.put("deployments", obj)
+			for i := range 3 {
+				other := podOf(t, "other", i, true)
+				other.SetLabels(map[string]string{"app": "other"})
+				s.put("pods", other)
+			}
+		})
+		named := func(name string) Target { return Target{Kind: deployments(), Namespace: "ns", Name: name} }
+		a := &Waiter{Clients: s.factory(t), Limits: Limits{Timeout: time.Minute}}
+		errs := a.Wait(t.Context(), []WaitTarget{
+			{Target: named("web"), Conditions: []Condition{Ready()}},
+			{Target: named("zero"), Conditions: []Condition{always()}},
+			{Target: named("none"), Conditions: []Condition{Ready()}},
+		})
+		if len(errs) != 3 || !errors.Is(errs[0], outcome.ErrTimeout) || errs[1] != nil || !apierrors.IsNotFound(errs[2]) {
+			t.Errorf("the errors are %v", errs)
+		}
+		if s.requests["list pods"] != 1 || s.listed["pods"] != 5 {
+			t.Errorf("%d lists of pods, with %d", s.requests["list pods"], s.listed["pods"])
+		}
+	})
+}
+
+// One target of a namespace is followed by its own pods, and not by those of others.
+func TestWaitForOneReadsItsOwnPods(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.do(func() {
+			other := podOf(t, "other", 0, true)
+			other.SetLabels(map[string]string{"app": "other"})
+			s.put("pods", other)
+		})
+		w := s.waitFor(t, &Waiter{Limits: limits(time.Minute, 0)}, web(), Ready())
+		if pass(time.Minute); !w.over() || s.requests["list pods"] != 1 || s.listed["pods"] != 2 {
+			t.Errorf("%d lists of pods, with %d, %v", s.requests["list pods"], s.listed["pods"], w.err)
+		}
+	})
+}
+
+// Where nothing can be waited for, the one error is about no target.
+func TestWaitWithoutAServer(t *testing.T) {
+	t.Parallel()
+	c := newAPIServer().factory(t)
+	*c.Flags.APIServer = "http://[broken"
+	if errs := (&Waiter{Clients: c}).Wait(t.Context(), []WaitTarget{{Target: web()}, {Target: foo()}}); len(errs) != 1 || errs[0] == nil {
+		t.Errorf("the errors are %v", errs)
+	}
+}
+
+// A person is shown what has changed, and whoever looks closely every look.
+func TestWaitShows(t *testing.T) {
+	t.Parallel()
+	for _, closely := range []bool{false, true} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			var shown atomic.Int64
+			w := s.waitFor(t, &Waiter{Closely: closely, Limits: limits(2*time.Minute, 0), Show: func(Observation) { shown.Add(1) }}, web(), never())
+			if n := shown.Swap(0); n < 1 || n > 1 && !closely {
+				t.Errorf("looking closely: %t, at first it has shown %d", closely, n)
+			}
+			s.do(func() { s.put("deployments", deployment(t, 2, 1)) }) // which says the same
+			pass(time.Second)
+			if n, want := shown.Load(), map[bool]int64{false: 0, true: 1}[closely]; n != want {
+				t.Errorf("looking closely: %t, it has shown %d, want %d", closely, n, want)
+			}
+			s.do(func() { s.put("deployments", deployment(t, 3, 1)) })
+			pass(time.Second)
+			if n, want := shown.Swap(0), map[bool]int64{false: 1, true: 2}[closely]; n != want {
+				t.Errorf("looking closely: %t, after a change it has shown %d, want %d", closely, n, want)
+			}
+			// What no watch tells of is seen all the same, a little later.
+			pass(backstop)
+			if n := shown.Load(); closely && n != 1 {
+				t.Errorf("after a time without changes it has shown %d", n)
+			}
+			pass(2 * time.Minute)
+			if !w.over() {
+				t.Error("it goes on")
+			}
+		})
+	}
+}
+
+// What is doubtful is looked at again soon, as no watch may tell of what it rests on.
+func TestWaitLooksAgainWhereItDoubts(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		condition Condition
+		settle    time.Duration
+		doubt     bool
+		looks     int64
+	}{
+		"in doubt":                        {never(), 0, true, 10},
+		"in no doubt":                     {never(), 0, false, 0},
+		"not about what is below":         {Condition{Met: never().Met}, 0, true, 0},
+		"that has to hold for a time yet": {Condition{Tree: true, Met: always().Met}, 4 * time.Second, false, 1},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 1)
+			if test.doubt { // the Deployment counts two ready pods, and there is one
+				s.do(func() { s.put("deployments", deployment(t, 2, 2)) })
+			}
+			var looks atomic.Int64
+			limits := limits(20*time.Second, 0)
+			limits.Settle = test.settle
+			s.waitFor(t, &Waiter{Closely: true, Limits: limits, Show: func(s Observation) {
+				looks.Add(1)
+				if test.condition.Tree && doubtful(s.Report.ReasonCode) != test.doubt {
+					t.Errorf("%s: %s", what, s.Report.Reason)
+				}
+			}}, web(), test.condition)
+			looks.Store(0)
+			pass(10 * time.Second)
+			if n := looks.Load(); n < test.looks-1 || n > test.looks+1 {
+				t.Errorf("%s: %d looks, want about %d", what, n, test.looks)
+			}
+			pass(time.Minute)
+		})
+	}
+}
+
+// An observation differs from another one in what a person sees, and has turned if more than
+// time has passed.
+func TestObservationsDiffer(t *testing.T) {
+	t.Parallel()
+	report := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "1 of 2 pods ready", Replicas: status.Replicas{Desired: 2, Ready: 1}}
+	for what, test := range map[string]struct {
+		change          func(*status.Report)
+		differs, turned bool
+	}{
+		"nothing":     {func(*status.Report) {}, false, false},
+		"the verdict": {func(r *status.Report) { r.Verdict = status.Failed }, true, true},
+		"the words":   {func(r *status.Report) { r.Reason += " for 5s" }, true, false},
+		"the reason":  {func(r *status.Report) { r.ReasonCode = problem.CodePodsMissing }, false, true},
+		"a count":     {func(r *status.Report) { r.Replicas.Ready = 2 }, true, true},
+		"its pods":    {func(r *status.Report) { r.Pods = []status.Pod{{}} }, false, false},
+	} {
+		other := report
+		test.change(&other)
+		a, b := Observation{Report: report}, Observation{Report: other}
+		if a.differs(b) != test.differs || a.turned(b) != test.turned || b.differs(a) != test.differs || b.turned(a) != test.turned {
+			t.Errorf("%s: differs: %t, turned: %t", what, a.differs(b), a.turned(b))
+		}
+	}
+}
+
+func TestState(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		report status.Report
+		want   string
+	}{
+		{status.Report{Verdict: status.Failed, Reason: "it is\nodd"}, "failed: it is odd"},
+		{status.Report{Verdict: status.Failed, Reason: "it is odd", Hint: "look\nat it"}, "failed: it is odd"},
+		{status.Report{Verdict: status.Deleted, ReasonCode: problem.CodeDeleted, Reason: "it is gone", Hint: "make it"}, "it is gone"},
+	} {
+		if got := (Observation{Report: test.report}).State(); got != test.want {
+			t.Errorf("%+v is %q, want %q", test.report, got, test.want)
+		}
+	}
+}

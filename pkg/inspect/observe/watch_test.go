@@ -1,0 +1,624 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// podOf is a pod of a ReplicaSet.
+func podOf(t testing.TB, set string, number int, ready bool) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %[1]s-%[2]d, namespace: ns, uid: %[1]s-%[2]d, labels: {app: web},
+		creationTimestamp: "1999-12-31T23:00:00Z", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: %[1]s, uid: %[1]s, controller: true}]},
+		spec: {nodeName: node-1, containers: [{name: main, image: web}]}, status: {phase: Running, conditions: [{type: Ready, status: "%[3]s", lastTransitionTime: "1999-12-31T23:00:00Z"}]}}`,
+		set, number, map[bool]string{true: "True", false: "False"}[ready]))
+}
+
+// replicaSet is one of the Deployment web.
+func replicaSet(t testing.TB, name string, desired, ready int) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: %[1]s, namespace: ns, uid: %[1]s, generation: 1, labels: {app: web},
+		ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: web, controller: true}]},
+		spec: {replicas: %[2]d}, status: {observedGeneration: 1, replicas: %[2]d, readyReplicas: %[3]d, availableReplicas: %[3]d}}`, name, desired, ready))
+}
+
+// deployment is the Deployment web.
+func deployment(t testing.TB, desired, ready int) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns, uid: web, generation: 1},
+		spec: {replicas: %[1]d, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}},
+		status: {observedGeneration: 1, replicas: %[1]d, updatedReplicas: %[1]d, readyReplicas: %[2]d, availableReplicas: %[2]d}}`, desired, ready))
+}
+
+// web is the Deployment as a target.
+func web() Target { return Target{Kind: deployments(), Namespace: "ns", Name: "web"} }
+
+// serveWeb puts the Deployment with two pods, of which so many are ready, on a server.
+func serveWeb(t *testing.T, ready int) *apiServer {
+	t.Helper()
+	s := newAPIServer()
+	s.do(func() {
+		s.put("nodes", parse(t, "{apiVersion: v1, kind: Node, metadata: {name: node-1}}"))
+		s.put("deployments", deployment(t, 2, ready))
+		s.put("replicasets", replicaSet(t, "web-1", 2, ready))
+		for i := range 2 {
+			s.put("pods", podOf(t, "web-1", i, i < ready))
+		}
+	})
+	return s
+}
+
+// setOf is a Set, which another program reconciles, with two pods, of which so many are ready.
+func setOf(t testing.TB, ready int) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, fmt.Sprintf(`{apiVersion: example.com/v1, kind: Set, metadata: {name: web, namespace: ns, uid: web, generation: 1},
+		spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: %d}}`, ready))
+}
+
+// theSet is the Set as a target.
+func theSet() Target {
+	path := fieldpath.Fields("spec", "replicas")
+	return Target{Kind: kindOf("sets"), Namespace: "ns", Name: "web", Path: &path}
+}
+
+// serveSet puts the Set with two pods, of which so many are ready, on a server.
+func serveSet(t *testing.T, ready int) *apiServer {
+	t.Helper()
+	s := serveWeb(t, ready)
+	s.do(func() {
+		crd := crdOf(t, "sets", nil, "{status: {}}")
+		s.put(crd.resource, crd.object)
+		s.put("sets", setOf(t, ready))
+		s.objects["deployments"] = nil
+	})
+	return s
+}
+
+// wait begins to wait until a target is ready. The time is that of the end; zero, it goes
+// on.
+func (s *apiServer) wait(t *testing.T, target Target) (ended *time.Time) {
+	t.Helper()
+	a := &Waiter{Clients: s.factory(t), Limits: Limits{Timeout: time.Hour}}
+	ended = &time.Time{}
+	go func() {
+		for _, err := range a.Wait(t.Context(), []WaitTarget{{Target: target, Conditions: []Condition{Ready()}}}) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		*ended = time.Now()
+	}()
+	pass(time.Second) // whatever it reads once has been read
+	return ended
+}
+
+// A pod whose node is gone is waited for by those, too, who may get nodes and not list them.
+func TestGoneNodeOfWhoMayOnlyGetNodes(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.forbidden["list nodes"], s.forbidden["watch nodes"] = true, true
+		s.objects["nodes"] = nil
+		ended := s.wait(t, web())
+		pass(2 * time.Minute)
+		s.do(func() {
+			s.put("pods", podOf(t, "web-1", 1, true))
+			s.put("replicasets", replicaSet(t, "web-1", 2, 2))
+			s.put("deployments", deployment(t, 2, 2))
+		})
+		changed := time.Now()
+		pass(time.Minute)
+		if took := ended.Sub(changed); took < 0 || took > leastRest {
+			t.Errorf("the wait ended %s after the last change", took)
+		}
+		if s.requests["get nodes"] < 2 {
+			t.Error("the node was not looked for again")
+		}
+	})
+}
+
+// A wait ends soon after the last change that it depends on, however long requests
+// took that are over. What another program reconciles is read again at the end: object,
+// pods, and the kinds that may stand between.
+func TestWaitEndsSoon(t *testing.T) {
+	t.Parallel()
+	const latency = 50 * time.Millisecond
+	for what, test := range map[string]struct {
+		server func(*testing.T, int) *apiServer
+		target Target
+		change func(*testing.T, *apiServer)
+		within time.Duration
+		pods   int // lists of them
+	}{
+		"a Deployment": {serveWeb, web(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("deployments", deployment(t, 2, 2)) }, leastRest, 1},
+		"a Set":        {serveSet, theSet(), func(t *testing.T, s *apiServer) { t.Helper(); s.put("sets", setOf(t, 2)) }, leastRest + 2*latency, 2},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := test.server(t, 1)
+			s.latency = latency
+			ended := s.wait(t, test.target)
+			s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)) })
+			pass(time.Millisecond)
+			s.do(func() { s.put("replicasets", replicaSet(t, "web-1", 2, 2)) })
+			pass(time.Millisecond)
+			s.do(func() { test.change(t, s) })
+			changed := time.Now()
+			pass(time.Minute)
+			if took := ended.Sub(changed); took < 0 || took > test.within {
+				t.Errorf("%s: the wait ended %s after the last change", what, took)
+			}
+			if n := s.requests["list pods"]; n != test.pods {
+				t.Errorf("%s: %d lists of pods", what, n)
+			}
+		})
+	}
+}
+
+// Watches of different types may be behind each other. A wait does not end where they
+// agree, and the server knows better.
+func TestWaitDoesNotEndByWhatIsOld(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveSet(t, 1)
+		ended := s.wait(t, theSet())
+		s.do(func() { s.put("pods", podOf(t, "web-1", 1, true)); s.put("replicasets", replicaSet(t, "web-1", 2, 2)) })
+		pass(time.Second)
+		s.do(func() { s.stalled["replicasets"] = true })
+		s.do(func() {
+			s.put("replicasets", replicaSet(t, "web-1", 2, 1))
+			s.put("sets", setOf(t, 2)) // whose program has not seen that yet
+		})
+		pass(time.Minute)
+		if !ended.IsZero() {
+			t.Fatal("it ended with a pod that is not ready")
+		}
+		s.do(func() { s.put("replicasets", replicaSet(t, "web-1", 2, 2)); s.stalled["replicasets"] = false })
+		pass(time.Second)
+		if ended.IsZero() {
+			t.Error("it does not end")
+		}
+	})
+}
+
+// One object is followed by its own pods, and by no events of pods that start as they
+// should, whatever else is in the namespace.
+func TestOthersAreNotRead(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := serveWeb(t, 1)
+		s.do(func() {
+			for i := range 100 {
+				other := podOf(t, "other", i, true)
+				other.SetLabels(map[string]string{"app": "other"})
+				s.put("pods", other)
+				s.put("events", parse(t, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: other-%[1]d, namespace: ns, uid: event-%[1]d}, type: Normal, reason: Scheduled,
+					involvedObject: {kind: Pod, name: other-%[1]d, namespace: ns, uid: other-%[1]d}}`, i)))
+			}
+		})
+		f := &followers{shown: map[string]string{}}
+		var running sync.WaitGroup
+		if err := f.followFleet(ctx, s.factory(t), &running, "fleet of one", false, func(error) {}); err != nil {
+			t.Error(err)
+		}
+		pass(time.Second)
+		s.mu.Lock()
+		if s.listed["pods"] != 2 || s.listed["events"] != 0 {
+			t.Errorf("it has read %v", s.listed)
+		}
+		s.mu.Unlock()
+		stop()
+		running.Wait()
+	})
+}
+
+// An object that selects other pods than before is followed by those.
+func TestSelectorThatChanges(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := serveWeb(t, 1)
+		c := s.factory(t)
+		f := &followers{shown: map[string]string{}}
+		var running sync.WaitGroup
+		if err := f.follow(ctx, c, &running); err != nil {
+			t.Error(err)
+		}
+		pass(time.Second)
+		labels := map[string]string{"app": "web2"}
+		s.do(func() {
+			obj := deployment(t, 2, 1)
+			obj.SetGeneration(2)
+			for _, path := range [][]string{{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
+				if err := unstructured.SetNestedStringMap(obj.Object, labels, path...); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, obj := range append(s.all("pods"), s.all("replicasets")...) {
+				obj = obj.DeepCopy()
+				obj.SetLabels(labels)
+				s.put(map[string]string{"Pod": "pods", "ReplicaSet": "replicasets"}[obj.GetKind()], obj)
+			}
+			s.put("deployments", obj)
+		})
+		pass(time.Second)
+		e, _, err := Read(ctx, c, web())
+		f.mu.Lock()
+		if r := status.NewReport(e); err != nil || len(r.Pods) != 2 || f.shown["pods"] != podsOf(r) || f.shown["fleet of one"] != inShort(r) {
+			t.Errorf("it shows %v and a read says %s%s%v", f.shown, podsOf(r), inShort(r), err)
+		}
+		f.mu.Unlock()
+		stop()
+		running.Wait()
+	})
+}
+
+// A target is followed as this very object: another one of its name is not it, and what is
+// older than what the wait begins with proves nothing.
+func TestWatchObject(t *testing.T) {
+	t.Parallel()
+	named := func(uid string) *unstructured.Unstructured {
+		obj := deployment(t, 2, 2)
+		obj.SetUID(types.UID(uid))
+		return obj
+	}
+	for what, test := range map[string]struct {
+		target  WaitTarget
+		changes []*unstructured.Unstructured // nil, it is removed
+		want    []string
+	}{
+		"by its name":          {WaitTarget{}, []*unstructured.Unstructured{named("web"), nil}, []string{"web", "web", "none"}},
+		"the first that comes": {WaitTarget{}, []*unstructured.Unstructured{named("a")}, []string{"web", "none"}},
+		"by its UID":           {WaitTarget{UID: "web"}, []*unstructured.Unstructured{named("web"), named("a"), named("web")}, []string{"web", "web", "none", "web"}},
+		"another by its UID":   {WaitTarget{UID: "a"}, []*unstructured.Unstructured{named("a")}, []string{"none", "a"}},
+		"since a version":      {WaitTarget{Since: "7"}, []*unstructured.Unstructured{named("web"), named("web")}, []string{"", "web", "web"}},
+		"since a version of another": {WaitTarget{Since: "9", UID: "a"}, []*unstructured.Unstructured{named("a"), named("web"), named("a")},
+			[]string{"none", "", "none", "a"}},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := serveWeb(t, 2) // which ends with the version 6
+			test.target.Target = web()
+			ctx, stop := context.WithCancel(t.Context())
+			c := watcher{changed: make(chan struct{}, 1)}
+			w := begin(func() error { return c.watchObject(ctx, s.deployments(t), test.target) })
+			var seen []string
+			see := func() {
+				word := ""
+				select {
+				case <-c.changed:
+					if word = "none"; c.obj != nil {
+						word = string(c.obj.GetUID())
+					}
+				default:
+				}
+				seen = append(seen, word)
+			}
+			see()
+			for _, obj := range test.changes {
+				s.do(func() {
+					if obj == nil {
+						s.remove("deployments", s.all("deployments")[0])
+					} else {
+						s.put("deployments", obj)
+					}
+				})
+				synctest.Wait()
+				see()
+			}
+			stop()
+			if !w.over() || !slices.Equal(seen, test.want) {
+				t.Errorf("%s: it has seen %q, want %q", what, seen, test.want)
+			}
+		})
+	}
+}
+
+// A change is told once until somebody looks, and a look comes with a change, with the time,
+// or not at all.
+func TestNextChange(t *testing.T) {
+	t.Parallel()
+	obj := deployment(t, 1, 1)
+	c := watcher{changed: make(chan struct{}, 1)}
+	c.set(obj)
+	c.notify()
+	if got, err := c.next(t.Context(), nil); got != obj || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	again := make(chan time.Time, 1)
+	again <- time.Time{}
+	if got, err := c.next(t.Context(), again); got != obj || err != nil || len(c.changed) > 0 {
+		t.Errorf("%v, %v, and %d changes", got, err, len(c.changed))
+	}
+	stopped := errors.New("somebody has stopped it")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(stopped)
+	if got, err := c.next(ctx, nil); got != nil || !errors.Is(err, stopped) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// An error of a request that the end of a context has made is told as that end.
+func TestCauseOf(t *testing.T) {
+	t.Parallel()
+	stopped, other := errors.New("somebody has stopped it"), errors.New("it is odd")
+	ended, stop := context.WithCancelCause(t.Context())
+	stop(stopped)
+	for _, test := range []struct {
+		ended     bool
+		err, want error
+	}{
+		{true, fmt.Errorf("list: %w", context.Canceled), stopped},
+		{true, fmt.Errorf("list: %w", context.DeadlineExceeded), stopped},
+		{true, fmt.Errorf("list: %w", stopped), stopped},
+		{true, other, other},
+		{false, context.Canceled, context.Canceled},
+		{false, context.DeadlineExceeded, context.DeadlineExceeded},
+		{false, nil, nil},
+	} {
+		ctx := t.Context()
+		if test.ended {
+			ctx = ended
+		}
+		if got := causeOf(ctx, test.err); got != test.want { //nolint:errorlint // the very same
+			t.Errorf("%v is %v, want %v", test.err, got, test.want)
+		}
+	}
+}
+
+// What the controller has done is remembered until the spec or the object is another one.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	first := time.Unix(1000, 0)
+	look := func(uid types.UID, generation int64, ready int32, at int, children ...types.UID) status.Snapshot {
+		e := status.Snapshot{Now: first.Add(time.Duration(at) * time.Second), Pods: status.NewPods([]corev1.Pod{{}}), Events: []corev1.Event{{}}}
+		e.Object.UID, e.Object.Generation, e.Object.Ready = uid, generation, ready
+		for _, child := range children {
+			e.Children = append(e.Children, status.Child{UID: child, Controller: uid})
+		}
+		return e
+	}
+	var h history
+	for i, test := range []struct {
+		look         status.Snapshot
+		acted, below bool
+		since        int
+	}{
+		{look("a", 1, 0, 0), false, false, 0},
+		{look("a", 1, 0, 1), false, false, 0},
+		{look("a", 1, 1, 2), true, false, 0},
+		{look("a", 1, 0, 3), true, false, 0}, // as at first
+		{look("a", 1, 0, 4, "child"), true, true, 0},
+		{look("a", 1, 0, 5), true, true, 0},
+		{look("a", 2, 0, 6), false, false, 6},
+		{look("a", 2, 0, 7, "child"), true, true, 6},
+		{look("b", 2, 0, 8), false, false, 8},
+		{look("b", 2, 0, 9), false, false, 8},
+	} {
+		e := test.look
+		h.add(&e)
+		if e.Acted != test.acted || e.ActedBelow != test.below || !e.Since.Equal(first.Add(time.Duration(test.since)*time.Second)) {
+			t.Errorf("%d: acted: %t, below: %t, since %s", i, e.Acted, e.ActedBelow, e.Since)
+		}
+		if len(e.Pods) != 1 || len(e.Events) != 1 || len(h.first.Pods)+len(h.first.Events) > 0 {
+			t.Errorf("%d: it keeps %d pods and %d events", i, len(h.first.Pods), len(h.first.Events))
+		}
+	}
+}
+
+// A look that took long is followed by a longer rest, within bounds.
+func TestRestAfter(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]time.Duration{
+		0: leastRest, time.Millisecond: leastRest, 5 * time.Millisecond: 20 * time.Millisecond, 100 * time.Millisecond: 400 * time.Millisecond,
+		250 * time.Millisecond: time.Second, time.Minute: time.Second,
+	} {
+		if got := restAfter(took, leastRest); got != want {
+			t.Errorf("after %s it rests for %s, want %s", took, got, want)
+		}
+	}
+}
+
+// A server that fails at the first look ends a wait, and one that fails later is asked again.
+func TestWaitOutlastsAServerThatFails(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveWeb(t, 1)
+		s.failing["list pods"] = true
+		w := s.waitFor(t, &Waiter{}, web(), Ready())
+		if !w.over() || !apierrors.IsInternalError(w.err) || !strings.HasPrefix(w.err.Error(), "wait for deployment/web to be ready: ") {
+			t.Errorf("at the first look: it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+	bubble.Test(t, func(t *testing.T) {
+		s := serveSet(t, 1)
+		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
+		s.failing["list pods"] = true // which a wait does again before it ends
+		s.readyAll(t)
+		s.do(func() { s.put("sets", setOf(t, 2)) })
+		pass(10 * time.Second)
+		if w.over() {
+			t.Fatalf("later: it has ended: %v", w.err)
+		}
+		if n := s.requests["list pods"]; n < 5 || n > 12 {
+			t.Errorf("it has asked %d times in ten seconds", n)
+		}
+		s.do(func() { delete(s.failing, "list pods") })
+		if pass(2 * time.Second); !w.over() || w.err != nil {
+			t.Errorf("later: it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+	bubble.Test(t, func(t *testing.T) {
+		s := serveSet(t, 1)
+		w := s.waitFor(t, &Waiter{}, theSet(), Ready())
+		s.forbidden["list pods"] = true
+		s.readyAll(t)
+		s.do(func() { s.put("sets", setOf(t, 2)) })
+		if pass(time.Second); !w.over() || !apierrors.IsForbidden(w.err) {
+			t.Errorf("with a right that was taken: it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+}
+
+// A wait that asks nothing of what stands below an object reads nothing of it, and one for an
+// object of this program ends by its status where nobody may read its pods.
+func TestWaitReadsNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	listed := []string{"list deployments"}
+	for what, test := range map[string]struct {
+		server    func(*testing.T) *apiServer
+		target    Target
+		condition Condition
+		forbidden bool // the pods
+		want      []string
+		pods      int // lists of them
+	}{
+		"one that is there":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Created(), false, listed, 0},
+		"one that is ready":            {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), false, nil, 1},
+		"one of another program":       {func(t *testing.T) *apiServer { t.Helper(); return serveSet(t, 2) }, theSet(), Ready(), false, nil, 2},
+		"whatever it comes to":         {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Condition{Tree: true, Met: Ready().Met}, false, nil, 1},
+		"one of this program":          {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), false, nil, 1},
+		"one without a right to pods":  {func(t *testing.T) *apiServer { t.Helper(); return serveFoo(t, 2) }, foo(), Ready(), true, nil, 1},
+		"one of another, without that": {func(t *testing.T) *apiServer { t.Helper(); return serveWeb(t, 2) }, web(), Ready(), true, nil, 1},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s := test.server(t)
+			s.forbidden["list pods"] = test.forbidden
+			var last Observation
+			w := s.waitFor(t, &Waiter{Show: func(s Observation) { last = s }}, test.target, test.condition)
+			refused := test.forbidden && test.target.Kind.BuiltIn()
+			if !w.over() || refused != apierrors.IsForbidden(w.err) || !refused && (w.err != nil || !last.Met || last.Report.Verdict != status.Ready) {
+				t.Errorf("%s: it has ended: %t, %v, with %s", what, w.over(), w.err, last.State())
+			}
+			// It may have ended before it began to watch.
+			sent := slices.DeleteFunc(s.sent(), func(request string) bool { return request == "watch deployments" })
+			if test.want != nil && !slices.Equal(sent, test.want) || s.requests["list pods"] != test.pods {
+				t.Errorf("%s: it sends %v, %d lists of pods", what, sent, s.requests["list pods"])
+			}
+		})
+	}
+}
+
+// What a fresh read has confirmed is not read anew until it was otherwise.
+func TestWaitConfirmsOnce(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveSet(t, 2)
+		stop := false
+		g := Ready()
+		g.Met = func(context.Context, Observation) (bool, error) { return stop, nil }
+		w := s.waitFor(t, &Waiter{}, theSet(), g)
+		for _, step := range []struct{ ready, lists int }{{2, 2}, {2, 2}, {1, 2}, {2, 3}, {2, 3}} {
+			s.do(func() {
+				s.put("replicasets", replicaSet(t, "web-1", 2, step.ready))
+				s.put("sets", setOf(t, step.ready))
+			})
+			if pass(time.Second); s.requests["list pods"] != step.lists {
+				t.Errorf("with %d ready there were %d lists of pods, want %d", step.ready, s.requests["list pods"], step.lists)
+			}
+		}
+		stop = true
+		s.do(func() { s.put("sets", setOf(t, 2)) })
+		if pass(time.Second); !w.over() || w.err != nil {
+			t.Errorf("it has ended: %t, %v", w.over(), w.err)
+		}
+	})
+}
+
+// An object of the same name that was made anew is another one, of which all is read anew.
+func TestWaitForWhatIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		s := serveFoo(t, 1)
+		var last Observation
+		a := &Waiter{Show: func(s Observation) { last = s }, Closely: true}
+		w := s.waitFor(t, a, foo(), Condition{Tree: true, Met: Ready().Met})
+		s.do(func() {
+			again := imoocPod(t, 1, 1)
+			again.SetUID("again")
+			s.put("imoocpods", again)
+		})
+		// It is another one for who waits for that which was there.
+		if pass(time.Second); !w.over() || !errors.Is(w.err, outcome.ErrGone) {
+			t.Errorf("it has ended: %t, %v, with %s", w.over(), w.err, last.State())
+		}
+	})
+}
+
+// BenchmarkChangeOfOnePod is what a change of one pod of a Deployment costs, from the
+// event to the verdict.
+func BenchmarkChangeOfOnePod(b *testing.B) {
+	for _, pods := range []int{100, 10_000} {
+		b.Run(strconv.Itoa(pods), func(b *testing.B) {
+			var running sync.WaitGroup
+			defer running.Wait()
+			ctx, stop := context.WithCancel(b.Context())
+			defer stop()
+			s := newAPIServer()
+			s.put("deployments", deployment(b, pods, pods))
+			s.put("replicasets", replicaSet(b, "web-1", pods, pods))
+			for i := range pods {
+				s.put("pods", podOf(b, "web-1", i, true))
+			}
+			from, err := newFeeds(ctx, s.factory(b), nil, &running, false)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m := newModel(from, web(), func() {})
+			var since history
+			look := func() {
+				r, err := m.look(ctx, s.objects["deployments"]["ns/web"], true, false, &since)
+				if err != nil || r.Verdict != status.Ready || len(r.Pods) != pods {
+					b.Fatal(r.Verdict, r.Reason, err)
+				}
+			}
+			look()
+			var changed corev1.Pod
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(podOf(b, "web-1", 1, true).Object, &changed); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := m.pods.Change(changed.DeepCopy(), false); err != nil {
+					b.Fatal(err)
+				}
+				look()
+			}
+		})
+	}
+}
+
+// A wait for a count that was just written says so of every look, and since when the
+// object is as it is.
+func TestHistoryOfACount(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1e9, 0)
+	for _, counted := range []bool{true, false} {
+		s := history{counted: counted}
+		for i, generation := range []int64{2, 2, 3} {
+			e := status.Snapshot{Object: status.Object{UID: "it", Generation: generation}, Now: at.Add(time.Duration(i) * time.Second)}
+			s.add(&e)
+			if want := []time.Time{at, at, at.Add(2 * time.Second)}[i]; e.Counted != counted || !e.Since.Equal(want) {
+				t.Errorf("look %d: counted %t since %s, want %t since %s", i, e.Counted, e.Since, counted, want)
+			}
+		}
+	}
+}

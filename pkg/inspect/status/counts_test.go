@@ -1,0 +1,179 @@
+package status
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// Each count and condition of an object is a part of what makes it ready.
+func TestWhatMakesReady(t *testing.T) {
+	t.Parallel()
+	condition := func(kind string, status metav1.ConditionStatus) []metav1.Condition {
+		return []metav1.Condition{{Type: kind, Status: status, Reason: "R", Message: "m"}}
+	}
+	three := func(change func(*Object)) Object {
+		o := Object{UID: "it", Generation: 2, ObservedGeneration: 2, Desired: 3, Current: 3, Ready: 3}
+		change(&o)
+		return o
+	}
+	pods := func(n int) []corev1.Pod {
+		all := []corev1.Pod{}
+		for range n {
+			pod := ownedPod("p", "it")
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			all = append(all, pod)
+		}
+		return all
+	}
+	ending := pods(4)
+	ending[3].DeletionTimestamp = &metav1.Time{Time: lookedAt()}
+	for name, test := range map[string]struct {
+		object   Object
+		pods     []corev1.Pod
+		children []Child
+		code     problem.Code
+		reason   string
+	}{
+		"not available for long": {three(func(o *Object) { o.Available = new(int32(1)) }), nil, nil, problem.CodePodsStarting, "3 of 3 pods ready, 1 available"},
+		"available":              {three(func(o *Object) { o.Available = new(int32(3)) }), nil, nil, problem.CodeReady, "3 of 3 pods ready"},
+		"a partition that is updated": {three(func(o *Object) { o.Updated, o.UpdatedWanted = new(int32(1)), new(int32(1)) }), nil, nil,
+			problem.CodeReady, "3 of 3 pods ready"},
+		"a partition that is not": {three(func(o *Object) { o.Updated, o.UpdatedWanted = new(int32(0)), new(int32(2)) }), nil, nil,
+			problem.CodePodsOutdated, "3 of 3 pods ready, 2 not yet replaced"},
+		"several groups, of which one lacks pods": {three(func(o *Object) { o.Several, o.Current, o.Ready = true, 2, 2 }), nil, nil,
+			problem.CodePodsMissing, "2 of 2 pods ready in total, 1 not yet created"},
+		"several groups, of which one has pods to come": {three(func(o *Object) { o.Several, o.Current, o.Ready = true, 5, 4 }), nil, nil,
+			problem.CodePodsStarting, "4 of 5 pods ready in total"},
+		"scaled to zero, so that none is available": {three(func(o *Object) {
+			o.Desired, o.Current, o.Ready, o.Conditions = 0, 0, 0, condition("Available", metav1.ConditionFalse)
+		}), nil, nil, problem.CodeReady, "0 of 0 pods ready"},
+		"a condition says that too few are available": {three(func(o *Object) { o.Conditions = condition("Available", metav1.ConditionFalse) }), nil, nil,
+			problem.CodeConditionFalse, "3 of 3 pods ready, but its condition Available is False: R: m"},
+		"a condition says that it is at work": {three(func(o *Object) { o.Conditions = condition("Reconciling", metav1.ConditionTrue) }), nil, nil,
+			problem.CodeConditionFalse, "3 of 3 pods ready, but its condition Reconciling is True: R: m"},
+		"a condition says that it is at rest": {three(func(o *Object) { o.Conditions = condition("Reconciling", metav1.ConditionFalse) }), nil, nil,
+			problem.CodeReady, "3 of 3 pods ready"},
+		"more were ready than are wanted": {three(func(o *Object) { o.Ready = 4 }), pods(3), nil, problem.CodeReady, "4 of 3 pods ready"},
+		"fewer pods are ready than it counts": {three(func(*Object) {}), pods(2), nil,
+			problem.CodeStatusBehind, "2 of 3 pods ready, although its status counts 3"},
+		"fewer than a built-in kind counts": {three(func(o *Object) { o.BuiltIn = true }), pods(2), nil, problem.CodeReady, "3 of 3 pods ready"},
+		"a pod more":                        {three(func(*Object) {}), pods(4), nil, problem.CodePodsSurplus, "4 pods, 1 too many"},
+		"a pod more, which is on its way":   {three(func(*Object) {}), ending, nil, problem.CodeReady, "3 of 3 pods ready"},
+		"a child that tells of no generation": {three(func(*Object) {}), nil, []Child{{Kind: "Set", Name: "s", UID: "s", Controller: "it", Generation: 2}},
+			problem.CodeReady, "3 of 3 pods ready"},
+	} {
+		r := NewReport(Snapshot{Object: test.object, Pods: NewPods(test.pods), Children: test.children, Now: lookedAt()})
+		if r.ReasonCode != test.code || r.Reason != test.reason || (r.Verdict == Ready) != (test.code == problem.CodeReady) {
+			t.Errorf("%s: it is %s (%s): %q, want %s: %q", name, r.Verdict, r.ReasonCode, r.Reason, test.code, test.reason)
+		}
+	}
+}
+
+// No object is its own child, whatever its references say.
+func TestNoObjectIsItsOwnChild(t *testing.T) {
+	t.Parallel()
+	e := Snapshot{Object: Object{UID: "it"}, Children: []Child{{UID: "it", Controller: "it"}, {UID: "s", Controller: "it"}}}
+	if own := e.Own(); len(own) != 1 || own[0].UID != "s" {
+		t.Errorf("its own children are %v", own)
+	}
+}
+
+// What is counted in units of its own is measured by what /scale tells.
+func TestShortfallInUnits(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		object Object
+		want   string
+	}{
+		"too many":        {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(3))}, "3 shards, 1 too many"},
+		"too few":         {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(1))}, "1 of 2 shards exist"},
+		"as many":         {Object{Unit: "shard", Uncounted: true, Desired: 2, Told: new(int32(2)), Current: 2, Ready: 2}, ""},
+		"nothing told":    {Object{Unit: "shard", Uncounted: true, Desired: 2, Current: 2, Ready: 2}, ""},
+		"pods are":        {Object{Uncounted: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
+		"the status does": {Object{Unit: "shard", Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
+		"no count":        {Object{Unit: "shard", Uncounted: true, NoCount: true, Desired: 2, Told: new(int32(3)), Current: 2, Ready: 2}, ""},
+	} {
+		if got, short := shortfall(test.object, "counts"); got.reason != test.want || short != (test.want != "") {
+			t.Errorf("%s: %q, want %q", name, got.reason, test.want)
+		}
+	}
+}
+
+// The field of the count is named in a CRD, where the kind has one.
+func TestNameTheField(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]Object{
+		"kubectl annotate crd lamps.x imoocpod.dev/replicas-path=PATH": {Resource: "lamps.x"}, "": {Resource: "jobs.batch", BuiltIn: true},
+	} {
+		if got := nameTheField(o, nil); got != want {
+			t.Errorf("%+v: %q, want %q", o, got, want)
+		}
+	}
+	if got := nameTheField(Object{}, nil); got != "" {
+		t.Errorf("of no kind, the hint is %q", got)
+	}
+}
+
+// Without a count, an object is what its pods, its word, or its condition say.
+func TestWithoutACount(t *testing.T) {
+	t.Parallel()
+	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
+	pod := []corev1.Pod{ownedPod("p", "it")}
+	pod[0].Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	for name, test := range map[string]struct {
+		object Object
+		pods   []corev1.Pod
+		code   problem.Code
+	}{
+		"nothing":                    {Object{}, nil, problem.CodeNoPods},
+		"a pod":                      {Object{}, pod, problem.CodeReady},
+		"its condition":              {Object{Conditions: up}, nil, problem.CodeReady},
+		"its word":                   {Object{Word: Word{Ready: new(true)}}, nil, problem.CodeReady},
+		"its word is no":             {Object{Word: Word{Ready: new(false), Unmet: "it"}}, nil, problem.CodeConditionFalse},
+		"a pod of two in the spec":   {Object{Total: new(int32(2))}, pod, problem.CodeCannotTell},
+		"a pod of one in the spec":   {Object{Total: new(int32(1))}, pod, problem.CodeReady},
+		"two in the spec, its word":  {Object{Total: new(int32(2)), Word: Word{Ready: new(true)}}, pod, problem.CodeReady},
+		"an untracked condition":     {Object{Untracked: true, Conditions: up}, nil, problem.CodeNoPods},
+		"two in the spec, condition": {Object{Total: new(int32(2)), Conditions: up}, pod, problem.CodeReady},
+	} {
+		o := test.object
+		o.UID, o.Foreign, o.Uncounted, o.NoCount, o.Generation, o.ObservedGeneration = "it", true, true, true, 1, 1
+		if test.pods == nil {
+			test.pods = []corev1.Pod{}
+		}
+		if r := NewReport(Snapshot{Object: o, Pods: NewPods(test.pods), Now: lookedAt()}); r.ReasonCode != test.code {
+			t.Errorf("%s: it is %s (%s): %s, want %s", name, r.Verdict, r.ReasonCode, r.Reason, test.code)
+		}
+	}
+}
+
+// Where neither pods nor children are to be seen, counts of other units tell nothing,
+// unless there is nothing to be seen, or the object itself says so.
+func TestNothingToSee(t *testing.T) {
+	t.Parallel()
+	up := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1}}
+	for name, test := range map[string]struct {
+		change func(*Object)
+		code   problem.Code
+	}{
+		"nothing tells":            {func(*Object) {}, problem.CodeCannotTell},
+		"/scale tells":             {func(o *Object) { o.Told = new(int32(2)) }, problem.CodeReady},
+		"/scale tells a selector":  {func(o *Object) { o.Told, o.Selects = new(int32(2)), true }, problem.CodeCannotTell},
+		"a condition tells":        {func(o *Object) { o.Conditions = up }, problem.CodeReady},
+		"its word tells":           {func(o *Object) { o.Word.Ready = new(true) }, problem.CodeReady},
+		"none are wanted":          {func(o *Object) { o.Desired, o.Current, o.Ready = 0, 0, 0 }, problem.CodeReady},
+		"pods are what is counted": {func(o *Object) { o.Unit, o.BuiltIn = "", true }, problem.CodeReady},
+		"one of several groups":    {func(o *Object) { o.Told, o.Total = new(int32(2)), new(int32(1)) }, problem.CodeCannotTell},
+		"of none":                  {func(o *Object) { o.Told, o.Total = new(int32(2)), new(int32(0)) }, problem.CodeReady},
+	} {
+		o := Object{UID: "it", Unit: "shard", Foreign: true, Generation: 1, ObservedGeneration: 1, Desired: 2, Current: 2, Ready: 2}
+		test.change(&o)
+		if r := NewReport(Snapshot{Object: o, Pods: Pods{}, Now: lookedAt()}); r.ReasonCode != test.code {
+			t.Errorf("%s: it is %s (%s): %s, want %s", name, r.Verdict, r.ReasonCode, r.Reason, test.code)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package status
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// A hint never leads to a template of which no pod is ready.
+func TestHintImages(t *testing.T) {
+	t.Parallel()
+	const look = "look at it"
+	const set = look + "; to set another image: kubectl imoocpod set image imoocpod/foo app=IMAGE -n shop --context=staging"
+	foo := Object{Type: "imoocpod.batch.tutorial.kubebuilder.io", Name: "foo", Namespace: "shop", SetsImage: true, Images: map[string]string{"app": "bad"}}
+	owned, other, mended, stuck := foo, foo, foo, foo
+	owned.Controller = &metav1.OwnerReference{}
+	other.SetsImage = false
+	mended.Images = map[string]string{"app": "good"}
+	stuck.Images, stuck.Kind, stuck.Type = mended.Images, "StatefulSet", "statefulset.apps"
+	pod := func(name, image string, ready corev1.ConditionStatus) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: image}}},
+			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+		}
+	}
+	failing := pod("foo-1", "bad", corev1.ConditionFalse)
+	for name, row := range map[string]struct {
+		object Object
+		beside corev1.Pod
+		code   problem.Code
+		hint   string
+		want   string
+	}{
+		"no other pod":         {foo, pod("foo-0", "bad", corev1.ConditionFalse), problem.CodeImagePullFailed, look, set},
+		"another that fails":   {foo, pod("foo-0", "older", corev1.ConditionFalse), problem.CodeImagePullFailed, look, set},
+		"another that is well": {foo, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, set + "; to return to the last one: kubectl imoocpod undo imoocpod/foo -n shop --context=staging"},
+		"mended":               {mended, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look},
+		"mended, and stuck":    {stuck, pod("foo-0", "good", corev1.ConditionTrue), problem.CodeImagePullFailed, look, look + "; the pod template already has another image; to replace the pods: kubectl delete pod foo-1 -n shop --context=staging"},
+		"other problem":        {foo, failing, problem.CodeStartFailed, look, look},
+		"no hint":              {foo, failing, problem.CodeImagePullFailed, "", ""},
+		"owned":                {owned, failing, problem.CodeImagePullFailed, look, look},
+		"other kind":           {other, failing, problem.CodeImagePullFailed, look, look},
+	} {
+		problems := []problem.Problem{{Code: problem.CodeStartFailed, Hint: look}, {Code: row.code, Hint: row.hint, Container: "app", Pods: []string{"foo-1"}}}
+		hintImages(Snapshot{Object: row.object, Commands: commandline.Context{"--context=staging"}}, NewPods([]corev1.Pod{row.beside, failing}), problems)
+		if problems[1].Hint != row.want {
+			t.Errorf("%s: %q, want %q", name, problems[1].Hint, row.want)
+		}
+	}
+}

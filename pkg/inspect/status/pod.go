@@ -1,0 +1,125 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// newPod is the model of a pod. Its counts and the word for its status are
+// found as kubectl finds them (k8s.io/kubernetes/pkg/printers/internalversion,
+// printPod).
+func newPod(pod *corev1.Pod) Pod {
+	p := Pod{
+		Name:       pod.Name,
+		UID:        pod.UID,
+		Phase:      pod.Status.Phase,
+		Status:     string(pod.Status.Phase),
+		Containers: len(pod.Spec.Containers),
+		Node:       pod.Spec.NodeName,
+		Created:    pod.CreationTimestamp.Time,
+	}
+	if initializing := p.addInit(pod); !initializing {
+		p.addMain(pod.Status.ContainerStatuses)
+	}
+	// Why a pod was ended, such as Evicted, says more than how its containers took
+	// it, which kubectl shows.
+	if pod.Status.Reason != "" {
+		p.Status, p.Reason = pod.Status.Reason, pod.Status.Message
+	}
+	for _, c := range pod.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodReady:
+			p.Ready = c.Status == corev1.ConditionTrue
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+			p.Reason = c.Message
+			if c.Reason == corev1.PodReasonSchedulingGated {
+				p.Status = c.Reason
+			}
+		}
+	}
+	if pod.DeletionTimestamp != nil {
+		p.Status, p.Ready, p.Ending = "Terminating", false, true
+	}
+	return p
+}
+
+// addMain adds what the containers tell.
+func (p *Pod) addMain(containers []corev1.ContainerStatus) {
+	for _, c := range containers {
+		p.Restarts += c.RestartCount
+		if c.Ready {
+			p.ReadyContainers++
+		}
+		switch {
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
+			p.Status, p.Reason = c.State.Waiting.Reason, c.State.Waiting.Message
+		case c.State.Terminated != nil:
+			p.Status, p.Reason = ending(c.State.Terminated), exit(c.State.Terminated)
+		}
+	}
+}
+
+// addInit adds what the init containers tell, and says whether the pod is still
+// being initialized. Those that go on running beside the pod's containers are
+// counted with them.
+func (p *Pod) addInit(pod *corev1.Pod) (initializing bool) {
+	for i := range pod.Spec.InitContainers {
+		if problem.Sidecar(&pod.Spec.InitContainers[i]) {
+			p.Containers++
+		}
+	}
+	restarts := int32(0)
+	for i, c := range pod.Status.InitContainerStatuses {
+		beside := slices.ContainsFunc(pod.Spec.InitContainers, func(s corev1.Container) bool { return s.Name == c.Name && problem.Sidecar(&s) })
+		restarts += c.RestartCount
+		switch t := c.State.Terminated; {
+		case t != nil && t.ExitCode == 0:
+			continue
+		case beside && c.Started != nil && *c.Started:
+			p.Restarts += c.RestartCount
+			if c.Ready {
+				p.ReadyContainers++
+			}
+			continue
+		case t != nil:
+			p.Status, p.Reason = "Init:"+ending(t), exit(t)
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "" && c.State.Waiting.Reason != "PodInitializing":
+			p.Status, p.Reason = "Init:"+c.State.Waiting.Reason, c.State.Waiting.Message
+		default:
+			p.Status = fmt.Sprintf("Init:%d/%d", i, len(pod.Spec.InitContainers))
+		}
+		p.Restarts = restarts
+		return true
+	}
+	return false
+}
+
+// ending is the word for how a container ended.
+func ending(t *corev1.ContainerStateTerminated) string {
+	switch {
+	case t.Reason != "":
+		return t.Reason
+	case t.Signal != 0:
+		return fmt.Sprintf("Signal:%d", t.Signal)
+	}
+	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
+}
+
+func exit(t *corev1.ContainerStateTerminated) string {
+	if t.Message != "" {
+		return t.Message
+	}
+	return fmt.Sprintf("exit code %d", t.ExitCode)
+}
+
+// ended is how a pod that has finished did: the word for it, and why.
+func (p Pod) ended() string {
+	if p.Reason == "" {
+		return p.Status
+	}
+	return p.Status + ": " + p.Reason
+}

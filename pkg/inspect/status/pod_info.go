@@ -1,0 +1,122 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// PodInfo is a pod with what a report takes from the pod alone. It is worked out once, so
+// that a report on ten thousand pods of which one has changed is soon made.
+type PodInfo struct {
+	// Pod is the pod, which must not change any more.
+	Pod *corev1.Pod
+
+	model Pod
+	// owner is the UID of the controller, and ownerKind its kind; empty, there is none.
+	owner     unique.Handle[types.UID]
+	ownerKind unique.Handle[schema.GroupVersionKind]
+	// template is what the pod says that it was made from, and live that it has not
+	// finished and was not told to go.
+	template string
+	live     bool
+	// sound says that only events can tell that something ails the pod; probed, that it is
+	// ready and has a container that a probe may have ended.
+	sound, probed bool
+}
+
+// NewPodInfo works out what a report takes from a pod.
+func NewPodInfo(pod *corev1.Pod) *PodInfo {
+	finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	p := &PodInfo{
+		Pod: pod, model: newPod(pod), template: pod.Labels[apis.LabelTemplateHash],
+		live: pod.DeletionTimestamp == nil && !finished, sound: problem.Sound(pod),
+	}
+	var uid types.UID
+	var kind schema.GroupVersionKind
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		uid, kind = owner.UID, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+	}
+	p.owner, p.ownerKind = unique.Make(uid), unique.Make(kind)
+	probed := func(c corev1.Container) bool { return c.LivenessProbe != nil }
+	p.probed = p.model.Ready && (slices.ContainsFunc(pod.Spec.Containers, probed) || slices.ContainsFunc(pod.Spec.InitContainers, probed))
+	return p
+}
+
+// Pods are pods in the order of ComparePods.
+type Pods []*PodInfo
+
+// ComparePods puts pods in the order of their names, as they are shown.
+func ComparePods(a, b *corev1.Pod) int {
+	return cmp.Or(problem.CompareNames(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
+}
+
+// NewPods puts pods in order, and works out what a report takes from each; nil for nil.
+func NewPods(pods []corev1.Pod) Pods {
+	if pods == nil {
+		return nil
+	}
+	all := make(Pods, len(pods))
+	for i := range pods {
+		all[i] = NewPodInfo(&pods[i])
+	}
+	slices.SortFunc(all, func(a, b *PodInfo) int { return ComparePods(a.Pod, b.Pod) })
+	return all
+}
+
+// Renewed is NewPods of pods that are in order, without working out again what is known of
+// those that are the same pods as before, and not only equal to them.
+func (p Pods) Renewed(pods []*corev1.Pod) Pods {
+	all := make(Pods, len(pods))
+	for i, pod := range pods {
+		for len(p) > 0 && p[0].Pod != pod && ComparePods(p[0].Pod, pod) < 0 {
+			p = p[1:] // it is gone
+		}
+		if len(p) > 0 && p[0].Pod == pod {
+			all[i], p = p[0], p[1:]
+		} else {
+			all[i] = NewPodInfo(pod)
+		}
+	}
+	return all
+}
+
+// OwnerKinds are the kinds of the controllers of pods.
+func (p Pods) OwnerKinds() []schema.GroupVersionKind {
+	none := unique.Make(schema.GroupVersionKind{})
+	last := none
+	var kinds []schema.GroupVersionKind
+	for _, pod := range p {
+		if pod.ownerKind == last || pod.ownerKind == none {
+			continue // nearly all have the same
+		}
+		last = pod.ownerKind
+		if kind := last.Value(); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// Objects are the pods themselves.
+func (p Pods) Objects() []*corev1.Pod {
+	all := make([]*corev1.Pod, len(p))
+	for i, pod := range p {
+		all[i] = pod.Pod
+	}
+	return all
+}
+
+// SameAs reports whether these are the same pods as others, however they have changed.
+func (p Pods) SameAs(others Pods) bool {
+	return slices.EqualFunc(p, others, func(a, b *PodInfo) bool { return a == b || a.model.UID == b.model.UID })
+}

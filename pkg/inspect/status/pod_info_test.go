@@ -1,0 +1,138 @@
+package status
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// anyPod is a pod in any state, of any owner.
+func anyPod(t *rapid.T) *corev1.Pod {
+	pod := ownedPod(fmt.Sprintf("p-%d", rapid.IntRange(0, 12).Draw(t, "name")), rapid.SampledFrom([]types.UID{"it", "set", "other"}).Draw(t, "owner"))
+	pod.UID = types.UID(fmt.Sprint(pod.Name, rapid.SampledFrom([]string{"", "-again"}).Draw(t, "UID")))
+	if rapid.IntRange(0, 5).Draw(t, "owned") == 0 {
+		pod.OwnerReferences = nil
+	}
+	pod.CreationTimestamp = metav1.NewTime(lookedAt().Add(-time.Hour))
+	pod.Labels = map[string]string{apis.LabelTemplateHash: rapid.SampledFrom([]string{"", "new", "old"}).Draw(t, "template")}
+	if rapid.IntRange(0, 5).Draw(t, "going") == 0 {
+		pod.DeletionTimestamp = new(metav1.NewTime(lookedAt().Add(-time.Minute)))
+	}
+	pod.Status.Phase = rapid.SampledFrom([]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodRunning, corev1.PodFailed, corev1.PodSucceeded}).Draw(t, "phase")
+	ready := rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "ready")
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+	pod.Spec.Containers = []corev1.Container{{Name: "main"}}
+	if rapid.Bool().Draw(t, "probed") {
+		pod.Spec.Containers[0].LivenessProbe = &corev1.Probe{}
+	}
+	c := corev1.ContainerStatus{Name: "main", Ready: ready == corev1.ConditionTrue}
+	switch rapid.IntRange(0, 3).Draw(t, "state") {
+	case 0:
+		c.State.Waiting = &corev1.ContainerStateWaiting{Reason: rapid.SampledFrom([]string{"ImagePullBackOff", "CrashLoopBackOff", "ContainerCreating"}).Draw(t, "waiting")}
+	case 1:
+		c.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
+	default:
+		c.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(lookedAt().Add(-time.Second))}
+	}
+	if c.RestartCount = rapid.Int32Range(0, 2).Draw(t, "restarts"); c.RestartCount > 0 && rapid.Bool().Draw(t, "ended") {
+		c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, StartedAt: metav1.NewTime(lookedAt().Add(-3 * time.Second)), FinishedAt: metav1.NewTime(lookedAt().Add(-2 * time.Second))}
+	}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{c}
+	return &pod
+}
+
+// anySnapshot is all that there may be beside the pods.
+func anySnapshot(t *rapid.T) Snapshot {
+	n := rapid.Int32Range(0, 6)
+	e := Snapshot{
+		Object:   Object{UID: "it", Type: "foo", Name: "foo", Foreign: rapid.Bool().Draw(t, "foreign"), Desired: n.Draw(t, "desired"), Current: n.Draw(t, "current"), Ready: n.Draw(t, "ready"), Template: "new"},
+		Children: []Child{{Kind: "Set", Name: "set", UID: "set", Controller: "it"}},
+		Now:      lookedAt().Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "seconds")) * time.Second),
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "events") {
+		e.Events = append(e.Events, corev1.Event{
+			Reason: problem.EventKilling, Message: "Container main failed liveness probe, will be restarted", LastTimestamp: metav1.NewTime(lookedAt()),
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", UID: types.UID(fmt.Sprintf("p-%d", rapid.IntRange(0, 12).Draw(t, "about")))},
+		})
+	}
+	return e
+}
+
+// However pods come, change, and go, the report on those that are renewed is that on all of
+// them anew, and nothing is worked out twice of a pod that has not changed.
+func TestRenewedPodsAreThoseFromScratch(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		now := map[string]*corev1.Pod{} // by name and UID
+		var pods Pods
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			for range rapid.IntRange(0, 4).Draw(t, "changes") {
+				pod := anyPod(t)
+				key := pod.Name + string(pod.UID)
+				if now[key] = pod; rapid.IntRange(0, 3).Draw(t, "gone") == 0 {
+					delete(now, key)
+				}
+			}
+			known := map[*corev1.Pod]*PodInfo{}
+			for _, info := range pods {
+				known[info.Pod] = info
+			}
+			var copies []corev1.Pod
+			for _, pod := range now {
+				copies = append(copies, *pod)
+			}
+			pods = pods.Renewed(slices.SortedFunc(maps.Values(now), ComparePods))
+			for _, info := range pods {
+				if before := known[info.Pod]; before != nil && before != info {
+					t.Errorf("%s is worked out again", info.Pod.Name)
+				}
+			}
+			e := anySnapshot(t)
+			e.Pods = pods
+			renewed := NewReport(e)
+			probed := e.Probed()
+			if e.Pods = NewPods(copies); e.Pods == nil {
+				e.Pods = Pods{}
+			}
+			if fresh := NewReport(e); !reflect.DeepEqual(renewed, fresh) {
+				t.Errorf("renewed:\n%+v\nfresh:\n%+v", renewed, fresh)
+			}
+			if probed != e.Probed() {
+				t.Errorf("it is probed: %t", probed)
+			}
+		}
+	})
+}
+
+// Of a pod that is sound, nothing is to be said at any time, unless there are events.
+func TestSoundPods(t *testing.T) {
+	t.Parallel()
+	sound := 0
+	rapid.Check(t, func(t *rapid.T) {
+		pod := anyPod(t)
+		if !problem.Sound(pod) {
+			return
+		}
+		sound++
+		for _, after := range []time.Duration{0, time.Minute, time.Hour} {
+			f, found := problem.OfPod(pod, "", problem.Context{Now: lookedAt().Add(after)})
+			if found {
+				t.Errorf("after %s it is %s: %s", after, f.Code, f.Message)
+			}
+		}
+	})
+	if sound == 0 {
+		t.Error("no pod was sound")
+	}
+}

@@ -1,0 +1,160 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// Of an object that a run-controller should reconcile, it is said whether one
+// does; of any object, who wrote its status last.
+func TestNobodyReconciles(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) time.Time { return lookedAt().Add(-d) }
+	loop := func(renewed time.Duration, scope leaserecord.Scope) leaserecord.Loop {
+		return leaserecord.Loop{Holder: "h", User: "alice", Host: "laptop", PID: 4711, Scope: scope, Renewed: ago(renewed), For: 15 * time.Second}
+	}
+	written := func(by string, d time.Duration) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{
+			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: new(metav1.NewTime(ago(time.Second)))},
+			{Manager: "older", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: new(metav1.NewTime(ago(d + time.Hour)))},
+			{Manager: by, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: new(metav1.NewTime(ago(d)))},
+		}
+	}
+	here, elsewhere := leaserecord.Scope{Namespace: "shop"}, leaserecord.Scope{Namespace: "other"}
+	const resource = "imoocpods.batch.tutorial.kubebuilder.io"
+	unseen := Object{Resource: resource, Generation: 1, Desired: 3}
+	behind := Object{Resource: resource, Generation: 4, ObservedGeneration: 3, Desired: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	short := Object{Resource: resource, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 1, Ready: 1, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	ready := Object{Resource: resource, Generation: 4, ObservedGeneration: 4, Desired: 3, Current: 3, Ready: 3, Managers: written("kubectl-imoocpod", 5*time.Minute)}
+	fresh := short
+	fresh.Managers = written("kubectl-imoocpod", time.Second)
+	foreign := Object{Foreign: true, Resource: "lamps.example.com", Generation: 4, ObservedGeneration: 3, Managers: written("lamp-operator", 3*time.Hour)}
+	foreign.Managers[0].Time = new(metav1.NewTime(ago(time.Minute)))
+	declared := unseen
+	declared.Resource = "widgets.example.com"
+	changed := func(o Object, d time.Duration) Object {
+		o.Managers = slices.Clone(o.Managers)
+		o.Managers[0].Time = new(metav1.NewTime(ago(d)))
+		return o
+	}
+	justNow, long := changed(behind, time.Second), changed(behind, noticing)
+	behind = changed(behind, time.Minute)
+	busy := justNow
+	busy.Managers = written("kubectl-imoocpod", 2*time.Second)
+	created := unseen
+	created.Created = ago(time.Second)
+	const run = "kubectl imoocpod run-controller -n shop"
+	for name, test := range map[string]struct {
+		object       Object
+		loops        []leaserecord.Loop
+		verdict      Verdict
+		code         problem.Code
+		reason, hint string
+	}{
+		"never seen, and nobody there": {unseen, []leaserecord.Loop{}, NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet", run},
+		"never seen, a loop elsewhere": {unseen, []leaserecord.Loop{loop(0, elsewhere)}, NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet", run},
+		"never seen, but a loop lives": {unseen, []leaserecord.Loop{loop(0, here)}, NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet", "check the log of the controller: alice on laptop (process 4711)"},
+		"a change not seen": {behind, []leaserecord.Loop{loop(time.Hour, here)}, NotReconciled, problem.CodeGenerationNotSeen,
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
+		"a change not seen, and leases not read": {behind, nil, NotReconciled, problem.CodeGenerationNotSeen,
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago", run},
+		"left in the middle": {short, []leaserecord.Loop{}, NotReconciled, problem.CodeNoController,
+			"1 of 3 pods ready, 2 not yet created; its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
+		"at work":                         {short, []leaserecord.Loop{loop(0, leaserecord.Scope{})}, Progressing, problem.CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"at work without a lease":         {fresh, []leaserecord.Loop{}, Progressing, problem.CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"in the middle, leases not read":  {short, nil, Progressing, problem.CodePodsMissing, "1 of 3 pods ready, 2 not yet created", ""},
+		"ready, whoever runs":             {ready, []leaserecord.Loop{}, Ready, problem.CodeReady, "3 of 3 pods ready", ""},
+		"declared by a CRD, nobody there": {declared, []leaserecord.Loop{loop(0, here)}, NotReconciled, problem.CodeNeverSeen, "no controller has seen it yet", run + " --kinds widgets.example.com"},
+		"another program's, not seen": {foreign, nil, NotReconciled, problem.CodeGenerationNotSeen,
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by lamp-operator 3h ago", "check that the controller of lamps.example.com is installed and running"},
+		"changed just now, and a loop lives":         {justNow, []leaserecord.Loop{loop(0, here)}, Progressing, problem.CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
+		"changed just now, and seen a moment before": {busy, nil, Progressing, problem.CodeGenerationNotSeen, "the controller has not seen the change yet", ""},
+		"changed just now, and nobody there": {justNow, []leaserecord.Loop{}, NotReconciled, problem.CodeGenerationNotSeen,
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; no controller is running for it", run},
+		"changed a while ago, and a loop lives": {long, []leaserecord.Loop{loop(0, here)}, NotReconciled, problem.CodeGenerationNotSeen,
+			"its controller has not seen the last change (generation 4, observed 3); its status was last written by kubectl-imoocpod 5m ago; a controller is running: alice on laptop (process 4711)", "check the log of the controller: alice on laptop (process 4711)"},
+		"created just now, and a loop lives": {created, []leaserecord.Loop{loop(0, here)}, Progressing, problem.CodeNeverSeen, "the controller has not seen it yet", ""},
+	} {
+		test.object.Namespace = "shop"
+		e := Snapshot{Object: test.object, Loops: test.loops, Now: lookedAt()}
+		mustCarryFlags(t, e)
+		r := NewReport(e)
+		if r.Verdict != test.verdict || r.ReasonCode != test.code || r.Reason != test.reason || r.Hint != test.hint {
+			t.Errorf("%s: it is %s (%s): %s (%s)", name, r.Verdict, r.ReasonCode, r.Reason, r.Hint)
+		}
+		if young := strings.HasPrefix(r.Reason, "the controller has not seen"); young != (r.Recheck > 0 && r.Recheck <= noticing) {
+			t.Errorf("%s: it is looked at again after %s", name, r.Recheck)
+		}
+	}
+	stopped := loop(time.Minute, leaserecord.Scope{})
+	stopped.Holder = "" // it released its lease
+	r := NewReport(Snapshot{Object: behind, Loops: []leaserecord.Loop{stopped, loop(time.Hour, leaserecord.Scope{}), loop(time.Second, leaserecord.Scope{}), loop(0, elsewhere)}, Now: lookedAt()}).Reconciler
+	if len(r.Loops) != 2 || !r.Loops[0].Live || r.Loops[1].Live || !strings.HasPrefix(r.Loops[0].Who, "alice on laptop") || r.Loops[0].Scope != "the built-in kinds in all namespaces" ||
+		r.Status.Manager != "kubectl-imoocpod" || r.Spec.Manager != "kubectl" || r.Spec.Operation != "Apply" {
+		t.Errorf("it is reconciled by %+v", r)
+	}
+}
+
+// Of the loops that cover an object the live ones come first, and of these the one that
+// renewed last. One whose selector leaves the object out does not cover it.
+func TestOrderOfLoops(t *testing.T) {
+	t.Parallel()
+	loop := func(who string, renewed, lasts time.Duration) leaserecord.Loop {
+		return leaserecord.Loop{Holder: who, Renewed: lookedAt().Add(-renewed), For: lasts}
+	}
+	other := loop("other", 0, time.Minute)
+	other.Scope.Selector = "tier=back"
+	loops := []leaserecord.Loop{loop("dead long ago", time.Hour, time.Minute), loop("dead", time.Minute, time.Minute), loop("live", 10*time.Second, time.Minute), loop("livelier", time.Second, time.Minute), other}
+	o := Object{Resource: "imoocpods.batch.tutorial.kubebuilder.io", Labels: map[string]string{"tier": "front"}}
+	var order []string
+	for _, seen := range NewReport(Snapshot{Object: o, Loops: loops, Now: lookedAt()}).Reconciler.Loops {
+		order = append(order, seen.Who)
+	}
+	if want := []string{"livelier", "live", "dead", "dead long ago"}; !slices.Equal(order, want) {
+		t.Errorf("they are %q, want %q", order, want)
+	}
+}
+
+// A controller that wrote a status within the last seconds is at work, lease or not.
+func TestActive(t *testing.T) {
+	t.Parallel()
+	for ago, want := range map[time.Duration]bool{noticing - time.Second: true, noticing: false} {
+		r := Reconciler{Status: &Write{Time: metav1.NewTime(lookedAt().Add(-ago))}}
+		if got := r.active(Snapshot{Now: lookedAt()}); got != want {
+			t.Errorf("written %s ago: active is %t", ago, got)
+		}
+	}
+	if (Reconciler{}).active(Snapshot{Now: lookedAt()}) {
+		t.Error("without a status it is active")
+	}
+}
+
+// Where fewer pods are ready than the status says, the status is not believed.
+func TestStatusBehind(t *testing.T) {
+	t.Parallel()
+	o := Object{UID: "owner", Generation: 1, ObservedGeneration: 1, Desired: 2, Current: 2, Ready: 2}
+	e := recorded(t, "image-pull")
+	e.Object = o
+	if r := NewReport(e); r.Verdict != Failed || r.ReasonCode != problem.CodeImagePullFailed {
+		t.Errorf("with broken pods, it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
+	}
+	e.Pods = e.Pods[:0]
+	if r := NewReport(e); r.Verdict != Progressing || r.ReasonCode != problem.CodeStatusBehind || r.Reason != "0 of 2 pods ready, although its status counts 2" {
+		t.Errorf("without pods, it is %s (%s): %s", r.Verdict, r.ReasonCode, r.Reason)
+	}
+	e.Object.Foreign = true
+	if r := NewReport(e); r.Verdict != Ready {
+		t.Errorf("another program's object is %s: %s", r.Verdict, r.Reason)
+	}
+	e.Object.Foreign, e.Pods = false, nil
+	if r := NewReport(e); r.Verdict != Ready {
+		t.Errorf("with its pods not read, it is %s: %s", r.Verdict, r.Reason)
+	}
+}

@@ -1,0 +1,227 @@
+package status
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// moment is a change of an object as it was recorded on a real node, by
+// "make record-node" (test/node).
+type moment struct {
+	At     time.Time       `json:"at"`
+	Gone   bool            `json:"gone"`
+	Object json.RawMessage `json:"object"`
+}
+
+// history is what has been recorded so far.
+type history struct {
+	object Object
+	pods   map[types.UID]corev1.Pod
+	events map[types.UID]corev1.Event
+	nodes  map[string]*corev1.Node
+}
+
+// add takes a change up.
+func (h *history) add(t *testing.T, m moment) {
+	t.Helper()
+	var head struct{ Kind string }
+	read := func(into any) {
+		if err := json.Unmarshal(m.Object, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	switch read(&head); head.Kind {
+	case "Pod":
+		var pod corev1.Pod
+		read(&pod)
+		if h.pods[pod.UID] = pod; m.Gone {
+			delete(h.pods, pod.UID)
+		}
+	case "Event":
+		var event corev1.Event
+		read(&event)
+		h.events[event.UID] = event
+	case "Node":
+		var node corev1.Node
+		read(&node)
+		h.nodes[node.Name] = &node
+	case "ImoocPod":
+		var o struct {
+			Metadata metav1.ObjectMeta
+			Spec     struct{ Replicas int32 }
+			Status   struct {
+				ObservedGeneration                       int64
+				Replicas, ReadyReplicas, UpdatedReplicas int32
+				Conditions                               []metav1.Condition
+			}
+		}
+		read(&o)
+		h.object = Object{
+			Type: "imoocpod.x", Kind: "ImoocPod", Name: o.Metadata.Name, Namespace: "truths", UID: o.Metadata.UID,
+			Generation: o.Metadata.Generation, ObservedGeneration: o.Status.ObservedGeneration,
+			Desired: o.Spec.Replicas, Current: o.Status.Replicas, Ready: o.Status.ReadyReplicas, Updated: &o.Status.UpdatedReplicas,
+			Conditions: o.Status.Conditions,
+		}
+	default:
+		t.Fatalf("a %q was recorded", head.Kind)
+	}
+}
+
+// report is that of the object at a time.
+func (h *history) report(now time.Time) Report {
+	return NewReport(Snapshot{
+		Object: h.object, Nodes: h.nodes, Now: now,
+		Pods:   NewPods(append([]corev1.Pod{}, slices.Collect(maps.Values(h.pods))...)),
+		Events: slices.Collect(maps.Values(h.events)),
+	})
+}
+
+// replay gives the reports of a recording: one at each change, and one in the last
+// moment before the next.
+func replay(t *testing.T, name string) []Report {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", "real", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	h := history{pods: map[types.UID]corev1.Pod{}, events: map[types.UID]corev1.Event{}, nodes: map[string]*corev1.Node{}}
+	var all []Report
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var m moment
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			t.Fatal(err)
+		}
+		if len(all) > 0 {
+			all = append(all, h.report(m.At.Add(-time.Millisecond)))
+		}
+		h.add(t, m)
+		all = append(all, h.report(m.At))
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// What is said of what real kubelets wrote, from the first moment to the last:
+// never two things that cannot both be, and nothing that is taken back.
+func TestRecordedOnRealNodes(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct {
+		verdict Verdict
+		code    problem.Code
+		// says is a part of the reason.
+		says string
+		// never is a verdict that is never given; passing says that the last one is
+		// not the end of it, only that it was given.
+		never   Verdict
+		passing bool
+	}{
+		"running":               {verdict: Ready, code: problem.CodeReady, never: Failed},
+		"slow-start":            {verdict: Ready, code: problem.CodeReady, never: Failed},
+		"startup-probe":         {verdict: Ready, code: problem.CodeReady, never: Failed},
+		"startup-probe-fails":   {verdict: Failed, code: problem.CodeCrashLoop},
+		"crash-at-once":         {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 1"},
+		"crash-after-5s":        {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 3"},
+		"exit-0":                {verdict: Failed, code: problem.CodeCrashLoop, says: "last exit code 0 (Completed)"},
+		"init-crash":            {verdict: Failed, code: problem.CodeCrashLoop, says: "init container prepare"},
+		"sidecar-crash":         {verdict: Failed, code: problem.CodeCrashLoop, says: "container proxy"},
+		"out-of-memory":         {verdict: Failed, code: problem.CodeOutOfMemory, says: "OOMKilled"},
+		"no-such-command":       {verdict: Failed, code: problem.CodeStartFailed, says: "nosuchprogram"},
+		"image-missing":         {verdict: Failed, code: problem.CodeImagePullFailed, says: "not found"},
+		"image-late":            {verdict: Ready, code: problem.CodeReady},
+		"pull-qps":              {verdict: Ready, code: problem.CodeReady, never: Failed},
+		"image-never":           {verdict: Failed, code: problem.CodeImagePullFailed, says: "not on the node"},
+		"image-name":            {verdict: Failed, code: problem.CodeInvalidImageName, says: "UPPER/Case:::"},
+		"no-secret":             {verdict: Failed, code: problem.CodeConfigError, says: `secret "made-later" not found`},
+		"run-as-root":           {verdict: Failed, code: problem.CodeConfigError, says: "runAsNonRoot"},
+		"no-volume":             {verdict: Failed, code: problem.CodeVolumeNotMounted, says: `secret "never-made" not found`},
+		"readiness-http":        {verdict: Progressing, code: problem.CodeProbeFailed, says: "statuscode: 503", never: Failed},
+		"readiness-tcp":         {verdict: Progressing, code: problem.CodeProbeFailed, says: "connection refused", never: Failed},
+		"readiness-exec":        {verdict: Progressing, code: problem.CodeProbeFailed, says: "Readiness probe failed", never: Failed},
+		"liveness":              {verdict: Failed, code: problem.CodeCrashLoop},
+		"liveness-busy-node":    {verdict: Failed, code: problem.CodeCrashLoop}, // recorded by hand, from a node with no time to spare
+		"liveness-ignores-term": {verdict: Progressing, code: problem.CodeProbeFailed, says: "failed its liveness probe"},
+		"evicted":               {verdict: Progressing, code: problem.CodePodEnded, says: "Evicted", passing: true},
+		"deadline":              {verdict: Progressing, code: problem.CodePodEnded, says: "DeadlineExceeded", passing: true},
+		"too-large":             {verdict: Failed, code: problem.CodeUnschedulable, says: "Insufficient cpu"},
+		"slow-end":              {verdict: Progressing, code: problem.CodePodsMissing, never: Failed},
+		"node-stopped":          {verdict: Failed, code: problem.CodeNodeLost},
+		"node-rebooted":         {verdict: Ready, code: problem.CodeReady},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reports := replay(t, name)
+			as := func(r Report) bool {
+				return r.Verdict == want.verdict && r.ReasonCode == want.code && strings.Contains(r.Reason, want.says)
+			}
+			if last := reports[len(reports)-1]; !want.passing && !as(last) || !slices.ContainsFunc(reports, as) {
+				t.Errorf("the last verdict is %s, %s: %s", last.Verdict, last.ReasonCode, last.Reason)
+			}
+			failed := false
+			for _, r := range reports {
+				checkReport(t, r)
+				if r.Verdict == NotReconciled {
+					failed = false // it was changed
+				}
+				if want.verdict == Failed && failed && r.Verdict != Failed {
+					t.Errorf("it had failed, and is %s, %s: %s", r.Verdict, r.ReasonCode, r.Reason)
+				}
+				failed = failed || r.Verdict == Failed
+				if r.Verdict == want.never {
+					t.Errorf("it is %s, %s: %s", r.Verdict, r.ReasonCode, r.Reason)
+				}
+			}
+		})
+	}
+}
+
+// checkReport looks for what cannot be said in one report.
+func checkReport(t *testing.T, r Report) {
+	t.Helper()
+	ready := 0
+	for _, pod := range r.Pods {
+		if pod.Ready {
+			ready++
+		}
+		if pod.Ready && pod.Code != "" {
+			t.Errorf("pod %s is ready, and is not: %s", pod.Name, pod.Reason)
+		}
+	}
+	if r.Verdict == Ready && ready < int(r.Replicas.Desired) {
+		t.Errorf("it is ready, and %d of %d pods are", ready, r.Replicas.Desired)
+	}
+	if r.Verdict == Failed && int(r.Replicas.Ready) > ready {
+		t.Errorf("%d are ready by its counts, and %d pods are: %s", r.Replicas.Ready, ready, r.Reason)
+	}
+	said, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(said), "combined from similar") {
+		t.Errorf("it tells how events are stored: %s", said)
+	}
+	for _, c := range r.Conditions {
+		if c.Type == readyCondition && c.Status == metav1.ConditionTrue && int(r.Replicas.Desired) > ready && r.Verdict == Failed &&
+			c.ObservedGeneration == r.Metadata.Generation && !strings.Contains(c.Message, fmt.Sprint(", but ", r.Replicas.Desired-r.Replicas.Ready)) {
+			t.Errorf("its condition says that it is ready, and no more: %s", c.Message)
+		}
+	}
+}

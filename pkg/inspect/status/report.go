@@ -1,0 +1,224 @@
+package status
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// ReportVersion is the apiVersion of a Report in JSON and YAML.
+const ReportVersion = "imoocpod.dev/v1alpha1"
+
+// Report is the model of one object that everything prints.
+type Report struct {
+	metav1.TypeMeta `json:",inline"`
+	// Metadata names the object that the report is about.
+	Metadata Metadata `json:"metadata"`
+	// Verdict is how it is doing, in a word.
+	Verdict Verdict `json:"verdict"`
+	// ReasonCode is why, as a word for scripts; Reason says it in one line, and
+	// Hint what to do, if there is something to do.
+	ReasonCode problem.Code `json:"reasonCode"`
+	Reason     string       `json:"reason"`
+	Hint       string       `json:"hint,omitempty"`
+	// Problems are what keeps it from being ready, the gravest first. What ails
+	// pods of an object that is ready all the same is listed, too.
+	Problems []problem.Problem `json:"problems"`
+	// Replicas are the counts of the object's status. Pods that are ready, but have
+	// just crashed or are being ended by a probe, are not among the ready ones.
+	Replicas Replicas `json:"replicas"`
+	// Conditions are those of the object.
+	Conditions []metav1.Condition `json:"conditions"`
+	// Pods are those that the object owns, in the order of their slots.
+	Pods []Pod `json:"pods"`
+	// Tree shows how they belong to the object.
+	Tree Node `json:"tree"`
+	// Parked is the count to go back to while the count is zero for a time; absent where
+	// it is not.
+	Parked *ParkedCount `json:"parked,omitempty"`
+	// Reverts are those who will put the number of pods back, Budgets those that
+	// guard the pods; absent where there are none, or where they were not read.
+	Reverts []CompetingWriter `json:"reverts,omitempty"`
+	Budgets []Budget          `json:"budgets,omitempty"`
+	// Reconciler is what is known of who reconciles the object.
+	Reconciler Reconciler `json:"reconciler"`
+	// Events are the last ones of the object, of what stands between and of some
+	// pods that are not ready, as far as they were read, the latest last.
+	Events []problem.Event `json:"events,omitempty"`
+	// Pause is that of "kubectl imoocpod pause" while it is in force, whatever the
+	// verdict is.
+	Pause *UserPause `json:"pause,omitempty"`
+	// Counts says that a pause leaves the count to have its effect.
+	Counts bool `json:"-"`
+	// Recheck is after which time the verdict may be another one though nothing
+	// changes; zero: that depends on changes alone.
+	Recheck time.Duration `json:"-"`
+	// Unread names what may say more and may not be read by this user.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Metadata names an object.
+type Metadata struct {
+	Type               string      `json:"type"`
+	Namespace          string      `json:"namespace"`
+	Name               string      `json:"name"`
+	UID                types.UID   `json:"uid"`
+	Generation         int64       `json:"generation"`
+	ObservedGeneration int64       `json:"observedGeneration"`
+	CreationTimestamp  metav1.Time `json:"creationTimestamp"`
+}
+
+// Replicas are an object's counts of pods.
+type Replicas struct {
+	Desired int32 `json:"desired"`
+	// Unknown says that nothing tells how many are desired: Desired is Current.
+	Unknown bool  `json:"-"`
+	Current int32 `json:"current"`
+	Ready   int32 `json:"ready"`
+	// Updated are of the newest template, where the object tells.
+	Updated *int32 `json:"updated,omitempty"`
+}
+
+// Pod is one pod of an object.
+type Pod struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+	// Phase is the pod's phase, Status the word that kubectl shows for it.
+	Phase  corev1.PodPhase `json:"phase"`
+	Status string          `json:"status"`
+	Ready  bool            `json:"ready"`
+	// ReadyContainers of Containers are ready.
+	ReadyContainers int       `json:"readyContainers"`
+	Containers      int       `json:"containers"`
+	Restarts        int32     `json:"restarts"`
+	Node            string    `json:"node,omitempty"`
+	Created         time.Time `json:"created"`
+	// Ending says that the pod was told to go.
+	Ending bool `json:"-"`
+	// Code is the problem that keeps the pod from being ready, if one is known,
+	// and Reason says it in words.
+	Code   problem.Code `json:"code,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+}
+
+// NewReport makes the model of an object from all that was read about it.
+func NewReport(e Snapshot) Report {
+	e.Object = e.Object.tracked().paused(e.Now)
+	family := newFamily(e)
+	owned := family.pods(e.Pods)
+	between := family.own(e.Children)
+	e.Events = told(e.Events)
+	events := byObject(e.Events)
+	pods, ofPods, doubted := judgePods(e, owned, events)
+	e.Object = e.Object.counted(pods, between)
+	if e.Object.Template != "" && e.Pods != nil {
+		e.Object = e.Object.updatedOf(owned)
+	}
+	if doubted {
+		e.Object = e.Object.doubted(pods)
+	}
+	o := e.Object
+	r := Report{
+		TypeMeta: metav1.TypeMeta{APIVersion: ReportVersion, Kind: "StatusReport"},
+		Metadata: Metadata{
+			Type: o.Type, Namespace: o.Namespace, Name: o.Name, UID: o.UID,
+			Generation: o.Generation, ObservedGeneration: o.ObservedGeneration,
+			CreationTimestamp: metav1.NewTime(o.Created),
+		},
+		Replicas:   Replicas{Desired: o.Desired, Unknown: o.NoCount, Current: o.Current, Ready: o.Ready, Updated: o.Updated},
+		Conditions: o.Conditions,
+		Pods:       pods,
+	}
+	if r.Conditions == nil {
+		r.Conditions = []metav1.Condition{}
+	}
+	findings := append(objectFindings(e, between, events), ofPods...)
+	r.Tree = family.tree(o, between, owned)
+	r.Problems = problem.Fold(findings, len(owned))
+	hintImages(e, owned, r.Problems)
+	r.Reverts, r.Budgets = reverts(e), budgets(e.Budgets, owned)
+	r.Reconciler = newReconciler(e)
+	r.Events = relevant(e.Events, r.Pods)
+	r.Unread = e.Unread
+	r.Pause = newUserPause(o.UserPause, e.Now)
+	verdict := judge(e, r, between)
+	r.Verdict, r.ReasonCode, r.Reason, r.Hint = verdict.verdict, verdict.code, verdict.reason, verdict.hint
+	r.Recheck = verdict.recheck
+	if left := o.UserPause.Left(e.Now); left > 0 && (r.Recheck == 0 || left < r.Recheck) {
+		r.Recheck = left
+	}
+	r.Parked = o.Parked
+	r.Counts = r.Verdict == Paused && (o.Pause.Template || o.Pause.Told)
+	return r
+}
+
+// judgePods makes the models of pods and finds what keeps them from being ready.
+// The count of ready pods that an object tells is doubted if one of them is not
+// believed to be what its kubelet says, or will not become ready without help: then
+// whoever counted it may not have seen that yet.
+func judgePods(e Snapshot, owned Pods, events happened) (pods []Pod, findings []problem.Finding, doubted bool) {
+	pods = make([]Pod, 0, len(owned))
+	in := problem.Context{Now: e.Now, Nodes: e.Nodes, Events: events, Logs: logsOf(e.Object), Commands: e.Commands}
+	for _, pod := range owned {
+		model := pod.model
+		if pod.sound && len(events[model.UID]) == 0 {
+			pods = append(pods, model)
+			continue
+		}
+		if f, found := problem.OfPod(pod.Pod, model.ended(), in); found {
+			doubted = doubted || model.Ready || f.Fatal
+			model.Ready = false
+			model.Code = f.Code
+			if f.Code != problem.CodePodEnded { // the word for its status says as much
+				model.Reason = problem.OneLine(f.Message)
+			}
+			findings = append(findings, f)
+		}
+		pods = append(pods, model)
+	}
+	return pods, findings, doubted
+}
+
+// logsOf is the command that shows the logs of all pods of an object.
+func logsOf(o Object) commandline.Command {
+	return commandline.Plugin("logs", o.argument()).In(o.Namespace)
+}
+
+// unreadyShown is of how many pods that are not ready the events are shown: what
+// ails one mostly ails all.
+const unreadyShown = 5
+
+// relevant picks the events to show: all but those of more pods than are shown.
+func relevant(events []corev1.Event, pods []Pod) []problem.Event {
+	if len(events) == 0 {
+		return nil // it takes a while to look at very many pods
+	}
+	hidden := map[types.UID]bool{}
+	for _, e := range events {
+		hidden[e.InvolvedObject.UID] = false
+	}
+	shown := 0
+	for _, pod := range pods {
+		hides := pod.Ready || shown == unreadyShown
+		if !hides {
+			shown++
+		}
+		if _, happened := hidden[pod.UID]; happened {
+			hidden[pod.UID] = hides
+		}
+	}
+	return problem.FoldEvents(slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool { return hidden[e.InvolvedObject.UID] }))
+}
+
+// Gone is the report of the same object after it was deleted.
+func (r Report) Gone() Report {
+	r.Verdict, r.ReasonCode, r.Reason, r.Hint = Deleted, problem.CodeDeleted, "it was deleted", ""
+	r.Problems, r.Pause = []problem.Problem{}, nil
+	return r
+}

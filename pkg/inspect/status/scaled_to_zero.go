@@ -1,0 +1,46 @@
+package status
+
+import (
+	"slices"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// scaledToZero says of an object without pods that its autoscaler wants it so. That its
+// controller does not say of no pods that they are ready is no doubt then. A count that
+// somebody has parked is theirs: an autoscaler does nothing about a zero that is not its
+// own.
+func scaledToZero(e Snapshot, r Report, v ruling) ruling {
+	o := e.Object
+	by := zeroBy(e.Autoscalers, o)
+	none := by != "" && !o.NoCount && o.Desired == 0 && o.Current == 0 && r.livePods() == 0
+	if !none || v.verdict != Ready && !v.doubtsZero() {
+		return v
+	}
+	return ruling{verdict: Ready, code: problem.CodeReady, reason: "scaled to zero by " + by}
+}
+
+// doubtsZero reports whether a verdict only says that nothing shows that no pods are
+// wanted.
+func (v ruling) doubtsZero() bool {
+	return slices.Contains([]problem.Code{problem.CodeChangeNotSeen, problem.CodeCannotTell, problem.CodeNoPods}, v.code)
+}
+
+// zeroBy names the autoscaler that has scaled an object to zero, "" where none has. It
+// says so in a condition since Kubernetes 1.36
+// (https://github.com/kubernetes/enhancements/issues/2021).
+func zeroBy(all []autoscalingv2.HorizontalPodAutoscaler, o Object) string {
+	for i := range all {
+		h := &all[i]
+		told := slices.ContainsFunc(h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
+			return c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue
+		})
+		if told && scales(h, o) {
+			return "HorizontalPodAutoscaler/" + h.Name
+		}
+	}
+	return ""
+}

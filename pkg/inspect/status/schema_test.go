@@ -1,0 +1,226 @@
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+)
+
+// jsonSchema is what docs/status-schema.json uses of JSON Schema.
+type jsonSchema struct {
+	Ref         string                `json:"$ref"`
+	Defs        map[string]jsonSchema `json:"$defs"`
+	Type        any                   `json:"type"`
+	Const       any                   `json:"const"`
+	Enum        []any                 `json:"enum"`
+	Format      string                `json:"format"`
+	Required    []string              `json:"required"`
+	Properties  map[string]jsonSchema `json:"properties"`
+	Closed      *bool                 `json:"additionalProperties"`
+	Items       *jsonSchema           `json:"items"`
+	Description string                `json:"description"`
+}
+
+func documented(t *testing.T) jsonSchema {
+	t.Helper()
+	data, err := os.ReadFile("../../../docs/status-schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s jsonSchema
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// check lists what a value has against a schema, and notes the fields that it has.
+func (s jsonSchema) check(root jsonSchema, at string, value any, seen map[string]bool) []string {
+	seen[at] = true
+	if s.Ref != "" {
+		name := strings.TrimPrefix(s.Ref, "#/$defs/")
+		return root.Defs[name].check(root, "$"+name, value, seen)
+	}
+	var wrong []string
+	if s.Const != nil && s.Const != value || s.Enum != nil && !slices.Contains(s.Enum, value) {
+		wrong = append(wrong, fmt.Sprintf("%s is %v", at, value))
+	}
+	if s.Type != nil && !slices.Contains(strings.Fields(strings.Trim(fmt.Sprint(s.Type), "[]")), typeOf(value)) {
+		return append(wrong, fmt.Sprintf("%s is a %s", at, typeOf(value)))
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range s.Required {
+			if _, found := value[name]; !found {
+				wrong = append(wrong, at+" has no "+name)
+			}
+		}
+		for name, field := range value {
+			known, found := s.Properties[name]
+			if !found && s.Closed != nil && !*s.Closed {
+				wrong = append(wrong, fmt.Sprintf("%s has %s, of which nothing is said", at, name))
+			}
+			wrong = append(wrong, known.check(root, at+"."+name, field, seen)...)
+		}
+	case []any:
+		for _, item := range value {
+			wrong = append(wrong, s.Items.check(root, at+"[]", item, seen)...)
+		}
+	case string:
+		if _, err := time.Parse(time.RFC3339, value); s.Format == "date-time" && err != nil {
+			wrong = append(wrong, at+" is no time: "+value)
+		}
+	}
+	return wrong
+}
+
+func typeOf(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case float64:
+		if value == float64(int64(value)) {
+			return "integer"
+		}
+		return "number"
+	case bool:
+		return "boolean"
+	}
+	return "string"
+}
+
+// fields lists the fields of a schema, as check names them.
+func (s jsonSchema) fields(at string) []string {
+	var all []string
+	for name, field := range s.Properties {
+		all = append(all, at+"."+name)
+		all = append(all, field.fields(at+"."+name)...)
+	}
+	if s.Items != nil {
+		all = append(all, s.Items.fields(at+"[]")...)
+	}
+	return all
+}
+
+// What is printed is as the schema says, and all that the schema names is
+// printed by somebody.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	s := documented(t)
+	seen := map[string]bool{}
+	check := func(what string, r Report) {
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value any
+		if err := json.Unmarshal(data, &value); err != nil {
+			t.Fatal(err)
+		}
+		if wrong := s.check(s, "", value, seen); len(wrong) > 0 {
+			t.Errorf("%s: %s", what, strings.Join(wrong, "; "))
+		}
+	}
+	check("nothing", NewReport(Snapshot{}))
+	files, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name, one := strings.CutSuffix(file.Name(), ".yaml"); one {
+			check(name, NewReport(recorded(t, name)))
+		}
+	}
+	for _, r := range replay(t, "crash-after-5s") {
+		check("crash-after-5s", r)
+	}
+	full := recorded(t, "probe")
+	at := metav1.NewTime(lookedAt().Add(-time.Minute))
+	full.Object = Object{
+		Type: "appservice.x", Resource: "appservices.appcontroller.k8s.io", Kind: "AppService", APIVersion: "x/v1", Name: "foo", UID: "root", Created: at.Time, Generation: 2, ObservedGeneration: 2,
+		Desired: 3, Current: 2, Updated: new(int32(1)), Controller: &metav1.OwnerReference{Kind: "Shop", Name: "s"},
+		Conditions: []metav1.Condition{{Type: "Ready", Status: "False", Reason: "No", Message: "not yet", ObservedGeneration: 2, LastTransitionTime: at}},
+		Managers: []metav1.ManagedFieldsEntry{
+			{Manager: "kubectl", Operation: "Apply", Time: &at}, {Manager: "loop", Operation: "Update", Subresource: "status", Time: &at},
+		},
+	}
+	full.Children = []Child{{Kind: "ReplicaSet", Name: "foo-1", UID: "owner", Controller: "root", Desired: new(int32(3)), Ready: new(int32(0))}}
+	full.Loops = []leaserecord.Loop{{Holder: "h", Renewed: at.Time, For: time.Hour}}
+	full.Autoscalers = []autoscalingv2.HorizontalPodAutoscaler{{
+		ObjectMeta: metav1.ObjectMeta{Name: "hpa"},
+		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "x/v1", Kind: "AppService", Name: "foo"}, MaxReplicas: 9},
+	}}
+	for _, spec := range []policyv1.PodDisruptionBudgetSpec{{MinAvailable: new(intstr.FromInt32(1))}, {MaxUnavailable: new(intstr.FromInt32(1))}} {
+		spec.Selector = &metav1.LabelSelector{}
+		full.Budgets = append(full.Budgets, policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "pdb"}, Spec: spec})
+	}
+	full.Unread = []string{"nodes"}
+	full.Object.UserPause = apis.Pause{Until: full.Now.Add(time.Hour), By: "alice", Reason: "INC-7"}
+	full.Object.Parked = &ParkedCount{Replicas: 3, Path: ".spec.replicas", By: "alice", At: at.Time}
+	everything := NewReport(full)
+	everything.Problems[0].LastLogLine = "panic"
+	check("everything", everything)
+	full.Object.UserPause = apis.Pause{Forever: true}
+	check("paused forever", NewReport(full))
+	check("gone", NewReport(full).Gone())
+
+	every := s.fields("")
+	for name, def := range s.Defs {
+		every = append(every, def.fields("$"+name)...)
+	}
+	for _, field := range every {
+		if !seen[field] {
+			t.Errorf("nothing has the field %s", field)
+		}
+	}
+	if wrong := s.check(s, "", map[string]any{"kind": "Pod", "verdict": 1.5, "extra": true, "pods": "none"}, map[string]bool{}); len(wrong) < 8 {
+		t.Errorf("the check finds only %q in nonsense", wrong)
+	}
+}
+
+// Each word for a reason is in the schema and in the documentation.
+func TestCodesAreDocumented(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../problem/code.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../../docs/status-json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes, listed []string
+	for _, m := range regexp.MustCompile(`Code = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		codes = append(codes, m[1])
+	}
+	for _, word := range documented(t).Defs["code"].Enum {
+		listed = append(listed, fmt.Sprint(word))
+	}
+	slices.Sort(codes)
+	slices.Sort(listed)
+	if len(codes) == 0 || !slices.Equal(codes, listed) {
+		t.Errorf("the schema has the codes %v, want %v", listed, codes)
+	}
+	for _, code := range codes {
+		if !strings.Contains(string(text), "| `"+code+"` |") {
+			t.Errorf("docs/status-json.md does not tell of %s", code)
+		}
+	}
+}

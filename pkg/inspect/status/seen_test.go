@@ -1,0 +1,191 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+)
+
+// An entry of managedFields is about the spec, the status, or neither.
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		subresource, fields string
+		spec, status        bool
+	}{
+		"the status":           {"status", "{}", false, true},
+		"the count":            {"scale", "{}", true, false},
+		"another subresource":  {"ephemeralcontainers", `{"f:spec":{}}`, false, false},
+		"nothing is recorded":  {"", "", true, false},
+		"nonsense is recorded": {"", "[", true, false},
+		"labels":               {"", `{"f:metadata":{},"f:apiVersion":{},"f:kind":{}}`, false, false},
+		"the spec":             {"", `{"f:metadata":{},"f:spec":{}}`, true, false},
+		"both":                 {"", `{"f:spec":{},"f:status":{}}`, true, true},
+	} {
+		entry := metav1.ManagedFieldsEntry{Subresource: test.subresource}
+		if test.fields != "" {
+			entry.FieldsV1 = metav1.NewFieldsV1(test.fields)
+		}
+		if spec, status := writes(entry); spec != test.spec || status != test.status {
+			t.Errorf("%s: the spec %t, the status %t", name, spec, status)
+		}
+	}
+}
+
+// What is undated hides nothing that was written.
+func TestLastWrites(t *testing.T) {
+	t.Parallel()
+	managers := append([]metav1.ManagedFieldsEntry{{Manager: "undated", Subresource: "status"}}, wrote("", 20, 10)...)
+	spec, status := lastWrites(append(managers, wrote("", 30, 5)...))
+	if spec == nil || status == nil || !spec.Time.Time.Equal(lookedAt().Add(-20*time.Second)) || !status.Time.Time.Equal(lookedAt().Add(-5*time.Second)) {
+		t.Errorf("the last writes are %+v and %+v", spec, status)
+	}
+}
+
+// Where the count was changed, what is there tells whether that was seen.
+func TestCountShows(t *testing.T) {
+	t.Parallel()
+	set := Child{Desired: new(int32(1))}
+	for name, test := range map[string]struct {
+		object   Object
+		pods     int
+		children []Child
+		want     bool
+	}{
+		"/scale tells it":                  {Object{Desired: 2, Told: new(int32(2))}, 0, nil, true},
+		"/scale tells another":             {Object{Desired: 2, Told: new(int32(1))}, 2, nil, false},
+		"the status counts":                {Object{Desired: 2}, 0, nil, true},
+		"as many pods":                     {Object{Desired: 2, Uncounted: true}, 2, nil, true},
+		"fewer pods":                       {Object{Desired: 2, Uncounted: true}, 1, nil, false},
+		"as many pods of one set":          {Object{Desired: 2, Uncounted: true}, 2, []Child{set}, true},
+		"as many pods of two sets":         {Object{Desired: 2, Uncounted: true}, 2, []Child{set, set}, false},
+		"the status counts, for two sets":  {Object{Desired: 2}, 0, []Child{set, set}, true},
+		"as many as all groups":            {Object{Desired: 2, Several: true, Total: new(int32(3))}, 3, nil, true},
+		"as many as one of several groups": {Object{Desired: 2, Several: true, Total: new(int32(3))}, 2, nil, false},
+		"nobody knows of how many":         {Object{Desired: 2, Several: true}, 2, nil, false},
+		"units":                            {Object{Desired: 2, Unit: "shard", Total: new(int32(2))}, 2, nil, false},
+	} {
+		if got := countShows(test.object, Report{Pods: make([]Pod, test.pods)}, test.children); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// A pod right below the object that was made after the change shows that it was seen.
+func TestPodMadeSince(t *testing.T) {
+	t.Parallel()
+	changed := lookedAt().Add(-10 * time.Second)
+	by := Reconciler{Spec: &Write{Time: metav1.NewTime(changed)}}
+	for name, test := range map[string]struct {
+		made time.Time
+		node Node
+		want bool
+	}{
+		"after":              {changed.Add(time.Second), Node{Kind: "Pod", UID: "b"}, true},
+		"in the same second": {changed, Node{Kind: "Pod", UID: "b"}, false},
+		"further below":      {changed.Add(time.Second), Node{Kind: "ReplicaSet", UID: "b"}, false},
+		"another pod":        {changed.Add(time.Second), Node{Kind: "Pod", UID: "a"}, false},
+		"no pod of these":    {changed.Add(time.Second), Node{Kind: "Pod", UID: "c"}, false},
+	} {
+		r := Report{Reconciler: by, Pods: []Pod{{UID: "a", Created: changed.Add(-time.Hour)}, {UID: "b", Created: test.made}}, Tree: Node{Children: []Node{test.node}}}
+		if got := changeSeen(Snapshot{Object: Object{Generation: 2, Managers: wrote("", 10, 0)}}, r, nil); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// What stands below another object, or the same one after a change, tells nothing.
+func TestActedBelow(t *testing.T) {
+	t.Parallel()
+	before := Snapshot{Object: Object{UID: "it", Generation: 2}}
+	child := []Child{{UID: "s", Controller: "it", Generation: 1}}
+	for name, test := range map[string]struct {
+		object Object
+		want   bool
+	}{
+		"the same":       {Object{UID: "it", Generation: 2}, true},
+		"a change later": {Object{UID: "it", Generation: 3}, false},
+		"another object": {Object{UID: "that", Generation: 2}, false},
+	} {
+		child[0].Controller = test.object.UID
+		if got := ActedBelow(before, Snapshot{Object: test.object, Children: child}); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// A write through /scale has no time, and is no change while the generation is the first.
+func TestTimeOfAChange(t *testing.T) {
+	t.Parallel()
+	made := lookedAt().Add(-time.Hour)
+	managers := []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"}}
+	for generation, want := range map[int64]time.Duration{1: time.Hour, 2: time.Second} {
+		o := Object{Created: made, Generation: generation, Managers: managers}
+		if since, known := sinceChange(Snapshot{Object: o, Now: lookedAt(), Since: lookedAt().Add(-time.Second)}, Reconciler{}); since != want || !known {
+			t.Errorf("generation %d: changed %s ago (%t), want %s", generation, since, known, want)
+		}
+	}
+}
+
+// A controller may write the counts that are wanted before it does anything. Right after
+// a change of the count, what stands below the object tells whether it did.
+func TestCountThatIsOnlyWritten(t *testing.T) {
+	t.Parallel()
+	now := lookedAt()
+	set := func(n int32) Child {
+		return Child{Kind: "Set", Name: "s", UID: "s", Controller: "it", Desired: &n, Current: &n, Ready: &n}
+	}
+	for name, test := range map[string]struct {
+		counted bool
+		below   bool
+		since   time.Duration
+		set     Child
+		want    problem.Code
+	}{
+		"the set has the old count":              {true, false, time.Second, set(4), problem.CodeChangeNotSeen},
+		"the set has none":                       {true, false, time.Second, set(0), problem.CodeChangeNotSeen},
+		"the set has the new count":              {true, false, time.Second, set(1), problem.CodeReady},
+		"the set has another count, and changed": {true, true, time.Second, set(4), problem.CodeReady},
+		"the set has another count for long":     {true, false, 11 * time.Second, set(4), problem.CodeReady},
+		"nobody changed the count":               {false, false, time.Second, set(4), problem.CodeReady},
+	} {
+		o := Object{UID: "it", Foreign: true, Generation: 2, ObservedGeneration: 2, Desired: 1, Current: 1, Ready: 1, Managers: wrote("", 3600, 1)}
+		r := NewReport(Snapshot{Object: o, Pods: Pods{}, Children: []Child{test.set}, Now: now, Since: now.Add(-test.since), Counted: test.counted, ActedBelow: test.below})
+		if r.ReasonCode != test.want || test.want == problem.CodeChangeNotSeen && r.Recheck != attendance-test.since {
+			t.Errorf("%s: %s (%s): %s, again after %s; want %s", name, r.Verdict, r.ReasonCode, r.Reason, r.Recheck, test.want)
+		}
+	}
+}
+
+// What is below an object may be counted in more than one way.
+func TestCountBelow(t *testing.T) {
+	t.Parallel()
+	set := func(n int32, controller types.UID) Child { return Child{Controller: controller, Desired: &n} }
+	for name, test := range map[string]struct {
+		object   Object
+		pods     int
+		children []Child
+		want     bool
+	}{
+		"nothing is to be seen":      {Object{Desired: 3}, 0, nil, true},
+		"as many pods":               {Object{Desired: 3}, 3, nil, true},
+		"too many pods":              {Object{Desired: 3}, 4, nil, false},
+		"one set of as many":         {Object{Desired: 3}, 0, []Child{set(3, "it"), set(1, "it")}, true},
+		"a set for each":             {Object{Desired: 2}, 0, []Child{set(1, "it"), set(1, "it")}, true},
+		"a set of another, no pods":  {Object{Desired: 3}, 0, []Child{set(3, "that")}, true},
+		"a set of another, one pod":  {Object{Desired: 3}, 1, []Child{set(3, "that")}, false},
+		"a set of another count":     {Object{Desired: 3}, 5, []Child{set(5, "it")}, false},
+		"units":                      {Object{Desired: 3, Unit: "shard"}, 5, []Child{set(5, "it")}, true},
+		"nobody knows how many":      {Object{Desired: 3, NoCount: true}, 5, []Child{set(5, "it")}, true},
+		"none, and a set of another": {Object{}, 2, []Child{set(2, "that")}, false},
+	} {
+		test.object.UID = "it"
+		if got := test.object.countBelow(Report{Pods: make([]Pod, test.pods)}, test.children); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}

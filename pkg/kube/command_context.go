@@ -1,0 +1,45 @@
+package kube
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+)
+
+// CommandContext returns the flags of this command that choose a cluster or a user. Tokens
+// and passwords are secrets and are not among them.
+func (c *Factory) CommandContext() commandline.Context { return CommandContext(c.flags) }
+
+// ClusterContext returns only the flags that choose a cluster, for commands that grant what
+// the user lacks. In "kubectl create rolebinding", --user names the user to bind.
+func (c *Factory) ClusterContext() commandline.Context { return given(c.flags, clusterFlags()...) }
+
+// CommandContext returns the flags that choose a cluster or a user, of global flags that
+// are parsed.
+func CommandContext(flags *pflag.FlagSet) commandline.Context {
+	return given(flags, append(clusterFlags(),
+		"user", "client-certificate", "client-key", "as", "as-uid", "as-group", "as-user-extra")...)
+}
+
+func clusterFlags() []string {
+	return []string{"kubeconfig", "context", "cluster", "server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority"}
+}
+
+// given returns those of some flags that are set.
+func given(flags *pflag.FlagSet, names ...string) commandline.Context {
+	var words commandline.Context
+	for _, name := range names {
+		flag := flags.Lookup(name)
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		values := []string{flag.Value.String()}
+		if list, is := flag.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			words = append(words, "--"+name+"="+value)
+		}
+	}
+	return words
+}

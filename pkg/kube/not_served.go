@@ -1,0 +1,75 @@
+package kube
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+)
+
+// NotServed reports whether an error means that the server has no such resource
+// type, rather than no such object.
+func NotServed(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == ""
+}
+
+// NotFound reports whether an error means that there is no such object, of a type that
+// the server has.
+func NotFound(err error) bool { return apierrors.IsNotFound(err) && !NotServed(err) }
+
+// Explain makes an error that the API server gave for an object of a kind say
+// what is missing, where the server's own words do not.
+func Explain(kind kinds.Kind, err error) error {
+	if NotServed(err) {
+		return &outcome.NotServedError{CRD: kind.CRD(), Shipped: kind.Shipped(), Err: err}
+	}
+	return err
+}
+
+// unknownType is how the builder begins to say that a word is no type.
+const unknownType = "the server doesn't have a resource type "
+
+// ExplainType makes an error of the resource builder about a type that the server does not
+// have say what is missing. The type may be known from an earlier discovery.
+func ExplainType(err error) error {
+	if word, is := strings.CutPrefix(err.Error(), unknownType); is {
+		return missingType(strings.NewReplacer(`" in group "`, ".", `"`, "").Replace(word))
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return err
+	}
+	for _, kind := range kinds.Shipped() {
+		if details := status.Status().Details; details.Group == kind.Resource.Group && details.Kind == kind.Resource.Resource {
+			return &outcome.NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
+		}
+	}
+	return err
+}
+
+// missingType is the error for a type that the server does not have. It names what to
+// install where this program ships the type.
+func missingType(word string) error {
+	err := &outcome.UnknownTypeError{Type: word}
+	for _, kind := range kinds.Shipped() {
+		if slices.Contains(TypeNames(kind), word) {
+			return &outcome.NotServedError{CRD: kind.CRD(), Shipped: true, Err: err}
+		}
+	}
+	return err
+}
+
+// TypeNames are the words for a type that this program knows without discovery.
+func TypeNames(kind kinds.Kind) []string {
+	return []string{kind.Singular, kind.Resource.Resource, kind.String(), kind.CRD()}
+}

@@ -1,0 +1,391 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// maxBytes is how much of all responses is held in these tests: less than maxResponseBytes,
+// which the race detector takes long for, and several times partBytes.
+const maxBytes = 16 * partBytes
+
+// server answers in place of one; nil is silence.
+type server func(path string) *http.Response
+
+func (s server) RoundTrip(req *http.Request) (*http.Response, error) {
+	if resp := s(req.URL.Path); resp != nil {
+		resp.Request = req
+		return resp, nil
+	}
+	<-req.Context().Done()
+	return nil, context.Cause(req.Context())
+}
+
+func response(code int, body io.Reader) *http.Response {
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body)}
+}
+
+func ok() *http.Response { return response(http.StatusOK, strings.NewReader("{}")) }
+
+// send sends a request for a path.
+func send(t *testing.T, transport http.RoundTripper, path string) (*http.Response, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://server"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transport.RoundTrip(req)
+}
+
+// ask sends a request, and returns the header of the response.
+func ask(t *testing.T, transport http.RoundTripper, path string) (http.Header, error) {
+	t.Helper()
+	resp, err := send(t, transport, path)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Header, resp.Body.Close()
+}
+
+// What a server that does not respond costs, in the time of a request. A path
+// with an exclamation mark gets no response.
+func TestTimeOfSilence(t *testing.T) {
+	t.Parallel()
+	const silent = "!"
+	for name, test := range map[string]struct {
+		paths    []string
+		patient  bool
+		timeouts time.Duration // how many
+		sent     int
+	}{
+		"all answered":                         {[]string{"/api", "/apis", "/version"}, false, 0, 3},
+		"nothing answered":                     {[]string{"/api!", "/apis!", "/apis/a/v1!", "/version!"}, false, 1, 1},
+		"nothing answered, and somebody waits": {[]string{"/api!", "/api!", "/api!"}, true, 3, 3},
+		"one group silent":                     {[]string{"/api", "/apis/a/v1!", "/apis/b/v1", "/apis/a/v1/x!", "/apis/b/v1"}, false, 1, 4},
+		"silent from then on":                  {[]string{"/api", "/apis/a/v1!", "/apis/b/v1!", "/apis/c/v1!", "/apis/d/v1!"}, false, 2, 3},
+		"two groups silent, not in a row":      {[]string{"/api", "/apis/a/v1!", "/apis/b/v1", "/apis/c/v1!", "/apis/b/v1"}, false, 2, 5},
+		"a watch, and then silence":            {[]string{"/api?watch=true", "/api!", "/api!", "/api"}, false, 2, 4},
+		"behind a prefix":                      {[]string{"/k8s/c/api", "/k8s/c/apis/a/v1!", "/k8s/c/apis/b/v1", "/k8s/c/apis/a/v1!"}, false, 1, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				sent := 0
+				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
+					sent++
+					if strings.HasSuffix(path, silent) {
+						return nil
+					}
+					return ok()
+				})}
+				begun := time.Now()
+				for _, path := range test.paths {
+					_, err := ask(t, transport, path)
+					if slow, is := errors.AsType[net.Error](err); (err != nil) != strings.HasSuffix(path, silent) || err != nil && (!is || !slow.Timeout()) {
+						t.Errorf("%s: %v", path, err)
+					}
+				}
+				if took := time.Since(begun); took != test.timeouts*time.Minute || sent != test.sent {
+					t.Errorf("took %s and %d requests, want %d times the timeout and %d", took, sent, test.timeouts, test.sent)
+				}
+			})
+		})
+	}
+}
+
+// A list may have many pages, and several of the same objects as many each, but
+// not pages without end.
+func TestPagesOfLists(t *testing.T) {
+	t.Parallel()
+	const pods = "/api/v1/namespaces/a/pods"
+	for name, test := range map[string]struct {
+		begun   int // lists, at the same time
+		further int // pages of all of them together
+		bytes   int // of each page
+		refused bool
+	}{
+		"as many as there may be":              {begun: 1, further: maxPages},
+		"one more":                             {begun: 1, further: maxPages + 1, refused: true},
+		"of two lists":                         {begun: 2, further: 2 * maxPages},
+		"of two lists, one more":               {begun: 2, further: 2*maxPages + 1, refused: true},
+		"of a list whose beginning had no end": {begun: 0, further: maxPages + 1, refused: true},
+		"long ones":                            {begun: 1, further: 3, bytes: maxResponseBytes / 4},
+		"one long one more":                    {begun: 1, further: 4, bytes: maxResponseBytes / 4, refused: true},
+	} {
+		c := &connection{}
+		var err error
+		for page := range test.begun + test.further {
+			query := "?limit=500&labelSelector=a"
+			if page >= test.begun {
+				query += fmt.Sprintf("&resourceVersion=%d&continue=%d", page, page)
+			}
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://server"+pods+query, nil)
+			if err != nil {
+				t.Fatalf("%s: refused before the last page", name)
+			}
+			err = c.addPage(req, test.bytes)
+		}
+		if bad, is := errors.AsType[*BadResponseError](err); (err != nil) != test.refused || err != nil && (!is || !bad.tooLong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// client-go sees no request for a retry that would not come within the timeout.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		code    int
+		seconds string
+		timeout time.Duration
+		since   time.Duration // how long it has been said
+		seen    bool
+	}{
+		"soon":                            {http.StatusTooManyRequests, "1", time.Minute, 0, true},
+		"in an hour":                      {http.StatusTooManyRequests, "3600", time.Minute, 0, false},
+		"unavailable for an hour":         {http.StatusServiceUnavailable, "3600", time.Minute, 0, false},
+		"in an hour, without a timeout":   {http.StatusTooManyRequests, "3600", 0, 0, true},
+		"soon, for most of the timeout":   {http.StatusTooManyRequests, "1", time.Minute, 58 * time.Second, true},
+		"soon, for longer than that":      {http.StatusTooManyRequests, "1", time.Minute, time.Minute, false},
+		"later than can be counted":       {http.StatusTooManyRequests, "9223372036854775807", time.Minute, 0, false},
+		"in an hour, of what was created": {http.StatusCreated, "3600", time.Minute, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				busy := func(string) *http.Response {
+					resp := response(test.code, strings.NewReader("{}"))
+					resp.Header.Set("Retry-After", test.seconds)
+					return resp
+				}
+				transport := &boundedTransport{connection: &connection{}, timeout: test.timeout, maxBytes: maxBytes, base: server(busy)}
+				if test.since > 0 {
+					if _, err := ask(t, transport, "/api"); err != nil {
+						t.Fatal(err)
+					}
+					<-time.After(test.since)
+				}
+				header, err := ask(t, transport, "/api")
+				if err != nil || (header.Get("Retry-After") != "") != test.seen {
+					t.Errorf("%v, header %v", err, header)
+				}
+			})
+		})
+	}
+}
+
+// endless is what is sent without end, a piece at a time.
+type endless struct {
+	piece string
+	pause time.Duration
+}
+
+func (e endless) Read(p []byte) (int, error) {
+	<-time.After(e.pause)
+	return copy(p, e.piece), nil
+}
+
+// A response without end ends, and those after it have the room again.
+func TestResponseWithoutEnd(t *testing.T) {
+	t.Parallel()
+	piece := strings.Repeat("x", 512)
+	for name, test := range map[string]struct {
+		body    io.Reader
+		patient bool
+		says    string
+	}{
+		"fast":                      {endless{piece, 0}, false, "sent more than 16 MiB"},
+		"slow":                      {endless{piece, time.Second}, false, "no response within 1m0s"},
+		"slow, and somebody waits":  {endless{piece, time.Second}, true, "no response within 1m0s"},
+		"a part within the timeout": {endless{piece, 20 * time.Millisecond}, true, "sent more than 16 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				transport := &boundedTransport{connection: &connection{patient: test.patient}, timeout: time.Minute, maxBytes: maxBytes, base: nil}
+				transport.base = interrupted{server(func(string) *http.Response { return response(http.StatusOK, test.body) })}
+				if _, err := ask(t, transport, "/api"); err == nil || !strings.Contains(err.Error(), test.says) {
+					t.Errorf("got %v", err)
+				}
+				if held := transport.held.Load(); held != 0 {
+					t.Errorf("%d bytes are held", held)
+				}
+			})
+		})
+	}
+}
+
+// interrupted ends bodies with the context of their request, as net/http does.
+type interrupted struct{ server }
+
+func (i interrupted) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := i.server.RoundTrip(req)
+	if err == nil {
+		resp.Body = contextBody{resp.Body, req.Context().Err}
+	}
+	return resp, err
+}
+
+type contextBody struct {
+	io.ReadCloser
+	ended func() error
+}
+
+func (b contextBody) Read(p []byte) (int, error) {
+	if err := b.ended(); err != nil {
+		return 0, err
+	}
+	return b.ReadCloser.Read(p)
+}
+
+// The log of a container is passed on as it comes, for as long and as much as there is.
+// What only looks like one is held like every response.
+func TestLongLog(t *testing.T) {
+	t.Parallel()
+	for path, ends := range map[string]bool{
+		"/api/v1/namespaces/default/pods/foo-0/log?follow=true": false,
+		"/k8s/c/api/v1/namespaces/default/pods/foo-0/log":       false,
+		"/api/v1/namespaces/default/configmaps/log":             true,
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes}
+				transport.base = interrupted{server(func(string) *http.Response {
+					resp := response(http.StatusOK, endless{strings.Repeat("no line ends ", 2500), time.Millisecond})
+					resp.Header.Set("Content-Type", "text/plain")
+					return resp
+				})}
+				resp, err := send(t, transport, path)
+				if err == nil {
+					_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
+					_ = resp.Body.Close()
+				}
+				if (err != nil) != ends {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A watch may tell more than is held at a time, but not in one event.
+func TestLongWatch(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		event string
+		ends  bool
+	}{
+		"many events": {strings.Repeat("x", 4<<10-1) + "\n", false},
+		"one event":   {strings.Repeat("x", 4<<10), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(string) *http.Response {
+				return response(http.StatusOK, endless{test.event, 0})
+			})}
+			resp, err := send(t, transport, "/api?watch=true")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			_, err = io.CopyN(io.Discard, resp.Body, maxBytes+partBytes)
+			if (err != nil) != test.ends {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// Credentials go to no other server, and a write is not made a read.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		method, to string
+		code       int
+		followed   bool
+	}{
+		"to the same server":              {http.MethodGet, "http://server/openapi/v3/b", http.StatusMovedPermanently, true},
+		"to another port":                 {http.MethodGet, "http://server:81/api", http.StatusFound, false},
+		"to another host":                 {http.MethodGet, "http://other/api", http.StatusTemporaryRedirect, false},
+		"to another scheme":               {http.MethodGet, "https://server/api", http.StatusFound, false},
+		"of a write, as a write":          {http.MethodPatch, "http://server/b", http.StatusTemporaryRedirect, true},
+		"of a write, which would be lost": {http.MethodPatch, "http://server/b", http.StatusFound, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: server(func(path string) *http.Response {
+				if path == "/a" {
+					resp := response(test.code, strings.NewReader(""))
+					resp.Header.Set("Location", test.to)
+					return resp
+				}
+				return ok()
+			})}
+			req, err := http.NewRequestWithContext(t.Context(), test.method, "http://server/a", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := (&http.Client{Transport: transport}).Do(req)
+			if (err == nil) != test.followed {
+				t.Fatalf("got %v", err)
+			}
+			if err == nil {
+				_ = resp.Body.Close()
+			} else if bad, is := errors.AsType[*BadResponseError](err); !is || bad.Server != "server" {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// A success is JSON or protobuf, also where the server calls JSON text, as it does
+// with OpenAPI documents. An error may be a page, which is not quoted.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		code         int
+		format, body string
+		want         string // empty if it is refused
+	}{
+		"JSON":           {http.StatusOK, "application/json; charset=utf-8", "{}", "{}"},
+		"JSON, as text":  {http.StatusOK, "text/plain; charset=utf-8", "{}", "{}"},
+		"protobuf":       {http.StatusOK, "application/vnd.kubernetes.protobuf", "k8s\x00", "k8s\x00"},
+		"no JSON":        {http.StatusOK, "application/json", "{", ""},
+		"text":           {http.StatusOK, "text/plain", "ok", ""},
+		"a page":         {http.StatusOK, "text/html", "<html>", ""},
+		"an error":       {http.StatusInternalServerError, "text/plain", "no", "no"},
+		"an error, page": {http.StatusBadGateway, "text/html", "<html>\n<p>", "a web page, Bad Gateway"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			transport := &boundedTransport{connection: &connection{}, maxBytes: maxBytes, base: server(func(string) *http.Response {
+				resp := response(test.code, strings.NewReader(test.body))
+				resp.Status = http.StatusText(test.code)
+				resp.Header.Set("Content-Type", test.format)
+				return resp
+			})}
+			resp, err := send(t, transport, "/api")
+			if err != nil {
+				if _, is := errors.AsType[*BadResponseError](err); !is || test.want != "" {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if body, err := io.ReadAll(resp.Body); err != nil || string(body) != test.want {
+				t.Errorf("got %q, %v", body, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,24 @@
+package printer
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+)
+
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	checks := []check.Result{
+		{Name: "server", State: check.Passed, Message: "v1.36.3 at https://server"},
+		{Name: "permission to scale", State: check.Failed, Message: "alice may not patch things.g/scale", Fix: []string{"kubectl create role a", "kubectl create rolebinding a"}},
+		{Name: "controller", State: check.Unknown, Message: "the leases may not be listed"},
+	}
+	for name, style := range map[string]Style{"checks": {}, "checks-color": {Color: true}, "checks-ascii": {ASCII: true}} {
+		var b bytes.Buffer
+		if err := Checks(&b, checks, style); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+	}
+}

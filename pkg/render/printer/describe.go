@@ -1,0 +1,255 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// Description is all that "describe" shows of one object.
+type Description struct {
+	Report      status.Report
+	APIVersion  string
+	Kind        string
+	Labels      map[string]string
+	Annotations map[string]string
+	// Template is the pod template of an ImoocPod; Spec and Status are the fields
+	// of any other object.
+	Template     *corev1.PodTemplateSpec
+	Spec, Status any
+}
+
+// Describe writes a description in the layout of kubectl describe.
+func Describe(w io.Writer, d Description, now time.Time) error {
+	p := &text{w: w}
+	r := d.Report
+	rows := [][]string{
+		{"Name:", r.Metadata.Name},
+		{"Namespace:", r.Metadata.Namespace},
+	}
+	rows = append(rows, pairs("Labels:", d.Labels)...)
+	rows = append(rows, pairs("Annotations:", d.Annotations)...)
+	rows = append(rows,
+		[]string{"API Version:", d.APIVersion},
+		[]string{"Kind:", d.Kind},
+		[]string{"Created:", r.Metadata.CreationTimestamp.Format(time.RFC1123Z)},
+		[]string{"Generation:", fmt.Sprintf("%d (observed %d)", r.Metadata.Generation, r.Metadata.ObservedGeneration)},
+		[]string{"Verdict:", fmt.Sprintf("%s: %s", r.Verdict, r.Reason)},
+	)
+	if said := lastLogLine(r); said != "" {
+		rows = append(rows, []string{"", said})
+	}
+	if r.Hint != "" {
+		rows = append(rows, []string{"Hint:", r.Hint})
+	}
+	if r.Pause != nil {
+		rows = append(rows, []string{"Paused:", pauseRow(*r.Pause, now)})
+	}
+	rows = append(rows, reconcilerRows(r.Reconciler, now)...)
+	rows = append(rows, listed("Reverted By:", r.Reverts, func(v status.CompetingWriter) string { return v.Message })...)
+	rows = append(rows, listed("Budgets:", r.Budgets, status.Budget.String)...)
+	if len(r.Unread) > 0 {
+		rows = append(rows, []string{"Not Read:", strings.Join(r.Unread, ", ") + " (forbidden)"})
+	}
+	rows = append(rows,
+		[]string{"Replicas:", fmt.Sprintf("%s desired | %d current | %d ready", desired(r.Replicas), r.Replicas.Current, r.Replicas.Ready)},
+		[]string{"Pods Status:", phases(r.Pods)},
+	)
+	p.table(rows)
+	if len(r.Problems) > 0 {
+		p.section("Problems:", problemRows(r, now))
+	}
+	p.template(d.Template)
+	p.content("Spec", d.Spec, "")
+	p.content("Status", withoutConditions(d.Status), "")
+	p.section("Conditions:", conditionRows(r.Conditions, now))
+	p.tree(r.Tree)
+	p.section("Pods:", podRows(r.Pods, now))
+	own, podEvents := events(r.Events)
+	p.section("Events:", eventRows(own, now))
+	if len(podEvents) > 0 {
+		p.section("Events of pods that are not ready:", podEventRows(podEvents, now))
+	}
+	return p.err
+}
+
+// pauseRow says until when, by whom and why an object is paused.
+func pauseRow(p status.UserPause, now time.Time) string {
+	text := strings.TrimPrefix(p.Text(now), "paused ")
+	if p.Forever {
+		return text
+	}
+	return text + " (" + duration.HumanDuration(p.Until.Sub(now)) + " left)"
+}
+
+// withoutConditions is a status without the conditions, which have a section of
+// their own.
+func withoutConditions(content any) any {
+	fields, is := content.(map[string]any)
+	if !is {
+		return content
+	}
+	fields = maps.Clone(fields)
+	delete(fields, "conditions")
+	return fields
+}
+
+// reconcilerRows say who works on the object, and who wrote its status last.
+func reconcilerRows(r status.Reconciler, now time.Time) [][]string {
+	var rows [][]string
+	if w := r.Status; w != nil {
+		rows = append(rows, []string{"Status By:", fmt.Sprintf("%s, %s ago", w.Manager, age(w.Time.Time, now))})
+	}
+	loops := r.Loops
+	if live := slices.DeleteFunc(slices.Clone(loops), func(l status.LoopSeen) bool { return !l.Live }); len(live) > 0 {
+		loops = live // those that are dead matter only where none is alive
+	}
+	return append(rows, listed("Controller:", loops, func(l status.LoopSeen) string {
+		who := l.Who + ": " + l.Scope
+		if !l.Live {
+			who += fmt.Sprintf(" (last heard of %s ago)", age(l.Renewed.Time, now))
+		}
+		return who
+	})...)
+}
+
+// listed are the rows of a title and the lines under it, none without a line.
+func listed[T any](title string, items []T, line func(T) string) [][]string {
+	var rows [][]string
+	for _, item := range items {
+		rows = append(rows, []string{title, line(item)})
+		title = ""
+	}
+	return rows
+}
+
+// events parts those of pods from those of what is above them.
+func events(all []problem.Event) (own, pods []problem.Event) {
+	for _, e := range all {
+		if strings.HasPrefix(e.Object, "Pod/") {
+			pods = append(pods, e)
+		} else {
+			own = append(own, e)
+		}
+	}
+	return own, pods
+}
+
+// pairs shows a map as kubectl describe does: one key=value a line, sorted.
+func pairs(title string, m map[string]string) [][]string {
+	var rows [][]string
+	for k, v := range m {
+		if k == corev1.LastAppliedConfigAnnotation {
+			continue // it repeats the object, for kubectl apply
+		}
+		rows = append(rows, []string{"", k + "=" + v})
+	}
+	if len(rows) == 0 {
+		return [][]string{{title, "<none>"}}
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
+	rows[0][0] = title
+	return rows
+}
+
+// phases counts the pods by the phase that kubectl describe names them by.
+func phases(pods []status.Pod) string {
+	count := map[corev1.PodPhase]int{}
+	for _, pod := range pods {
+		count[pod.Phase]++
+	}
+	return fmt.Sprintf("%d Running / %d Waiting / %d Succeeded / %d Failed",
+		count[corev1.PodRunning], count[corev1.PodPending], count[corev1.PodSucceeded], count[corev1.PodFailed])
+}
+
+func (t *text) template(template *corev1.PodTemplateSpec) {
+	if template == nil {
+		return
+	}
+	t.line("Pod Template:")
+	for i, row := range pairs("Labels:", template.Labels) {
+		if i > 0 || len(template.Labels) > 0 {
+			t.line("  %-9s%s", row[0], row[1])
+		}
+	}
+	t.line("  Containers:")
+	for _, c := range template.Spec.Containers {
+		t.line("   %s:", c.Name)
+		t.line("    Image:    %s", c.Image)
+		if len(c.Command) > 0 {
+			t.line("    Command:  %s", strings.Join(c.Command, " "))
+		}
+		if len(c.Args) > 0 {
+			t.line("    Args:     %s", strings.Join(c.Args, " "))
+		}
+	}
+}
+
+// section writes a title and an indented table, or <none> where it has only
+// its headers.
+func (t *text) section(title string, rows [][]string) {
+	if len(rows) < 2 {
+		t.line("%s  <none>", title)
+		return
+	}
+	t.line("%s", title)
+	under := make([]string, len(rows[0]))
+	for i, header := range rows[0] {
+		under[i] = strings.Repeat("-", len(header))
+	}
+	rows = slices.Insert(rows, 1, under)
+	for _, row := range rows {
+		row[0] = "  " + row[0]
+	}
+	t.table(rows)
+}
+
+// tree writes what stands between the object and its pods, each with what is
+// below it, where there is anything between.
+func (t *text) tree(root status.Node) {
+	if slices.ContainsFunc(root.Children, func(n status.Node) bool { return n.Kind != "Pod" }) {
+		t.line("Children:")
+		t.nodes(root.Children, "  ")
+	}
+}
+
+func (t *text) nodes(nodes []status.Node, indent string) {
+	for _, n := range nodes {
+		t.line("%s%s/%s", indent, n.Kind, n.Name)
+		t.nodes(n.Children, indent+"  ")
+	}
+}
+
+func eventRows(events []problem.Event, now time.Time) [][]string {
+	rows := [][]string{{"Type", "Reason", "Age", "From", "Message"}}
+	for _, e := range events {
+		seen := age(e.Last.Time, now)
+		if e.Count > 1 {
+			seen = fmt.Sprintf("%s (x%d over %s)", seen, e.Count, age(e.First.Time, now))
+		}
+		rows = append(rows, []string{e.Type, e.Reason, seen, e.Source, e.Message})
+	}
+	return rows
+}
+
+// podEventRows are those of events, with the names of the pods before them.
+func podEventRows(events []problem.Event, now time.Time) [][]string {
+	rows := eventRows(events, now)
+	for i := range rows {
+		what := "Pod"
+		if i > 0 {
+			what = strings.TrimPrefix(events[i-1].Object, "Pod/")
+		}
+		rows[i] = slices.Insert(rows[i], 0, what)
+	}
+	return rows
+}

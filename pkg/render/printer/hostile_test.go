@@ -1,0 +1,217 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// hostile is what somebody might write who means to deceive the reader: a title
+// for the window, a forged line by each of the ways to begin one, colours, a
+// cleared screen, text that runs backwards, what is not seen and what is no text.
+const hostile = "\x1b]0;title\x07\rFORGED\nFORGED\r\nFORGED\u2028FORGED\u0085FORGED\v\f\b\t\x1b[2J\u009b2J\x9b2J\u202eback\u2066\u200b\ufeff\U000e0041\x00\x7f\xff"
+
+// fill sets every text that a value holds, at any depth. Lists get an element,
+// and what may hold anything gets all that JSON knows.
+func fill(v reflect.Value, depth int) {
+	if depth > 12 || !v.CanSet() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(hostile)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(2)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), depth+1)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, depth+1)
+		fill(value, depth+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(screenTime().Add(-time.Minute)))
+			return
+		}
+		for _, field := range v.Fields() {
+			fill(field, depth+1)
+		}
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(map[string]any{hostile: []any{hostile, []any{hostile}, map[string]any{"a": hostile}}, "b": hostile, "c": nil}))
+	}
+}
+
+// filled is a model of which every text is hostile.
+func filled[T any]() T {
+	var model T
+	fill(reflect.ValueOf(&model).Elem(), 0)
+	return model
+}
+
+// hostileReports are objects in every state, whose pods are shown by themselves
+// and folded.
+func hostileReports() []status.Report {
+	var all []status.Report
+	for _, verdict := range []status.Verdict{status.Ready, status.Progressing, status.Failed, status.NotReconciled, status.Deleted, hostile} {
+		r := filled[status.Report]()
+		r.Verdict = verdict
+		r.Replicas.Desired, r.Replicas.Ready = 9, 1
+		r.Events = append(r.Events, r.Events[0], r.Events[0])
+		r.Events[1].Object, r.Events[2].Type = "Pod/"+hostile, "Normal"
+		for i := range 8 {
+			pod := r.Pods[0]
+			pod.UID, pod.Ready = pod.UID+"x", i == 0
+			if i%2 == 0 {
+				pod.Code, pod.Reason = "", fmt.Sprint(i, hostile)
+			}
+			r.Pods = append(r.Pods, pod)
+			r.Tree.Children = append(r.Tree.Children, status.Node{Kind: "Pod", Name: pod.Name, UID: pod.UID})
+		}
+		r.Problems = append(r.Problems, r.Problems[0])
+		all = append(all, r)
+	}
+	return all
+}
+
+// ours are the colours, the only sequences that a printer writes.
+var ours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// mustBeHarmless fails the test where a text that was printed has more than what
+// is seen, or a line that somebody else began.
+func mustBeHarmless(t *testing.T, what, text string) {
+	t.Helper()
+	if !strings.Contains(text, `\x1b`) {
+		t.Errorf("%s shows nothing of what it was given:\n%q", what, text)
+	}
+	text = ours.ReplaceAllString(text, "")
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		if !utf8.ValidString(line) {
+			t.Errorf("%s writes what is no text: %q", what, line)
+		}
+		if strings.HasPrefix(line, "FORGED") {
+			t.Errorf("%s shows a line that was forged: %q", what, line)
+		}
+		if at := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsGraphic(r) }); at >= 0 {
+			t.Errorf("%s writes %q to the terminal, in %q", what, line[at:min(at+4, len(line))], line)
+			return
+		}
+	}
+}
+
+func TestNothingThatIsPrintedReachesTheTerminalRaw(t *testing.T) {
+	t.Parallel()
+	prints := map[string]func(w io.Writer) error{}
+	say := func(text string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, text)
+			return err
+		}
+	}
+	for i, r := range hostileReports() {
+		prints[fmt.Sprint("report ", i)] = func(w io.Writer) error { return Report(w, r, screenTime()) }
+		d := filled[Description]()
+		d.Report = r
+		prints[fmt.Sprint("description ", i)] = func(w io.Writer) error { return Describe(w, d, screenTime()) }
+		prints[fmt.Sprint("failure ", i)] = say(Failure(r, screenTime()))
+		for _, style := range []Style{{}, {ASCII: true}, {Color: true}} {
+			for _, width := range []int{30, 200, 2000} {
+				for _, height := range []int{0, 10} {
+					for _, s := range []Screen{{}, {AllPods: true, NotReady: true}} {
+						if s.Reports = []status.Report{r}; s.NotReady && r.Verdict == status.Ready {
+							continue // "all 1 objects are ready"
+						}
+						prints[fmt.Sprint("screen ", i, style, width, height, s.AllPods)] = say(strings.Join(s.Frame(width, height, style, screenTime()), "\n"))
+					}
+				}
+			}
+		}
+		p := Progress{Goal: hostile}
+		p.See(r, false, time.Time{}, screenTime())
+		prints[fmt.Sprint("bar ", i)] = say(strings.Join(p.Frame(400, Style{Color: true}, screenTime().Add(pace)), "\n"))
+		line, _ := p.Line(screenTime().Add(pace))
+		prints[fmt.Sprint("line of progress ", i)] = say(line)
+		r.Metadata.Name += "2"
+		p.See(r, false, time.Time{}, screenTime())
+		line, _ = p.Line(screenTime().Add(2 * pace))
+		prints[fmt.Sprint("line of progress of two ", i)] = say(line)
+	}
+	for _, wide := range []bool{false, true} {
+		table := Table{Namespaces: true, Wide: wide}
+		prints[fmt.Sprint("table ", wide)] = func(w io.Writer) error { return table.Print(w, hostileReports(), screenTime()) }
+		kind := filled[Kind]()
+		unknown := kind
+		unknown.Field = ""
+		prints[fmt.Sprint("kinds ", wide)] = func(w io.Writer) error { return Kinds(w, []*Kind{&kind, &unknown}, wide) }
+	}
+	for _, height := range []int{0, 2, 6} {
+		prints[fmt.Sprint("screen of several ", height)] = say(strings.Join(Screen{Reports: hostileReports()}.Frame(200, height, Style{}, screenTime()), "\n"))
+	}
+	for _, state := range []check.State{check.Passed, check.Failed, check.Unknown} {
+		result := filled[check.Result]()
+		result.State = state
+		prints["check "+string(state)] = func(w io.Writer) error { return Checks(w, []check.Result{result}, Style{Color: true}) }
+	}
+	columns, err := ParseCustomColumns(hostile + ":.metadata.name,ALL:.")
+	if err == nil {
+		t.Error("a path that is none is one")
+	}
+	if columns, err = ParseCustomColumns(hostile + ":.metadata.name,ALL:.metadata"); err != nil {
+		t.Fatal(err)
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": hostile, "annotations": map[string]any{hostile: hostile}}}}
+	prints["custom columns"] = func(w io.Writer) error { return columns.PrintObj(obj, w) }
+
+	for what, write := range prints {
+		var w strings.Builder
+		if err := write(&w); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		mustBeHarmless(t, what, w.String())
+	}
+}
+
+// Whoever writes a message cannot make a table or a screen of others unreadable.
+func TestLongTextsAreCut(t *testing.T) {
+	t.Parallel()
+	r := ready()
+	r.Reason = strings.Repeat("a", 1<<20)
+	r.Conditions[0].Message, r.Pods[0].Status = r.Reason, r.Reason
+	for what, write := range map[string]func(w io.Writer) error{
+		"report": func(w io.Writer) error { return Report(w, r, now) },
+		"description": func(w io.Writer) error {
+			return Describe(w, Description{Report: r, Status: map[string]any{"a": r.Reason}}, now)
+		},
+		"table":  func(w io.Writer) error { return (&Table{Wide: true}).Print(w, []status.Report{r}, now) },
+		"checks": func(w io.Writer) error { return Checks(w, []check.Result{{Name: "a", Message: r.Reason}}, Style{}) },
+	} {
+		var w strings.Builder
+		if err := write(&w); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(w.String(), "…") {
+			t.Errorf("the %s does not say that something is cut", what)
+		}
+		for line := range strings.Lines(w.String()) {
+			if len(line) > 8192 {
+				t.Errorf("the %s has a line of %d bytes", what, len(line))
+			}
+		}
+	}
+}

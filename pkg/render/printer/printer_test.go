@@ -1,0 +1,251 @@
+package printer
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+var update = flag.Bool("update", false, "write the files in testdata anew")
+
+// golden compares a screen with the file of its name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s shows\n%s\nwant\n%s", name, got, want)
+	}
+	for line := range strings.Lines(got) {
+		if strings.TrimRight(line, "\n") != strings.TrimRight(line, " \n") {
+			t.Errorf("blanks at the end of %q", line)
+		}
+	}
+}
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return now.Add(-d) }
+
+// ready is an object that has what it wants.
+func ready() status.Report {
+	return status.Report{
+		Metadata: status.Metadata{
+			Type: "imoocpod.batch.tutorial.kubebuilder.io", Namespace: "default", Name: "foo",
+			Generation: 2, ObservedGeneration: 2, CreationTimestamp: metav1.NewTime(ago(3 * time.Hour)),
+		},
+		Verdict: status.Ready, Reason: "1 of 1 pods ready",
+		Replicas: status.Replicas{Desired: 1, Current: 1, Ready: 1},
+		Conditions: []metav1.Condition{
+			{Type: "Ready", Status: metav1.ConditionTrue, Reason: "PodsReady", Message: "1 of 1 pods ready", LastTransitionTime: metav1.NewTime(ago(time.Hour))},
+		},
+		Pods: []status.Pod{
+			{Name: "foo-01234567-0", Phase: corev1.PodRunning, Status: "Running", Ready: true, ReadyContainers: 1, Containers: 1, Node: "node-1", Created: ago(2 * time.Hour)},
+		},
+	}
+}
+
+// failed is an object that is short of pods, each in a trouble of its own.
+func failed() status.Report {
+	r := ready()
+	r.Metadata.Name, r.Metadata.ObservedGeneration = "a-longer-name", 2
+	r.Verdict, r.ReasonCode, r.Reason = status.Failed, problem.CodeQuotaExceeded, "cannot create more pods: exceeded quota: few"
+	r.Problems = []problem.Problem{
+		{Code: problem.CodeQuotaExceeded, Fatal: true, Message: r.Reason, Since: metav1.NewTime(ago(time.Minute))},
+		{Code: problem.CodeImagePullFailed, Fatal: true, Message: "container web cannot pull its image web:v2: no such\nimage", Since: metav1.NewTime(ago(2 * time.Minute)), Pods: []string{"foo-01234567-1", "foo-01234567-2"}, Of: 4},
+	}
+	r.Replicas = status.Replicas{Desired: 10, Current: 2, Ready: 1}
+	r.Conditions = append(r.Conditions, metav1.Condition{
+		Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "QuotaExceeded", Message: "exceeded quota: few", LastTransitionTime: metav1.NewTime(ago(time.Minute)),
+	})
+	r.Pods = append(r.Pods,
+		status.Pod{Name: "foo-01234567-1", Phase: corev1.PodPending, Status: "ImagePullBackOff", Containers: 2, Restarts: 7, Node: "node-2", Created: ago(time.Minute), Reason: "no such image"},
+		status.Pod{Name: "foo-01234567-2", Phase: corev1.PodPending, Status: "Pending", Containers: 1, Created: ago(time.Second), Reason: "0/1 nodes are available"},
+		status.Pod{Name: "foo-01234567-3", Phase: corev1.PodFailed, Status: "Error", Containers: 1, Node: "node-2", Created: ago(time.Second), Reason: "exit code 1"},
+		status.Pod{Name: "foo-01234567-4", Phase: corev1.PodSucceeded, Status: "Completed", Containers: 1, Node: "node-2", Created: ago(time.Second)})
+	return r
+}
+
+// unseen is an object that no controller has seen.
+func unseen() status.Report {
+	r := ready()
+	r.Metadata.Namespace, r.Metadata.Name, r.Metadata.ObservedGeneration = "other", "bar", 0
+	r.Verdict, r.Reason, r.Hint = status.NotReconciled, "no controller has seen it yet", "kubectl imoocpod run-controller -n other"
+	r.Replicas = status.Replicas{Desired: 3}
+	r.Conditions, r.Pods = nil, nil
+	return r
+}
+
+// guarded is an object whose number others set, with one problem.
+func guarded() status.Report {
+	r := ready()
+	r.Verdict, r.ReasonCode, r.Reason = status.Progressing, problem.CodeProbeFailed, "1 of 2 pods ready; pod foo-01234567-1: container web is not ready: Readiness probe failed"
+	r.Replicas = status.Replicas{Desired: 2, Current: 2, Ready: 1, Updated: new(int32(1))}
+	r.Problems = []problem.Problem{{Code: problem.CodeProbeFailed, Message: "container web is not ready: Readiness probe failed", Pods: []string{"foo-01234567-1"}, Of: 2}}
+	r.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
+	r.Budgets = []status.Budget{{Name: "most", MinAvailable: "2"}}
+	r.Unread = []string{"events", "nodes"}
+	return r
+}
+
+// crashed is an object of which a pod crashes and has written something.
+func crashed() status.Report {
+	r := ready()
+	r.Verdict, r.ReasonCode, r.Reason, r.Hint = status.Failed, problem.CodeCrashLoop, "pod foo-01234567-1: container web crashes: 4 restarts", "kubectl imoocpod logs imoocpod/foo -n default --failing"
+	r.Problems = []problem.Problem{{Code: problem.CodeCrashLoop, Fatal: true, Message: "container web crashes: 4 restarts", Pods: []string{"foo-01234567-1"}, Of: 2, LastLogLine: "\x1b[31mpanic\x1b[0m:\tno configuration\r"}}
+	return r
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	for name, report := range map[string]status.Report{"report-crashed": crashed(), "report-ready": ready(), "report-failed": failed(), "report-unseen": unseen(), "report-guarded": guarded()} {
+		var w strings.Builder
+		if err := Report(&w, report, now); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, w.String())
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	for name, table := range map[string]Table{
+		"table":            {},
+		"table-wide":       {Wide: true},
+		"table-namespaces": {Namespaces: true},
+		"table-no-headers": {NoHeaders: true},
+	} {
+		var w strings.Builder
+		if err := table.Print(&w, []status.Report{failed(), ready(), unseen()}, now); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, w.String())
+	}
+}
+
+// What is watched comes a line at a time: one row of headers, and columns that
+// do not get narrower again.
+func TestTableOfChanges(t *testing.T) {
+	t.Parallel()
+	var w strings.Builder
+	var table Table
+	for _, r := range []status.Report{unseen(), ready(), failed(), ready(), ready().Gone()} {
+		if err := table.Print(&w, []status.Report{r}, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "table-changes", w.String())
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	event := func(object, kind, reason, message string, count int32, first, last time.Duration) problem.Event {
+		return problem.Event{
+			Object: object, Type: kind, Reason: reason, Message: message, Count: count, Source: "kubectl-imoocpod",
+			First: metav1.NewTime(ago(first)), Last: metav1.NewTime(ago(last)),
+		}
+	}
+	report := failed()
+	report.Problems[1].LastLogLine = "panic: no configuration"
+	report.Hint = "kubectl describe quota -n default"
+	report.Events = []problem.Event{
+		event("ImoocPod/foo", "Normal", "SuccessfulCreate", "Created 2 pods", 1, 2*time.Hour, 2*time.Hour),
+		event("ImoocPod/foo", "Warning", "FailedCreate", "exceeded quota: few\n", 4, time.Hour, time.Minute),
+		event("Pod/foo-2d5dfdbb-1", "Warning", "FailedMount", "secret \"key\" not found", 7, time.Hour, time.Minute),
+		{Object: "ReplicaSet/foo-1", Type: "Normal", Reason: "New", Count: 1, Source: "another", Message: "of the newer kind,\n\tin \x1b[31mtwo lines", Last: metav1.NewTime(ago(time.Second))},
+	}
+	report.Reconciler = status.Reconciler{
+		Status: &status.Write{Manager: "kubectl-imoocpod", Operation: "Update", Time: metav1.NewTime(ago(time.Minute))},
+		Loops: []status.LoopSeen{
+			{Who: "alice on laptop (process 4711)", Scope: "the built-in kinds in all namespaces", Live: true},
+			{Who: "bob on desk (process 12)", Scope: "the built-in kinds in namespace default", Renewed: metav1.NewTime(ago(time.Hour))},
+		},
+	}
+	report.Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/foo", Message: "HorizontalPodAutoscaler/foo keeps its replica count between 1 and 10"}}
+	report.Budgets = []status.Budget{{Name: "most", MinAvailable: "90%"}, {Name: "one", MaxUnavailable: "1", Allowed: 1}}
+	report.Unread = []string{"nodes"}
+	report.Pause = &status.UserPause{Until: metav1.NewTime(now.Add(90 * time.Minute)), By: "alice", Reason: "INC-7\n\x1b[2J"}
+	template := v1alpha1.DefaultTemplate()
+	template.Labels = map[string]string{"tier": "back", "a": "b"}
+	template.Spec.Containers[0].Args = []string{"-c", "while true; do\n  date\ndone \x1b[2J"}
+	full := Description{
+		Report: report, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod",
+		Labels: map[string]string{"team": "blue", "app": "shop"}, Annotations: map[string]string{"note": "a test", corev1.LastAppliedConfigAnnotation: "{}\n"}, Template: template,
+	}
+	paused := unseen()
+	paused.Pause = &status.UserPause{Forever: true}
+	bare := Description{Report: paused, APIVersion: "batch.tutorial.kubebuilder.io/v1alpha1", Kind: "ImoocPod"}
+	for name, d := range map[string]Description{"describe-full": full, "describe-bare": bare} {
+		var w strings.Builder
+		if err := Describe(&w, d, now); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, w.String())
+	}
+}
+
+func TestDescribeTree(t *testing.T) {
+	t.Parallel()
+	var w strings.Builder
+	p := &text{w: &w}
+	pod := func(name string) status.Node { return status.Node{Kind: "Pod", Name: name} }
+	p.tree(status.Node{Kind: "AppService", Name: "shop", Children: []status.Node{
+		{Kind: "ReplicaSet", Name: "web-a", Children: []status.Node{pod("web-a-1"), pod("web-a-2")}},
+		{Kind: "ReplicaSet", Name: "web-b"},
+		pod("own"),
+	}})
+	const want = `Children:
+  ReplicaSet/web-a
+    Pod/web-a-1
+    Pod/web-a-2
+  ReplicaSet/web-b
+  Pod/own
+`
+	if w.String() != want {
+		t.Errorf("got\n%swant\n%s", w.String(), want)
+	}
+	w.Reset()
+	if p.tree(status.Node{Children: []status.Node{pod("own")}}); w.String() != "" {
+		t.Errorf("a tree of pods alone: %s", w.String())
+	}
+}
+
+// closed is a terminal that has gone away.
+type closed struct{ io.Writer }
+
+var errClosed = errors.New("closed")
+
+func (closed) Write([]byte) (int, error) { return 0, errClosed }
+
+func TestWriteErrorsAreReported(t *testing.T) {
+	t.Parallel()
+	if err := Report(closed{}, ready(), now); !errors.Is(err, errClosed) {
+		t.Errorf("Report: %v", err)
+	}
+	if err := new(Table).Print(closed{}, []status.Report{ready()}, now); !errors.Is(err, errClosed) {
+		t.Errorf("Table: %v", err)
+	}
+	if err := Describe(closed{}, Description{Report: ready()}, now); !errors.Is(err, errClosed) {
+		t.Errorf("Describe: %v", err)
+	}
+}

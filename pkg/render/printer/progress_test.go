@@ -1,0 +1,244 @@
+package printer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// A story of two objects, with the time in seconds: what is told on the way, and
+// what a terminal shows.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	p := Progress{Goal: "ready"}
+	var b strings.Builder
+	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return begun.Add(time.Duration(seconds * float64(time.Second))) }
+	frame := func(p *Progress, seconds float64, width int) {
+		for _, text := range p.Frame(width, Style{}, at(seconds)) {
+			fmt.Fprintf(&b, "       %s\n", text)
+		}
+	}
+	show := func(seconds float64) {
+		line, again := p.Line(at(seconds))
+		fmt.Fprintf(&b, "%4.1fs  %s (again in %s)\n", seconds, line, again)
+		frame(&p, seconds, 200)
+	}
+	see := func(seconds float64, name string, verdict status.Verdict, desired, current, ready int32, done bool) {
+		p.See(status.Report{
+			Metadata: status.Metadata{Type: "imoocpod", Name: name}, Verdict: verdict,
+			Reason:   fmt.Sprintf("%d of %d pods ready", ready, desired),
+			Replicas: status.Replicas{Desired: desired, Current: current, Ready: ready},
+		}, done, time.Time{}, at(seconds))
+		show(seconds)
+	}
+	see(0, "up", status.NotReconciled, 8, 0, 0, false)
+	see(0.2, "up", status.Progressing, 8, 2, 1, false)
+	show(1)
+	show(1.1) // nothing is new
+	see(2, "up", status.Progressing, 8, 8, 4, false)
+	see(2.5, "down", status.Progressing, 1, 5, 1, false)
+	see(3, "down", status.Progressing, 1, 3, 1, false)
+	see(4, "up", status.Failed, 8, 8, 6, false)
+	see(5, "down", status.Ready, 1, 1, 1, true)
+	see(9, "up", status.Ready, 8, 8, 8, true)
+	frame(&p, 9, 60)
+	p.Lost = at(9)
+	frame(&p, 21, 80)
+	fmt.Fprintf(&b, "       %s\n", p.Summary(at(21)))
+
+	gone := Progress{Goal: "gone"}
+	gone.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Progressing, Reason: "it is being deleted"}, false, time.Time{}, at(0))
+	frame(&gone, 9, 60)
+
+	// Nobody reconciles it: the reason, the clock and what to do stand in 80 columns.
+	alone := Progress{Goal: "ready"}
+	nobody := seen(3, 0, 0)
+	nobody.Object.ObservedGeneration = 0
+	alone.See(status.NewReport(nobody), false, time.Time{}, at(0))
+	frame(&alone, 75, 80)
+	frame(&alone, 75, 40)
+
+	// On the way down, what is removed counts.
+	down := Progress{Goal: "ready"}
+	down.See(status.NewReport(seen(1, 4, 1)), false, time.Time{}, at(0))
+	down.See(status.NewReport(seen(1, 3, 1)), false, time.Time{}, at(2))
+	frame(&down, 2, 80)
+
+	// Objects of one name in two namespaces are told apart.
+	both := Progress{Goal: "ready"}
+	both.See(status.NewReport(seen(1, 1, 1)), true, time.Time{}, at(0))
+	other := seen(1, 1, 0)
+	other.Object.Namespace = "team-b"
+	both.See(status.NewReport(other), false, time.Time{}, at(1))
+	line, _ := both.Line(at(3))
+	fmt.Fprintf(&b, "       %s\n", line)
+	golden(t, "progress", b.String())
+
+	// Neither wide characters nor what a container said break the line.
+	wide := Progress{Goal: "ready"}
+	wide.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "up"}, Verdict: status.Failed, Reason: "配置文件不存在\x1b[2J：/etc/应用/设置.yaml"}, false, time.Time{}, at(0))
+	if bar := wide.Frame(40, Style{}, at(9))[0]; ansi.StringWidth(bar) > 40 || ansi.StringWidth(bar) < 39 || strings.Contains(bar, "\x1b") {
+		t.Errorf("the bar is %q, %d wide", bar, ansi.StringWidth(bar))
+	}
+}
+
+// What ails an object is told once for each generation, however often its words, its counts,
+// and the verdict change: as in a crash loop, whose containers wait, run, and end in turn.
+func TestLinesOfACrashLoop(t *testing.T) {
+	t.Parallel()
+	var p Progress
+	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	var said []string
+	see := func(seconds int, generation int64, r status.Report) {
+		now := begun.Add(time.Duration(seconds) * time.Second)
+		r.Metadata = status.Metadata{Type: "imoocpod", Name: "foo", Generation: generation}
+		givesUp := time.Time{}
+		if r.Verdict == status.Failed {
+			givesUp = now.Add(20 * time.Second)
+		}
+		p.See(r, false, givesUp, now)
+		for range 3 {
+			if line, again := p.Line(now); line != "" {
+				said = append(said, fmt.Sprintf("%2ds %s", seconds, line))
+			} else if again > 0 {
+				now = now.Add(again)
+			}
+		}
+	}
+	starting := status.Report{Verdict: status.Progressing, ReasonCode: problem.CodePodsStarting, Reason: "0 of 1 pods ready", Replicas: status.Replicas{Desired: 1}}
+	crash := func(verdict status.Verdict, words string) status.Report {
+		return status.Report{Verdict: verdict, ReasonCode: problem.CodeCrashLoop, Reason: words, Problems: []problem.Problem{{Code: problem.CodeCrashLoop}}, Replicas: status.Replicas{Desired: 1}}
+	}
+	see(0, 1, starting)
+	for i := range 10 {
+		see(10+20*i, 1, crash(status.Progressing, fmt.Sprintf("0 of 1 pods ready; main crashes: %d restarts", i)))
+		see(20+20*i, 1, crash(status.Failed, fmt.Sprintf("main crashes: %d restarts", i)))
+	}
+	see(300, 2, starting) // another image
+	see(310, 2, crash(status.Failed, "main crashes: no restart yet"))
+	want := []string{
+		" 0s imoocpod/foo: progressing: 0 of 1 pods ready",
+		"10s imoocpod/foo: progressing: 0 of 1 pods ready; main crashes: 0 restarts",
+		"20s imoocpod/foo: failed, gives up in 20s: main crashes: 0 restarts",
+		"300s imoocpod/foo: progressing: 0 of 1 pods ready",
+		"310s imoocpod/foo: failed, gives up in 20s: main crashes: no restart yet",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("it tells\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A line waits until there may be one, and tells of the newest state then.
+func TestLineTellsTheNewest(t *testing.T) {
+	t.Parallel()
+	var p Progress
+	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	see := func(ready int32, at time.Duration) (string, time.Duration) {
+		p.See(status.Report{
+			Metadata: status.Metadata{Type: "imoocpod", Name: "foo"}, Verdict: status.Progressing,
+			Reason: fmt.Sprintf("%d of 9 pods ready", ready), Replicas: status.Replicas{Desired: 9, Ready: ready},
+		}, false, time.Time{}, begun.Add(at))
+		return p.Line(begun.Add(at))
+	}
+	for _, step := range []struct {
+		ready int32
+		at    time.Duration
+		line  string
+		again time.Duration
+	}{
+		{0, 0, "", patience},
+		{1, patience, "imoocpod/foo: progressing: 1 of 9 pods ready", 0},
+		{2, patience + time.Second, "", pace - time.Second},
+		{1, patience + time.Second, "", 0}, // as it was told
+		{3, patience + 2*time.Second, "", pace - 2*time.Second},
+		{4, patience + pace, "imoocpod/foo: progressing: 4 of 9 pods ready", 0},
+	} {
+		if line, again := see(step.ready, step.at); line != step.line || again != step.again {
+			t.Errorf("%d ready at %s: %q, again in %s, want %q, again in %s", step.ready, step.at, line, again, step.line, step.again)
+		}
+	}
+}
+
+// Of an object that has failed, the live line says when the wait for it gives up.
+func TestFrameGivesUp(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	failed := status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: "foo"}, Verdict: status.Failed, Reason: "it crashes"}
+	var p Progress
+	p.See(failed, false, now.Add(20*time.Second), now)
+	for after, want := range map[time.Duration]string{0: "0s  imoocpod/foo: failed, gives up in 20s: it crashes", 4 * time.Second: "4s  imoocpod/foo: failed, gives up in 16s: it crashes", time.Minute: "60s  imoocpod/foo: failed, gives up in 0s: it crashes"} {
+		if got := p.Frame(200, Style{}, now.Add(after)); !slices.Equal(got, []string{want}) {
+			t.Errorf("after %s: %q, want %q", after, got, want)
+		}
+	}
+}
+
+// A wait sums up what came of it when all objects are ready, and says nothing else.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	see := func(p *Progress, name string, done bool) {
+		p.See(status.Report{Metadata: status.Metadata{Type: "imoocpod", Name: name}, Reason: "1 of 1 pods ready"}, done, time.Time{}, begun)
+	}
+	for name, test := range map[string]struct {
+		goal string
+		done []bool
+		want string
+	}{
+		"nothing was seen":        {"ready", nil, ""},
+		"one is ready":            {"ready", []bool{true}, "imoocpod/0: ready: 1 of 1 pods ready, took 5s"},
+		"two are ready":           {"ready", []bool{true, true}, "2 of 2 objects are ready, took 5s"},
+		"one of two is not ready": {"ready", []bool{true, false}, ""},
+		"it is gone":              {"gone", []bool{true}, "imoocpod/0: gone, took 5s"},
+		"two are gone":            {"gone", []bool{true, true}, "2 of 2 objects are gone, took 5s"},
+		"it has a condition":      {"Available", []bool{true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := Progress{Goal: test.goal}
+			for i, done := range test.done {
+				see(&p, fmt.Sprint(i), done)
+			}
+			if got := p.Summary(begun.Add(5 * time.Second)); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// The object that is shown is the one that needs somebody most: not one that is done, the
+// one that changed last of several that are alike, and otherwise the first by name.
+func TestWorst(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		verdicts []status.Verdict
+		want     string
+	}{
+		"the worst verdict":                {[]status.Verdict{status.Progressing, status.Failed, status.Progressing}, "1"},
+		"of those alike the last":          {[]status.Verdict{status.Progressing, status.Progressing, status.Progressing}, "2"},
+		"none but the last is done":        {[]status.Verdict{status.Progressing, status.Progressing, status.Ready}, "0"},
+		"the last is alike, not the first": {[]status.Verdict{status.Ready, status.Progressing, status.Progressing}, "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 20 { // the order of a map differs
+				p := Progress{Goal: "ready"}
+				for i, verdict := range test.verdicts {
+					p.See(status.Report{Metadata: status.Metadata{Name: fmt.Sprint(i)}, Verdict: verdict}, verdict == status.Ready, time.Time{}, now)
+				}
+				if got := p.worst(); !strings.HasSuffix(got.Name, test.want) {
+					t.Fatalf("%s, want %s", got.Name, test.want)
+				}
+			}
+		})
+	}
+}

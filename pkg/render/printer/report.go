@@ -1,0 +1,109 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// Report writes what there is to know of one object: the verdict, the counts,
+// the problems, who stands in the way of a change, the pods, the conditions.
+func Report(w io.Writer, r status.Report, now time.Time) error {
+	p := &text{w: w}
+	p.line("%s: %s: %s", objectName(r), r.Verdict, r.Reason)
+	if said := lastLogLine(r); said != "" {
+		p.line("%s", said)
+	}
+	if r.Hint != "" {
+		p.line("hint: %s", r.Hint)
+	}
+	if len(r.Unread) > 0 && !r.Verdict.Settled() {
+		p.line("note: no permission to read %s; the reason may be incomplete", strings.Join(r.Unread, ", "))
+	}
+	for _, revert := range r.Reverts {
+		p.line("note: %s", revert.Message)
+	}
+	for _, b := range r.Budgets {
+		p.line("note: PodDisruptionBudget/%s", b)
+	}
+	p.line("%s", counts(r.Replicas))
+	tables := [][][]string{problemRows(r, now), podRows(r.Pods, now), conditionRows(r.Conditions, now)}
+	if len(r.Problems) == 1 && r.ReasonCode == r.Problems[0].Code {
+		tables[0] = nil // it was said
+	}
+	for _, rows := range tables {
+		if len(rows) > 1 {
+			p.line("")
+			p.table(rows)
+		}
+	}
+	return p.err
+}
+
+// lastLogLine is what a container that crashes wrote last, if that was read.
+func lastLogLine(r status.Report) string {
+	for _, p := range r.Problems {
+		if p.LastLogLine != "" {
+			return fmt.Sprintf("last log line of pod %s: %s", p.Pods[0], p.LastLogLine)
+		}
+	}
+	return ""
+}
+
+// desired is the desired count as far as it is known.
+func desired(c status.Replicas) string {
+	if c.Unknown {
+		return "unknown"
+	}
+	return strconv.Itoa(int(c.Desired))
+}
+
+func counts(c status.Replicas) string {
+	line := fmt.Sprintf("desired %s, current %d, ready %d", desired(c), c.Current, c.Ready)
+	if c.Updated != nil && *c.Updated != c.Desired {
+		line += fmt.Sprintf(", updated %d", *c.Updated)
+	}
+	return line
+}
+
+func problemRows(r status.Report, now time.Time) [][]string {
+	rows := [][]string{{"PROBLEM", "SINCE", "PODS", "MESSAGE"}}
+	for _, p := range r.Problems {
+		pods := ""
+		if len(p.Pods) > 0 {
+			pods = fmt.Sprintf("%d of %d", len(p.Pods), p.Of)
+		}
+		rows = append(rows, []string{string(p.Code), age(p.Since.Time, now), orNone(pods), p.Message})
+	}
+	return rows
+}
+
+func podRows(pods []status.Pod, now time.Time) [][]string {
+	rows := [][]string{{"POD", "READY", "STATUS", "RESTARTS", "AGE", "NODE", "REASON"}}
+	for _, pod := range pods {
+		rows = append(rows, []string{
+			pod.Name, fmt.Sprintf("%d/%d", pod.ReadyContainers, pod.Containers), pod.Status,
+			fmt.Sprint(pod.Restarts), age(pod.Created, now), orNone(pod.Node), pod.Reason,
+		})
+	}
+	return rows
+}
+
+func conditionRows(conditions []metav1.Condition, now time.Time) [][]string {
+	rows := [][]string{{"CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"}}
+	for _, c := range conditions {
+		rows = append(rows, []string{c.Type, string(c.Status), age(c.LastTransitionTime.Time, now), c.Reason, c.Message})
+	}
+	return rows
+}
+
+// objectName names the object of a report as people do, such as "imoocpod/foo".
+func objectName(r status.Report) string {
+	return status.ShortType(r.Metadata.Type) + "/" + r.Metadata.Name
+}

@@ -1,0 +1,120 @@
+package printer
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// What a screen says about how long a rollout takes, and how fast it is, as an object is
+// seen again and again.
+func TestRollout(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	type look struct {
+		seconds    float64
+		verdict    status.Verdict
+		generation int64
+		ready      int32
+		want       string
+	}
+	for name, looks := range map[string][]look{
+		"ready when it is seen first: nothing to tell": {{0, status.Ready, 1, 3, ""}, {5, status.Ready, 1, 3, ""}},
+		"seen to become ready": {
+			{0, status.Progressing, 1, 0, "0s"}, {0.5, status.Progressing, 1, 2, "0s"},
+			{1, status.Progressing, 1, 2, "1s  2.0/s"}, {4, status.Progressing, 1, 6, "4s  1.5/s"},
+			{5, status.Ready, 1, 8, "took 5s"}, {60, status.Ready, 1, 8, "took 5s"},
+		},
+		"no pod more is no rate, and fewer are none": {
+			{0, status.Progressing, 1, 4, "0s"}, {2, status.Progressing, 1, 4, "2s"}, {3, status.Progressing, 1, 3, "3s"},
+		},
+		"changed while it is under way: from the beginning": {
+			{0, status.Progressing, 1, 2, "0s"}, {9, status.Progressing, 2, 4, "0s"}, {11, status.Progressing, 2, 6, "2s  1.0/s"},
+		},
+		"not ready any more: from the beginning": {
+			{0, status.Ready, 1, 3, ""}, {9, status.Progressing, 1, 2, "0s"}, {12, status.Ready, 1, 3, "took 3s"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := rollout{}
+			for _, l := range looks {
+				now := begun.Add(time.Duration(l.seconds * float64(time.Second)))
+				r := status.Report{Verdict: l.verdict, Metadata: status.Metadata{Generation: l.generation}, Replicas: status.Replicas{Ready: l.ready}}
+				if o = o.see(r, now); o.text(l.ready, now) != l.want {
+					t.Errorf("after %v s: %q, want %q", l.seconds, o.text(l.ready, now), l.want)
+				}
+			}
+		})
+	}
+}
+
+// A rollout that was under way when the object was seen first began when the object changed.
+func TestRolloutBeganWithTheLastChange(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) metav1.Time { return metav1.Time{Time: now.Add(-d)} }
+	write := func(d time.Duration) status.Reconciler {
+		return status.Reconciler{Spec: &status.Write{Time: ago(d)}}
+	}
+	condition := func(kind string, is metav1.ConditionStatus, d time.Duration) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: is, LastTransitionTime: ago(d)}
+	}
+	for name, test := range map[string]struct {
+		report status.Report
+		want   string
+	}{
+		"nobody knows when":         {status.Report{}, "0s"},
+		"the spec was written":      {status.Report{Reconciler: write(time.Minute)}, "60s"},
+		"by a clock that is ahead":  {status.Report{Reconciler: write(-time.Minute)}, "0s"},
+		"not ready since":           {status.Report{Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, time.Minute)}}, "60s"},
+		"not ready, after a write":  {status.Report{Reconciler: write(time.Hour), Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, time.Minute)}}, "60s"},
+		"not ready, before a write": {status.Report{Reconciler: write(time.Minute), Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, time.Hour)}}, "60s"},
+		"a condition that is true":  {status.Report{Reconciler: write(time.Minute), Conditions: []metav1.Condition{condition("Ready", metav1.ConditionTrue, time.Second)}}, "60s"},
+		"another condition":         {status.Report{Reconciler: write(time.Minute), Conditions: []metav1.Condition{condition("Paused", metav1.ConditionFalse, time.Second)}}, "60s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.report.Verdict = status.Progressing
+			if got := (rollout{}).see(test.report, now).text(0, now); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// How many pods are ready is counted where the pods may be ahead of the status.
+func TestReadyNow(t *testing.T) {
+	t.Parallel()
+	pods := func(ready ...bool) []status.Pod {
+		var all []status.Pod
+		for _, is := range ready {
+			all = append(all, status.Pod{Ready: is})
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		verdict  status.Verdict
+		replicas status.Replicas
+		pods     []status.Pod
+		want     int32
+	}{
+		"the pods are ahead":              {status.Progressing, status.Replicas{Current: 2, Ready: 0}, pods(true, true, false), 2},
+		"as many as the status says":      {status.Progressing, status.Replicas{Current: 2, Ready: 0}, pods(true, false), 1},
+		"more are ready than it has":      {status.Progressing, status.Replicas{Current: 1, Ready: 3}, pods(true, true), 3},
+		"not all pods are seen":           {status.Progressing, status.Replicas{Current: 3, Ready: 1}, pods(true, true), 1},
+		"no pod is seen":                  {status.Progressing, status.Replicas{Ready: 2}, nil, 2},
+		"it is ready: as it says":         {status.Ready, status.Replicas{Current: 2, Ready: 2}, pods(true, false), 2},
+		"it is ready, with pods to spare": {status.Ready, status.Replicas{Current: 1, Ready: 1}, pods(true, true), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := readyNow(status.Report{Verdict: test.verdict, Replicas: test.replicas, Pods: test.pods}); got != test.want {
+				t.Errorf("%d, want %d", got, test.want)
+			}
+		})
+	}
+}

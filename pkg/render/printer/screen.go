@@ -1,0 +1,299 @@
+package printer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// Screen is what a person looks at: one object in full, or a table of several. It
+// has no clock and no terminal: callers pass the time and the size.
+type Screen struct {
+	// Reports are the objects, in the order in which they are shown.
+	Reports []status.Report
+	// AllPods shows each pod, rather than how many are alike.
+	AllPods bool
+	// NotReady leaves out the objects that are ready.
+	NotReady bool
+	// Lost is when the connection to the server was lost; zero while there is one.
+	Lost time.Time
+
+	// rollouts are those that were seen by somebody who watches.
+	rollouts map[types.UID]rollout
+}
+
+// See takes in an object as it is now, for somebody who watches. It reports whether
+// that changes the screen: what is gone is shown only if it was there.
+func (s *Screen) See(r status.Report, now time.Time) bool {
+	i := slices.IndexFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
+	switch {
+	case i >= 0:
+		s.Reports[i] = r
+	case r.Verdict == status.Deleted:
+		return false
+	default:
+		s.Reports = append(s.Reports, r)
+	}
+	if s.rollouts == nil {
+		s.rollouts = map[types.UID]rollout{}
+	}
+	s.rollouts[r.Metadata.UID] = s.rollouts[r.Metadata.UID].see(r, now)
+	return true
+}
+
+// Forget takes an object off the screen.
+func (s *Screen) Forget(r status.Report) {
+	s.Reports = slices.DeleteFunc(s.Reports, func(o status.Report) bool { return sameObject(o, r) })
+}
+
+func sameObject(a, b status.Report) bool {
+	return a.Metadata.Type == b.Metadata.Type && a.Metadata.Namespace == b.Metadata.Namespace && a.Metadata.Name == b.Metadata.Name
+}
+
+// detail is how much of an object is shown.
+type detail struct {
+	// alike is how many pods of those that are alike are shown by themselves;
+	// negative: all.
+	alike                            int
+	conditions, guards, events, hint bool
+	// reason is how many lines a reason and a hint may take.
+	reason int
+}
+
+// details are from all there is to the least.
+func details() []detail {
+	return []detail{
+		{alike: few, conditions: true, guards: true, events: true, hint: true, reason: 4},
+		{alike: few, guards: true, events: true, hint: true, reason: 4},
+		{alike: few, guards: true, hint: true, reason: 3},
+		{alike: 3, hint: true, reason: 2},
+		{alike: 1, hint: true, reason: 2},
+		{alike: 0, hint: true, reason: 1},
+		{alike: 0, reason: 1},
+	}
+}
+
+// few pods are shown by themselves although they are alike.
+const few = 5
+
+// Frame is the screen as lines, each no wider than width, and no more of them
+// than height. Without a height there is room for all.
+func (s Screen) Frame(width, height int, style Style, now time.Time) []string {
+	f := frame{Screen: s, width: width, style: style, now: now}
+	if s.NotReady {
+		f.Reports = slices.DeleteFunc(slices.Clone(s.Reports), func(r status.Report) bool { return r.Verdict.Settled() })
+	}
+	if len(f.Reports) == 0 && len(s.Reports) > 0 {
+		sign, color := f.style.look(status.Ready)
+		return f.render([]line{{{color, sign + " "}, {"", allReady(len(s.Reports))}}}, height)
+	}
+	if s.Lost.IsZero() {
+		return f.render(f.fit(height), height)
+	}
+	lines := []line{{{yellow, connectionLost(s.Lost, now) + ", reconnecting; last known state:"}}}
+	for _, l := range f.fit(max(height-1, 0)) {
+		lines = append(lines, l.dimmed())
+	}
+	return f.render(lines, height)
+}
+
+// allReady says that all of n objects are ready.
+func allReady(n int) string {
+	if n == 1 {
+		return "the object is ready"
+	}
+	return fmt.Sprintf("all %d objects are ready", n)
+}
+
+// frame is a screen that is being drawn.
+type frame struct {
+	Screen
+	width int
+	style Style
+	now   time.Time
+}
+
+// fit finds as much as there is room for.
+func (f frame) fit(height int) []line {
+	if len(f.Reports) == 0 {
+		return []line{{{dim, "nothing to show yet"}}}
+	}
+	if len(f.Reports) > 1 && !f.AllPods {
+		return f.table(height)
+	}
+	var lines []line
+	for _, d := range details() {
+		lines = f.objects(d)
+		if height <= 0 || len(lines) <= height {
+			return lines
+		}
+	}
+	if len(f.Reports) > 1 {
+		return f.table(height)
+	}
+	return lines
+}
+
+// render makes text of lines, and says how many there is no room for.
+func (f frame) render(lines []line, height int) []string {
+	if height > 0 && len(lines) > height {
+		left := len(lines) - height + 1
+		lines = append(lines[:height-1:height-1], line{{dim, fmt.Sprintf("%s %d more lines", f.style.sign("…", "..."), left)}})
+	}
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.render(f.width, f.style)
+	}
+	return texts
+}
+
+// objects shows each object, with a line between two.
+func (f frame) objects(d detail) []line {
+	var all []line
+	for i, r := range f.Reports {
+		if i > 0 {
+			all = append(all, nil)
+		}
+		all = append(all, f.object(r, d)...)
+	}
+	return all
+}
+
+func urgency(r status.Report) int {
+	return slices.Index([]status.Verdict{status.Failed, status.Paused, status.NotReconciled, status.Progressing, status.Deleted, status.Parked, status.Ready}, r.Verdict)
+}
+
+func (f frame) verdict(r status.Report) line {
+	sign, color := f.style.look(r.Verdict)
+	l := line{{color, sign + " "}, {bold, objectName(r)}}
+	if r.Metadata.Namespace != "" {
+		l = l.add(dim, " in "+r.Metadata.Namespace)
+	}
+	return l.add("", ": ").add(color, string(r.Verdict))
+}
+
+// object shows one object.
+func (f frame) object(r status.Report, d detail) []line {
+	all := []line{f.verdict(r)}
+	all = append(all, f.paragraph("", "", r.Reason, d.reason)...)
+	if said := lastLogLine(r); said != "" {
+		all = append(all, f.paragraph(dim, "", said, d.reason)...)
+	}
+	if r.Hint != "" && d.hint {
+		all = append(all, f.paragraph(cyan, "hint: ", r.Hint, d.reason)...)
+	}
+	all = append(all, f.bar(r))
+	all = append(all, f.tree(r, d)...)
+	if d.guards {
+		all = append(all, f.guards(r)...)
+	}
+	if d.conditions && len(r.Conditions) > 0 {
+		all = append(all, f.conditions(r.Conditions)...)
+	}
+	if d.events && len(r.Events) > 0 {
+		all = append(all, f.events(r.Events)...)
+	}
+	return all
+}
+
+// paragraph breaks text into indented lines, at most so many. Those below a label, such as
+// "hint: ", are indented further.
+func (f frame) paragraph(color, label, text string, most int) []line {
+	var all []line
+	for i, part := range wrapped(label+text, f.width-2, most) {
+		if i > 0 && label != "" {
+			part = "  " + part
+		}
+		all = append(all, line{{color, "  " + part}})
+	}
+	return all
+}
+
+// bar shows how many of the pods are ready and, to somebody who watches, how long
+// the rollout has taken and how many pods a second became ready.
+func (f frame) bar(r status.Report) line {
+	c := r.Replicas
+	ready := readyNow(r)
+	text := fmt.Sprintf("  %d/%d ready", ready, c.Desired)
+	if c.Current != c.Desired {
+		text += fmt.Sprintf(", %d there", c.Current)
+	}
+	if c.Updated != nil && *c.Updated != c.Desired {
+		text += fmt.Sprintf(", %d updated", *c.Updated)
+	}
+	if told := f.rollouts[r.Metadata.UID].text(ready, f.now); told != "" {
+		text += "  " + told
+	}
+	width := min(40, f.width-4-plain(text).width())
+	if width < 5 {
+		return plain("  " + strings.TrimSpace(text))
+	}
+	filled := width
+	if c.Desired > 0 {
+		filled = min(width, width*int(ready)/int(c.Desired))
+	}
+	_, color := f.style.look(r.Verdict)
+	full, empty := f.style.sign("━", "#"), f.style.sign("─", "-")
+	return line{{"", "  "}, {color, strings.Repeat(full, filled)}, {dim, strings.Repeat(empty, width-filled)}, {"", text}}
+}
+
+// guards shows who may change the number of pods or keep them from being
+// removed, and what could not be read.
+func (f frame) guards(r status.Report) []line {
+	var texts []string
+	for _, revert := range r.Reverts {
+		texts = append(texts, revert.Message)
+	}
+	for _, b := range r.Budgets {
+		texts = append(texts, "PodDisruptionBudget/"+b.String())
+	}
+	if len(r.Unread) > 0 && !r.Verdict.Settled() {
+		texts = append(texts, "no permission to read "+strings.Join(r.Unread, ", ")+"; the reason may be incomplete")
+	}
+	var all []line
+	for _, text := range texts {
+		all = append(all, f.paragraph("", "note: ", text, 2)...)
+	}
+	return all
+}
+
+func (f frame) conditions(conditions []metav1.Condition) []line {
+	all := []line{nil}
+	width := 0
+	for _, c := range conditions {
+		width = max(width, plain(c.Type).width())
+	}
+	for _, c := range conditions {
+		l := plain("  "+c.Type).pad(width+4).add("", string(c.Status)).pad(width + 11)
+		l = l.add(dim, age(c.LastTransitionTime.Time, f.now)).pad(width + 17)
+		all = append(all, l.add("", c.Reason+"  ").add(dim, trimmed(c.Message)))
+	}
+	return all
+}
+
+// lastEvents is how many events are shown.
+const lastEvents = 4
+
+func (f frame) events(events []problem.Event) []line {
+	warnings := slices.DeleteFunc(slices.Clone(events), func(e problem.Event) bool { return e.Type == "Normal" })
+	if len(warnings) > 0 {
+		events = warnings
+	}
+	all := []line{nil}
+	for _, e := range events[max(0, len(events)-lastEvents):] {
+		color := ""
+		if e.Type != "Normal" {
+			color = yellow
+		}
+		l := line{{dim, "  " + age(e.Last.Time, f.now)}}.pad(8).add(color, e.Reason+" ").add("", e.Object+": ")
+		all = append(all, l.add(dim, trimmed(e.Message)))
+	}
+	return all
+}

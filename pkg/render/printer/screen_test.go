@@ -1,0 +1,258 @@
+package printer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+)
+
+// screenTime is when the screens of these tests are shown.
+func screenTime() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) }
+
+// seen makes evidence on an ImoocPod of which a controller has seen the newest
+// generation.
+func seen(desired, current, ready int32, pods ...corev1.Pod) status.Snapshot {
+	return status.Snapshot{
+		Object: status.Object{
+			Type: "imoocpod.batch.tutorial.kubebuilder.io", Resource: "imoocpods.batch.tutorial.kubebuilder.io", Kind: "ImoocPod", Namespace: "team-a", Name: "foo", UID: "foo",
+			Generation: 2, ObservedGeneration: 2, Desired: desired, Current: current, Ready: ready,
+			Created: screenTime().Add(-time.Hour),
+		},
+		Pods: status.NewPods(pods),
+		Now:  screenTime(),
+	}
+}
+
+// podOf makes a pod of an owner that is running and ready, unless it is changed.
+func podOf(owner types.UID, name string, change func(*corev1.Pod)) corev1.Pod {
+	pod := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team-a", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(screenTime().Add(-3 * time.Minute)),
+			OwnerReferences: []metav1.OwnerReference{{UID: owner, Controller: new(true)}},
+		},
+		Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "web", Image: "web:v2"}}},
+		Status: corev1.PodStatus{
+			Phase:             corev1.PodRunning,
+			Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "web", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+		},
+	}
+	if change != nil {
+		change(&pod)
+	}
+	return pod
+}
+
+// waiting makes a container wait for a reason.
+func waiting(reason, message string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.Phase = corev1.PodPending
+		pod.Status.Conditions[0].Status = corev1.ConditionFalse
+		pod.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
+	}
+}
+
+func crashing(pod *corev1.Pod) {
+	waiting("CrashLoopBackOff", "back-off 2m40s restarting failed container=web")(pod)
+	pod.Status.Phase = corev1.PodRunning
+	c := &pod.Status.ContainerStatuses[0]
+	c.RestartCount = 7
+	c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", Message: "配置文件不存在：/etc/应用/设置.yaml"}
+}
+
+func podsNamed(owner types.UID, prefix string, from, to int, change func(*corev1.Pod)) []corev1.Pod {
+	var pods []corev1.Pod
+	for i := from; i < to; i++ {
+		pods = append(pods, podOf(owner, fmt.Sprintf("%s-%d", prefix, i), change))
+	}
+	return pods
+}
+
+func conditionsOf(ready metav1.ConditionStatus, reason, message string) []metav1.Condition {
+	at := metav1.NewTime(screenTime().Add(-time.Minute))
+	return []metav1.Condition{
+		{Type: "Ready", Status: ready, Reason: reason, Message: message, LastTransitionTime: at},
+		{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "Converged", Message: "all pods are up to date", LastTransitionTime: at},
+	}
+}
+
+func eventOf(pod, kind, reason, message string, ago time.Duration) corev1.Event {
+	return corev1.Event{
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: pod, UID: types.UID(pod)},
+		Type:           kind, Reason: reason, Message: message, Count: 3, LastTimestamp: metav1.NewTime(screenTime().Add(-ago)),
+	}
+}
+
+// screens are what a person may come to see.
+func screens() map[string]Screen {
+	const noImage = `Back-off pulling image "registry.example.com/team-a/web:v2": rpc error: code = NotFound desc = failed to pull and unpack image: not found`
+	one := func(e status.Snapshot) Screen { return Screen{Reports: []status.Report{status.NewReport(e)}} }
+
+	converging := seen(8, 6, 3, append(podsNamed("foo", "foo-f4e4e66e", 0, 3, nil), podsNamed("foo", "foo-f4e4e66e", 3, 6, waiting("ContainerCreating", ""))...)...)
+	ready := seen(3, 3, 3, podsNamed("foo", "foo-f4e4e66e", 0, 3, nil)...)
+	ready.Object.Conditions = conditionsOf(metav1.ConditionTrue, "PodsReady", "3 of 3 pods ready")
+	pull := seen(3, 3, 1, append(podsNamed("foo", "foo-f4e4e66e", 0, 1, nil), podsNamed("foo", "foo-f4e4e66e", 1, 3, waiting("ImagePullBackOff", noImage))...)...)
+	pull.Object.Conditions = conditionsOf(metav1.ConditionFalse, "PodsNotReady", "1 of 3 pods ready")
+	pull.Events = []corev1.Event{
+		eventOf("foo-f4e4e66e-1", "Normal", "Pulling", `Pulling image "registry.example.com/team-a/web:v2"`, time.Minute),
+		eventOf("foo-f4e4e66e-1", "Warning", "Failed", "Error: ErrImagePull", 50*time.Second),
+	}
+	quota := seen(5, 2, 2, podsNamed("foo", "foo-f4e4e66e", 0, 2, nil)...)
+	quota.Object.Conditions = append(conditionsOf(metav1.ConditionFalse, "PodsMissing", "2 of 5 pods ready"), metav1.Condition{
+		Type: "ReplicaFailure", Status: metav1.ConditionTrue, Reason: "QuotaExceeded", LastTransitionTime: metav1.NewTime(screenTime().Add(-time.Minute)),
+		Message: `pods "foo-f4e4e66e-2" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2`,
+	})
+	nobody := seen(3, 0, 0)
+	nobody.Object.ObservedGeneration = 0
+	most := seen(200, 200, 197, append(podsNamed("foo", "foo-f4e4e66e", 0, 197, nil), podsNamed("foo", "foo-f4e4e66e", 197, 200, crashing)...)...)
+	deployment := seen(3, 3, 2, append(podsNamed("set", "web-7887448d46-8xq", 0, 2, nil), podsNamed("set", "web-7887448d46-8xq", 2, 3, crashing)...)...)
+	deployment.Object.Kind, deployment.Object.Type, deployment.Object.Name = "AppService", "appservice.appcontroller.k8s.io", "商店-后端"
+	deployment.Children = []status.Child{
+		{Kind: "Deployment", Name: "web", UID: "web", Controller: "foo", Desired: new(int32(3)), Ready: new(int32(2))},
+		{Kind: "ReplicaSet", Name: "web-7887448d46", UID: "set", Controller: "web", Desired: new(int32(3)), Ready: new(int32(2))},
+	}
+	guarded := one(deployment)
+	guarded.Reports[0].Reverts = []status.CompetingWriter{{By: "HorizontalPodAutoscaler/web", Message: "HorizontalPodAutoscaler/web keeps its replica count between 2 and 10"}}
+	guarded.Reports[0].Problems[0].LastLogLine = "panic: \x1b[31mno configuration\x1b[0m for this service in /etc/web, and none was given on the command line"
+	guarded.Reports[0].Budgets = []status.Budget{{Name: "web", MinAvailable: "2"}}
+	several := Screen{Reports: slices.Concat(one(ready).Reports, one(pull).Reports, one(nobody).Reports, one(most).Reports)}
+	for i := range several.Reports {
+		several.Reports[i].Metadata.Name = string(rune('a' + i))
+	}
+	notReady := several
+	notReady.NotReady = true
+	allReady := one(ready)
+	allReady.NotReady = true
+	watched := Screen{}
+	begun := converging
+	begun.Pods, begun.Object.Ready = status.NewPods(podsNamed("foo", "foo-f4e4e66e", 0, 6, waiting("ContainerCreating", ""))), 0
+	watched.See(status.NewReport(begun), screenTime().Add(-6*time.Second))
+	watched.See(status.NewReport(converging), screenTime())
+	took := Screen{}
+	took.See(status.NewReport(converging), screenTime().Add(-14*time.Second))
+	took.See(status.NewReport(ready), screenTime().Add(-time.Second))
+	lost := one(ready)
+	lost.Lost = screenTime().Add(-12 * time.Second)
+	namespaces := several
+	namespaces.Reports = slices.Clone(several.Reports)
+	namespaces.Reports[3].Metadata.Namespace = "team-b"
+	fleet := Screen{}
+	for i := range 40 {
+		r := several.Reports[min(i, 4)%4]
+		if i >= 4 {
+			r = several.Reports[0]
+		}
+		r.Metadata.Name = fmt.Sprintf("web-%d", i)
+		fleet.Reports = append(fleet.Reports, r)
+	}
+	every := one(most)
+	every.AllPods = true
+	return map[string]Screen{
+		"converging": watched, "ready": one(ready), "pull": one(pull), "quota": one(quota), "no-controller": one(nobody),
+		"many": one(most), "deployment": guarded, "several": several, "not-ready": notReady, "all-ready": allReady, "all-pods": every,
+		"took": took, "lost": lost, "namespaces": namespaces, "fleet": fleet,
+	}
+}
+
+// Each screen at all sizes, in one file.
+func TestScreen(t *testing.T) {
+	t.Parallel()
+	for name, screen := range screens() {
+		var b strings.Builder
+		show := func(width, height int, style Style) {
+			lines := screen.Frame(width, height, style, screenTime())
+			fmt.Fprintf(&b, "%s %d x %d %+v\n%s\n", strings.Repeat("=", 8), width, height, style, strings.Join(lines, "\n"))
+			if height > 0 && len(lines) > height {
+				t.Errorf("%s: %d lines at %d x %d", name, len(lines), width, height)
+			}
+			for _, l := range lines {
+				if ansi.StringWidth(l) > width {
+					t.Errorf("%s: %q is wider than %d", name, l, width)
+				}
+			}
+		}
+		for _, width := range []int{40, 80, 200} {
+			for _, height := range []int{10, 50} {
+				show(width, height, Style{})
+			}
+		}
+		if name != "all-pods" {
+			show(80, 0, Style{ASCII: true})
+			show(80, 10, Style{Color: true})
+		}
+		golden(t, "screen-"+name, b.String())
+	}
+}
+
+// What is wrong is on the screen, however small it is.
+func TestScreenShowsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for height := 5; height < 60; height++ {
+		for _, width := range []int{30, 40, 80, 200} {
+			text := strings.Join(screens()["many"].Frame(width, height, Style{}, screenTime()), "\n")
+			if !strings.Contains(text, "CrashLoop") || !strings.Contains(text, "197/200") || height >= 8 && !strings.Contains(text, "197 ready") {
+				t.Fatalf("at %d x %d:\n%s", width, height, text)
+			}
+		}
+	}
+}
+
+// Whatever the size of the terminal, no line is too wide and none too many.
+func FuzzScreen(f *testing.F) {
+	f.Add(40, 10, "web", "配置\x1b[31m\t\n")
+	f.Add(1, 1, "", "")
+	f.Fuzz(func(t *testing.T, width, height int, name, message string) {
+		width, height = 1+min(max(width, 0), 300), 1+min(max(height, 0), 100)
+		e := seen(3, 3, 1, podOf("foo", "a"+name, nil), podOf("foo", "b"+name, waiting(message, message)), podOf("foo", "c"+name, crashing))
+		e.Object.Conditions = conditionsOf("False", message, message)
+		lines := Screen{Reports: []status.Report{status.NewReport(e)}}.Frame(width, height, Style{Color: true}, screenTime())
+		if len(lines) > height {
+			t.Errorf("%d lines at a height of %d", len(lines), height)
+		}
+		for _, l := range lines {
+			if strings.ContainsAny(l, "\n\r\t") || width > 1 && ansi.StringWidth(l) > width {
+				t.Errorf("%q at a width of %d", l, width)
+			}
+		}
+	})
+}
+
+// A frame of ten thousand pods is no bigger than any other.
+func BenchmarkScreen(b *testing.B) {
+	s := Screen{Reports: []status.Report{status.NewReport(seen(10000, 10000, 9990,
+		append(podsNamed("foo", "foo", 0, 9990, nil), podsNamed("foo", "foo", 9990, 10000, crashing)...)...))}}
+	for b.Loop() {
+		s.Frame(120, 40, Style{Color: true}, screenTime())
+	}
+}
+
+// Beside the bar stands how many pods are there and how many are up to date, where that
+// is another number, and below it what could not be read.
+func TestScreenSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	shown := func(change func(*status.Report)) string {
+		r := status.NewReport(seen(3, 4, 3))
+		r.Verdict = status.Progressing
+		change(&r)
+		return strings.Join(Screen{Reports: []status.Report{r}}.Frame(120, 40, Style{}, screenTime()), "\n")
+	}
+	const updated, unread = "3/3 ready, 4 there, 1 updated", "note: no permission to read events, nodes; the reason may be incomplete"
+	if text := shown(func(r *status.Report) { r.Replicas.Updated, r.Unread = new(int32(1)), []string{"events", "nodes"} }); !strings.Contains(text, updated) || !strings.Contains(text, unread) {
+		t.Errorf("want %q and %q:\n%s", updated, unread, text)
+	}
+	if text := shown(func(r *status.Report) { r.Replicas.Updated = new(int32(3)) }); strings.Contains(text, "updated") || strings.Contains(text, "permission") {
+		t.Errorf("want nothing of what is as it should be:\n%s", text)
+	}
+	if text := shown(func(r *status.Report) { r.Verdict, r.Unread = status.Ready, []string{"events"} }); strings.Contains(text, "permission") {
+		t.Errorf("of a ready object nothing more need be read:\n%s", text)
+	}
+}

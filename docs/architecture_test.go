@@ -1,0 +1,205 @@
+package docs
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/imoocpod/kubectl-imoocpod/"
+
+// room is a package, or the directory of several.
+type room struct {
+	path, about string
+	// pure packages import no client, no clock, and no context, and of this
+	// module only pure packages.
+	pure bool
+}
+
+// house lists the packages from the top to the ground. A package imports only
+// packages below it.
+func house() []room {
+	return []room{
+		{path: "cmd/kubectl-imoocpod", about: "streams, signals, the one mapping from error to exit code"},
+		{path: "pkg/cmd", about: "the verbs, one file each; shared flags are structs that a verb composes"},
+		{path: "pkg/controller/run", about: "what run-controller adds to the loop: scope, log, serving, once, dry run"},
+
+		{path: "pkg/render", about: "shows what others have found"},
+		{path: "pkg/render/terminal", about: "a live screen, and the progress of a wait"},
+		{path: "pkg/render/printer", about: "model → text"},
+
+		{path: "pkg/change", about: "writes one object, always guarded"},
+		{path: "pkg/change/template", about: "a pod template: history, places, the write"},
+		{path: "pkg/change/template/podtemplate", about: "finds pod templates in a schema; sets images, env, resources", pure: true},
+		{path: "pkg/change/template/revision", about: "revisions, what changed between two, and the way back", pure: true},
+		{path: "pkg/change/replicas", about: "a count: set, steps, remove, park, undo"},
+		{path: "pkg/change/edit", about: "reads, edits, patches, retries; checks and reverts what it wrote"},
+
+		{path: "pkg/inspect", about: "reads, never writes"},
+		{path: "pkg/inspect/doctor", about: "finds out what check checks"},
+		{path: "pkg/inspect/doctor/check", about: "judges what was found, and names the command that fixes it", pure: true},
+		{path: "pkg/inspect/logs", about: "reads and follows the logs of many containers"},
+		{path: "pkg/inspect/observe", about: "reads an object and all below it, follows it, waits"},
+		{path: "pkg/inspect/facts", about: "what the status of a kind can say; profiles of others' kinds", pure: true},
+		{path: "pkg/inspect/status", about: "snapshot in, verdict and tree out", pure: true},
+
+		{path: "pkg/controller", about: "the loop: event → key → view → plan → apply → status"},
+		{path: "pkg/controller/lease", about: "one loop at a time"},
+		{path: "pkg/controller/lease/process", about: "whether the holder of a lease is a process of this machine that has ended"},
+		{path: "pkg/controller/syncstate", about: "how far the loop is with each object"},
+		{path: "pkg/controller/report", about: "lines of the log, events on objects"},
+		{path: "pkg/controller/queue", about: "which object comes next, when, and why"},
+		{path: "pkg/controller/expectations", about: "what the loop remembers, and expects to see of its own writes"},
+		{path: "pkg/controller/strategy", about: "a file for each way to keep pods"},
+		{path: "pkg/controller/informer", about: "caches that notice when the server does not answer"},
+		{path: "pkg/controller/metrics", about: "counts what the loops of a process do"},
+		{path: "pkg/controller/plan", about: "view in, actions out", pure: true},
+
+		{path: "pkg/inspect/problem", about: "why a pod is not ready", pure: true},
+
+		{path: "pkg/kube", about: "the clients of one command, within bounds of time and memory"},
+		{path: "pkg/kube/follow", about: "one list and one watch of objects"},
+
+		{path: "pkg/kinds/discover", about: "asks the server about kinds: CRD, schema, replica field"},
+		{path: "pkg/kinds/replicafield", about: "searches a schema for fields that may hold a count", pure: true},
+		{path: "pkg/kinds/schemawalk", about: "walks a schema and an object together", pure: true},
+		{path: "pkg/kinds", about: "kinds shipped and declared, mappings, rights, scaffold", pure: true},
+
+		{path: "pkg/controller/lease/leaserecord", about: "who holds a lease, and which objects that loop reconciles", pure: true},
+		{path: "pkg/fieldpath", about: "the path to one field: parse, locate, get, set, patch, who manages it", pure: true},
+		{path: "pkg/fieldpath/fieldpathtest", about: "paths for the tests of other packages"},
+		{path: "pkg/outcome", about: "errors that have an exit code"},
+		{path: "pkg/commandline", about: "composes commands that a reader can paste", pure: true},
+		{path: "pkg/escape", about: "makes text of others safe to show", pure: true},
+		{path: "pkg/escape/escapetest", about: "hostile text for the tests of other packages"},
+		{path: "pkg/apis", about: "types of the shipped kinds, labels, defaults", pure: true},
+		{path: "deploy", about: "the manifests that install applies"},
+	}
+}
+
+// halves are the two halves of the program. Neither imports the other.
+func halves() (verbs, loop []string) {
+	return []string{"pkg/change", "pkg/inspect", "pkg/render"}, []string{"pkg/controller"}
+}
+
+// shared belongs to one half by its place, and both import it.
+func shared() []string {
+	return []string{"pkg/inspect/problem", "pkg/controller/lease/leaserecord", "pkg/controller/lease/process"}
+}
+
+// impure are the imports that no pure package has.
+func impure() []string {
+	return []string{
+		"context", "net", "net/http", "os", "os/exec", "k8s.io/client-go/discovery", "k8s.io/client-go/dynamic", "k8s.io/client-go/kubernetes/typed",
+		"k8s.io/client-go/rest", "k8s.io/client-go/tools", "k8s.io/cli-runtime", "k8s.io/klog", "k8s.io/utils/clock",
+	}
+}
+
+func within(path string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool { return path == root || strings.HasPrefix(path, root+"/") })
+}
+
+// floor returns the place of a package in the house: that of its own row, or of
+// the closest directory above it.
+func floor(path string) int {
+	for ; path != "."; path = filepath.Dir(path) {
+		if i := slices.IndexFunc(house(), func(r room) bool { return r.path == path }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// pending are imports against the order that are still to go.
+func pending() []string {
+	return []string{
+		"pkg/change/replicas pkg/controller/plan",
+		"pkg/inspect/logs pkg/render/printer",
+		"pkg/inspect/observe pkg/render/printer",
+		"pkg/kinds/discover pkg/inspect/facts",
+		"pkg/kube pkg/inspect/doctor/check",
+	}
+}
+
+// TestImports holds the imports of every package to the house.
+func TestImports(t *testing.T) {
+	command := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./cmd/...", "./pkg/...")
+	command.Dir = root
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms := house()
+	for line := range strings.Lines(string(out)) {
+		packages := strings.Fields(line)
+		from := strings.TrimPrefix(packages[0], module)
+		at := floor(from)
+		if at < 0 {
+			t.Errorf("%s has no place in the house", from)
+			continue
+		}
+		for _, path := range packages[1:] {
+			to, ours := strings.CutPrefix(path, module)
+			switch {
+			case !ours && rooms[at].pure && within(path, impure()):
+				t.Errorf("%s is pure and imports %s", from, path)
+			case !ours || strings.HasPrefix(to, from+"/") || slices.Contains(pending(), from+" "+to):
+			case floor(to) < at:
+				t.Errorf("%s imports %s, which is above it", from, to)
+			case rooms[at].pure && !rooms[floor(to)].pure:
+				t.Errorf("%s is pure and imports %s, which is not", from, to)
+			case crosses(from, to):
+				t.Errorf("%s imports %s, which is in the other half", from, to)
+			}
+		}
+	}
+}
+
+// crosses reports whether an import leads from one half of the program to the
+// other. Only the verbs and run-controller, at the top, know both.
+func crosses(from, to string) bool {
+	if within(to, shared()) || within(from, []string{"pkg/controller/run"}) {
+		return false
+	}
+	verbs, loop := halves()
+	return within(from, verbs) && within(to, loop) || within(from, loop) && within(to, verbs)
+}
+
+var update = flag.Bool("update", false, "rewrite the picture in docs/architecture.md")
+
+// TestPicture holds the picture in docs/architecture.md to the house.
+func TestPicture(t *testing.T) {
+	const begin, end = "<!-- house -->\n```\n", "```\n<!-- /house -->"
+	page := read(t, "docs/architecture.md")
+	before, rest, found := strings.Cut(page, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatal("docs/architecture.md has no picture of the house")
+	}
+	wanted := before + begin + picture() + end + after
+	if *update {
+		if err := os.WriteFile(filepath.Join(root, "docs/architecture.md"), []byte(wanted), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if page != wanted {
+		t.Error(`docs/architecture.md shows another house; run "go test ./docs -run TestPicture -update"`)
+	}
+}
+
+// picture draws the house, a line for each room.
+func picture() string {
+	var b strings.Builder
+	for _, r := range house() {
+		about := r.about
+		if r.pure {
+			about = "pure: " + about
+		}
+		fmt.Fprintf(&b, "%-36s %s\n", r.path, about)
+	}
+	return b.String()
+}

@@ -88,8 +88,8 @@ reference: check-go ## Generate the command reference from the commands
 	go run ./hack/reference
 
 .PHONY: messages
-messages: check-go ## Generate the list of all messages from the code
-	go run ./hack/messages
+messages: check-go ## Print all messages of the program
+	@go run ./hack/messages
 
 .PHONY: fmt
 fmt: check-go ## Format the code
@@ -242,10 +242,10 @@ copy = git clone -q --no-checkout . "$$copy"; \
 drift: check-go ## Check that generated files and module files are up to date
 	@set -e -o pipefail; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	$(copy); cd "$$copy"; git add -A; \
-	CGO_ENABLED=0 GOFLAGS=-trimpath MAKEFLAGS= $(MAKE) --no-print-directory generate manifests reference messages tidy; \
+	CGO_ENABLED=0 GOFLAGS=-trimpath MAKEFLAGS= $(MAKE) --no-print-directory generate manifests reference tidy; \
 	git add -A --intent-to-add; \
 	if ! git --no-pager diff --exit-code; then \
-		echo 'error: files are not up to date: run "make generate manifests reference messages tidy"' >&2; exit 1; fi; \
+		echo 'error: files are not up to date: run "make generate manifests reference tidy"' >&2; exit 1; fi; \
 	echo "generated files and module files are up to date"
 
 .PHONY: documents

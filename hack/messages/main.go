@@ -1,6 +1,6 @@
-// Command messages writes docs/messages.md: every text in the program that can reach
-// a person, with the file that it comes from, so that all of them can be read in one
-// go. "make messages" runs it.
+// Command messages prints every text of the program that can reach a person, by the
+// file that it comes from, so that a reviewer can read all of them in one go. "make
+// messages" runs it.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,18 +21,18 @@ import (
 const header = `# Messages
 
 Every text of the program that can reach a person: help, errors, hints, warnings, events, conditions and log lines, by
-the file that it comes from. ` + "`make messages`" + ` generates this page, and ` + "`make verify`" + ` checks that it is up to date, so
-that reviewers see each changed text. The help of the commands is in [commands](commands/kubectl_imoocpod.md), too.
+the file that it comes from.
 `
 
 func main() {
-	if err := generate("docs/messages.md", "cmd", "pkg"); err != nil {
+	if err := list(os.Stdout, "cmd", "pkg"); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
-func generate(out string, roots ...string) error {
+// list writes the texts of all Go files below the roots, as Markdown.
+func list(out io.Writer, roots ...string) error {
 	var b strings.Builder
 	b.WriteString(header)
 	for _, root := range roots {
@@ -53,7 +54,8 @@ func generate(out string, roots ...string) error {
 			return err
 		}
 	}
-	return os.WriteFile(out, []byte(b.String()), 0o644)
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 // program reports whether a file is part of the program, and written by a person. A

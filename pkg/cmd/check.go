@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
 type checkOptions struct {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template"
 )
 
 // choosePlaceError refuses to guess which field is meant, and gives the command for each

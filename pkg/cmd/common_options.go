@@ -3,8 +3,8 @@ package cmd
 import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // commonOptions is what verbs share: a way to the server, the streams, and the version of

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 type describeOptions struct {

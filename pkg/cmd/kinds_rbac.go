@@ -10,10 +10,10 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/run"
 )
 
 type kindsRBACOptions struct {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // What is offered to be restarted instead is what a command can name: with its namespace,

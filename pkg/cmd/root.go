@@ -15,9 +15,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // programName is how people call the program: kubectl finds kubectl-imoocpod on PATH.

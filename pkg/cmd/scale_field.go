@@ -9,11 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 )
 
 // located is an object, and where its count is.

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // result is the object to print. Its name needs no request; the formats that

@@ -12,12 +12,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/replicas"
 )
 
 // scaleInSteps changes the counts of objects in steps: one object after another, where an

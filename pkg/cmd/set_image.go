@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 type setImageOptions struct {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 )
 
 type setResourcesOptions struct {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/render/terminal"
 )
 

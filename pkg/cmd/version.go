@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 type versionOptions struct {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/podtemplate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 )
 
 // Places are the fields that the pods of an object are made from. Nil: it has none.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/change/template/revision"
 )
 
 // Request is a change of the fields that the pods of an object are made from.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // lock is the lease for the election of client-go. The lock that comes with it

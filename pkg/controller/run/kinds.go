@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Kinds says which kinds a loop reconciles.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // Ends reports whether the loop is to end by itself.

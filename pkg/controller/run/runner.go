@@ -20,15 +20,15 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 

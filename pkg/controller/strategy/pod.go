@@ -13,8 +13,8 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // PodRecord is what the loop keeps of a pod: a tenth of the object. It keeps

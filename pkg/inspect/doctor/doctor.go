@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
 // Doctor looks at a cluster.

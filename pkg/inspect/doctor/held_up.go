@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // heldUp looks which pods of the kinds that the program ships a quota, admission or a

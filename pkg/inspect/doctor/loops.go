@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // loops finds the loops by their leases: all that this user may list.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
 // A rule stands for each of its verbs on each of its resources.

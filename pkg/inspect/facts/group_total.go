@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
 )
 
 // ofShards is how many pods some shards have: as many each as a count beside them

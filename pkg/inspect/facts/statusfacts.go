@@ -10,9 +10,9 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // The annotations of a CRD that say how its objects tell what became of a

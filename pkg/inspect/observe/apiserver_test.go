@@ -24,9 +24,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // apiServer is an API server in memory: it serves a few types, and its watches fail as

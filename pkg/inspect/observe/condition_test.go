@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/json" // whole numbers stay so
 	"sigs.k8s.io/yaml"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 func parse(t testing.TB, text string) *unstructured.Unstructured {

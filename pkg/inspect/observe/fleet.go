@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube/follow"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
 // Fleet follows objects that come and go, such as all of a kind, and reports on each

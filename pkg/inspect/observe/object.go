@@ -7,10 +7,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
 // ReadObject reads from a target, whose object has been read, what a verdict is made

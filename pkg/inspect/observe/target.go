@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // Target is one object that a command acts on.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 )
 
 // Checks writes a line for each check, and below it the commands that would put

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 

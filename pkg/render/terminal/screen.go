@@ -13,8 +13,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/moby/term"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/render/printer"
 )
 
 // framePause is how long two frames are apart: whatever happens in a cluster,

@@ -115,8 +115,6 @@ func (o *runControllerOptions) validate() error {
 		return usageErrorf("--timeout needs --once or --dry-run")
 	case o.Limits.Timeout < 0:
 		return usageErrorf("--timeout must not be negative")
-	case o.Lease.Warm && (o.Ends() || !o.Lease.Elect):
-		return usageErrorf("--warm-standby needs --leader-elect, and cannot be used with --once or --dry-run")
 	case o.Output != "" && !o.DryRun:
 		return usageErrorf("--output needs --dry-run")
 	case o.Output != "" && o.Output != "json":
@@ -144,7 +142,6 @@ func (o *runControllerOptions) Run(ctx context.Context) error {
 func addLeaseFlags(cmd *cobra.Command, o *run.Lease) {
 	o.IfHeld = "wait"
 	cmd.Flags().BoolVar(&o.Elect, "leader-elect", true, "If true, use a lease, so that only one controller of the same scope is active.")
-	cmd.Flags().BoolVar(&o.Warm, "warm-standby", false, "Fill the caches while another controller has the lease. The takeover is faster, but the standby needs as much memory as the active controller.")
 	addChoice(cmd, &o.IfHeld, "if-held", "What to do while another controller has the lease. Must be %s.", "wait", "exit")
 }
 

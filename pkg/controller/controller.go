@@ -65,9 +65,6 @@ type Options struct {
 	// after a wait for the lease: missing rights and a server that fails are waited
 	// out, and not an error.
 	Resumed bool
-	// Lead is closed when the loop may begin to work; nil: at once. Until then it only
-	// fills its caches.
-	Lead <-chan struct{}
 	// Clock tells the time; nil means the machine's.
 	Clock clock.PassiveClock
 }
@@ -247,7 +244,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			stop(err)
 		}
 	})
-	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) && c.awaitLead(ctx) {
+	if cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
 		if c.Resync > 0 {
 			running.Go(func() { c.resyncs(ctx) })
 		}

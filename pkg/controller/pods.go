@@ -78,7 +78,7 @@ func (l *loop) enqueueNamers(r *strategy.PodRecord) {
 
 // podFails logs that a pod will not become ready without help, unless that was said.
 func (l *loop) podFails(r *strategy.PodRecord) {
-	if r.FailureCode == "" || !l.leads() {
+	if r.FailureCode == "" {
 		return
 	}
 	for _, o := range l.kinds.list() {

@@ -39,8 +39,8 @@ type loopAgenda struct {
 	// wide is a cluster of so many objects of one pod, of so many declared kinds, in so
 	// many namespaces.
 	wideObjects, wideKinds, wideNamespaces int
-	// A loop with so many objects of so many pods is killed so many times, beside a standby
-	// that is warm and beside one that is not; and frozen, half as often beside the latter.
+	// A loop with so many objects of so many pods is killed and frozen so many times,
+	// beside a standby.
 	heldObjects, heldPods int
 	killed, frozen        int
 	// backlog has so many objects when a loop starts, of which so many change then.

@@ -14,7 +14,6 @@ type takeover struct {
 	what string
 	// frozen leaves the process there, as on a machine that nobody hears of any more.
 	frozen bool
-	warm   bool
 	rounds int
 	// most is the goal in seconds.
 	most float64
@@ -25,10 +24,8 @@ const lease = 15.0
 
 func takeovers(todo loopAgenda) []takeover {
 	return []takeover{
-		{"killed with SIGKILL, warm standby", false, true, todo.killed, 1},
-		{"killed with SIGKILL, standby without caches", false, false, todo.killed, 1},
-		{"frozen, warm standby", true, true, todo.frozen, lease + 0.2},
-		{"frozen, standby without caches", true, false, todo.frozen / 2, lease + 0.2},
+		{"killed with SIGKILL", false, todo.killed, 1},
+		{"frozen", true, todo.frozen, lease + 0.2},
 	}
 }
 
@@ -51,7 +48,7 @@ func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, e
 	if err != nil {
 		return p, err
 	}
-	leader, _, err := b.launchStandby(ctx, ns, true)
+	leader, _, err := b.launchStandby(ctx, ns)
 	if err != nil {
 		return p, err
 	}
@@ -94,11 +91,11 @@ func (b *bench) measureFailover(ctx context.Context, todo loopAgenda) (p part, e
 // which works then.
 func (b *bench) failOver(ctx context.Context, t takeover, ns string, leader *loop, round, change int, probed *witness) (*loop, time.Duration, error) {
 	defer leader.kill()
-	next, ready, err := b.launchStandby(ctx, ns, t.warm)
+	next, ready, err := b.launchStandby(ctx, ns)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := awaitStandby(ctx, next, ready, t.warm); err != nil {
+	if err := awaitStandby(ctx, next, ready); err != nil {
 		return next, 0, err
 	}
 	// The lease is renewed every two seconds: each round comes at another moment.
@@ -131,24 +128,20 @@ func (b *bench) takeAway(ctx context.Context, lost *loop, freeze bool, ns string
 }
 
 // launchStandby starts a loop, and says where it tells whether it is ready.
-func (b *bench) launchStandby(ctx context.Context, ns string, warm bool) (_ *loop, ready string, err error) {
+func (b *bench) launchStandby(ctx context.Context, ns string) (_ *loop, ready string, err error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, "", err
 	}
-	l, err := b.launchBeside(ctx, b.ours("-n", ns, "--health-probe-bind-address="+address, fmt.Sprintf("--warm-standby=%t", warm)), "loop-"+strings.ReplaceAll(address, ":", "-"))
+	l, err := b.launchBeside(ctx, b.ours("-n", ns, "--health-probe-bind-address="+address), "loop-"+strings.ReplaceAll(address, ":", "-"))
 	return l, "http://" + address + "/readyz", err
 }
 
-// awaitStandby waits until a loop waits for the lease, with its caches filled if it is warm.
-func awaitStandby(ctx context.Context, l *loop, ready string, warm bool) error {
+// awaitStandby waits until a loop waits for the lease.
+func awaitStandby(ctx context.Context, l *loop, ready string) error {
 	const waiting = "waiting until it stops" // what it prints when it knows the holder
-	words := "waiting for the lease"
-	if warm {
-		words = "standing by for the lease; caches filled"
-	}
 	start := time.Now()
-	for !strings.Contains(page(ctx, ready), words) || !strings.Contains(l.words(), waiting) {
+	for !strings.Contains(page(ctx, ready), "waiting for the lease") || !strings.Contains(l.words(), waiting) {
 		if time.Since(start) > patience {
 			return fmt.Errorf("the loop does not stand by; it said: %s", l.words())
 		}

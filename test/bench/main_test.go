@@ -78,7 +78,7 @@ func TestQuickLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []string{
-		"killed with SIGKILL, warm standby: from then to the first pod of a change", "| pods of the 20 new objects", "while another object gets 60 pods",
+		"killed with SIGKILL: from then to the first pod of a change", "| pods of the 20 new objects", "while another object gets 60 pods",
 		"| many kinds and namespaces: memory", "12 pods of an ImoocPod, beside a StatefulSet", "MyDaemonSet on 13 nodes, beside a DaemonSet",
 		"| controller-runtime example, requests that create or delete pods | ", "| pods created beyond the desired ones | 0 | 0 | held |",
 		"| flapping count: status writes | ≤ 1 per second after the first 5 |",

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
 // Of two copies of the controller, with the arguments of the Deployment and as its
@@ -60,56 +59,5 @@ func TestSecondCopyTakesOver(t *testing.T) {
 	w.AwaitConverged(t, "foo", n)
 	if most := w.MostLive(driver.UID); most != n {
 		t.Errorf("saw %d pods at once, want %d", most, n)
-	}
-}
-
-// A standby that keeps its caches filled writes nothing until it leads, and works on as
-// soon as the copy that leads is killed, or loses its lease.
-func TestWarmStandby(t *testing.T) {
-	t.Parallel()
-	ns := cluster.NewNamespace(t)
-	w := cluster.WatchPods(t, ns)
-	driver := cluster.NewDriver(t, ns, w)
-	driver.Create(5)
-	start := func() (*harness.Process, string) {
-		p := cluster.StartRunController(t, ns, "--warm-standby", "--health-probe-bind-address=127.0.0.1:0")
-		return p, p.AwaitServing(t, "health") + "/readyz"
-	}
-	first, _ := start()
-	w.AwaitConverged(t, "foo", 5)
-	second, ready := start()
-	second.AwaitOutput("waiting until it stops")
-	harness.Eventually(t, "the caches of the standby are filled", func() bool {
-		code, body := page(t, ready, "")
-		return code == 200 && body == "[+]"+ns+": standing by for the lease; caches filled\n"
-	})
-	driver.Scale(40)
-	w.Until(t, "the first new pod is there", func() bool { return w.Created[driver.UID] > 5 })
-	first.Kill()
-	w.AwaitConverged(t, "foo", 40)
-	if holder := leaseOf(t, leaserecord.Scope{Namespace: ns}); holder.PID != second.PID() {
-		t.Errorf("the lease is held by %s, want process %d", holder, second.PID())
-	}
-	// One that lost its lease stands by again, with another loop.
-	third, _ := start()
-	third.AwaitOutput("waiting until it stops")
-	second.Freeze(t)
-	driver.Scale(3)
-	w.AwaitConverged(t, "foo", 3)
-	second.Thaw(t)
-	harness.Eventually(t, "the copy that slept stands by", func() bool {
-		_, body := page(t, ready, "")
-		return body == "[+]"+ns+": standing by for the lease; caches filled\n"
-	})
-	if code := third.Stop(); code != 0 {
-		t.Errorf("the third copy ended with exit code %d", code)
-	}
-	driver.Scale(6)
-	w.AwaitConverged(t, "foo", 6)
-	if most := w.MostLive(driver.UID); most != 40 {
-		t.Errorf("saw %d pods at once, want 40", most)
-	}
-	if code := second.Stop(); code != 0 {
-		t.Errorf("the second copy ended with exit code %d", code)
 	}
 }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"sync"
-	"time"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 )
@@ -17,9 +16,7 @@ type order struct {
 	later map[expectations.Key]bool
 	// places says where each queued object is. The backlog may still list one that has
 	// moved to the changed ones.
-	places map[expectations.Key]place
-	// changedAt is when each object last changed, of those that are queued or about to be.
-	changedAt        map[expectations.Key]time.Time
+	places           map[expectations.Key]place
 	changed, backlog []expectations.Key
 }
 
@@ -32,36 +29,19 @@ const (
 )
 
 func newOrder() *order {
-	return &order{later: map[expectations.Key]bool{}, places: map[expectations.Key]place{}, changedAt: map[expectations.Key]time.Time{}}
+	return &order{later: map[expectations.Key]bool{}, places: map[expectations.Key]place{}}
 }
 
 // set says whether the next place of an object is in the backlog, or among those that
-// have changed now.
-func (o *order) set(k expectations.Key, later bool, now time.Time) {
+// have changed.
+func (o *order) set(k expectations.Key, later bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if later {
 		o.later[k] = true
 	} else {
 		delete(o.later, k)
-		o.changedAt[k] = now
 	}
-}
-
-// setBack moves the objects that last changed before a time to the backlog.
-func (o *order) setBack(before time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var changed []expectations.Key
-	for _, k := range o.changed {
-		if o.changedAt[k].Before(before) {
-			o.places[k] = inBacklog
-			o.backlog = append(o.backlog, k)
-		} else {
-			changed = append(changed, k)
-		}
-	}
-	o.changed = changed
 }
 
 // Push adds an object that is not queued.
@@ -119,5 +99,4 @@ func (o *order) Pop() (k expectations.Key) {
 
 func (o *order) forget(k expectations.Key) {
 	delete(o.places, k)
-	delete(o.changedAt, k)
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -30,7 +29,7 @@ func TestOrder(t *testing.T) {
 			queued := map[string]bool{}
 			for word := range strings.FieldsSeq(test.added) {
 				name, later := strings.CutSuffix(word, "-")
-				o.set(key(name), later, time.Time{})
+				o.set(key(name), later)
 				if queued[name] {
 					o.Touch(key(name))
 				} else {
@@ -71,7 +70,7 @@ func TestOrderLosesNothing(t *testing.T) {
 			}
 			k := expectations.Key{Name: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "object")}
 			later := rapid.Bool().Draw(t, "later")
-			o.set(k, later, time.Time{})
+			o.set(k, later)
 			if _, queued := changed[k]; queued {
 				o.Touch(k)
 			} else {
@@ -111,27 +110,6 @@ func TestQueueHandsOutChangesFirst(t *testing.T) {
 		got = append(got, k.Name)
 	}
 	if want := []string{"b", "d", "a", "c"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-// What changed long before a loop leads is as good as the rest.
-func TestOrderSetBack(t *testing.T) {
-	t.Parallel()
-	o := newOrder()
-	for i, name := range []string{"old", "older", "new", "newer"} {
-		k := expectations.Key{Name: name}
-		o.set(k, false, time.Unix(int64(i), 0))
-		o.Push(k)
-	}
-	o.set(expectations.Key{Name: "older"}, false, time.Unix(9, 0))
-	o.Touch(expectations.Key{Name: "older"}) // it has changed again
-	o.setBack(time.Unix(2, 0))
-	var got []string
-	for o.Len() > 0 {
-		got = append(got, o.Pop().Name)
-	}
-	if want := []string{"older", "new", "newer", "old"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

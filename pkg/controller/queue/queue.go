@@ -88,9 +88,8 @@ func (q *Queue) WakeLater(k expectations.Key, why ...string) {
 
 func (q *Queue) add(k expectations.Key, later bool, why []string) {
 	q.Because(k, why...)
-	now := time.Now()
-	q.order.set(k, later, now)
-	q.AddAfter(k, q.requeueAfter(k, now))
+	q.order.set(k, later)
+	q.AddAfter(k, q.requeueAfter(k, time.Now()))
 }
 
 // Because notes why an object will be looked at, if somebody wants to know.
@@ -164,10 +163,6 @@ func (q *Queue) Drop(k expectations.Key) {
 
 // Looked is how many times an object was looked at.
 func (q *Queue) Looked() int64 { return q.looked.Load() }
-
-// SetBack lets the objects wait behind the others that are queued and last changed before
-// a time.
-func (q *Queue) SetBack(before time.Time) { q.order.setBack(before) }
 
 // Stop ends all timers.
 func (q *Queue) Stop() {

@@ -44,14 +44,14 @@ func (h *health) waits(namespace, why string) {
 	})
 }
 
-// works says what a loop does, and how far it is with filling its caches.
-func (h *health) works(namespace, what string, loop *controller.Controller) {
+// works says that a loop works, and how far it is with filling its caches.
+func (h *health) works(namespace string, loop *controller.Controller) {
 	h.set(namespace, loopHealth{
 		ready: func() (bool, string) {
 			if !loop.Synced() {
-				return false, what + "; filling the caches"
+				return false, "reconciling; filling the caches"
 			}
-			return true, what + "; caches filled"
+			return true, "reconciling; caches filled"
 		},
 		stuck: loop.Stuck,
 	})

@@ -19,8 +19,6 @@ import (
 type Lease struct {
 	Elect  bool
 	IfHeld string
-	// Warm says that a loop fills its caches while it waits for the lease.
-	Warm bool
 }
 
 // election is a lease to wait for, and a config whose clients write only while it is

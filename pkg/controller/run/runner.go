@@ -147,9 +147,6 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 	if err != nil {
 		return err
 	}
-	if o.Lease.Warm {
-		return ifHeld(o.holdWarm(ctx, lease, fenced, namespace))
-	}
 	return ifHeld(lease.Hold(ctx, func(ctx context.Context, resumed bool) error {
 		return o.runLoop(ctx, fenced, namespace, resumed)
 	}))
@@ -158,11 +155,11 @@ func (o *Options) runIn(ctx context.Context, config *rest.Config, namespace stri
 // runLoop runs a loop until the context ends, or until there is nothing to do. One
 // that resumes waits for what is missing.
 func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace string, resumed bool) error {
-	loop, err := o.newLoop(config, namespace, resumed, nil)
+	loop, err := o.newLoop(config, namespace, resumed)
 	if err != nil {
 		return err
 	}
-	o.health.works(namespace, "reconciling", loop)
+	o.health.works(namespace, loop)
 	defer o.health.waits(namespace, "waiting for the lease")
 	if o.Ends() {
 		return o.runUntilConverged(ctx, loop, namespace)
@@ -170,8 +167,7 @@ func (o *Options) runLoop(ctx context.Context, config *rest.Config, namespace st
 	return loop.Run(ctx)
 }
 
-// newLoop makes a loop, which works when lead is closed, or at once without it.
-func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool, lead <-chan struct{}) (*controller.Controller, error) {
+func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool) (*controller.Controller, error) {
 	config = o.RateLimit.apply(config)
 	dynamic, err := kube.DynamicFor(config)
 	if err != nil {
@@ -191,7 +187,6 @@ func (o *Options) newLoop(config *rest.Config, namespace string, resumed bool, l
 		Workers:   o.Workers,
 		DryRun:    o.DryRun,
 		Resumed:   resumed,
-		Lead:      lead,
 		Metrics:   o.metrics,
 		Resync:    o.Resync,
 		Install:   o.clients.CommandContext().Line(commandline.Plugin("install")),

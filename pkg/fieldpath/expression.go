@@ -20,7 +20,7 @@ type Expression struct {
 // ParseExpression reads EXPRESSION[=VALUE].
 func ParseExpression(word string) (Expression, error) {
 	path, value := cutValue(word)
-	if _, err := parseJSONPath(path); err != nil {
+	if _, err := ParseJSONPath(path); err != nil {
 		return Expression{}, err
 	}
 	if value != nil && *value == "" {
@@ -35,7 +35,7 @@ func (e Expression) String() string { return e.text }
 // Holds reports whether what the expression finds in an object has the value, or
 // is there at all.
 func (e Expression) Holds(obj map[string]any) (bool, error) {
-	path, err := parseJSONPath(e.Path) // its state is of one use
+	path, err := ParseJSONPath(e.Path) // its state is of one use
 	if err != nil {
 		return false, err
 	}
@@ -46,9 +46,9 @@ func (e Expression) Holds(obj map[string]any) (bool, error) {
 	return holds(results, e.value)
 }
 
-// parseJSONPath reads a JSONPath expression as kubectl takes it where there is
+// ParseJSONPath reads a JSONPath expression as kubectl takes it where there is
 // nothing else: {.a.b}, {a.b}, .a.b or a.b. What it does not find is no error.
-func parseJSONPath(expression string) (*jsonpath.JSONPath, error) {
+func ParseJSONPath(expression string) (*jsonpath.JSONPath, error) {
 	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
 	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {
 		return nil, fmt.Errorf("unexpected path string %q, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'", expression)

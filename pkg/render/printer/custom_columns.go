@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 )
 
 // CustomColumns prints objects in the columns of "kubectl get -o
@@ -34,24 +36,13 @@ func ParseCustomColumns(spec string) (*CustomColumns, error) {
 		if !found {
 			return nil, fmt.Errorf("unexpected custom-columns spec: %s, expected <header>:<json-path-expr>", part)
 		}
-		path, err := parseJSONPath(expression)
+		path, err := fieldpath.ParseJSONPath(expression)
 		if err != nil {
 			return nil, fmt.Errorf("custom column %s: %w", header, err)
 		}
 		c.headers, c.paths = append(c.headers, header), append(c.paths, path)
 	}
 	return c, nil
-}
-
-// parseJSONPath reads a JSONPath expression as kubectl takes it where there is
-// nothing else: {.a.b}, {a.b}, .a.b or a.b. What it does not find is no error.
-func parseJSONPath(expression string) (*jsonpath.JSONPath, error) {
-	inner := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(expression, "{"), "}"), ".")
-	if inner == "" || strings.ContainsAny(inner, "{}") || strings.HasPrefix(expression, "{") != strings.HasSuffix(expression, "}") {
-		return nil, fmt.Errorf("unexpected path string %q, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'", expression)
-	}
-	path := jsonpath.New("path").AllowMissingKeys(true)
-	return path, path.Parse("{." + inner + "}")
 }
 
 // PrintObj writes a row for an unstructured object, or for each of a list.

@@ -16,7 +16,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -174,7 +174,7 @@ func (o *uninstallOptions) clear(ctx context.Context, client dynamic.Interface) 
 		}
 		found[kind.CRD()] = list
 		if n := len(list); n > 0 && !o.deleteObjects {
-			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete %s in all namespaces; pass --delete-objects to confirm", outcome.ErrRefused, kind.CRD(), status.Quantity(n, "object")))
+			refusals = append(refusals, fmt.Errorf("%w: removing %s would delete %s in all namespaces; pass --delete-objects to confirm", outcome.ErrRefused, kind.CRD(), problem.Quantity(n, "object")))
 		}
 	}
 	if len(refusals) > 0 {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // Status is what a plan finds out about an owner, whatever its kind calls it.
@@ -260,12 +261,7 @@ func progressingCondition(v View, s Status, p Actions, ending int) metav1.Condit
 }
 
 // PodCount is a number of pods: "1 pod", "2 pods".
-func PodCount(n int) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
-}
+func PodCount(n int) string { return problem.Quantity(n, "pod") }
 
 func failureCondition(m Memory, problem string) metav1.Condition {
 	c := metav1.Condition{

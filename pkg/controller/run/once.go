@@ -10,6 +10,7 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/syncstate"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
@@ -71,7 +72,7 @@ func (o *Options) runUntilConverged(ctx context.Context, loop *controller.Contro
 		return outcome.Join(errs)
 	}
 	if err == nil || errors.Is(err, errGivenUp) {
-		o.Log.say("converged: %s", status.Quantity(len(all), "object"))
+		o.Log.say("converged: %s", problem.Quantity(len(all), "object"))
 		return nil
 	}
 	return err

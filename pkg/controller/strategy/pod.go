@@ -60,7 +60,7 @@ func TrimPod(obj any) (any, error) {
 
 			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		},
-		finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		finished: problem.Finished(pod),
 		slot:     plan.NoSlot,
 		template: pod.Labels[apis.LabelTemplateHash],
 		Label:    types.UID(pod.Labels[apis.LabelOwner]),
@@ -72,10 +72,8 @@ func TrimPod(obj any) (any, error) {
 			r.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
 	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-			r.ready, r.readySince = true, c.LastTransitionTime.Time
-		}
+	if ready, since := problem.Ready(pod); ready {
+		r.ready, r.readySince = true, since
 	}
 	r.FailureCode, r.Failure = problem.Lasting(pod)
 	return r, nil

@@ -2,12 +2,11 @@ package observe
 
 import (
 	"context"
-	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
@@ -30,14 +29,13 @@ func Guards(ctx context.Context, c *kube.Factory, t Target) (status.Report, erro
 		}
 		counted := &e.Budgets[i].Status
 		counted.ExpectedPods, counted.CurrentHealthy = 0, 0
-		for _, pod := range pods {
-			if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || !selector.Matches(labels.Set(pod.Labels)) {
+		for i := range pods {
+			pod := &pods[i]
+			if !problem.Live(pod) || !selector.Matches(labels.Set(pod.Labels)) {
 				continue
 			}
 			counted.ExpectedPods++
-			if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-			}) {
+			if ready, _ := problem.Ready(pod); ready {
 				counted.CurrentHealthy++
 			}
 		}

@@ -193,13 +193,10 @@ func (f *Finding) crashedLately(pod *corev1.Pod, now time.Time) bool {
 }
 
 func restarts(n int32) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "no restart yet"
-	case 1:
-		return "1 restart"
 	}
-	return fmt.Sprintf("%d restarts", n)
+	return Quantity(n, "restart")
 }
 
 // Sidecar reports whether an init container goes on running beside the others.

@@ -66,14 +66,15 @@ type Context struct {
 // node tell. Ended is how a pod that has finished did.
 func OfPod(pod *corev1.Pod, ended string, in Context) (Finding, bool) {
 	f := Finding{Pod: pod.Name, Since: notReadySince(pod), Events: in.Events[pod.UID], logs: in.Logs, commands: in.Commands}
+	ready, _ := Ready(pod)
 	var found bool
 	switch {
 	case pod.DeletionTimestamp != nil:
 		found = f.terminating(pod, in)
-	case finished(pod):
+	case Finished(pod):
 		f.Code, f.Message = CodePodEnded, "ended: "+ended
 		found = true
-	case ready(pod):
+	case ready:
 		// Its kubelet says so of the moment, and forgets at once what was before.
 		found = f.crashedLately(pod, in.Now) || f.stopping(pod)
 	default:
@@ -89,26 +90,33 @@ func Sound(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil && c.LastTerminationState.Terminated != nil
 	}
-	return pod.DeletionTimestamp == nil && !finished(pod) && ready(pod) &&
+	ready, _ := Ready(pod)
+	return ready && Live(pod) &&
 		!slices.ContainsFunc(pod.Status.ContainerStatuses, ended) && !slices.ContainsFunc(pod.Status.InitContainerStatuses, ended)
 }
 
-func finished(pod *corev1.Pod) bool {
+// Finished reports whether all containers of a pod have ended for good.
+func Finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
-func ready(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+// Live reports whether a pod has not finished and is not being deleted.
+func Live(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !Finished(pod) }
+
+// Ready reports whether a pod says that it is ready, and when that last changed.
+func Ready(pod *corev1.Pod) (ready bool, since time.Time) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+		}
+	}
+	return false, time.Time{}
 }
 
-// notReadySince is when a pod was last ready, or was created.
+// notReadySince returns when a pod was last ready, or was created.
 func notReadySince(pod *corev1.Pod) time.Time {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue && !c.LastTransitionTime.IsZero() {
-			return c.LastTransitionTime.Time
-		}
+	if ready, since := Ready(pod); !ready && !since.IsZero() {
+		return since
 	}
 	return pod.CreationTimestamp.Time
 }
@@ -304,7 +312,7 @@ func (f *Finding) gated(pod *corev1.Pod) bool {
 // Lasting says why a pod will not become ready without help, as far as the pod
 // itself tells; code "" means that it may.
 func Lasting(pod *corev1.Pod) (code Code, message string) {
-	if pod.DeletionTimestamp != nil || finished(pod) || ready(pod) {
+	if ready, _ := Ready(pod); ready || !Live(pod) {
 		return "", ""
 	}
 	var f Finding

@@ -168,6 +168,14 @@ func withoutJSON(s string) string {
 	}
 }
 
+// Quantity returns a number of things: "1 pod", "2 pods".
+func Quantity[N int | int32](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // OneLine puts what a server or a container said into one line.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
 
 // CompetingWriter is somebody who will put the number of pods back that a person
@@ -156,7 +158,7 @@ func (r Report) Warnings(count int32) []string {
 func (r Report) Breaks(going int32) string {
 	for _, b := range r.Budgets {
 		if left, required := b.After(going); left < required {
-			return fmt.Sprintf("PodDisruptionBudget/%s requires %s, and %d would be left", b.Name, Quantity(required, "available pod"), left)
+			return fmt.Sprintf("PodDisruptionBudget/%s requires %s, and %d would be left", b.Name, problem.Quantity(required, "available pod"), left)
 		}
 	}
 	return ""

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -140,14 +139,8 @@ func (o Object) unit() string {
 }
 
 // quantity is a number of what is counted: "1 pod", "2 pods".
-func (o Object) quantity(n int32) string { return Quantity(n, strings.TrimSuffix(o.unit(), "s")) }
-
-// Quantity is a number of things: "1 pod", "2 pods".
-func Quantity[N int | int32](n N, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+func (o Object) quantity(n int32) string {
+	return problem.Quantity(n, strings.TrimSuffix(o.unit(), "s"))
 }
 
 // counted takes the counts that the object's status does not tell from the pods
@@ -155,7 +148,7 @@ func Quantity[N int | int32](n N, thing string) string {
 func (o Object) counted(pods []Pod, children []Child) Object {
 	current, ready := int32(0), int32(0)
 	for _, pod := range pods {
-		if pod.Ending || pod.Phase == corev1.PodSucceeded || pod.Phase == corev1.PodFailed {
+		if !pod.live() {
 			continue
 		}
 		current++

@@ -49,7 +49,7 @@ func (p ParkedCount) Story(now time.Time) string {
 	if p.By != "" {
 		by = "by " + p.By + " "
 	}
-	return fmt.Sprintf("%s%s ago (%s)", by, duration.HumanDuration(max(now.Sub(p.At), 0)), Quantity(p.Replicas, "replica"))
+	return fmt.Sprintf("%s%s ago (%s)", by, duration.HumanDuration(max(now.Sub(p.At), 0)), problem.Quantity(p.Replicas, "replica"))
 }
 
 // parked makes a verdict "parked" where an object has come down to the zero that somebody

@@ -116,6 +116,11 @@ func exit(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("exit code %d", t.ExitCode)
 }
 
+// live reports whether the pod has not finished and was not told to go.
+func (p Pod) live() bool {
+	return !p.Ending && p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed
+}
+
 // ended is how a pod that has finished did: the word for it, and why.
 func (p Pod) ended() string {
 	if p.Reason == "" {

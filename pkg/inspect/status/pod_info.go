@@ -36,10 +36,9 @@ type PodInfo struct {
 
 // NewPodInfo works out what a report takes from a pod.
 func NewPodInfo(pod *corev1.Pod) *PodInfo {
-	finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	p := &PodInfo{
 		Pod: pod, model: newPod(pod), template: pod.Labels[apis.LabelTemplateHash],
-		live: pod.DeletionTimestamp == nil && !finished, sound: problem.Sound(pod),
+		live: problem.Live(pod), sound: problem.Sound(pod),
 	}
 	var uid types.UID
 	var kind schema.GroupVersionKind

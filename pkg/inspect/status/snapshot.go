@@ -128,7 +128,7 @@ func (c Child) unsettled() (string, bool) {
 	case c.Available != nil && *c.Available < *c.Desired:
 		return ready(*c.Available, "available"), true
 	case c.Current != nil && *c.Current > *c.Desired:
-		return fmt.Sprintf("%s: %s, %d too many", name, Quantity(*c.Current, "pod"), *c.Current-*c.Desired), true
+		return fmt.Sprintf("%s: %s, %d too many", name, problem.Quantity(*c.Current, "pod"), *c.Current-*c.Desired), true
 	}
 	return "", false
 }

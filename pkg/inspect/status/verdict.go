@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -171,9 +170,9 @@ func judgeWithoutPods(e Snapshot, live, all int) ruling {
 	case complete >= 0:
 		return ruling{verdict: Ready, code: problem.CodeReady, reason: problem.ConditionSays(o.newest()[complete])}
 	case live > 0:
-		v = ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: fmt.Sprintf("its status counts none of %s as ready", Quantity(live, "pod"))}
+		v = ruling{verdict: Progressing, code: problem.CodePodsStarting, reason: fmt.Sprintf("its status counts none of %s as ready", problem.Quantity(live, "pod"))}
 	case all > 0:
-		v.verdict, v.reason = Progressing, fmt.Sprintf("no replica field is known for this type, and %s ended", Quantity(all, "pod"))
+		v.verdict, v.reason = Progressing, fmt.Sprintf("no replica field is known for this type, and %s ended", problem.Quantity(all, "pod"))
 	default:
 		v.hint = nameTheField(o, e.Commands)
 	}
@@ -264,7 +263,7 @@ func judgeSettled(e Snapshot, r Report, children []Child, counts string) ruling 
 	case !o.Foreign:
 		v.verdict, v.code = Ready, problem.CodeReady
 		if own := r.livePods(); e.Pods != nil && !o.indirect() && own > int(o.Desired) {
-			return ruling{verdict: Progressing, code: problem.CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", Quantity(own, "pod"), own-int(o.Desired))}
+			return ruling{verdict: Progressing, code: problem.CodePodsSurplus, reason: fmt.Sprintf("%s, %d too many", problem.Quantity(own, "pod"), own-int(o.Desired))}
 		}
 	case e.Pods != nil && o.indirect() && o.Desired > 0 && visible == 0 && !bound && ready == nil && (o.Told == nil || o.Selects):
 		v.code, v.reason = problem.CodeCannotTell, fmt.Sprintf("cannot tell whether its %s are ready: its status does not count them, and no objects that it owns are visible", o.unit())
@@ -303,7 +302,7 @@ func behind(e Snapshot, r Report) bool {
 func (r Report) livePods() int {
 	n := 0
 	for _, pod := range r.Pods {
-		if pod.Phase != corev1.PodSucceeded && pod.Phase != corev1.PodFailed && !pod.Ending {
+		if pod.live() {
 			n++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
 )
 
@@ -206,7 +207,7 @@ func containers(pod *status.Pod) string {
 	return fmt.Sprintf("%d/%d", pod.ReadyContainers, pod.Containers)
 }
 
-func restarts(pod *status.Pod) string { return status.Quantity(pod.Restarts, "restart") }
+func restarts(pod *status.Pod) string { return problem.Quantity(pod.Restarts, "restart") }
 
 // leastReason is how much of a line there must be left for a reason to begin in it.
 const leastReason = 40

@@ -54,7 +54,7 @@ func Paused(reports []status.Report, namespace string, now time.Time, commands c
 	if paused == 0 {
 		return nil
 	}
-	c.Message = status.Quantity(paused, "object") + " paused"
+	c.Message = problem.Quantity(paused, "object") + " paused"
 	if long > 0 {
 		c.Message += fmt.Sprintf(", %d of them forever or for more than a day", long)
 	}

@@ -71,6 +71,7 @@ func house() []room {
 		{path: "pkg/kinds", about: "kinds shipped and declared, mappings, rights, scaffold", pure: true},
 
 		{path: "pkg/controller/lease/leaserecord", about: "who holds a lease, and which objects that loop reconciles", pure: true},
+		{path: "pkg/slots", about: "which pods an object has: names, wanted slots, removed slots", pure: true},
 		{path: "pkg/fieldpath", about: "the path to one field: parse, locate, get, set, patch, who manages it", pure: true},
 		{path: "pkg/fieldpath/fieldpathtest", about: "paths for the tests of other packages"},
 		{path: "pkg/outcome", about: "errors that have an exit code"},
@@ -118,7 +119,6 @@ func floor(path string) int {
 // pending are imports against the order that are still to go.
 func pending() []string {
 	return []string{
-		"pkg/change/replicas pkg/controller/plan",
 		"pkg/inspect/logs pkg/render/printer",
 		"pkg/inspect/observe pkg/render/printer",
 		"pkg/kinds/discover pkg/inspect/facts",

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 func imoocPods() []kinds.Kind { return []kinds.Kind{kinds.ImoocPod()} }
@@ -73,7 +73,7 @@ func TestPodsOfAnotherLoopAreTakenUp(t *testing.T) {
 		w.converges()
 		w.staysQuiet()
 		w.restartsQuietly()
-		if w.get(podsResource, "default", plan.PodName("foo", foo.GetUID(), "", 1)) == nil {
+		if w.get(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 1)) == nil {
 			t.Error("a pod that was as wanted was replaced")
 		}
 	})
@@ -87,7 +87,7 @@ func TestPodWithALongGraceIsWaitedFor(t *testing.T) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(2), long))
 		w.start()
 		w.converges()
-		first := plan.PodName("foo", foo.GetUID(), "", 0)
+		first := slots.PodName("foo", foo.GetUID(), "", 0)
 		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetAnnotations(map[string]string{stuck: "yes"}) })
 		w.drop(podsResource, "default", first)
 		w.passes(64 * time.Minute)

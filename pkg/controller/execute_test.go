@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // A pod with the name of one to be created is the object's only if its controller
@@ -47,7 +47,7 @@ func TestPodOfSomebodyElseHasTheName(t *testing.T) {
 				if now := w.get(podsResource, "default", theirs.GetName()); !reflect.DeepEqual(now, theirs) {
 					t.Errorf("the pod was\n%v\nand is\n%v", theirs, now)
 				}
-				if w.get(podsResource, "default", plan.PodName("foo", foo.GetUID(), "", 1)) == nil {
+				if w.get(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 1)) == nil {
 					t.Error("the other slot is not filled")
 				}
 			})

@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // owned lists the pods whose controller an object is.
@@ -113,7 +113,7 @@ func TestPodsOfAnEarlierControllerAreReplaced(t *testing.T) {
 func TestPodThatIsSaidToBypassDoesNotBlockTheObject(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
-		for slot := range plan.Slot(2) {
+		for slot := range slots.Slot(2) {
 			w.pod(kinds.ImoocPod(), foo, slot, func(pod *unstructured.Unstructured) {
 				labels := pod.GetLabels()
 				labels[apis.LabelReplaces] = "7"
@@ -141,13 +141,13 @@ func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 			return nil
 		}
 		w.mu.Unlock()
-		first := plan.PodName("foo", foo.GetUID(), "", 0)
+		first := slots.PodName("foo", foo.GetUID(), "", 0)
 		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		w.passes(time.Minute)
 		w.set(kinds.ImoocPod(), "default", "foo", int64(4), "spec", "replicas")
 		w.until(func() string {
-			for _, slot := range []plan.Slot{2, 3} {
-				if w.get(podsResource, "default", plan.PodName("foo", foo.GetUID(), "", slot)) == nil {
+			for _, slot := range []slots.Slot{2, 3} {
+				if w.get(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", slot)) == nil {
 					return fmt.Sprintf("foo was scaled to 4, and there is no pod in slot %s", slot)
 				}
 			}
@@ -172,7 +172,7 @@ func TestRefusedRelabelDoesNotBlockTheObject(t *testing.T) {
 func TestScalingDownKeepsActivePods(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(5), nil))
-		for slot := range plan.Slot(5) {
+		for slot := range slots.Slot(5) {
 			if slot < 2 {
 				w.pod(kinds.ImoocPod(), foo, slot, ending(10*time.Minute))
 			} else {

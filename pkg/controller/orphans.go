@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // A pod whose identity labels somebody takes away leaves the loop's sight, but
@@ -52,7 +53,7 @@ func (s *orphanScanner) relabel(ctx context.Context, pod *corev1.Pod, owner meta
 	if o == nil {
 		return nil, fmt.Errorf("restore the labels of pod %s: %s is no longer reconciled", pod.Name, owner.Kind)
 	}
-	slot, replaces := plan.SlotOfPod(pod, owner.Name, owner.UID)
+	slot, replaces := slots.OfPod(pod, owner.Name, owner.UID)
 	creation := plan.Creation{Slot: slot, Replaces: replaces}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":    pod.UID, // a precondition: not another pod of the name

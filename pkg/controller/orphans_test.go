@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // A pod whose labels could not be written again is not forgotten: it is labelled
@@ -43,7 +43,7 @@ func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
 					return nil
 				}
 				w.mu.Unlock()
-				first := plan.PodName("foo", foo.GetUID(), "", 0)
+				first := slots.PodName("foo", foo.GetUID(), "", 0)
 				w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 				w.passes(100 * time.Millisecond)                                        // it is out of sight before it is one too many
 				w.set(kinds.ImoocPod(), "default", "foo", int64(0), "spec", "replicas") // so that no create meets the pod
@@ -80,7 +80,7 @@ func TestPodIsLabelledOnceTheSelectorTakesItsObjectIn(t *testing.T) {
 		w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
 		w.converges()
 		tier("other")
-		first := plan.PodName("foo", foo.GetUID(), "", 0)
+		first := slots.PodName("foo", foo.GetUID(), "", 0)
 		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		w.passes(time.Minute)
 		if tried := w.done(podWrite("patch")); len(tried) > 0 {
@@ -107,7 +107,7 @@ func TestPodThatWasLabelledAgainCounts(t *testing.T) {
 		w.start()
 		w.converges()
 		w.passes(5 * time.Second) // until the last event has come
-		name := func(slot plan.Slot) string { return keyOf("default", plan.PodName("foo", foo.GetUID(), "", slot)) }
+		name := func(slot slots.Slot) string { return keyOf("default", slots.PodName("foo", foo.GetUID(), "", slot)) }
 		w.mu.Lock()
 		w.admit = func(is write) *apierrors.StatusError {
 			if podWrite("create")(is) && w.objects[podsResource][name(2)] != nil {
@@ -143,12 +143,12 @@ func TestPodThatWasLabelledAgainCounts(t *testing.T) {
 // no other pods are made beside them.
 func TestPodsThatWereLabelledUnnoticedCount(t *testing.T) {
 	kind := kinds.ImoocPod()
-	out := func(w *world, slot plan.Slot) {
-		w.edit(podsResource, "default", plan.PodName("foo", w.get(kind.Resource, "default", "foo").GetUID(), "", slot), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+	out := func(w *world, slot slots.Slot) {
+		w.edit(podsResource, "default", slots.PodName("foo", w.get(kind.Resource, "default", "foo").GetUID(), "", slot), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 	}
 	arrive := func(w *world) { // pods that only a scan finds
 		foo := w.get(kind.Resource, "default", "foo")
-		for i := range plan.Slot(2) {
+		for i := range slots.Slot(2) {
 			w.pod(kind, foo, i, earlier(fmt.Sprintf("foo-earlier-%d", i)), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		}
 		w.passes(time.Second)
@@ -161,7 +161,7 @@ func TestPodsThatWereLabelledUnnoticedCount(t *testing.T) {
 	}{
 		"after a label was removed, the answer is lost": {3, 1, func(w *world) {
 			out(w, 2)
-			w.drop(podsResource, "default", plan.PodName("foo", w.get(kind.Resource, "default", "foo").GetUID(), "", 1))
+			w.drop(podsResource, "default", slots.PodName("foo", w.get(kind.Resource, "default", "foo").GetUID(), "", 1))
 			w.set(kind, "default", "foo", int64(2), "spec", "replicas")
 		}},
 		"by a scan, the answers are lost": {0, 2, func(w *world) {
@@ -223,7 +223,7 @@ func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 		w.mu.Unlock()
 		w.set(kind, "default", "foo", int64(4), "spec", "replicas")
 		w.until(func() string {
-			if w.get(podsResource, "default", plan.PodName("foo", foo.GetUID(), "", 3)) == nil {
+			if w.get(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 3)) == nil {
 				return "the pod of slot 3 is not made"
 			}
 			return ""
@@ -240,7 +240,7 @@ func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 		w.start()
 		w.converges()
 		w.passes(5 * time.Second) // until the last event has come
-		released := plan.PodName("foo", foo.GetUID(), "", 2)
+		released := slots.PodName("foo", foo.GetUID(), "", 2)
 		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		w.edit(podsResource, "default", released, func(pod *unstructured.Unstructured) { pod.SetOwnerReferences(nil) })
 		w.untilFailure(kind, "foo") // the released pod has the name of slot 2

@@ -13,9 +13,9 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // owners is the cache of one kind's objects. Its informer comes and goes with
@@ -179,7 +179,7 @@ func differs(kind kinds.Kind, a, b *unstructured.Unstructured) bool {
 // what can be read, and a byte to tell that it is.
 func removedSlots(obj *unstructured.Unstructured) string {
 	text := obj.GetAnnotations()[apis.AnnotationRemovedSlots]
-	return text[:min(len(text), plan.MaxRemovedText+1)]
+	return text[:min(len(text), slots.MaxRemovedText+1)]
 }
 
 // reference is the controller reference of the pods of an object.

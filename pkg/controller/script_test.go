@@ -18,9 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -330,7 +330,7 @@ func setStatus(obj *unstructured.Unstructured, word string) {
 }
 
 func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstructured, number int) {
-	slot := plan.Slot(p.slot)
+	slot := slots.Slot(p.slot)
 	relabelled := func(label, value string) func(*unstructured.Unstructured) {
 		return func(pod *unstructured.Unstructured) {
 			labels := pod.GetLabels()
@@ -367,7 +367,7 @@ func (p scriptedPod) make(w *world, kind kinds.Kind, owner *unstructured.Unstruc
 			change(pod)
 		}
 	}
-	name := plan.PodName(owner.GetName(), owner.GetUID(), "", slot)
+	name := slots.PodName(owner.GetName(), owner.GetUID(), "", slot)
 	if word, strange := map[string]string{"earlier": "earlier", "only labelled": "labelled", "of a namesake": "namesake"}[p.how]; strange {
 		name = fmt.Sprintf("%s-%s-%d", owner.GetName(), word, number)
 	}
@@ -406,7 +406,7 @@ func (st step) happen(w *world) {
 		w.change(kind, namespace, name, func(obj *unstructured.Unstructured) { setRemoved(obj, st.how) })
 	case "remove": // the slot of a pod, as "scale --remove" does it
 		onPod(func(pod *unstructured.Unstructured) {
-			slot := plan.SlotOf(pod.GetName(), name, owner.GetUID(), "")
+			slot := slots.FromName(pod.GetName(), name, owner.GetUID(), "")
 			if n, ok := w.count(kind, owner); ok && n > 0 && w.want(kind, owner).wants(slot) {
 				w.change(kind, namespace, name, func(obj *unstructured.Unstructured) {
 					setRemoved(obj, strings.TrimPrefix(obj.GetAnnotations()[apis.AnnotationRemovedSlots]+","+slot.String(), ","))

@@ -26,10 +26,10 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
 )
 
@@ -79,12 +79,12 @@ type want struct {
 }
 
 // wants reports whether a slot is one of those that are asked for.
-func (want want) wants(slot plan.Slot) bool {
+func (want want) wants(slot slots.Slot) bool {
 	if slot < 0 {
 		return false
 	}
 	left := want.n
-	for s := plan.Slot(0); s <= slot && left > 0; s++ {
+	for s := slots.Slot(0); s <= slot && left > 0; s++ {
 		if slices.Contains(want.removed, s.String()) {
 			continue
 		}
@@ -532,7 +532,7 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 	if active >= least || kind.Mapping.Strategy == kinds.StrategyNodes {
 		return
 	}
-	slot := plan.SlotOf(gone.GetName(), owner.GetName(), owner.GetUID(), types.UID(gone.GetLabels()[apis.LabelReplaces]))
+	slot := slots.FromName(gone.GetName(), owner.GetName(), owner.GetUID(), types.UID(gone.GetLabels()[apis.LabelReplaces]))
 	hash := gone.GetLabels()[apis.LabelTemplateHash]
 	switch outdated := hash != "" && hash != kinds.TemplateHash(kind, owner); {
 	case !outdated && !slices.ContainsFunc(w.inForce(owner.GetUID()), func(want want) bool { return want.ok && !want.wants(slot) }):
@@ -673,7 +673,7 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 	if kind.Mapping.Strategy == kinds.StrategyDeployment {
 		return w.amissDeployment(kind, obj, n)
 	}
-	slots, wanted := map[string]bool{}, w.want(kind, obj)
+	filled, wanted := map[string]bool{}, w.want(kind, obj)
 	count := int64(0)
 	for _, pod := range w.objects[podsResource] {
 		if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != obj.GetUID() || pod.GetNamespace() != namespace {
@@ -686,21 +686,21 @@ func (w *world) amiss(kind kinds.Kind, namespace, name string) string {
 		hash := pod.GetLabels()[apis.LabelTemplateHash]
 		// Anybody may write the labels; the name tells the slot.
 		bypasses := types.UID(pod.GetLabels()[apis.LabelReplaces])
-		slot := plan.SlotOf(pod.GetName(), obj.GetName(), obj.GetUID(), bypasses).String()
-		if slot == plan.NoSlot.String() {
-			slot = plan.SlotOf(pod.GetName(), obj.GetName(), obj.GetUID(), "").String()
+		slot := slots.FromName(pod.GetName(), obj.GetName(), obj.GetUID(), bypasses).String()
+		if slot == slots.None.String() {
+			slot = slots.FromName(pod.GetName(), obj.GetName(), obj.GetUID(), "").String()
 		}
 		switch number, err := strconv.Atoi(slot); {
-		case kind.Mapping.Strategy == kinds.StrategyPods && (err != nil || !wanted.wants(plan.Slot(number))):
+		case kind.Mapping.Strategy == kinds.StrategyPods && (err != nil || !wanted.wants(slots.Slot(number))):
 			return fmt.Sprintf("pod %s of %s is in a slot that is not wanted", pod.GetName(), name)
 		case hasEnded(pod) || pod.GetDeletionTimestamp() != nil || !ready(pod):
 			return fmt.Sprintf("pod %s of %s is not ready", pod.GetName(), name)
-		case slots[slot]:
+		case filled[slot]:
 			return fmt.Sprintf("two pods of %s are in slot %s", name, slot)
 		case hash != "" && hash != kinds.TemplateHash(kind, obj):
 			return fmt.Sprintf("pod %s of %s is made from another template", pod.GetName(), name)
 		default:
-			slots[slot] = true
+			filled[slot] = true
 		}
 	}
 	if count != n {
@@ -807,7 +807,7 @@ func (w *world) restartsQuietly() {
 
 // pod makes a pod of an object, with the name and the labels that the loop gives
 // to that of a slot. change may change it.
-func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot plan.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot slots.Slot, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{
 			"terminationGracePeriodSeconds": int64(1), "containers": []any{map[string]any{"name": "main", "image": "busybox"}}},
@@ -816,7 +816,7 @@ func (w *world) pod(kind kinds.Kind, owner *unstructured.Unstructured, slot plan
 	pod.SetAPIVersion("v1")
 	pod.SetKind("Pod")
 	pod.SetNamespace(owner.GetNamespace())
-	pod.SetName(plan.PodName(owner.GetName(), owner.GetUID(), "", slot))
+	pod.SetName(slots.PodName(owner.GetName(), owner.GetUID(), "", slot))
 	pod.SetLabels(map[string]string{
 		apis.LabelOwner: string(owner.GetUID()), apis.LabelSlot: slot.String(), apis.LabelTemplateHash: kinds.TemplateHash(kind, owner),
 	})

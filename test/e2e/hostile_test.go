@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
@@ -143,7 +143,7 @@ func (h *hostileObjects) pods() {
 	for name, uid := range map[string]*types.UID{"foo": &h.foo, "bar": &bar} {
 		*uid = h.owner(name)
 	}
-	h.pod(plan.PodName("foo", h.foo, "", plan.Slot(0)), metav1.OwnerReference{APIVersion: "v1", Kind: hostile, Name: hostile, UID: "1"})
+	h.pod(slots.PodName("foo", h.foo, "", slots.Slot(0)), metav1.OwnerReference{APIVersion: "v1", Kind: hostile, Name: hostile, UID: "1"})
 	pod := h.pod("bar-0", metav1.OwnerReference{
 		APIVersion: kinds.ImoocPod().GroupVersionKind().GroupVersion().String(), Kind: "ImoocPod", Name: "bar", UID: bar,
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis/batch/v1alpha1"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 )
 
 // The main job: three running pods, three creates, one request for the scale.
@@ -244,7 +244,7 @@ func TestDelete(t *testing.T) {
 
 // podName is the name of the pod of a slot.
 func podName(imp *v1alpha1.ImoocPod, slot int32) string {
-	return plan.PodName(imp.Name, imp.UID, "", plan.Slot(slot))
+	return slots.PodName(imp.Name, imp.UID, "", slots.Slot(slot))
 }
 
 func podUIDs(t *testing.T, namespace string) map[types.UID]bool {

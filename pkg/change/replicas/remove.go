@@ -21,12 +21,12 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // chooser is how the pods that go are chosen for a kind.
@@ -139,8 +139,8 @@ func notReplaced(ctx context.Context, pods corev1client.PodsGetter, t observe.Ta
 		if pod.DeletionTimestamp == nil {
 			continue
 		}
-		slot, _ := plan.SlotOfPod(pod, obj.GetName(), obj.GetUID())
-		by := plan.PodName(obj.GetName(), obj.GetUID(), pod.UID, slot)
+		slot, _ := slots.OfPod(pod, obj.GetName(), obj.GetUID())
+		by := slots.PodName(obj.GetName(), obj.GetUID(), pod.UID, slot)
 		_, err := pods.Pods(t.Namespace).Get(ctx, by, metav1.GetOptions{})
 		if err == nil {
 			return fmt.Errorf("%w: pod %s is terminating, and the controller has replaced it by pod %s", outcome.ErrPrecondition, pod.Name, by)
@@ -162,30 +162,30 @@ func chooseBySlot(t observe.Target, obj *unstructured.Unstructured, victims []*c
 	if err != nil {
 		return fieldpath.Edit{}, err
 	}
-	var slots []plan.Slot
+	var given []slots.Slot
 	for _, pod := range victims {
-		slot, _ := plan.SlotOfPod(pod, obj.GetName(), obj.GetUID())
+		slot, _ := slots.OfPod(pod, obj.GetName(), obj.GetUID())
 		switch {
-		case slot == plan.NoSlot:
+		case slot == slots.None:
 			return fieldpath.Edit{}, fmt.Errorf("cannot remove pod %s: its name is not that of a slot of %s, and the controller is about to replace it", pod.Name, t)
-		case slices.Contains(slots, slot):
+		case slices.Contains(given, slot):
 			return fieldpath.Edit{}, fmt.Errorf("%w: two of the pods are in slot %s of %s: name one of them", outcome.ErrPrecondition, slot, t)
 		case removed.Has(slot):
 			return fieldpath.Edit{}, fmt.Errorf("%w: slot %s of %s, that of pod %s, is already removed", outcome.ErrPrecondition, slot, t, pod.Name)
 		case !removed.Wants(n, slot):
 			return fieldpath.Edit{}, fmt.Errorf("%w: the controller is about to delete pod %s: %s has %d replicas, and slot %s is above those", outcome.ErrPrecondition, pod.Name, t, n, slot)
 		}
-		slots = append(slots, slot)
+		given = append(given, slot)
 	}
-	if removed, err = removed.With(slots...); err != nil {
+	if removed, err = removed.With(given...); err != nil {
 		return fieldpath.Edit{}, outcome.WithAdvice(fmt.Errorf("cannot remove more slots of %s: %w", t, err), "scale up with --reuse to fill removed slots")
 	}
 	return removedSlotsChange(removed), nil
 }
 
 // removedSlots are those that an object has given up.
-func removedSlots(t observe.Target, obj *unstructured.Unstructured) (plan.RemovedSlots, error) {
-	removed, err := plan.ParseRemovedSlots(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
+func removedSlots(t observe.Target, obj *unstructured.Unstructured) (slots.Removed, error) {
+	removed, err := slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots])
 	if err != nil {
 		return nil, fmt.Errorf("the annotation %s of %s cannot be read: %w", apis.AnnotationRemovedSlots, t, err)
 	}
@@ -193,7 +193,7 @@ func removedSlots(t observe.Target, obj *unstructured.Unstructured) (plan.Remove
 }
 
 // removedSlotsChange sets the slots that an object has given up.
-func removedSlotsChange(removed plan.RemovedSlots) fieldpath.Edit {
+func removedSlotsChange(removed slots.Removed) fieldpath.Edit {
 	change := fieldpath.Edit{Path: fieldpath.Fields("metadata", "annotations", apis.AnnotationRemovedSlots)}
 	if len(removed) > 0 {
 		change.Value = removed.String()

@@ -20,11 +20,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // shelf is a server that has objects, by their paths, and takes patches of them.
@@ -160,20 +160,20 @@ func patched(obj map[string]any, body []byte, contentType string) (*unstructured
 const fooVersion = `{"op":"replace","path":"/metadata/resourceVersion","value":"1"}`
 
 // foo is an ImoocPod of so many replicas, with pods in slots.
-func (s *shelf) foo(replicas int64, removed string, slots ...plan.Slot) observe.Target {
+func (s *shelf) foo(replicas int64, removed string, in ...slots.Slot) observe.Target {
 	fields := map[string]any{"spec": map[string]any{"replicas": replicas}}
 	if removed != "" {
 		fields["metadata"] = map[string]any{"annotations": map[string]any{apis.AnnotationRemovedSlots: removed}}
 	}
 	foo := s.put(kinds.ImoocPod().Resource.GroupVersion().String(), "ImoocPod", "foo", fields)
-	for _, slot := range slots {
+	for _, slot := range in {
 		s.pod(podOf(slot), foo)
 	}
 	return observe.Target{Kind: kinds.ImoocPod(), Namespace: "ns", Name: "foo"}
 }
 
 // podOf is the name of foo's pod in a slot.
-func podOf(slot plan.Slot) string { return plan.PodName("foo", "uid-of-foo", "", slot) }
+func podOf(slot slots.Slot) string { return slots.PodName("foo", "uid-of-foo", "", slot) }
 
 func (s *shelf) remove(target observe.Target, c Request) (Result, error) {
 	s.t.Helper()
@@ -269,7 +269,7 @@ func TestRemoveRefuses(t *testing.T) {
 // full is as many slots as can be removed: the lowest. The wanted ones are above.
 func full() string {
 	var words []string
-	for i := range plan.MaxRemovedSlots {
+	for i := range slots.MaxRemoved {
 		words = append(words, fmt.Sprint(i))
 	}
 	return strings.Join(words, ",")
@@ -280,7 +280,7 @@ func TestRemoveAPodThatReplacesALostOne(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	foo := s.foo(2, "", 0, 1)
-	name := plan.PodName("foo", "uid-of-foo", "lost", 1)
+	name := slots.PodName("foo", "uid-of-foo", "lost", 1)
 	s.pod(name, &unstructured.Unstructured{Object: s.objects["/apis/batch.tutorial.kubebuilder.io/v1alpha1/namespaces/ns/imoocpods/foo"]}, apis.LabelReplaces, "lost")
 	if _, err := s.remove(foo, Request{Remove: []string{name, podOf(1)}}); !errors.Is(err, outcome.ErrPrecondition) || !strings.Contains(err.Error(), "two of the pods are in slot 1") {
 		t.Errorf("both: %v", err)

@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/change/edit"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/observe"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/replicafield"
@@ -290,7 +290,7 @@ func (c Request) From(t observe.Target, now int64) (int32, error) {
 	}
 	if gone := int64(len(c.Remove)); gone > 0 {
 		if now < gone || now > math.MaxInt32 {
-			return 0, fmt.Errorf("%w: cannot remove %s from %s: its count is %d", outcome.ErrPrecondition, plan.PodCount(len(c.Remove)), t, now)
+			return 0, fmt.Errorf("%w: cannot remove %s from %s: its count is %d", outcome.ErrPrecondition, problem.Quantity(len(c.Remove), "pod"), t, now)
 		}
 		return int32(now - gone), nil //nolint:gosec // from 0 to MaxInt32
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 const (
@@ -79,15 +81,15 @@ func left(begins time.Time, delay time.Duration, now time.Time) time.Duration {
 	return max(0, delay-now.Sub(begins))
 }
 
-// Refused remembers the refusal of a slot's create, or with NoSlot of all.
-func (m Memory) Refused(slot Slot, r Refusal) Memory {
+// Refused remembers the refusal of a slot's create, or with slots.None of all.
+func (m Memory) Refused(slot slots.Slot, r Refusal) Memory {
 	r.Count = 1
 	if old := m.Refusals[slot]; old.Generation == r.Generation {
 		r.Count = old.Count + 1
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	if m.Refusals == nil {
-		m.Refusals = map[Slot]Refusal{}
+		m.Refusals = map[slots.Slot]Refusal{}
 	}
 	m.Refusals[slot] = r
 	return m
@@ -96,20 +98,20 @@ func (m Memory) Refused(slot Slot, r Refusal) Memory {
 // Lifted remembers that what refused the creates of all slots may have given way: they
 // are tried at once. Until one goes through, they count as refused.
 func (m Memory) Lifted() Memory {
-	r, refused := m.Refusals[NoSlot]
+	r, refused := m.Refusals[slots.None]
 	if !refused {
 		return m
 	}
 	m.Refusals = maps.Clone(m.Refusals)
 	r.At = time.Time{}
-	m.Refusals[NoSlot] = r
+	m.Refusals[slots.None] = r
 	return m
 }
 
 // Accepted remembers that creates go through again.
 func (m Memory) Accepted() Memory {
 	m.Refusals = maps.Clone(m.Refusals)
-	delete(m.Refusals, NoSlot)
+	delete(m.Refusals, slots.None)
 	return m
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // Deployment is a Deployment that the owner controls, or that bears the name of
@@ -137,7 +138,7 @@ func Deployments(v View) Actions {
 		wanted = wanted.fitted(live)
 	}
 	write := wanted.Fields != nil && !foreign && (live == nil || !live.Terminating && v.Memory.drifted(live, wanted))
-	switch wait := v.Memory.wait(NoSlot, v); {
+	switch wait := v.Memory.wait(slots.None, v); {
 	case !write:
 		p.Memory.Refusals = nil
 	case wait > 0:

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // wantedFields are those of a Deployment as an owner wants it.
@@ -162,7 +163,7 @@ func TestDeploymentIsNotWrittenForEver(t *testing.T) {
 
 func TestRefusedDeploymentWaits(t *testing.T) {
 	v := deploymentView(3)
-	v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: "QuotaExceeded", Message: "no", Generation: 1, At: noon})
+	v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: "QuotaExceeded", Message: "no", Generation: 1, At: noon})
 	p := Deployments(v)
 	if p.Apply != nil || p.Recheck != time.Second {
 		t.Errorf("planned %q, recheck %v; want to wait a second", deploymentDeeds(p), p.Recheck)
@@ -311,7 +312,7 @@ func TestNameTaken(t *testing.T) {
 // The conditions say how many pods are missing or too many, and the first reason why.
 func TestMessagesOfADeployment(t *testing.T) {
 	refused := func(v *View) {
-		v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: 1, At: noon})
+		v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: 1, At: noon})
 	}
 	stuck := func(d *Deployment) {
 		d.Failure = &metav1.Condition{Reason: "ProgressDeadlineExceeded", Message: "too slow"}

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // Nodes plans an owner that has one pod on every node that may run it. Which
@@ -19,26 +21,26 @@ import (
 func Nodes(v View) Actions { return fill(v, perNode(v)) }
 
 // perNode are the slots of the nodes that may run the owner's pods.
-func perNode(v View) slots {
+func perNode(v View) slotSet {
 	template := v.Owner.Template
 	if template == nil {
 		template = &corev1.PodTemplateSpec{} // none can be made, but those there are stay
 	}
 	demand := demandOf(template.Spec)
-	nodes := make(map[Slot]string, len(v.Nodes))
-	kept := map[Slot]bool{}
+	nodes := make(map[slots.Slot]string, len(v.Nodes))
+	kept := map[slots.Slot]bool{}
 	for _, node := range v.Nodes {
 		switch should, may := demand.runs(node); {
 		case should:
-			nodes[NodeSlot(node.Name)] = node.Name
+			nodes[slots.OfNode(node.Name)] = node.Name
 		case may:
-			kept[NodeSlot(node.Name)] = true
+			kept[slots.OfNode(node.Name)] = true
 		}
 	}
-	return slots{
+	return slotSet{
 		count: int32(len(nodes)), //nolint:gosec // a cluster has fewer nodes
-		wants: func(s Slot) bool { _, wanted := nodes[s]; return wanted },
-		keeps: func(s Slot) bool { return kept[s] },
+		wants: func(s slots.Slot) bool { _, wanted := nodes[s]; return wanted },
+		keeps: func(s slots.Slot) bool { return kept[s] },
 		all:   slices.Values(slices.Sorted(maps.Keys(nodes))),
 		nodes: nodes,
 	}

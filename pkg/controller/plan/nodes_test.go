@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // node makes a node from words such as "a", "a zone=x" (a label) and
@@ -38,8 +40,8 @@ func nodesView(template corev1.PodSpec, nodes, pods string) View {
 	}
 	for i, word := range strings.Fields(pods) {
 		name, flags, _ := strings.Cut(word, ":")
-		p := Pod{UID: types.UID(fmt.Sprint(i)), Slot: NodeSlot(name), Template: "new"}
-		p.Name = PodName("foo", uid, "", p.Slot)
+		p := Pod{UID: types.UID(fmt.Sprint(i)), Slot: slots.OfNode(name), Template: "new"}
+		p.Name = slots.PodName("foo", uid, "", p.Slot)
 		p.Terminating, p.Finished = strings.Contains(flags, "t"), strings.Contains(flags, "f")
 		p.Ready = !strings.ContainsAny(flags, "ntf")
 		if strings.Contains(flags, "o") {
@@ -52,9 +54,9 @@ func nodesView(template corev1.PodSpec, nodes, pods string) View {
 
 // nodeDeeds is a plan in words, with the names of nodes for slots.
 func nodeDeeds(p Actions) string {
-	name := func(s Slot) string {
+	name := func(s slots.Slot) string {
 		for _, n := range []string{"a", "b", "c", "d", "e", "gone"} {
-			if NodeSlot(n) == s {
+			if slots.OfNode(n) == s {
 				return n
 			}
 		}
@@ -215,7 +217,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 					t.Fatalf("a second pod for %s", c.Node)
 				}
 				v.Pods = append(v.Pods, Pod{
-					Name: PodName("foo", uid, "", c.Slot), UID: types.UID(rapid.StringMatching(`[a-z]{12}`).Draw(t, "uid")),
+					Name: slots.PodName("foo", uid, "", c.Slot), UID: types.UID(rapid.StringMatching(`[a-z]{12}`).Draw(t, "uid")),
 					Slot: c.Slot, Template: v.Owner.TemplateHash,
 				})
 			}
@@ -249,7 +251,7 @@ func TestPlansForNodesConverge(t *testing.T) {
 			t.Fatalf("still wants %q", nodeDeeds(p))
 		}
 		for _, n := range v.Nodes {
-			at := slices.IndexFunc(v.Pods, func(p Pod) bool { return p.Slot == NodeSlot(n.Name) })
+			at := slices.IndexFunc(v.Pods, func(p Pod) bool { return p.Slot == slots.OfNode(n.Name) })
 			should, may := demandOf(corev1.PodSpec{}).runs(n)
 			if (should && (at < 0 || v.outdated(v.Pods[at]))) || (!may && at >= 0) {
 				t.Fatalf("node %s: should run one %v, may %v; pod %d of %+v", n.Name, should, may, at, v.Pods)

@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // converged is a view of an owner that has its pods, all of them ready.
 func converged(desired int32) View {
 	v := view(desired, "")
 	v.Owner.TemplateHash = "new"
-	for slot := range Slot(desired) {
+	for slot := range slots.Slot(desired) {
 		v.Pods = append(v.Pods, Pod{
-			UID: types.UID(fmt.Sprintf("pod-%d", slot)), Slot: slot, Name: PodName("foo", uid, "", slot),
+			UID: types.UID(fmt.Sprintf("pod-%d", slot)), Slot: slot, Name: slots.PodName("foo", uid, "", slot),
 			Ready: true, ReadySince: noon.Add(-time.Hour), Template: "new",
 		})
 	}
@@ -48,10 +50,10 @@ func BenchmarkNodes(b *testing.B) {
 		v.Owner.TemplateHash = "new"
 		for i := range n {
 			name := fmt.Sprintf("node-%d", i)
-			slot := NodeSlot(name)
+			slot := slots.OfNode(name)
 			v.Nodes = append(v.Nodes, node(name))
 			v.Pods = append(v.Pods, Pod{
-				UID: types.UID("pod-" + name), Slot: slot, Name: PodName("foo", uid, "", slot),
+				UID: types.UID("pod-" + name), Slot: slot, Name: slots.PodName("foo", uid, "", slot),
 				Ready: true, ReadySince: noon.Add(-time.Hour), Template: "new",
 			})
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // maxCreates bounds one plan, not the owner: what is left is planned again as
@@ -32,12 +34,12 @@ const maxCreates = 10_000
 func Pods(v View) Actions { return fill(v, numbered(v.Owner.Desired, v.Owner.Removed)) }
 
 // fill plans an owner for the slots that it wants pods in.
-func fill(v View, s slots) Actions {
+func fill(v View, s slotSet) Actions {
 	if v.Owner.Deleting {
 		return Actions{Memory: v.Memory}
 	}
 	if v.Owner.Invalid != "" {
-		return invalid(v, countPods(v, slots{nodes: s.nodes, wants: func(Slot) bool { return true }}))
+		return invalid(v, countPods(v, slotSet{nodes: s.nodes, wants: func(slots.Slot) bool { return true }}))
 	}
 	if s.nodes == nil {
 		v.Memory.Ending = ending(v)
@@ -64,7 +66,7 @@ func fill(v View, s slots) Actions {
 
 // present leaves out the pods that neither fill a slot nor take room: the lost ones,
 // about which nothing more can be done, and those of another plan, which stay.
-func present(v View, s slots) []Pod {
+func present(v View, s slotSet) []Pod {
 	out := func(p Pod) bool { return v.stuckTerminating(p) || s.ofOtherPlan(p.Slot) }
 	if !slices.ContainsFunc(v.Pods, out) {
 		return v.Pods
@@ -85,9 +87,9 @@ func ending(v View) map[types.UID]time.Time {
 
 // missing lists the pods of the slots that have none and for which there is
 // room, lowest slot first.
-func missing(v View, pods []Pod, s slots) []Creation {
+func missing(v View, pods []Pod, s slotSet) []Creation {
 	live := int32(0)
-	taken := make(map[Slot]bool, len(pods))
+	taken := make(map[slots.Slot]bool, len(pods))
 	for _, pod := range pods {
 		if pod.live() {
 			live++
@@ -113,12 +115,12 @@ func missing(v View, pods []Pod, s slots) []Creation {
 
 // stuckPods gives for each slot with stuck pods the one that is to be replaced:
 // that which no other pod replaces yet.
-func stuckPods(v View) map[Slot]types.UID {
+func stuckPods(v View) map[slots.Slot]types.UID {
 	replaced := map[types.UID]bool{}
 	for _, pod := range v.Pods {
 		replaced[pod.Replaces] = true
 	}
-	lost := map[Slot]types.UID{}
+	lost := map[slots.Slot]types.UID{}
 	for _, pod := range v.Pods {
 		if v.stuckTerminating(pod) && !replaced[pod.UID] {
 			lost[pod.Slot] = pod.UID
@@ -129,11 +131,11 @@ func stuckPods(v View) map[Slot]types.UID {
 
 // remember brings up to date what is known of the slots: failures are counted,
 // steady slots forgotten, and what concerns no wanted slot is dropped.
-func remember(v View, pods []Pod, missing []Creation, s slots) Memory {
+func remember(v View, pods []Pod, missing []Creation, s slotSet) Memory {
 	m := v.Memory
 	// A map that was ever written to keeps its room: for most objects there is none.
 	m.Failures = maps.Clone(m.Failures)
-	maps.DeleteFunc(m.Failures, func(slot Slot, _ Failure) bool { return !s.wants(slot) })
+	maps.DeleteFunc(m.Failures, func(slot slots.Slot, _ Failure) bool { return !s.wants(slot) })
 	for _, pod := range pods {
 		if !s.wants(pod.Slot) {
 			continue
@@ -143,7 +145,7 @@ func remember(v View, pods []Pod, missing []Creation, s slots) Memory {
 		case seen.Count == 0:
 			delete(m.Failures, pod.Slot)
 		case m.Failures == nil:
-			m.Failures = map[Slot]Failure{pod.Slot: seen}
+			m.Failures = map[slots.Slot]Failure{pod.Slot: seen}
 		default:
 			m.Failures[pod.Slot] = seen
 		}
@@ -152,18 +154,18 @@ func remember(v View, pods []Pod, missing []Creation, s slots) Memory {
 		m.Failures = nil
 	}
 	m.Refusals = maps.Clone(m.Refusals)
-	maps.DeleteFunc(m.Refusals, func(slot Slot, _ Refusal) bool {
-		_, found := slices.BinarySearchFunc(missing, slot, func(c Creation, slot Slot) int { return cmp.Compare(c.Slot, slot) })
-		return !found && (slot != NoSlot || len(missing) == 0)
+	maps.DeleteFunc(m.Refusals, func(slot slots.Slot, _ Refusal) bool {
+		_, found := slices.BinarySearchFunc(missing, slot, func(c Creation, slot slots.Slot) int { return cmp.Compare(c.Slot, slot) })
+		return !found && (slot != slots.None || len(missing) == 0)
 	})
 	return m
 }
 
 // wait is how long the create of a slot has to wait after a refusal. A change of
 // the owner is worth an attempt at once.
-func (m Memory) wait(slot Slot, v View) time.Duration {
+func (m Memory) wait(slot slots.Slot, v View) time.Duration {
 	var wait time.Duration
-	for _, of := range []Slot{slot, NoSlot} {
+	for _, of := range []slots.Slot{slot, slots.None} {
 		if r := m.Refusals[of]; r.Generation == v.Owner.Generation {
 			wait = max(wait, r.left(v.Now))
 		}
@@ -173,7 +175,7 @@ func (m Memory) wait(slot Slot, v View) time.Duration {
 
 // deletions lists the pods to delete, and how soon a finished one becomes due
 // or a terminating one is lost.
-func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck time.Duration) {
+func deletions(v View, pods []Pod, m Memory, s slotSet) (list []Deletion, recheck time.Duration) {
 	var misplaced []Pod
 	filling := make([]Pod, 0, len(pods))
 	filled := fillers(pods, s)
@@ -234,8 +236,8 @@ func deletions(v View, pods []Pod, m Memory, s slots) (list []Deletion, recheck 
 
 // fillers gives for each wanted slot with active pods the one that fills it. Two
 // can be there after a lost pod was replaced; then it is the one with the slot's ordinary name.
-func fillers(pods []Pod, s slots) map[Slot]types.UID {
-	filled := make(map[Slot]types.UID, len(pods))
+func fillers(pods []Pod, s slotSet) map[slots.Slot]types.UID {
+	filled := make(map[slots.Slot]types.UID, len(pods))
 	for _, pod := range pods {
 		if !pod.active() || !s.wants(pod.Slot) {
 			continue

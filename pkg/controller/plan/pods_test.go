@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
@@ -24,13 +25,13 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {
-		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: NoSlot, Name: word, Ready: true, ReadySince: noon.Add(-time.Second)}
+		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: slots.None, Name: word, Ready: true, ReadySince: noon.Add(-time.Second)}
 		digits := strings.TrimRight(word, "ntflx")
 		if digits != "" {
 			if _, err := fmt.Sscan(digits, &p.Slot); err != nil {
 				panic(err)
 			}
-			p.Name = PodName("foo", uid, "", p.Slot)
+			p.Name = slots.PodName("foo", uid, "", p.Slot)
 		}
 		flags := word[len(digits):]
 		p.Terminating = strings.ContainsAny(flags, "tl")
@@ -169,7 +170,7 @@ func TestLostBypassIsBypassed(t *testing.T) {
 		chain := v.Pods
 		for i := 1; i < len(chain); i++ {
 			chain[i].Replaces = chain[i-1].UID
-			chain[i].Name = PodName("foo", uid, chain[i-1].UID, 0)
+			chain[i].Name = slots.PodName("foo", uid, chain[i-1].UID, 0)
 		}
 		v.Pods = []Pod{chain[order[0]], chain[order[1]], chain[order[2]]}
 		p := Pods(v)
@@ -177,7 +178,7 @@ func TestLostBypassIsBypassed(t *testing.T) {
 			t.Errorf("order %v: planned %q, want slot 0 to be filled past pod-2", order, deeds(p))
 			continue
 		}
-		name := PodName("foo", uid, p.Create[0].Replaces, 0)
+		name := slots.PodName("foo", uid, p.Create[0].Replaces, 0)
 		if slices.ContainsFunc(chain, func(lost Pod) bool { return lost.Name == name }) {
 			t.Errorf("order %v: the new pod's name %s is that of a lost one", order, name)
 		}
@@ -204,7 +205,7 @@ func TestWhichOfTwoPodsFillsTheSlot(t *testing.T) {
 		ordinary, bypass, stray := v.Pods[0], v.Pods[1], v.Pods[2]
 		ordinary.UID, bypass.UID, stray.UID = "ordinary", "bypass", "stray"
 		bypass.Replaces = "lost"
-		bypass.Name = PodName("foo", uid, bypass.Replaces, 0)
+		bypass.Name = slots.PodName("foo", uid, bypass.Replaces, 0)
 		for _, list := range [][]Pod{{ordinary, bypass, stray}, {bypass, ordinary, stray}} {
 			v.Pods = list
 			var deleted []string
@@ -261,7 +262,7 @@ func TestFailureBackoff(t *testing.T) {
 func TestFailuresAreThoseOfATemplate(t *testing.T) {
 	v := view(1, "0f")
 	v.Owner.TemplateHash, v.Pods[0].Template = "new", "new"
-	v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7, Template: "old"}}
+	v.Memory.Failures = map[slots.Slot]Failure{0: {UID: "earlier", Count: 7, Template: "old"}}
 	if p := Pods(v); p.Recheck != failureDelay {
 		t.Errorf("waits %v for the first pod of a template, want %v", p.Recheck, failureDelay)
 	}
@@ -286,7 +287,7 @@ func TestSteadyPodEndsTheRowOfFailures(t *testing.T) {
 		{"never ready", "0n", 2 * steadyAfter, 0, 128 * time.Second},
 	} {
 		v := view(1, "")
-		v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 7}}
+		v.Memory.Failures = map[slots.Slot]Failure{0: {UID: "earlier", Count: 7}}
 		for word := range strings.FieldsSeq(test.looks) {
 			v.Pods = pods(word)
 			v.Pods[0].ReadySince = noon.Add(test.clock)
@@ -324,7 +325,7 @@ func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
 // However often a slot failed, its next pod is no more than five minutes away.
 func TestBackoffIsBounded(t *testing.T) {
 	v := view(1, "0f")
-	v.Memory.Failures = map[Slot]Failure{0: {UID: "earlier", Count: 1000}}
+	v.Memory.Failures = map[slots.Slot]Failure{0: {UID: "earlier", Count: 1000}}
 	if p := Pods(v); p.Recheck != maxFailureDelay {
 		t.Errorf("waits %v, want %v", p.Recheck, maxFailureDelay)
 	}
@@ -332,11 +333,11 @@ func TestBackoffIsBounded(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	v := view(3, "0")
-	refuse := func(slot Slot) { // as the loop does when the server has refused a create
+	refuse := func(slot slots.Slot) { // as the loop does when the server has refused a create
 		v.Memory = v.Memory.Refused(slot, Refusal{Reason: "QuotaExceeded", Message: "exceeded quota", Generation: v.Owner.Generation, At: v.Now})
 	}
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
-		refuse(NoSlot)
+		refuse(slots.None)
 		p := Pods(v)
 		if deeds(p) != "" || p.Recheck != want*time.Second {
 			t.Fatalf("planned %q, recheck %v; want to wait %v", deeds(p), p.Recheck, want*time.Second)
@@ -346,7 +347,7 @@ func TestRefusal(t *testing.T) {
 			t.Fatalf("planned %q after the wait", deeds(p))
 		}
 	}
-	refuse(NoSlot)
+	refuse(slots.None)
 	v.Owner.Generation++
 	if p := Pods(v); deeds(p) != "+1 +2" {
 		t.Errorf("planned %q for an owner that has changed, want a new attempt at once", deeds(p))
@@ -356,18 +357,18 @@ func TestRefusal(t *testing.T) {
 // A row of refusals ends when the owner changes, and when a create goes through.
 func TestRowOfRefusalsEnds(t *testing.T) {
 	r := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
-	m := Memory{}.Refused(NoSlot, r).Refused(NoSlot, r).Refused(NoSlot, r)
-	if got := m.Refusals[NoSlot].Count; got != 3 {
+	m := Memory{}.Refused(slots.None, r).Refused(slots.None, r).Refused(slots.None, r)
+	if got := m.Refusals[slots.None].Count; got != 3 {
 		t.Errorf("counts %d refusals, want 3", got)
 	}
-	if got := m.Accepted().Refused(NoSlot, r).Refusals[NoSlot].Count; got != 1 {
+	if got := m.Accepted().Refused(slots.None, r).Refusals[slots.None].Count; got != 1 {
 		t.Errorf("after a create that went through it counts %d refusals, want 1", got)
 	}
 	r.Generation = 2
-	if got := m.Refused(NoSlot, r).Refusals[NoSlot].Count; got != 1 {
+	if got := m.Refused(slots.None, r).Refusals[slots.None].Count; got != 1 {
 		t.Errorf("of an owner that has changed it counts %d refusals, want 1", got)
 	}
-	if got := m.Refusals[NoSlot].Count; got != 3 {
+	if got := m.Refusals[slots.None].Count; got != 3 {
 		t.Errorf("what was remembered before has changed: %d refusals, want 3", got)
 	}
 }
@@ -377,11 +378,11 @@ func TestRowOfRefusalsEnds(t *testing.T) {
 func TestRefusalIsForgotten(t *testing.T) {
 	for _, test := range []struct {
 		pods    string
-		refused Slot
+		refused slots.Slot
 		want    int
 	}{
-		{"0 1", NoSlot, 1},
-		{"0 1 2", NoSlot, 0},
+		{"0 1", slots.None, 1},
+		{"0 1 2", slots.None, 0},
 		{"0 1", 2, 1},
 		{"0 1", 1, 0},
 		{"0 1 2", 2, 0},
@@ -399,16 +400,16 @@ func TestRefusalIsForgotten(t *testing.T) {
 func TestLiftedRefusalIsTriedAtOnceAndCounts(t *testing.T) {
 	v := view(2, "0")
 	refusal := Refusal{Reason: "QuotaExceeded", Generation: 1, At: noon}
-	m := v.Memory.Refused(NoSlot, refusal).Refused(NoSlot, refusal)
+	m := v.Memory.Refused(slots.None, refusal).Refused(slots.None, refusal)
 	v.Memory = m.Lifted()
 	p := Pods(v)
 	if c := meta.FindStatusCondition(p.Status.Conditions, apis.ConditionReplicaFailure); deeds(p) != "+1" || c.Reason != "QuotaExceeded" {
 		t.Errorf("planned %q, and the failure is %s", deeds(p), c.Reason)
 	}
-	if got := p.Memory.Refused(NoSlot, refusal).Refusals[NoSlot].Count; got != 3 {
+	if got := p.Memory.Refused(slots.None, refusal).Refusals[slots.None].Count; got != 3 {
 		t.Errorf("it counts %d refusals, want 3", got)
 	}
-	if !m.Refusals[NoSlot].At.Equal(noon) {
+	if !m.Refusals[slots.None].At.Equal(noon) {
 		t.Error("what was remembered before has changed")
 	}
 	if m := (Memory{}).Lifted(); len(m.Refusals) > 0 {
@@ -420,8 +421,8 @@ func TestLiftedRefusalIsTriedAtOnceAndCounts(t *testing.T) {
 func TestPlanLeavesItsViewAsItIs(t *testing.T) {
 	memory := func() Memory {
 		return Memory{
-			Failures: map[Slot]Failure{0: {UID: "earlier", Count: 1}, 9: {Count: 1}},
-			Refusals: map[Slot]Refusal{0: {Generation: 1, Count: 1}, 9: {Generation: 1, Count: 1}},
+			Failures: map[slots.Slot]Failure{0: {UID: "earlier", Count: 1}, 9: {Count: 1}},
+			Refusals: map[slots.Slot]Refusal{0: {Generation: 1, Count: 1}, 9: {Generation: 1, Count: 1}},
 			Ending:   map[types.UID]time.Time{"gone": noon},
 		}
 	}

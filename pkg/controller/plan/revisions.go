@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // Revision is a ControllerRevision that the owner controls: a template that it had.
@@ -51,7 +53,7 @@ const templateHashLength = 16
 // crash or by a second loop meets AlreadyExists instead of making a second revision,
 // and an owner recreated under its old name never meets the history of the first.
 func RevisionName(owner string, uid types.UID, template string) string {
-	return childName(owner, uid, "", template, templateHashLength)
+	return slots.ChildName(owner, uid, template, templateHashLength)
 }
 
 // RevisionTemplate returns the hash of the template that a revision's name stands for,

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // templateOf is the hash of a template that has a letter for its name in a test.
@@ -109,14 +111,14 @@ func TestRevisionNameLeadsBackToItsTemplate(t *testing.T) {
 		owner := rapid.StringMatching(`[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?`).Draw(t, "owner")
 		hash := rapid.StringMatching(`[0-9a-f]{16}`).Draw(t, "hash")
 		name := RevisionName(owner, uid, hash)
-		if len(name) > maxName || RevisionTemplate(name, owner, uid) != hash {
+		if len(name) > validation.DNS1123LabelMaxLength || RevisionTemplate(name, owner, uid) != hash {
 			t.Errorf("%q of %q is the name of %q", name, owner, RevisionTemplate(name, owner, uid))
 		}
 		if other := RevisionTemplate(name, owner, "another"); other != "" {
 			t.Errorf("%q is also the name of a revision of another object of the name", name)
 		}
 	})
-	for _, name := range []string{"foo", "foo-0", PodName("foo", uid, "", 0), ""} {
+	for _, name := range []string{"foo", "foo-0", slots.PodName("foo", uid, "", 0), ""} {
 		if hash := RevisionTemplate(name, "foo", uid); hash != "" {
 			t.Errorf("%q is taken for the revision of %q", name, hash)
 		}

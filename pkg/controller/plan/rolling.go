@@ -21,7 +21,7 @@ func (v View) outdated(p Pod) bool {
 // not ready count already, so they are replaced without waiting; a pod of the
 // present template that does not become ready counts too, so that a broken
 // template takes down no more than the bound, and the next one mends it.
-func roll(v View, s slots, filling []Pod) []Deletion {
+func roll(v View, s slotSet, filling []Pod) []Deletion {
 	room := max(1, int(s.count)/atOnce) - int(s.count)
 	var outdated []Pod
 	for _, pod := range filling {

@@ -1,51 +1,48 @@
 package plan
 
-import "iter"
+import (
+	"iter"
 
-// slots are the places that an owner wants pods in.
-type slots struct {
-	// count is how many there are.
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
+)
+
+// slotSet is the set of slots in which an owner wants pods.
+type slotSet struct {
+	// count is the number of slots.
 	count int32
-	// wants reports whether a slot is one of them, keeps whether a pod that is in it
-	// may stay although it is none.
-	wants, keeps func(Slot) bool
-	// removed are those that the owner has given up: what is in them goes first.
-	removed RemovedSlots
-	// all gives them in order, lowest first.
-	all iter.Seq[Slot]
-	// nodes are the names of the nodes that they stand for; nil: they are numbered.
-	// Numbered slots share the room of as many pods as there are slots, and a lost
-	// pod of one is replaced while it is stuck. A node waits for nothing but its own last pod, and
-	// while it is lost, no other pod could run there.
-	nodes map[Slot]string
+	// wants reports whether a slot is in the set. keeps reports whether a pod may stay
+	// in a slot that is not.
+	wants, keeps func(slots.Slot) bool
+	// removed are the slots that the owner has given up: their pods go first.
+	removed slots.Removed
+	// all lists the slots, lowest first.
+	all iter.Seq[slots.Slot]
+	// nodes maps the slots to the names of their nodes; nil if the slots are numbered.
+	// Numbered slots share room for as many pods as there are slots, and a stuck pod
+	// of one is replaced. A slot of a node waits only for its own last pod, and while
+	// that is stuck, no other pod could run there.
+	nodes map[slots.Slot]string
 }
 
-// numbered are the n lowest slots that are not removed.
-func numbered(n int32, removed RemovedSlots) slots {
-	end := removed.end(n)
-	return slots{
+// numbered returns the n lowest slots that are not removed.
+func numbered(n int32, removed slots.Removed) slotSet {
+	return slotSet{
 		count:   n,
-		wants:   func(s Slot) bool { return s >= 0 && s < end && !removed.Has(s) },
-		keeps:   func(Slot) bool { return false },
+		wants:   func(s slots.Slot) bool { return removed.Wants(n, s) },
+		keeps:   func(slots.Slot) bool { return false },
 		removed: removed,
-		all: func(yield func(Slot) bool) {
-			for s := range end {
-				if !removed.Has(s) && !yield(s) {
-					return
-				}
-			}
-		},
+		all:     removed.Wanted(n),
 	}
 }
 
-// ofOtherPlan reports whether a slot is of the sort that these slots are not: numbered
-// where they stand for nodes, and the reverse.
-func (s slots) ofOtherPlan(slot Slot) bool {
-	return slot != NoSlot && slot.ofNode() != (s.nodes != nil)
+// ofOtherPlan reports whether a slot belongs to the kind's other plan: it is
+// numbered where these stand for nodes, or the reverse.
+func (s slotSet) ofOtherPlan(slot slots.Slot) bool {
+	return slot != slots.None && slot.IsNode() != (s.nodes != nil)
 }
 
-// firstToGo is the order in which pods outside the slots go.
-func (s slots) firstToGo(a, b Pod) int {
+// firstToGo orders the pods outside the slots by which goes first.
+func (s slotSet) firstToGo(a, b Pod) int {
 	if removed := s.removed.Has(a.Slot); removed != s.removed.Has(b.Slot) {
 		if removed {
 			return -1

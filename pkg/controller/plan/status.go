@@ -163,7 +163,7 @@ func invalid(v View, found Status) Actions {
 }
 
 // podsStatus is what is true of an owner that has its pods directly.
-func (p *Actions) podsStatus(v View, s slots) {
+func (p *Actions) podsStatus(v View, s slotSet) {
 	found := countPods(v, s)
 	ending, ofOtherPlan := 0, 0
 	for _, pod := range v.Pods {
@@ -185,7 +185,7 @@ func (p *Actions) podsStatus(v View, s slots) {
 // countPods counts the active pods. What is on a node that need not have it is
 // not counted. Pods of another plan count as there, and as nothing else: with them,
 // the object never has what it asks for.
-func countPods(v View, s slots) Status {
+func countPods(v View, s slotSet) Status {
 	found := Status{Desired: s.count}
 	for _, pod := range v.Pods {
 		other := s.ofOtherPlan(pod.Slot)
@@ -285,6 +285,6 @@ func (m Memory) refusal() (Refusal, bool) {
 	if len(m.Refusals) == 0 {
 		return Refusal{}, false
 	}
-	lowest := slices.Min(slices.Collect(maps.Keys(m.Refusals))) // NoSlot is below all slots
+	lowest := slices.Min(slices.Collect(maps.Keys(m.Refusals))) // None is below all slots
 	return m.Refusals[lowest], true
 }

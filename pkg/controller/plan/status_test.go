@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 func TestConditions(t *testing.T) {
@@ -39,7 +40,7 @@ func TestConditions(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			v := view(test.desired, test.pods)
 			if test.refusal != "" {
-				v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: test.refusal, Message: "no", Generation: 1, At: noon})
+				v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: test.refusal, Message: "no", Generation: 1, At: noon})
 			}
 			s := Pods(v).Status
 			if s.Current != test.current || s.Ready != test.readyCount || s.ObservedGeneration != 1 {
@@ -243,7 +244,7 @@ func TestCountedPods(t *testing.T) {
 	}
 	v.Owner.StatusMask.PodNames = true
 	s := Pods(v).Status
-	names := fmt.Sprint([]string{PodName("foo", uid, "", 0), PodName("foo", uid, "", 1), PodName("foo", uid, "", 2)})
+	names := fmt.Sprint([]string{slots.PodName("foo", uid, "", 0), slots.PodName("foo", uid, "", 1), slots.PodName("foo", uid, "", 2)})
 	if s.Desired != 3 || s.Current != 3 || s.Updated != 2 || s.Ready != 2 || s.Available != 2 || fmt.Sprint(s.PodNames) != names {
 		t.Errorf("counts %+v", s)
 	}
@@ -298,12 +299,12 @@ func TestMessagesOfProgress(t *testing.T) {
 // Of several refusals the condition tells that of all slots, or else that of the lowest.
 func TestRefusalThatIsTold(t *testing.T) {
 	for _, test := range []struct {
-		refused []Slot
+		refused []slots.Slot
 		want    string
 	}{
-		{[]Slot{2, 1, 4}, "slot 1"},
-		{[]Slot{4, 3, 2, 1, NoSlot}, "slot -1"},
-		{[]Slot{3}, "slot 3"},
+		{[]slots.Slot{2, 1, 4}, "slot 1"},
+		{[]slots.Slot{4, 3, 2, 1, slots.None}, "slot -1"},
+		{[]slots.Slot{3}, "slot 3"},
 	} {
 		v := view(5, "0")
 		for _, slot := range test.refused {
@@ -395,7 +396,7 @@ func TestConditionsAreStorable(t *testing.T) {
 		"a word too long":  {strings.Repeat("a", 1025), "no", "Unknown"},
 	} {
 		v := view(1, "")
-		v.Memory = v.Memory.Refused(NoSlot, Refusal{Reason: test.reason, Message: test.message, Generation: 1, At: noon})
+		v.Memory = v.Memory.Refused(slots.None, Refusal{Reason: test.reason, Message: test.message, Generation: 1, At: noon})
 		c := meta.FindStatusCondition(Pods(v).Status.Conditions, apis.ConditionReplicaFailure)
 		if c.Reason != test.wantReason || len(c.Message) > 32768 || !utf8.ValidString(c.Message) {
 			t.Errorf("%s: %d bytes with the reason %q, want at most 32768 and %q", name, len(c.Message), c.Reason, test.wantReason)

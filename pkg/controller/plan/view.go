@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // View is all that a plan may know: one owner, its pods and what else its plan
@@ -45,7 +46,7 @@ type Owner struct {
 	// Desired is how many pods the object asks for, where it is a number that asks.
 	Desired int32
 	// Removed are the slots that the object has given up, where slots have numbers.
-	Removed RemovedSlots
+	Removed slots.Removed
 	// Invalid says why nothing can be planned for the object, such as a count that
 	// is no number of pods. Its pods stay as they are. "": nothing is wrong.
 	Invalid string
@@ -69,8 +70,8 @@ type Owner struct {
 type Pod struct {
 	Name string
 	UID  types.UID
-	// Slot is the slot whose name the pod bears, or NoSlot.
-	Slot Slot
+	// slots.Slot is the slot whose name the pod bears, or slots.None.
+	Slot slots.Slot
 	// Replaces is the UID of the lost pod in whose place this one was made; "" for
 	// the ordinary pod of a slot.
 	Replaces types.UID
@@ -130,12 +131,12 @@ func (p Pod) active() bool { return !p.Finished && !p.Terminating }
 // crash costs a shorter back-off and a status write, never a pod.
 type Memory struct {
 	// Failures holds the back-off of the slots whose pods finished.
-	Failures map[Slot]Failure
+	Failures map[slots.Slot]Failure
 	// Ending is when this loop first saw each of the pods that are ending.
 	Ending map[types.UID]time.Time
-	// Refusals holds the creates that were refused, by slot: those under NoSlot
+	// Refusals holds the creates that were refused, by slot: those under slots.None
 	// hold up every slot of the owner.
-	Refusals map[Slot]Refusal
+	Refusals map[slots.Slot]Refusal
 	// Written is what this loop last wrote into the status; nil: nothing yet.
 	Written *Written
 	// Applied is the Deployment that this loop last wrote; nil: none yet.
@@ -223,7 +224,7 @@ type Actions struct {
 // Creation is one pod to make: the slot that it fills, the lost pod that it
 // replaces, if it does, and the node that it is for, if it is for one.
 type Creation struct {
-	Slot     Slot
+	Slot     slots.Slot
 	Replaces types.UID
 	Node     string
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // world is a server with one owner, reduced to what the invariants speak of.
@@ -49,8 +50,8 @@ func (w *world) wanted(p Pod) bool {
 }
 
 // remove gives up slots.
-func (w *world) remove(slots ...Slot) {
-	removed, err := w.owner.Removed.With(slots...)
+func (w *world) remove(given ...slots.Slot) {
+	removed, err := w.owner.Removed.With(given...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func (w *world) live() (n int32) {
 
 // available counts the wanted slots that have a ready pod.
 func (w *world) available() int32 {
-	ready := map[Slot]bool{}
+	ready := map[slots.Slot]bool{}
 	for _, p := range w.pods {
 		if w.wanted(p) && p.Ready {
 			ready[p.Slot] = true
@@ -163,7 +164,7 @@ func (w *world) execute(p Actions, upTo int) {
 		if i+len(p.Delete) >= upTo {
 			return
 		}
-		name := PodName(w.owner.Name, w.owner.UID, c.Replaces, slot)
+		name := slots.PodName(w.owner.Name, w.owner.UID, c.Replaces, slot)
 		if _, taken := w.pods[name]; taken {
 			w.t.Fatalf("created %s, whose name is taken", name)
 		}
@@ -206,10 +207,10 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 		w.owner.StatusMask = StatusMask{Current: true, Updated: true, Ready: true, ObservedGeneration: true, Conditions: true}
 		w.prunes = rapid.Bool().Draw(t, "prunes")
 		for i := range rapid.IntRange(0, 10).Draw(t, "pods") {
-			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: Slot(rapid.Int32Range(-1, 11).Draw(t, "slot"))}
+			p := Pod{UID: types.UID(fmt.Sprintf("old-%d", i)), Slot: slots.Slot(rapid.Int32Range(-1, 11).Draw(t, "slot"))}
 			p.Name = fmt.Sprintf("stray-%d", i)
-			if p.Slot != NoSlot {
-				p.Name = PodName(w.owner.Name, uid, "", p.Slot)
+			if p.Slot != slots.None {
+				p.Name = slots.PodName(w.owner.Name, uid, "", p.Slot)
 			}
 			p.Finished = rapid.Bool().Draw(t, "finished")
 			p.Terminating = rapid.Bool().Draw(t, "terminating")
@@ -290,7 +291,7 @@ func (w *world) mustConverge() {
 		w.setTemplate("a")
 	}
 	w.mustRest()
-	filled := map[Slot]bool{}
+	filled := map[slots.Slot]bool{}
 	for _, p := range w.pods {
 		if w.lost[p.UID] {
 			continue

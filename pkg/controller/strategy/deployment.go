@@ -21,6 +21,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // deployment keeps one Deployment, which has the pods.
@@ -307,7 +308,7 @@ func writeDeployment(ctx context.Context, w *Work, o *Outcome) error {
 			reason, message = "NameTaken", plan.NameTaken(w.Kind.Kind, "Deployment "+a.Name, r.plan.OwnedBy)
 		}
 	}
-	o.refuse(plan.NoSlot, reason, message)
+	o.refuse(slots.None, reason, message)
 	return nil
 }
 

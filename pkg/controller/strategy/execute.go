@@ -20,6 +20,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 const (
@@ -67,7 +68,7 @@ type Outcome struct {
 
 // Refusal is one of those.
 type Refusal struct {
-	Slot            plan.Slot
+	Slot            slots.Slot
 	Reason, Message string
 }
 
@@ -119,7 +120,7 @@ func (o *Outcome) fails() {
 
 // refuse notes a refusal. Of the creates that were under way at the same time,
 // the first that is refused for all slots speaks for the others.
-func (o *Outcome) refuse(slot plan.Slot, reason, message string) {
+func (o *Outcome) refuse(slot slots.Slot, reason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !slices.ContainsFunc(o.Refused, func(r Refusal) bool { return r.Slot == slot }) {
@@ -246,7 +247,7 @@ func createPod(ctx context.Context, w *Work, creation plan.Creation, o *Outcome)
 		o.unanswered(pod.Name)
 	}
 	if reason, refused := w.refused(err, o); refused {
-		o.refuse(plan.NoSlot, reason, fmt.Sprintf("cannot create pod %s: %s", pod.Name, serverWords(err)))
+		o.refuse(slots.None, reason, fmt.Sprintf("cannot create pod %s: %s", pod.Name, serverWords(err)))
 		return errRefused
 	}
 	return fmt.Errorf("create pod %s: %w", pod.Name, err)

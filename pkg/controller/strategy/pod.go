@@ -15,6 +15,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // PodRecord is what the loop keeps of a pod: a tenth of the object. It keeps
@@ -24,7 +25,7 @@ type PodRecord struct {
 	finished   bool
 	ready      bool
 	readySince time.Time
-	slot       plan.Slot
+	slot       slots.Slot
 	replaces   types.UID
 	template   string
 	// Label is the UID in the identity label, and Deployment the name of the
@@ -61,13 +62,13 @@ func TrimPod(obj any) (any, error) {
 			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		},
 		finished: problem.Finished(pod),
-		slot:     plan.NoSlot,
+		slot:     slots.None,
 		template: pod.Labels[apis.LabelTemplateHash],
 		Label:    types.UID(pod.Labels[apis.LabelOwner]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
-		r.slot, r.replaces = plan.SlotOfPod(pod, ref.Name, ref.UID)
+		r.slot, r.replaces = slots.OfPod(pod, ref.Name, ref.UID)
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
 			r.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
@@ -161,7 +162,7 @@ func newPod(kind kinds.Kind, owner metav1.OwnerReference, of plan.Owner, namespa
 	template := of.Template
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            plan.PodName(owner.Name, owner.UID, c.Replaces, c.Slot),
+			Name:            slots.PodName(owner.Name, owner.UID, c.Replaces, c.Slot),
 			Namespace:       namespace,
 			Labels:          Identity(template.Labels, kind, owner, c),
 			Annotations:     template.Annotations,
@@ -187,7 +188,7 @@ func Identity(labels map[string]string, kind kinds.Kind, owner metav1.OwnerRefer
 		all[kind.Mapping.NameLabel] = owner.Name
 	}
 	all[apis.LabelOwner] = string(owner.UID)
-	if c.Slot != plan.NoSlot {
+	if c.Slot != slots.None {
 		all[apis.LabelSlot] = c.Slot.String()
 	}
 	if c.Replaces != "" {

@@ -11,13 +11,14 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // recorded is what the loop keeps of a pod of slot 3.
 func recorded(t *testing.T, change func(*corev1.Pod)) *PodRecord {
 	t.Helper()
 	const owner = types.UID("b0a9c1d2")
-	pod := serverPod(plan.PodName("some-owner", owner, "", 3), owner)
+	pod := serverPod(slots.PodName("some-owner", owner, "", 3), owner)
 	pod.UID = "one"
 	change(pod)
 	trimmed, err := TrimPod(pod)
@@ -57,12 +58,12 @@ func TestDiffers(t *testing.T) {
 func TestSlotOfRecord(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)
-		want   plan.Slot
+		want   slots.Slot
 	}{
 		"as it was made":     {func(*corev1.Pod) {}, 3},
-		"without an owner":   {func(p *corev1.Pod) { p.OwnerReferences = nil }, plan.NoSlot},
-		"of another owner":   {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, plan.NoSlot},
-		"another name":       {func(p *corev1.Pod) { p.Name = "some-owner-3" }, plan.NoSlot},
+		"without an owner":   {func(p *corev1.Pod) { p.OwnerReferences = nil }, slots.None},
+		"of another owner":   {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, slots.None},
+		"another name":       {func(p *corev1.Pod) { p.Name = "some-owner-3" }, slots.None},
 		"said to bypass one": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, 3},
 	} {
 		if got := recorded(t, test.change).podView().Slot; got != test.want {
@@ -74,7 +75,7 @@ func TestSlotOfRecord(t *testing.T) {
 // A pod that is in no slot gets no label for one.
 func TestIdentityOfAPodWithoutASlot(t *testing.T) {
 	owner := metav1.OwnerReference{Name: "foo", UID: "u"}
-	for slot, want := range map[plan.Slot]string{plan.NoSlot: "", 0: "0", 3: "3"} {
+	for slot, want := range map[slots.Slot]string{slots.None: "", 0: "0", 3: "3"} {
 		got, labelled := Identity(nil, kinds.ImoocPod(), owner, plan.Creation{Slot: slot})[apis.LabelSlot]
 		if got != want || labelled != (want != "") {
 			t.Errorf("slot %d: the label is %q (%v), want %q", slot, got, labelled, want)

@@ -8,6 +8,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // pods keeps a number of pods, which the object owns directly.
@@ -24,7 +25,7 @@ func pods() *Strategy {
 // are, none is deleted, and no slot is filled, because of a misprint.
 func completePods(v *plan.Owner, kind kinds.Kind, obj *unstructured.Unstructured, template map[string]any) {
 	var err error
-	if v.Removed, err = plan.ParseRemovedSlots(obj.GetAnnotations()[apis.AnnotationRemovedSlots]); err != nil && v.Invalid == "" {
+	if v.Removed, err = slots.ParseRemoved(obj.GetAnnotations()[apis.AnnotationRemovedSlots]); err != nil && v.Invalid == "" {
 		v.Invalid = fmt.Sprintf("the annotation %s cannot be read: %v", apis.AnnotationRemovedSlots, err)
 	}
 	hashTemplate(v, kind, obj, template)

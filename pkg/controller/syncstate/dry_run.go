@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // DryRunResult is what the loop would do for an object, as a dry run tells it.
@@ -50,7 +51,7 @@ func planned(v plan.View, p plan.Actions) *DryRunResult {
 		told.Remove = append(told.Remove, d.Name)
 	}
 	for _, c := range p.Create {
-		told.Create = append(told.Create, plan.PodName(v.Owner.Name, v.Owner.UID, c.Replaces, c.Slot))
+		told.Create = append(told.Create, slots.PodName(v.Owner.Name, v.Owner.UID, c.Replaces, c.Slot))
 	}
 	for _, d := range p.Delete {
 		told.Delete = append(told.Delete, PlannedPodGone{d.Name, d.Why})

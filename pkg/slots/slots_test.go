@@ -1,4 +1,4 @@
-package plan
+package slots
 
 import (
 	"math"
@@ -10,20 +10,22 @@ import (
 	"pgregory.net/rapid"
 )
 
+const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
+
 func TestPodNameIsALabelAndLeadsBackToItsSlot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		owner := rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`).Draw(t, "owner")
 		uid := types.UID(rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}`).Draw(t, "uid"))
 		slot := Slot(rapid.Int32Range(0, math.MaxInt32).Draw(t, "slot"))
 		if rapid.Bool().Draw(t, "of a node") {
-			slot = NodeSlot(rapid.StringMatching(`[a-z0-9.-]{1,60}`).Draw(t, "node"))
+			slot = OfNode(rapid.StringMatching(`[a-z0-9.-]{1,60}`).Draw(t, "node"))
 		}
 		name := PodName(owner, uid, "", slot)
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			t.Fatalf("%q is no host name: %v", name, problems)
 		}
-		if got := SlotOf(name, owner, uid, ""); got != slot {
-			t.Fatalf("SlotOf(%q) is %d, want %d", name, got, slot)
+		if got := FromName(name, owner, uid, ""); got != slot {
+			t.Fatalf("FromName(%q) is %d, want %d", name, got, slot)
 		}
 		if other := PodName(owner, uid, "x", slot); other == name {
 			t.Fatalf("%q is the name for two owners", name)
@@ -41,8 +43,8 @@ func TestPodNamesStayAsTheyAre(t *testing.T) {
 		{"foo", 0, "foo-fcb6587f-0"},
 		{"foo", math.MaxInt32, "foo-fcb6587f-2147483647"},
 		{strings.Repeat("a", 60), 3, strings.Repeat("a", 43) + "-fcb6587f-3"},
-		{"foo", NodeSlot("node-0"), "foo-fcb6587f-79a5baf0881e1e04"},
-		{strings.Repeat("a", 60), NodeSlot("node-1"), strings.Repeat("a", 37) + "-fcb6587f-79a5bb30881e1e70"},
+		{"foo", OfNode("node-0"), "foo-fcb6587f-79a5baf0881e1e04"},
+		{strings.Repeat("a", 60), OfNode("node-1"), strings.Repeat("a", 37) + "-fcb6587f-79a5bb30881e1e70"},
 	} {
 		if got := PodName(test.owner, uid, "", test.slot); got != test.want {
 			t.Errorf("the pod of %s in slot %s is %s, want %s", test.owner, test.slot, got, test.want)
@@ -50,14 +52,14 @@ func TestPodNamesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestSlotOfForeignNames(t *testing.T) {
+func TestForeignNames(t *testing.T) {
 	name := PodName("foo", uid, "", 7)
 	for _, foreign := range []string{"", "-", "foo", "foo-7", name + "0", name[1:], "x" + name, strings.Replace(name, "-7", "-x", 1), strings.Replace(name, "-7", "-ffffffffffffffffff", 1), strings.Replace(name, "-7", "-07", 1), strings.Replace(name, "-7", "-+7", 1), name + "-"} {
 		if foreign == name {
 			continue
 		}
-		if got := SlotOf(foreign, "foo", uid, ""); got != NoSlot && foreign != PodName("foo", uid, "", got) {
-			t.Errorf("SlotOf(%q) is %d, want none", foreign, got)
+		if got := FromName(foreign, "foo", uid, ""); got != None && foreign != PodName("foo", uid, "", got) {
+			t.Errorf("FromName(%q) is %d, want none", foreign, got)
 		}
 	}
 	if PodName("a.b", uid, "", 0) == "" || strings.Contains(PodName(strings.Repeat("a", 42)+".b", uid, "", 0), ".-") {
@@ -65,12 +67,12 @@ func TestSlotOfForeignNames(t *testing.T) {
 	}
 }
 
-func FuzzSlotOf(f *testing.F) {
+func FuzzFromName(f *testing.F) {
 	f.Add(PodName("foo", uid, "", 3), "foo")
 	f.Add("-", "")
 	f.Fuzz(func(t *testing.T, pod, owner string) {
-		if slot := SlotOf(pod, owner, uid, ""); slot != NoSlot && PodName(owner, uid, "", slot) != pod {
-			t.Errorf("SlotOf(%q, %q) is %d, whose name is another", pod, owner, slot)
+		if slot := FromName(pod, owner, uid, ""); slot != None && PodName(owner, uid, "", slot) != pod {
+			t.Errorf("FromName(%q, %q) is %d, whose name is another", pod, owner, slot)
 		}
 	})
 }

@@ -1,0 +1,107 @@
+package slots
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxRemoved is how many slots an object can give up. MaxRemovedText is the maximum
+// length of the annotation that lists them, in bytes: every copy of the object
+// contains it.
+const (
+	MaxRemoved     = 1000
+	MaxRemovedText = MaxRemoved * len("2147483647,")
+)
+
+// Removed lists the numbers of the slots that an object has given up, sorted and
+// without duplicates. The object's pods are in the lowest slots that are not
+// removed: with slot 1 removed, three pods are in the slots 0, 2, and 3.
+type Removed []Slot
+
+// ParseRemoved reads the annotation imoocpod.dev/removed-slots, such as "1,4":
+// numbers from 0 to 2147483647, in any order.
+func ParseRemoved(text string) (Removed, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	if len(text) > MaxRemovedText {
+		return nil, fmt.Errorf("it is longer than %d bytes", MaxRemovedText)
+	}
+	var removed Removed
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 32)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%.20q is not the number of a slot", word)
+		}
+		removed = append(removed, Slot(n))
+	}
+	slices.Sort(removed)
+	if removed = slices.Compact(removed); len(removed) > MaxRemoved {
+		return nil, fmt.Errorf("it lists %d slots, and at most %d can be removed", len(removed), MaxRemoved)
+	}
+	return removed, nil
+}
+
+// String returns the value of the annotation.
+func (r Removed) String() string {
+	words := make([]string, 0, len(r))
+	for _, s := range r {
+		words = append(words, s.String())
+	}
+	return strings.Join(words, ",")
+}
+
+// Has reports whether a slot is removed.
+func (r Removed) Has(s Slot) bool {
+	_, found := slices.BinarySearch(r, s)
+	return found
+}
+
+// With adds slots. It returns an error if there are too many then.
+func (r Removed) With(more ...Slot) (Removed, error) {
+	all := slices.Concat(r, more)
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) > MaxRemoved {
+		return nil, fmt.Errorf("%d slots are removed, and at most %d can be", len(r), MaxRemoved)
+	}
+	return all, nil
+}
+
+// Wants reports whether a slot is one of the n lowest that are not removed.
+func (r Removed) Wants(n int32, s Slot) bool { return s >= 0 && s < r.end(n) && !r.Has(s) }
+
+// Wanted lists the n lowest slots that are not removed, lowest first.
+func (r Removed) Wanted(n int32) iter.Seq[Slot] {
+	return func(yield func(Slot) bool) {
+		for s := range r.end(n) {
+			if !r.Has(s) && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// end returns the number after the highest of the n wanted slots.
+func (r Removed) end(n int32) Slot {
+	end := Slot(n)
+	for _, s := range r {
+		if s >= end {
+			break
+		}
+		end++
+	}
+	return end
+}
+
+// Reuse takes back the lowest removed slots when the count grows, at most one for
+// each new pod. So no existing pod has to move to another slot.
+func (r Removed) Reuse(before, after int32) (left, reused Removed) {
+	left = r
+	for len(left) > 0 && len(reused) < int(after-before) && left[0] < left.end(after) {
+		reused, left = append(reused, left[0]), left[1:]
+	}
+	return left, reused
+}

@@ -1,0 +1,157 @@
+package slots
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestParseRemoved(t *testing.T) {
+	many := func(n int) string {
+		var words []string
+		for i := range n {
+			words = append(words, fmt.Sprint(i))
+		}
+		return strings.Join(words, ",")
+	}
+	for text, want := range map[string]string{
+		"": "", " ": "", "0": "0", "1,4": "1,4", " 4 , 1,4": "1,4", "007": "7", "2147483647": "2147483647",
+		many(MaxRemoved): many(MaxRemoved), strings.Repeat("1,", 2000) + "1": "1",
+		strings.Repeat(" ", MaxRemovedText-1) + "1": "1",
+	} {
+		if got, err := ParseRemoved(text); err != nil || got.String() != want {
+			t.Errorf("%.40q is %.40q (%v), want %.40q", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		",": `"" is not`, "1,": `"" is not`, "1;2": `"1;2" is not`, "-1": `"-1" is not`, "x": `"x" is not`, "1.5": "is not the number of a slot",
+		"0x1": "is not the number", "2147483648": "is not the number", strings.Repeat("9", 100): `"99999999999999999999" is not`,
+		many(MaxRemoved + 1): "it lists 1001 slots", strings.Repeat(" ", MaxRemovedText) + "1": "it is longer than 11000 bytes",
+	} {
+		if got, err := ParseRemoved(text); err == nil || !strings.Contains(err.Error(), want) || got != nil {
+			t.Errorf("%.40q is %.40q (%v), want an error with %q", text, got, err, want)
+		}
+	}
+}
+
+func TestRemovedWith(t *testing.T) {
+	r, err := Removed{1, 4}.With(0, 9, 4)
+	if err != nil || r.String() != "0,1,4,9" {
+		t.Errorf("got %s (%v)", r, err)
+	}
+	full := make(Removed, MaxRemoved)
+	for i := range full {
+		full[i] = Slot(i)
+	}
+	if _, err := full.With(5); err != nil {
+		t.Errorf("a slot that is removed already: %v", err)
+	}
+	if _, err := full.With(MaxRemoved); err == nil || err.Error() != "1000 slots are removed, and at most 1000 can be" {
+		t.Errorf("one too many: %v", err)
+	}
+}
+
+// The wanted slots are the lowest that are not removed. To remove one more of them
+// takes that one away and no other, and to take some back moves none.
+func TestWantedSlots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		removed, err := Removed(nil).With(drawSlots(t, "removed")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := rapid.Int32Range(0, 8).Draw(t, "n")
+		wanted := lowest(n, removed)
+		if got := slices.Collect(removed.Wanted(n)); !slices.Equal(got, wanted) {
+			t.Fatalf("%d slots without %s are %v, want %v", n, removed, got, wanted)
+		}
+		for s := range Slot(20) {
+			if removed.Wants(n, s) != slices.Contains(wanted, s) {
+				t.Fatalf("%d slots without %s: slot %s is wanted: %t", n, removed, s, removed.Wants(n, s))
+			}
+		}
+		if removed.Wants(n, None) {
+			t.Fatal("no slot is wanted")
+		}
+		for _, s := range wanted {
+			less, err := removed.With(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := slices.DeleteFunc(slices.Clone(wanted), func(o Slot) bool { return o == s })
+			if got := lowest(n-1, less); !slices.Equal(got, left) {
+				t.Fatalf("of %v slot %s was removed, and %v are left", wanted, s, got)
+			}
+		}
+		after := rapid.Int32Range(0, 12).Draw(t, "after")
+		left, reused := removed.Reuse(n, after)
+		if back, err := left.With(reused...); err != nil || !slices.Equal(back, removed) {
+			t.Fatalf("of %s %s is left and %s reused", removed, left, reused)
+		}
+		then := lowest(after, left)
+		for _, s := range slices.Concat(wanted, reused) {
+			if after >= n && !slices.Contains(then, s) {
+				t.Fatalf("%d → %d without %s: %v → %v reuses %s", n, after, removed, wanted, then, reused)
+			}
+		}
+		if after <= n && len(reused) > 0 {
+			t.Fatalf("%d → %d reuses %s", n, after, reused)
+		}
+		// What stays removed has no place: all new pods are in slots that were.
+		if len(reused) < int(after-n) {
+			for _, s := range left {
+				if len(then) > 0 && s < slices.Max(then) {
+					t.Fatalf("%d → %d without %s: slot %s could be reused beside %s", n, after, removed, s, reused)
+				}
+			}
+		}
+	})
+}
+
+// drawSlots draws slots, some of them twice.
+func drawSlots(t *rapid.T, label string) []Slot {
+	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 11), func(n int) Slot { return Slot(n) }), 0, 6).Draw(t, label)
+}
+
+// lowest lists the n lowest numbers that are not removed, as a person counts them.
+func lowest(n int32, removed []Slot) []Slot {
+	list := []Slot{}
+	for s := Slot(0); len(list) < int(n); s++ {
+		if !slices.Contains(removed, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// A count near the highest there is has its slots above the removed ones.
+func TestSlotsAboveTheHighestCount(t *testing.T) {
+	removed := Removed{0, 1}
+	last := Slot(1<<31 - 1 + 2 - 1)
+	const n = 1<<31 - 1
+	if !removed.Wants(n, last) || removed.Wants(n, last+1) {
+		t.Errorf("slot %s is wanted: %t, the next one: %t", last, removed.Wants(n, last), removed.Wants(n, last+1))
+	}
+	if got := FromName(PodName("foo", uid, "", last), "foo", uid, ""); got != last {
+		t.Errorf("the name of slot %s stands for %s", last, got)
+	}
+}
+
+// What is read of an annotation is written back the same, and is sorted.
+func FuzzParseRemoved(f *testing.F) {
+	for _, text := range []string{"", "1,4", " 4 , 1,4", "2147483647", "-1", "1,,2", "0x1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		slots, err := ParseRemoved(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseRemoved(slots.String())
+		if err != nil || !slices.Equal(again, slots) || !slices.IsSorted(slots) {
+			t.Errorf("%q reads as %q, which reads as %q (%v)", text, slots, again, err)
+		}
+	})
+}

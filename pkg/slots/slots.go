@@ -1,0 +1,98 @@
+// Package slots says which pods an object has. Replicas fill the numbered slots
+// 0 … n−1, without those that the object has given up; one pod per node fills a
+// slot for each node. Each slot has one pod name.
+package slots
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+)
+
+// Slot is the place of one pod of an owner: a number from 0 for replicas, a hash
+// of the node's name for a pod per node. The two ranges do not overlap.
+type Slot int64
+
+// None is the slot of a pod whose name belongs to no slot.
+const None Slot = -1
+
+// firstOfNodes is the lowest slot that stands for a node.
+const firstOfNodes Slot = 1 << 62
+
+// OfNode returns the slot of the pod for a node. It depends on the node's name
+// only: a node that comes back under its name gets the same slot.
+func OfNode(node string) Slot {
+	h := fnv.New64a()
+	h.Write([]byte(node)) // a hash never returns an error
+	return firstOfNodes | Slot(h.Sum64()>>2)
+}
+
+// IsNode reports whether the slot stands for a node.
+func (s Slot) IsNode() bool { return s >= firstOfNodes }
+
+// String returns the slot as names and labels spell it.
+func (s Slot) String() string {
+	if s.IsNode() {
+		return strconv.FormatInt(int64(s), 16)
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// maxName is the maximum length of a pod's name: it is the host name, a DNS label.
+const maxName = 63
+
+// PodName returns the one name of a slot's pod. It depends only on the owner's UID
+// and the slot. So a create that is repeated after a crash, a lost reply, or a
+// stale cache, or by a second loop, gets AlreadyExists instead of making a second
+// pod, and an owner that is recreated under its old name never meets old pods. The
+// name of a pod that replaces a stuck one is also hashed over the UID of that one.
+func PodName(owner string, uid, replaces types.UID, slot Slot) string {
+	longest := 10 // digits of a number
+	if slot.IsNode() {
+		longest = 16
+	}
+	return ChildName(owner, uid+replaces, slot.String(), longest)
+}
+
+// ChildName returns the name of a child: the owner's name, a hash of its UID, and a
+// suffix. It cuts the owner's name to make room for the longest suffix that
+// children of this type can have.
+func ChildName(owner string, uid types.UID, suffix string, longest int) string {
+	if room := maxName - len("-01234567-") - longest; len(owner) > room {
+		owner = strings.TrimRight(owner[:room], "-.")
+	}
+	h := fnv.New32a()
+	h.Write([]byte(uid)) // a hash never returns an error
+	return fmt.Sprintf("%s-%08x-%s", owner, h.Sum32(), suffix)
+}
+
+// OfPod returns the slot of an owner's pod, and the UID of the stuck pod that it
+// replaces. Anyone can write the label with that UID, so it counts only if it
+// matches the name, which no one can change.
+func OfPod(pod *corev1.Pod, owner string, uid types.UID) (slot Slot, replaces types.UID) {
+	replaces = types.UID(pod.Labels[apis.LabelReplaces])
+	if slot = FromName(pod.Name, owner, uid, replaces); slot != None {
+		return slot, replaces
+	}
+	return FromName(pod.Name, owner, uid, ""), ""
+}
+
+// FromName returns the slot whose pod has the name, or None if PodName returns that
+// name for no slot of the owner.
+func FromName(pod, owner string, uid, replaces types.UID) Slot {
+	suffix := pod[strings.LastIndexByte(pod, '-')+1:]
+	number, err := strconv.ParseInt(suffix, 10, 33) // removed slots push numbers above 32 bits
+	if err != nil {
+		number, _ = strconv.ParseInt(suffix, 16, 64) // no number: PodName returns another name
+	}
+	if slot := Slot(number); PodName(owner, uid, replaces, slot) == pod {
+		return slot
+	}
+	return None
+}

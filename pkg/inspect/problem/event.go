@@ -2,6 +2,7 @@ package problem
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -55,25 +56,52 @@ func evidence(events []corev1.Event) []Event {
 	return all[max(0, len(all)-evidenceEvents):]
 }
 
-// FoldEvents makes one event of those that differ in nothing but numbers and the
-// names of pods, as those of the pods that a quota refuses: the last one, with the
-// count of all. They come in the order in which they last happened, and stay in it.
+// FoldEvents merges events that differ only in numbers and the names of pods, such as
+// those of the pods that a quota refuses. It keeps the last one, with the count of all.
+// The events are in the order of SortEvents, and stay in it.
 func FoldEvents(events []corev1.Event) []Event {
-	var all []Event
+	all := make([]Event, 0, len(events))
+	last := map[string]int{} // by key
 	for _, e := range events {
 		event := newEvent(e)
-		alike := slices.IndexFunc(all, func(o Event) bool { return o.key() == event.key() })
-		if alike >= 0 {
-			before := all[alike]
-			event.Count += before.Count
+		key := event.key()
+		if i, folded := last[key]; folded {
+			before := &all[i]
+			event.Count = int32(min(int64(event.Count)+int64(before.Count), math.MaxInt32))
 			if before.First.Before(&event.First) {
 				event.First = before.First
 			}
-			all = slices.Delete(all, alike, alike+1)
+			before.Count = 0
 		}
+		last[key] = len(all)
 		all = append(all, event)
 	}
+	return slices.DeleteFunc(all, func(e Event) bool { return e.Count == 0 })
+}
+
+// combined begins the message of an event that stands for several with different words
+// (k8s.io/client-go/tools/record).
+const combined = "(combined from similar events): "
+
+// maxMessage is how many bytes of the message of an event are read. Anyone who may
+// create events can write longer ones.
+const maxMessage = 16 << 10
+
+// SortEvents returns events in the order in which they last happened, with their
+// messages cut to size.
+func SortEvents(events []corev1.Event) []corev1.Event {
+	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return LastSeen(a).Compare(LastSeen(b)) })
+	for i := range all {
+		all[i].Message = cutMessage(strings.TrimPrefix(all[i].Message, combined))
+	}
 	return all
+}
+
+func cutMessage(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
 }
 
 // key is the same for events that are folded.

@@ -2,8 +2,11 @@ package problem
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,5 +46,43 @@ func TestEvidence(t *testing.T) {
 	add("Normal", "Pulling", "Pulling image web:v2", 1)
 	if got := evidence(events[len(events)-1:]); len(got) != 1 {
 		t.Errorf("that an image is being pulled is no evidence: %+v", got)
+	}
+}
+
+// Anyone who may create events can create many, and long ones. What it costs to fold
+// them grows with their number, and ends with the length that is read of a message.
+func TestCostOfEvents(t *testing.T) { // not parallel, because it counts allocations
+	many := func(n int) []corev1.Event {
+		events := make([]corev1.Event, n)
+		for i := range events {
+			words := strings.Repeat("x", i%7) + strings.Repeat("y", i/7)
+			events[i] = corev1.Event{Reason: "Odd", Message: "words " + words, Count: math.MaxInt32, LastTimestamp: metav1.Unix(int64(n-i), 0)}
+		}
+		return events
+	}
+	size := 100
+	before := testing.AllocsPerRun(1, func() { FoldEvents(SortEvents(many(size))) })
+	for range 2 {
+		size *= 2
+		allocations := testing.AllocsPerRun(1, func() {
+			if all := FoldEvents(SortEvents(many(size))); len(all) != size || all[0].Count != math.MaxInt32 {
+				t.Errorf("%d different events are %d", size, len(all))
+			}
+		})
+		if allocations > 2.5*before {
+			t.Errorf("%d events cost %.0f allocations, half of them %.0f", size, allocations, before)
+		}
+		before = allocations
+	}
+	alike := append(many(1), many(1)...)
+	if all := FoldEvents(alike); len(all) != 1 || all[0].Count != math.MaxInt32 {
+		t.Errorf("two that are alike are %+v", all)
+	}
+	long := SortEvents([]corev1.Event{{Message: combined + strings.Repeat("é", maxMessage)}, {Message: strings.Repeat("x", maxMessage)}})
+	if got := long[0].Message; len(got) != maxMessage+len("…") || !utf8.ValidString(got) {
+		t.Errorf("a long message has %d bytes", len(got))
+	}
+	if got := long[1].Message; len(got) != maxMessage {
+		t.Errorf("a message that is just short enough has %d bytes", len(got))
 	}
 }

@@ -113,7 +113,7 @@ func NewReport(e Snapshot) Report {
 	family := newFamily(e)
 	owned := family.pods(e.Pods)
 	between := family.own(e.Children)
-	e.Events = told(e.Events)
+	e.Events = problem.SortEvents(e.Events)
 	events := byObject(e.Events)
 	pods, ofPods, doubted := judgePods(e, owned, events)
 	e.Object = e.Object.counted(pods, between)

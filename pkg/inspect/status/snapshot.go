@@ -3,7 +3,6 @@ package status
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 	"unique"
 
@@ -209,19 +208,4 @@ func byObject(events []corev1.Event) happened {
 		of[e.InvolvedObject.UID] = append(of[e.InvolvedObject.UID], e)
 	}
 	return of
-}
-
-// combined begins the message of an event that stands for several with different
-// words, of which it has the last (k8s.io/client-go/tools/record). That is about
-// how events are stored, and not about what happened.
-const combined = "(combined from similar events): "
-
-// told puts events in the order in which they last happened, each with the words
-// of whoever told it.
-func told(events []corev1.Event) []corev1.Event {
-	all := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return problem.LastSeen(a).Compare(problem.LastSeen(b)) })
-	for i := range all {
-		all[i].Message = strings.TrimPrefix(all[i].Message, combined)
-	}
-	return all
 }

@@ -2,12 +2,11 @@ package kube
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,7 +29,7 @@ func (w *Writes) Finish(ctx context.Context) context.Context {
 }
 
 // write is exchange for a write. If there is no answer, the error is an
-// outcome.ErrUnknown unless the server cannot have received the request.
+// outcome.ErrUnknown unless nothing was sent.
 func (t *boundedTransport) write(req *http.Request, group string, left time.Duration) (*http.Response, error) {
 	if w, is := req.Context().Value(writesKey{}).(*Writes); is {
 		if err := context.Cause(req.Context()); err != nil {
@@ -41,6 +40,7 @@ func (t *boundedTransport) write(req *http.Request, group string, left time.Dura
 		defer w.unanswered.Add(-1)
 		req = req.WithContext(context.WithoutCancel(req.Context()))
 	}
+	req, connected := traceConnection(req)
 	resp, err := t.exchange(req, group, left)
 	if err == nil && resp.StatusCode == http.StatusGatewayTimeout {
 		words, _ := io.ReadAll(resp.Body) // it has been read already
@@ -50,7 +50,7 @@ func (t *boundedTransport) write(req *http.Request, group string, left time.Dura
 	if err == nil {
 		return resp, nil
 	}
-	if received(err) {
+	if bad, is := errors.AsType[*BadResponseError](err); connected() && (!is || bad.tooLong) {
 		err = fmt.Errorf("%w to a write, which the server may have carried out: %w", outcome.ErrUnknown, err)
 	}
 	return nil, err
@@ -68,21 +68,16 @@ func changes(req *http.Request) bool {
 	return true
 }
 
-// received reports whether a server may have received a request although this error took
-// the place of its answer.
-func received(err error) bool {
-	var connect *net.OpError
-	var untrusted *tls.CertificateVerificationError
-	var plain tls.RecordHeaderError
-	var bad *BadResponseError
-	switch {
-	case errors.As(err, &connect) && (connect.Op == "dial" || connect.Op == "proxyconnect"),
-		errors.As(err, &untrusted), errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
-		return false
-	case errors.As(err, &bad):
-		return bad.tooLong
+// traceConnection returns a request, and a function that reports whether it got a connection.
+// Without one, nothing was sent, whether the server refused the connection, was not trusted,
+// or kept silent. A transport that makes no connections counts as connected.
+func traceConnection(req *http.Request) (*http.Request, func() bool) {
+	var wanted, got atomic.Bool
+	trace := &httptrace.ClientTrace{
+		GetConn: func(string) { wanted.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
 	}
-	return true
+	return req.WithContext(httptrace.WithClientTrace(req.Context(), trace)), func() bool { return got.Load() || !wanted.Load() }
 }
 
 func closeBody(req *http.Request) {

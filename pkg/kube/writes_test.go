@@ -1,0 +1,87 @@
+package kube
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
+	"github.com/imoocpod/kubectl-imoocpod/test/bubble"
+)
+
+// A write has an unknown outcome only if it was sent and got no answer.
+func TestWriteWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	certificate := httptest.NewUnstartedServer(nil)
+	certificate.StartTLS()
+	defer certificate.Close()
+	read := func(conn net.Conn) {
+		if req, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+			_, _ = io.Copy(io.Discard, req.Body)
+		}
+	}
+	for _, test := range []struct {
+		what, url string
+		// serve is the server's end of a connection; nil refuses it.
+		serve   func(net.Conn)
+		unknown bool
+	}{
+		{"the connection is refused", "http://server", nil, false},
+		{"silence before TLS", "https://server", func(net.Conn) {}, false},
+		{"an untrusted certificate", "https://server", func(conn net.Conn) {
+			_ = tls.Server(conn, certificate.TLS).Handshake()
+		}, false},
+		{"no TLS", "https://server", func(conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 1<<14))
+			_, _ = conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+		}, false},
+		{"silence after the request", "http://server", read, true},
+		{"the connection breaks after the request", "http://server", func(conn net.Conn) {
+			read(conn)
+			_ = conn.Close()
+		}, true},
+		{"a gateway timeout", "http://server", func(conn net.Conn) {
+			read(conn)
+			_, _ = conn.Write([]byte("HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n"))
+		}, true},
+		{"an answer of something else", "http://server", func(conn net.Conn) {
+			read(conn)
+			_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n"))
+		}, false},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+					if test.serve == nil {
+						return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+					}
+					client, server := net.Pipe()
+					go test.serve(server)
+					context.AfterFunc(t.Context(), func() { _ = server.Close() })
+					return client, nil
+				}}
+				transport := &boundedTransport{connection: &connection{}, timeout: time.Minute, maxBytes: maxBytes, base: base}
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, test.url+"/api/v1/namespaces/default/pods/a", strings.NewReader("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := transport.RoundTrip(req)
+				if err == nil {
+					_ = resp.Body.Close()
+				}
+				if err == nil || errors.Is(err, outcome.ErrUnknown) != test.unknown {
+					t.Errorf("got %v, want an unknown outcome: %t", err, test.unknown)
+				}
+			})
+		})
+	}
+}

@@ -44,7 +44,7 @@ With --wait, the command waits until all objects have pods of the new template a
 are ready. It exits with code 3 if they cannot become ready without help (see
 --fail-after), with code 4 when the timeout is over, and with code 5 if someone else
 changes the same fields. With --on-failure=revert, it writes back what was there
-before, unless someone else has changed the pod template meanwhile, and exits with
+before, unless someone else has changed the same fields since, and exits with
 code 9.`
 
 // setOptions is what the subcommands of set share.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/outcome"
 )
 
 // Plan is a change of one object.
@@ -118,26 +116,15 @@ func (w *Written) record(before *unstructured.Unstructured, edits []fieldpath.Ed
 // errAnother means that the object that was changed is gone.
 var errAnother = errors.New("another object has its name now")
 
-// Revert puts back what the fields were before a write, unless someone else has changed
-// one of them since: then the error is an outcome.ErrOverwritten.
+// Revert takes a write back: its fields get the values that they had before. What someone
+// else has changed beside them stays. If someone else has changed what was written, Revert
+// writes nothing and returns an OverwrittenError.
 func Revert(ctx context.Context, objects dynamic.ResourceInterface, w Written, marks []fieldpath.Edit, o Options) (Written, error) {
 	return Apply(ctx, objects, w.Object.GetName(), nil, func(obj *unstructured.Unstructured) (Plan, error) {
 		if obj.GetUID() != w.Object.GetUID() {
 			return Plan{}, errAnother
 		}
-		p := Plan{Marks: marks}
-		for _, f := range w.Fields {
-			now, err := f.Path.Value(obj.Object)
-			if err != nil {
-				return Plan{}, err
-			}
-			if !same(now, f.After) {
-				return Plan{}, fmt.Errorf("%w: someone else has changed %s meanwhile", outcome.ErrOverwritten, f.Path)
-			}
-			if !reflect.DeepEqual(now, f.Before) {
-				p.Edits = append(p.Edits, fieldpath.Edit{Path: f.Path, Value: f.Before})
-			}
-		}
-		return p, nil
+		edits, err := w.reverse(obj)
+		return Plan{Edits: edits, Marks: marks}, err
 	}, o)
 }

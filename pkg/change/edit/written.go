@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -94,7 +96,7 @@ func (w Written) Check(obj *unstructured.Unstructured) error {
 		if same(before, f.After) {
 			before = nil
 		}
-		if lost := compare(f.Path, before, f.After, now); lost != nil {
+		if _, lost := restore(f.Path, before, f.After, now); lost != nil {
 			lost.By = writer(obj, lost.Path)
 			return lost
 		}
@@ -102,25 +104,44 @@ func (w Written) Check(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// compare finds the first part of a value that was changed from before to after and is
-// something else now.
-func compare(at fieldpath.Path, before, after, now any) *OverwrittenError {
+// reverse returns the edits that take a write back in an object as it is now.
+func (w Written) reverse(obj *unstructured.Unstructured) ([]fieldpath.Edit, error) {
+	var edits []fieldpath.Edit
+	for _, f := range w.Fields {
+		now, err := f.Path.Value(obj.Object)
+		if err != nil {
+			return nil, err
+		}
+		if same(f.Before, f.After) {
+			continue
+		}
+		value, lost := restore(f.Path, f.Before, f.After, now)
+		if lost != nil {
+			lost.By = writer(obj, lost.Path)
+			return nil, lost
+		}
+		if !reflect.DeepEqual(value, now) {
+			edits = append(edits, fieldpath.Edit{Path: f.Path, Value: value})
+		}
+	}
+	return edits, nil
+}
+
+// restore returns a value without its change from before to after. What differs from after
+// beside that change stays. If a part of the change is something else now, restore returns
+// the first such part.
+func restore(at fieldpath.Path, before, after, now any) (any, *OverwrittenError) {
 	if same(after, now) {
-		return nil
+		return before, nil
 	}
 	b, _, whole := parts(before)
 	a, keyed, split := parts(after)
-	n, _, same1 := parts(now)
-	if !split || !same1 || before != nil && !whole {
-		return &OverwrittenError{Path: at, Wrote: after, Now: now}
+	n, _, splitNow := parts(now)
+	if !split || !splitNow || before != nil && !whole {
+		return nil, &OverwrittenError{Path: at, Wrote: after, Now: now}
 	}
-	names := slices.Sorted(maps.Keys(a))
-	for name := range b {
-		if _, stays := a[name]; !stays {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
+	n = maps.Clone(n)
+	for _, name := range sets.List(sets.KeySet(a).Union(sets.KeySet(b))) {
 		if same(b[name], a[name]) {
 			continue
 		}
@@ -128,11 +149,54 @@ func compare(at fieldpath.Path, before, after, now any) *OverwrittenError {
 		if keyed {
 			step = fieldpath.Step{Kind: fieldpath.Selection, Where: []fieldpath.Comparison{{Key: []string{"name"}, Value: name}}}
 		}
-		if lost := compare(at.With(step), b[name], a[name], n[name]); lost != nil {
-			return lost
+		value, lost := restore(at.With(step), b[name], a[name], n[name])
+		if lost != nil {
+			return nil, lost
+		}
+		n[name] = value
+		if value == nil || keyed && b[name] == nil {
+			delete(n, name)
 		}
 	}
-	return nil
+	switch {
+	case before == nil && len(n) == 0:
+		return nil, nil
+	case keyed:
+		return inOrder(n, now, before), nil
+	}
+	return n, nil
+}
+
+// inOrder returns elements as a list, in the order that they have in a list now. Those that
+// are not in it are added where they were before.
+func inOrder(elements map[string]any, now, before any) []any {
+	var list []any
+	left := maps.Clone(elements)
+	add := func(place int, like any) {
+		name := nameOf(like)
+		if element, is := left[name]; is {
+			list = slices.Insert(list, min(place, len(list)), element)
+			delete(left, name)
+		}
+	}
+	for _, element := range asList(now) {
+		add(len(list), element)
+	}
+	for i, element := range asList(before) {
+		add(i, element)
+	}
+	return list
+}
+
+func asList(value any) []any {
+	list, _ := value.([]any)
+	return list
+}
+
+func nameOf(element any) string {
+	fields, _ := element.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
 }
 
 // parts takes an object, or a list whose elements have names of their own, apart.
@@ -146,8 +210,7 @@ func parts(value any) (all map[string]any, keyed, ok bool) {
 	}
 	all = map[string]any{}
 	for _, element := range list {
-		fields, _ := element.(map[string]any)
-		name, _ := fields["name"].(string)
+		name := nameOf(element)
 		if _, twice := all[name]; twice || name == "" {
 			return nil, false, false
 		}

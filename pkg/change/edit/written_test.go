@@ -2,6 +2,7 @@ package edit
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -53,6 +54,48 @@ func TestCheck(t *testing.T) {
 		err = w.Check(now)
 		if errors.Is(err, outcome.ErrOverwritten) != (test.lost != "") || err != nil && !strings.HasPrefix(err.Error(), test.lost) {
 			t.Errorf("%s: %v, want %q", test.what, err, test.lost)
+		}
+	}
+}
+
+// A revert puts back what the change made, if it is still there, and nothing else.
+func TestReverse(t *testing.T) {
+	t.Parallel()
+	const before = "spec: {labels: {a: '1'}, containers: [{name: a, image: a:1, env: [{name: W, value: w}, {name: X, value: x}]}, {name: b, image: b:1}]}"
+	const after = "spec: {labels: {b: '2'}, containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: v}]}, {name: b, image: b:1}]}"
+	for _, test := range []struct{ what, before, after, now, want, lost string }{
+		{"nothing happened", before, after, after, before, ""},
+		{"nothing was changed", after, after, before, before, ""},
+		{"fields beside it have changed", before, after,
+			"spec: {n: 1, labels: {b: '2', c: '3'}, containers: [{name: c}, {name: a, image: a:2, tty: true, env: [{name: X, value: z}, {name: V, value: v}, {name: Z}]}, {name: b, image: b:9}]}",
+			"spec: {n: 1, labels: {a: '1', c: '3'}, containers: [{name: c}, {name: a, image: a:1, tty: true, env: [{name: W, value: w}, {name: X, value: z}, {name: Z}]}, {name: b, image: b:9}]}", ""},
+		{"it is undone", before, after, before, "", `.spec.containers[?(@.name=="a")].env[?(@.name=="V")] was set to`},
+		{"another image", before, after, "spec: {labels: {b: '2'}, containers: [{name: a, image: a:3, env: [{name: X, value: x}, {name: V, value: v}]}]}", "", `.spec.containers[?(@.name=="a")].image was set to a:2, and someone else set it to a:3`},
+		{"its container is gone", before, after, "spec: {labels: {b: '2'}, containers: [{name: b, image: b:1}]}", "", `.spec.containers[?(@.name=="a")] was set to`},
+		{"what it removed is back", before, after, "spec: {labels: {a: '7', b: '2'}, containers: [{name: a, image: a:2, env: [{name: X, value: x}, {name: V, value: v}]}]}", "", `.spec.labels.a was removed, and someone else set it to 7`},
+		{"a field that was new", "{}", "spec: {at: {a: 1}}", "spec: {at: {a: 1}}", "{}", ""},
+		{"a field that was new and has more now", "{}", "spec: {at: {a: 1}}", "spec: {at: {a: 1, b: 2}}", "spec: {at: {b: 2}}", ""},
+		{"a container that was new and has more now", "spec: {c: [{name: a}]}", "spec: {c: [{name: a}, {name: b}]}", "spec: {c: [{name: a, tty: true}, {name: b, tty: true}]}", "spec: {c: [{name: a, tty: true}]}", ""},
+		{"a list without names", "spec: {l: [1]}", "spec: {l: [1, 2]}", "spec: {m: 1, l: [1, 2]}", "spec: {m: 1, l: [1]}", ""},
+		{"another list without names", "spec: {l: [1]}", "spec: {l: [1, 2]}", "spec: {l: [3]}", "", ".spec.l was set to [1,2]"},
+	} {
+		path := fieldpath.Fields("spec")
+		w := Written{Fields: []Field{{path, parse(t, test.before).Object["spec"], parse(t, test.after).Object["spec"]}}}
+		now := parse(t, test.now)
+		edits, err := w.reverse(now)
+		if errors.Is(err, outcome.ErrOverwritten) != (test.lost != "") || err != nil && !strings.HasPrefix(err.Error(), test.lost) {
+			t.Errorf("%s: %v, want %q", test.what, err, test.lost)
+		}
+		if err != nil {
+			continue
+		}
+		for _, e := range edits {
+			if err := e.Apply(now.Object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := parse(t, test.want); !reflect.DeepEqual(now.Object, want.Object) {
+			t.Errorf("%s: %v, want %v", test.what, now.Object, want.Object)
 		}
 	}
 }

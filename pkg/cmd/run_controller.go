@@ -168,9 +168,6 @@ func addLogFlag(cmd *cobra.Command, l *run.Log) {
 func addServeFlags(cmd *cobra.Command, o *run.Serving) {
 	cmd.Flags().StringVar(&o.Metrics, "metrics-bind-address", "", `Address to serve /metrics on, such as ":8080" (loopback only) or "0.0.0.0:8080". Empty or "0" disables it.`)
 	cmd.Flags().StringVar(&o.Health, "health-probe-bind-address", "", `Address to serve /healthz and /readyz on, such as ":8081". Empty or "0" disables it.`)
-	cmd.Flags().BoolVar(&o.Secure, "metrics-secure", false, "Serve metrics over TLS, only to clients that the API server authenticates and authorizes to get /metrics.")
-	cmd.Flags().StringVar(&o.CertFile, "metrics-cert-file", "", "Certificate for --metrics-secure, reloaded when it changes. Empty means a self-signed one.")
-	cmd.Flags().StringVar(&o.KeyFile, "metrics-key-file", "", "Private key of --metrics-cert-file.")
 }
 
 func validateServing(o run.Serving) error {
@@ -178,14 +175,6 @@ func validateServing(o run.Serving) error {
 		if _, _, err := net.SplitHostPort(address); run.Served(address) && err != nil {
 			return usageErrorf("%q is not an address to serve on: %w", address, err)
 		}
-	}
-	switch {
-	case o.Secure && !run.Served(o.Metrics):
-		return usageErrorf("--metrics-secure needs --metrics-bind-address")
-	case (o.CertFile != "" || o.KeyFile != "") && !o.Secure:
-		return usageErrorf("--metrics-cert-file and --metrics-key-file need --metrics-secure")
-	case (o.CertFile == "") != (o.KeyFile == ""):
-		return usageErrorf("--metrics-cert-file and --metrics-key-file must be used together")
 	}
 	return nil
 }

@@ -247,8 +247,6 @@ func TestBadInput(t *testing.T) {
 			usage("run-controller --log-format xml", `must be "human", "text", or "json"`),
 			usage("run-controller --kube-api-burst 10", "--kube-api-burst needs --kube-api-qps"),
 			usage("run-controller --metrics-bind-address 8080", `"8080" is not an address to serve on`),
-			usage("run-controller --metrics-secure", "--metrics-secure needs --metrics-bind-address"),
-			usage("run-controller --metrics-bind-address :0 --metrics-secure --metrics-key-file k", "must be used together"),
 			{args: "run-controller -n a,", code: harness.ExitError, says: []string{`invalid namespace ""`}},
 
 			// output formats

@@ -101,7 +101,7 @@ func TestWorkers(t *testing.T) {
 		metrics := l.AwaitServing(t, "metrics") + "/metrics"
 		waiting := fmt.Sprintf("\nworkqueue_depth{name=\"kubectl-imoocpod/%s\"} %d\n", ns, 5-workers)
 		harness.Eventually(t, fmt.Sprintf("%d are worked on and the others wait", workers), func() bool {
-			_, body := page(t, metrics, "")
+			_, body := page(t, metrics)
 			return strings.Contains(body, waiting) && g.ask(func() bool { return g.creating == workers })
 		})
 		close(g.opened)

@@ -1,38 +1,26 @@
 package e2e
 
 import (
-	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/imoocpod/kubectl-imoocpod/test/harness"
-
-	"k8s.io/client-go/util/cert"
-
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/test/harness"
 )
 
-// page asks for a page, with a token if there is one.
-func page(t *testing.T, url, token string) (int, string) {
+// page asks for a page.
+func page(t *testing.T, url string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the certificate is made at the start
-	defer client.CloseIdleConnections()
-	resp, err := client.Do(request)
+	resp, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +50,13 @@ func TestMetricsAndHealth(t *testing.T) {
 		return harness.Condition(cluster.ImoocPod(t, ns, "bar"), apis.ConditionReplicaFailure).Reason == "QuotaExceeded"
 	})
 	health := first.AwaitServing(t, "health")
-	if code, body := page(t, health+"/healthz", ""); code != 200 || body != "ok\n" {
+	if code, body := page(t, health+"/healthz"); code != 200 || body != "ok\n" {
 		t.Errorf("/healthz: %d %s", code, body)
 	}
-	if code, body := page(t, health+"/readyz", ""); code != 200 || body != "[+]"+ns+": reconciling; caches filled\n" {
+	if code, body := page(t, health+"/readyz"); code != 200 || body != "[+]"+ns+": reconciling; caches filled\n" {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
-	_, metrics := page(t, first.AwaitServing(t, "metrics")+"/metrics", "")
+	_, metrics := page(t, first.AwaitServing(t, "metrics")+"/metrics")
 	kind := `{kind="imoocpods.batch.tutorial.kubebuilder.io"}`
 	for _, want := range []string{
 		"imoocpod_pods_deleted_total" + kind + " 2",
@@ -85,89 +73,15 @@ func TestMetricsAndHealth(t *testing.T) {
 	}
 	checkDashboard(t, metrics)
 
-	second := cluster.StartRunController(t, ns, append(serve, "--metrics-secure")...)
+	second := cluster.StartRunController(t, ns, serve...)
 	readyz := second.AwaitServing(t, "health") + "/readyz"
 	harness.Eventually(t, "the second loop is ready to wait", func() bool {
-		code, body := page(t, readyz, "")
+		code, body := page(t, readyz)
 		if code == 200 && body != "[+]"+ns+": waiting for the lease\n" {
 			t.Fatalf("/readyz of one that waits: %d %s", code, body)
 		}
 		return code == 200
 	})
-	secured := second.AwaitServing(t, "metrics") + "/metrics"
-	if !strings.HasPrefix(secured, "https://") {
-		t.Errorf("the metrics are served at %s", secured)
-	}
-	cluster.Apply(t, ns, fmt.Sprintf(`
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: scraper}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: scraper-%[1]s}
-rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: scraper-%[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scraper-%[1]s}
-subjects: [{kind: ServiceAccount, name: scraper, namespace: %[1]s}]
-`, ns))
-	token := func(account string) string {
-		return strings.TrimSpace(harness.Must(t, cluster.Kubectl(t, ns, "create", "token", account)))
-	}
-	for name, test := range map[string]struct {
-		token string
-		code  int
-	}{
-		"no token":           {"", 401},
-		"a token of nobody":  {"nonsense", 401},
-		"one without rights": {token("default"), 403},
-		"one with the right": {token("scraper"), 200},
-	} {
-		if code, body := page(t, secured, test.token); code != test.code {
-			t.Errorf("%s: %d %.200s, want %d", name, code, body, test.code)
-		}
-	}
-	harness.Must(t, cluster.Kubectl(t, "", "delete", "clusterrole,clusterrolebinding", "scraper-"+ns))
-
-	// A certificate of one's own is served, and read again when it changes.
-	dir := t.TempDir()
-	writeCertificate(t, dir, "before")
-	third := cluster.StartRunController(t, ns, "--log-format=text", "--metrics-bind-address", "localhost:0", "--metrics-secure",
-		"--metrics-cert-file", filepath.Join(dir, "tls.crt"), "--metrics-key-file", filepath.Join(dir, "tls.key"))
-	at := strings.TrimPrefix(third.AwaitServing(t, "metrics"), "https://")
-	for _, host := range []string{"before", "after"} {
-		writeCertificate(t, dir, host)
-		conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(t.Context(), "tcp", at) //nolint:gosec // it is looked at
-		if err != nil {
-			t.Fatal(err)
-		}
-		secured, ok := conn.(*tls.Conn)
-		if !ok {
-			t.Fatalf("%T is no TLS connection", conn)
-		}
-		if name := secured.ConnectionState().PeerCertificates[0].DNSNames; !slices.Contains(name, host) {
-			t.Errorf("the certificate is for %v, want %s", name, host)
-		}
-		_ = conn.Close()
-	}
-}
-
-// writeCertificate writes a certificate for a host, and its key, over those
-// that the test wrote before.
-func writeCertificate(t *testing.T, dir, host string) {
-	t.Helper()
-	certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, []string{host})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string][]byte{"tls.crt": certificate, "tls.key": key} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func grepLines(text, word string) string {

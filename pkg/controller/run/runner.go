@@ -83,7 +83,7 @@ func (o *Options) Run(ctx context.Context, c *kube.Factory, warnings io.Writer) 
 	o.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "imoocpod_output_lines_dropped_total", Help: "Lines and log records dropped because the output was blocked.",
 	}, o.Log.dropped))
-	stop, err := o.Serve.serve(ctx, config, o.metrics, &o.health, o.Log.say)
+	stop, err := o.Serve.serve(ctx, o.metrics, &o.health, o.Log.say)
 	defer stop()
 	if err != nil {
 		return err

@@ -122,7 +122,6 @@ func pending() []string {
 		"pkg/inspect/logs pkg/render/printer",
 		"pkg/inspect/observe pkg/render/printer",
 		"pkg/kinds/discover pkg/inspect/facts",
-		"pkg/kube pkg/inspect/doctor/check",
 	}
 }
 

@@ -32,9 +32,10 @@ for the controller, the controllers that run, and pods that a quota or admission
 blocks.
 
 The commands that fix a problem are printed below it. They may need more
-permissions than you have. The exit code is 0 if all checks pass. Deployments,
+permissions than you have. The exit code is 0 if no check fails. Deployments,
 StatefulSets and the resources of other operators need neither these custom
-resource definitions nor run-controller.`,
+resource definitions nor run-controller: if they are missing, the check is marked
+as optional and does not fail.`,
 		Example: `  # Check the current namespace
   kubectl imoocpod check
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/escape"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds/discover"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
@@ -244,8 +244,11 @@ func (o *kindsOptions) row(ctx context.Context, kind kinds.Kind) *printer.Kind {
 			row.Candidates = append(row.Candidates, candidate.Path)
 		}
 	}
-	right := check.Right{Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource, Clusterwide: kind.Clusterwide}
-	row.MayScale = kube.Allowed(ctx, o.access, right, o.namespace)
+	right := authorizationv1.ResourceAttributes{Namespace: o.namespace, Verb: "patch", Group: kind.Resource.Group, Resource: kind.Resource.Resource, Subresource: subresource}
+	if kind.Clusterwide {
+		right.Namespace = metav1.NamespaceAll
+	}
+	row.MayScale = kube.Allowed(ctx, o.access, right)
 	return row
 }
 

@@ -2,11 +2,14 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery/cached/memory"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
@@ -14,32 +17,48 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// definitions looks whether the CRDs that are shipped are installed as this program
-// has them.
+// definitions compares the CRDs that the server has with those that this program ships.
 func (d *Doctor) definitions(ctx context.Context) ([]check.Result, error) {
 	crds, err := deploy.CRDs()
 	if err != nil {
 		return nil, err
 	}
+	d.served = kinds.Shipped()
 	var checks []check.Result
 	for _, crd := range crds {
+		kind, err := kinds.Declared(crd)
+		if err != nil {
+			return nil, err
+		}
 		have, err := d.client.Resource(kinds.CRDResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
+		unreadable := apierrors.IsForbidden(err)
 		switch {
-		case apierrors.IsNotFound(err):
-			checks = append(checks, check.CRD(crd.GetName(), crd.Object, nil, d.commands))
-		case apierrors.IsForbidden(err):
+		case apierrors.IsNotFound(err), unreadable && !d.serves(kind):
+			checks = append(checks, check.MissingCRD(kind, d.commands))
+			d.served = slices.DeleteFunc(d.served, func(k kinds.Kind) bool { return k.Resource == kind.Resource })
+		case unreadable:
 			checks = append(checks, check.Result{Name: "CRD " + crd.GetName(), State: check.Unknown, Message: "no permission to read"})
 		case err != nil:
 			return nil, err
 		default:
-			checks = append(checks, check.CRD(crd.GetName(), crd.Object, have.Object, d.commands))
+			checks = append(checks, check.CRD(crd, have, d.commands))
 		}
 	}
 	return checks, nil
 }
 
-// declarations looks at the kinds that CRDs declare beside those that are shipped. Who
-// may not list CRDs has none to look at.
+// serves reports whether the server serves a kind, which it tells everyone. If it does not
+// say, it may.
+func (d *Doctor) serves(kind kinds.Kind) bool {
+	list, err := d.discovery.ServerResourcesForGroupVersion(kind.Resource.GroupVersion().String())
+	if err != nil {
+		return !apierrors.IsNotFound(err) && !errors.Is(err, memory.ErrCacheNotFound)
+	}
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource.Resource })
+}
+
+// declarations checks the kinds that CRDs declare beside those that are shipped, of which
+// there are none for users who may not list CRDs.
 func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	crds, err := d.client.Resource(kinds.CRDResource()).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
@@ -62,7 +81,8 @@ func (d *Doctor) declarations(ctx context.Context) ([]check.Result, error) {
 	return checks, nil
 }
 
-// checkDeclaration looks at what a CRD declares: nil where that is nothing, or shipped.
+// checkDeclaration checks what a CRD declares. The result is nil if that is nothing, or a
+// shipped kind.
 func (d *Doctor) checkDeclaration(crd *unstructured.Unstructured) (*check.Result, kinds.Kind) {
 	kind, err := kinds.Declared(crd)
 	result := check.Result{Name: "kind " + crd.GetName(), State: check.Passed, Message: fmt.Sprintf("declared: plan %s", kind.Mapping.Strategy)}
@@ -75,7 +95,7 @@ func (d *Doctor) checkDeclaration(crd *unstructured.Unstructured) (*check.Result
 	return &result, kind
 }
 
-// inUse reports whether there are objects of a kind. Who may not list them has none.
+// inUse reports whether there are objects of a kind, as far as the user may list them.
 func (d *Doctor) inUse(ctx context.Context, kind kinds.Kind) bool {
 	in := d.Namespace
 	if kind.Clusterwide {

@@ -1,35 +1,40 @@
-// Package doctor looks whether all is in place to work in a namespace: the server, its
-// CRDs, the rights of the user, the loops that run, and what holds up pods.
+// Package doctor finds out whether everything is in place to work in a namespace: the server,
+// its CRDs, the rights of the user, the controllers that run, and what holds up pods. It asks
+// the server; package check judges the answers.
 package doctor
 
 import (
 	"cmp"
 	"context"
 
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// Doctor looks at a cluster.
+// Doctor checks a cluster.
 type Doctor struct {
-	// Namespace is where somebody wants to work; empty means in all.
+	// Namespace is where the user wants to work. It is empty for all namespaces.
 	Namespace string
 	// Version is that of this program.
 	Version string
 
-	client dynamic.Interface
-	access authorizationv1client.SelfSubjectAccessReviewsGetter
-	// user is the name under which the server knows who asks, "you" if it does not say.
+	client    dynamic.Interface
+	discovery discovery.DiscoveryInterface
+	access    authorizationv1client.SelfSubjectAccessReviewsGetter
+	// user is the name under which the server knows the user, "you" if it does not say.
 	user string
-
-	// commands makes commands that fix what is missing.
+	// commands composes the commands that put in place what is missing.
 	commands commandline.Context
 
-	// declared are the kinds that CRDs declare, and of which there are objects.
+	// served are the shipped kinds that the server has, as far as the user can know.
+	served []kinds.Kind
+	// declared are the kinds (plural.group) that CRDs declare, and that have objects.
 	declared []string
 }
 
@@ -47,8 +52,14 @@ func (d *Doctor) Run(ctx context.Context, c *kube.Factory) ([]check.Result, erro
 	}
 	server, err := c.ServerVersion(ctx)
 	if err != nil {
-		return nil, err // nothing else can be looked at
+		return nil, err // nothing else can be checked
 	}
+	cached, err := c.Flags.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	cached.Invalidate() // a CRD of a minute ago counts
+	d.discovery = cached
 	d.commands = c.ClusterContext()
 	d.user = cmp.Or(c.User(ctx), "you")
 	checks := []check.Result{check.Server(server.GitVersion, config.Host)}

@@ -10,15 +10,16 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/facts"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kube"
 )
 
-// heldUp looks which pods of the kinds that the program ships a quota, admission or a
-// pause holds up.
+// heldUp checks which pods of the shipped kinds a quota, admission, or a pause holds up.
 func (d *Doctor) heldUp(ctx context.Context) ([]check.Result, error) {
+	if len(d.served) == 0 {
+		return nil, nil
+	}
 	var reports []status.Report
-	for _, kind := range kinds.Shipped() {
+	for _, kind := range d.served {
 		list, err := kube.List(ctx, d.client.Resource(kind.Resource).Namespace(d.Namespace), metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err):

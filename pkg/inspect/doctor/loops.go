@@ -14,7 +14,6 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/process"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // loops finds the loops by their leases: all that this user may list.
@@ -39,10 +38,10 @@ func (d *Doctor) loops(ctx context.Context) ([]check.Result, error) {
 		}
 		loops = append(loops, process.LoopOf(&lease))
 	}
-	var shipped []string
-	for _, kind := range kinds.Shipped() {
-		shipped = append(shipped, kind.CRD())
+	var served []string
+	for _, kind := range d.served {
+		served = append(served, kind.CRD())
 	}
 	now := time.Now()
-	return append(check.Loops(loops, shipped, d.Namespace, d.Version, now, d.commands), check.Declared(loops, d.declared, d.Namespace, now, d.commands)...), nil
+	return append(check.Loops(loops, served, d.Namespace, d.Version, now, d.commands), check.Declared(loops, d.declared, d.Namespace, now, d.commands)...), nil
 }

@@ -7,9 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
@@ -22,11 +26,14 @@ import (
 // askers is how many rights are asked about at the same time.
 const askers = 8
 
-// verbRights are the rights that a verb needs, and the role of deploy/rbac that has them.
+// verbRights are the rights that a verb needs, and the role of deploy/rbac that grants them.
 type verbRights struct {
 	verb   string
 	role   string
 	rights []check.Right
+	// setup reports whether the verb serves only those who use the kinds that this program
+	// reconciles.
+	setup bool
 }
 
 // The roles of deploy/rbac.
@@ -36,9 +43,9 @@ const (
 	controller = deploy.ControllerName
 )
 
-// rights looks which of the rights that each verb needs the user has.
+// rights checks which of the rights that each verb needs the user has.
 func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
-	needed, err := neededRights(d.Namespace)
+	needed, err := neededRights(d.Namespace, d.served)
 	if err != nil {
 		return nil, err
 	}
@@ -47,56 +54,59 @@ func (d *Doctor) rights(ctx context.Context) ([]check.Result, error) {
 		return nil, context.Cause(ctx)
 	}
 	checks := d.checkRights(needed, answers)
-	if slices.ContainsFunc(checks, func(c check.Result) bool { return c.State == check.Failed }) {
+	if slices.ContainsFunc(checks, func(c check.Result) bool { return len(c.Fix) > 0 }) {
 		d.bindRoles(checks, needed, d.roles(ctx))
 	}
 	return checks, nil
 }
 
-// roles are the roles of deploy/rbac that are installed: each with its kind as kubectl
-// takes it, such as "clusterrole".
-func (d *Doctor) roles(ctx context.Context) map[string]string {
-	installed := map[string]string{}
-	for _, role := range []string{viewer, editor} {
-		if _, err := d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles")).Get(ctx, role, metav1.GetOptions{}); err == nil {
-			installed[role] = "clusterrole"
+// roles returns which roles of deploy/rbac are installed.
+func (d *Doctor) roles(ctx context.Context) sets.Set[string] {
+	installed := sets.New[string]()
+	for _, role := range []string{viewer, editor, controller} {
+		var err error
+		switch kindOf(role, d.Namespace) {
+		case "clusterrole":
+			_, err = d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles")).Get(ctx, role, metav1.GetOptions{})
+		case "role":
+			_, err = d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("roles")).Namespace(d.Namespace).Get(ctx, role, metav1.GetOptions{})
+		default:
+			continue
 		}
-	}
-	if d.Namespace != metav1.NamespaceAll {
-		if _, err := d.client.Resource(rbacv1.SchemeGroupVersion.WithResource("roles")).Namespace(d.Namespace).Get(ctx, controller, metav1.GetOptions{}); err == nil {
-			installed[controller] = "role"
+		if err == nil {
+			installed.Insert(role)
 		}
 	}
 	return installed
 }
 
-// bindRoles replaces the commands that grant rights one by one by one binding to a role,
-// after the command that installs it where it is not to be seen. The role of those who
-// change objects has the rights of those who look at them.
-func (d *Doctor) bindRoles(checks []check.Result, needed []verbRights, installed map[string]string) {
+// bindRoles replaces the commands that grant single rights by one that binds a role. A
+// command that installs the role precedes it unless the role is installed. The editor role
+// includes the rights of the viewer role.
+func (d *Doctor) bindRoles(checks []check.Result, needed []verbRights, installed sets.Set[string]) {
 	edits := false
 	for i, c := range checks {
-		edits = edits || c.State == check.Failed && needed[i].role == editor
+		edits = edits || len(c.Fix) > 0 && needed[i].role == editor
 	}
 	for i := range checks {
 		role := needed[i].role
 		if role == viewer && edits {
 			role = editor
 		}
-		if checks[i].State != check.Failed {
+		kind := kindOf(role, d.Namespace)
+		if len(checks[i].Fix) == 0 || kind == "" {
 			continue
 		}
-		if kind := installed[role]; kind != "" {
-			checks[i].Fix = []string{d.commands.Line(d.bind(role, kind))}
-		} else if kind := kindOf(role, d.Namespace); kind != "" {
-			install := commandline.Plugin("install", "--roles").In(d.Namespace)
-			checks[i].Fix = []string{d.commands.Line(install), d.commands.Line(d.bind(role, kind))}
+		checks[i].Fix = nil
+		if !installed.Has(role) {
+			checks[i].Fix = []string{d.commands.Line(commandline.Plugin("install", "--roles").In(d.Namespace))}
 		}
+		checks[i].Fix = append(checks[i].Fix, d.commands.Line(d.bind(role, kind)))
 	}
 }
 
-// kindOf is the kind of a role that "install --roles" installs, as kubectl takes it;
-// empty if it installs none for a namespace or, if that is empty, for all.
+// kindOf returns the kind of a role that "install --roles" installs for a namespace or, if
+// that is empty, for all: "clusterrole", "role", or "" if it installs none.
 func kindOf(role, namespace string) string {
 	switch {
 	case role == viewer || role == editor:
@@ -107,7 +117,7 @@ func kindOf(role, namespace string) string {
 	return ""
 }
 
-// bind is the command that gives the user a role.
+// bind returns the command that grants the user a role.
 func (d *Doctor) bind(role, kind string) commandline.Command {
 	binding := "rolebinding"
 	if d.Namespace == metav1.NamespaceAll {
@@ -122,57 +132,70 @@ func (d *Doctor) bind(role, kind string) commandline.Command {
 	return commandline.Kubectl("create", binding, name, "--"+kind+"="+role, check.Subject(d.user)).In(d.Namespace)
 }
 
-// neededRights lists what each verb does with the kinds that this program ships, and what
-// the controller's role allows it.
-func neededRights(namespace string) ([]verbRights, error) {
-	kind := func(verbs ...string) (rights []check.Right) {
-		for _, k := range kinds.Shipped() {
-			for _, verb := range verbs {
-				rights = append(rights, check.Right{Verb: verb, Group: k.Resource.Group, Resource: k.Resource.Resource})
-			}
-		}
-		return rights
+// neededRights returns the rights that each verb needs in a namespace, or in all if that is
+// empty, to work with the kinds that are served. Whoever has none of these works with
+// Deployments, which the roles of deploy/rbac do not cover.
+func neededRights(namespace string, served []kinds.Kind) ([]verbRights, error) {
+	editor, viewer := editor, viewer
+	if len(served) == 0 {
+		served, editor, viewer = []kinds.Kind{deployments()}, "", ""
 	}
-	scale := func() (rights []check.Right) {
-		for _, k := range kinds.Shipped() {
-			if len(k.ReplicasPath) > 0 {
-				rights = append(rights, check.Right{Verb: "patch", Group: k.Resource.Group, Resource: k.Resource.Resource, Subresource: "scale"})
-			}
+	var objects, scales []string
+	for _, k := range served {
+		objects = append(objects, k.CRD())
+		if len(k.ReplicasPath) > 0 {
+			scales = append(scales, k.CRD()+"/scale")
 		}
-		return rights
 	}
-	pods := []check.Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}}
-	revisions := check.Right{Verb: "list", Group: "apps", Resource: "controllerrevisions"}
-	events := check.Right{Verb: "list", Resource: "events"}
-	crds := func(verbs ...string) (rights []check.Right) {
-		for _, verb := range verbs {
-			rights = append(rights, check.Right{Verb: verb, Group: kinds.CRDResource().Group, Resource: kinds.CRDResource().Resource, Clusterwide: true})
-		}
-		return rights
-	}
-	all := []verbRights{
-		{verb: "create", role: editor, rights: kind("create")},
-		{verb: "scale", role: editor, rights: append(scale(), kind("get")...)},
-		{verb: "restart", role: editor, rights: kind("get", "patch")},
-		{verb: "pause", role: editor, rights: kind("get", "patch")},
-		{verb: "set", role: editor, rights: kind("get", "patch")},
-		{verb: "undo", role: editor, rights: append(kind("get", "patch"), revisions)},
-		{verb: "park", role: editor, rights: kind("get", "patch")},
-		{verb: "unpark", role: editor, rights: kind("get", "patch")},
-		{verb: "delete", role: editor, rights: kind("get", "list", "watch", "delete")},
-		{verb: "status", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), events)},
-		{verb: "describe", role: viewer, rights: append(append(kind("get"), pods[0]), events)},
-		{verb: "history", role: viewer, rights: append(kind("get"), revisions)},
-		{verb: "logs", role: viewer, rights: append(append(kind("get", "list", "watch"), pods...), check.Right{Verb: "get", Resource: "pods", Subresource: "log"})},
-		{verb: "wait", role: viewer, rights: append(kind("get", "list", "watch"), pods...)},
-		{verb: "install", rights: crds("get", "create", "patch", "watch")},
-		{verb: "uninstall", rights: crds("get", "delete", "watch")},
+	to := func(verbs string, resources ...string) []check.Right { return rightsTo(namespace, verbs, resources...) }
+	edit, read := to("get patch", objects...), to("get list watch", objects...)
+	history := to("list", "controllerrevisions.apps")
+	pods, events, logs := to("list watch", "pods"), to("list", "events"), to("get", "pods/log")
+	crds := func(verbs string) []check.Right {
+		return rightsTo(metav1.NamespaceAll, verbs, kinds.CRDResource().GroupResource().String())
 	}
 	loop, err := loopRights(namespace)
-	return append(all, verbRights{verb: "run-controller", role: controller, rights: loop}), err
+	return []verbRights{
+		{verb: "create", role: editor, rights: to("create", objects...)},
+		{verb: "scale", role: editor, rights: append(to("patch", scales...), to("get", objects...)...)},
+		{verb: "restart", role: editor, rights: edit},
+		{verb: "pause", role: editor, rights: edit},
+		{verb: "set", role: editor, rights: edit},
+		{verb: "undo", role: editor, rights: slices.Concat(edit, history)},
+		{verb: "park", role: editor, rights: edit},
+		{verb: "unpark", role: editor, rights: edit},
+		{verb: "delete", role: editor, rights: to("get list watch delete", objects...)},
+		{verb: "status", role: viewer, rights: slices.Concat(read, pods, events)},
+		{verb: "describe", role: viewer, rights: slices.Concat(to("get", objects...), to("list", "pods"), events)},
+		{verb: "history", role: viewer, rights: slices.Concat(to("get", objects...), history)},
+		{verb: "logs", role: viewer, rights: slices.Concat(read, pods, logs)},
+		{verb: "wait", role: viewer, rights: slices.Concat(read, pods)},
+		{verb: "install", rights: crds("get create patch watch"), setup: true},
+		{verb: "uninstall", rights: crds("get delete watch"), setup: true},
+		{verb: "run-controller", role: controller, rights: loop, setup: true},
+	}, err
 }
 
-// loopRights reads the rights of the controller from its role.
+// deployments returns the kind that people use who have none of the shipped kinds.
+func deployments() kinds.Kind {
+	return kinds.Kind{Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), ReplicasPath: []string{"spec", "replicas"}}
+}
+
+// rightsTo returns the rights to some verbs of the API, separated by spaces, on each of some
+// resources, such as "pods/log" or "deployments.apps".
+func rightsTo(namespace, verbs string, resources ...string) []check.Right {
+	var rights []check.Right
+	for _, resource := range resources {
+		name, subresource, _ := strings.Cut(resource, "/")
+		gr := schema.ParseGroupResource(name)
+		for verb := range strings.FieldsSeq(verbs) {
+			rights = append(rights, check.Right{Namespace: namespace, Verb: verb, Group: gr.Group, Resource: gr.Resource, Subresource: subresource})
+		}
+	}
+	return rights
+}
+
+// loopRights returns the rights of the controller from its role.
 func loopRights(namespace string) ([]check.Right, error) {
 	objs, err := deploy.Controller(deploy.Settings{Namespace: namespace, AllNamespaces: namespace == ""})
 	if err != nil {
@@ -188,14 +211,14 @@ func loopRights(namespace string) ([]check.Right, error) {
 			return nil, fmt.Errorf("read the role of the controller: %w", err)
 		}
 		for _, rule := range role.Rules {
-			rights = append(rights, rightsOf(rule)...)
+			rights = append(rights, rightsOf(namespace, rule)...)
 		}
 	}
 	return rights, nil
 }
 
-// rightsOf takes a rule of a role apart.
-func rightsOf(rule rbacv1.PolicyRule) []check.Right {
+// rightsOf returns the rights that a rule of a role grants in a namespace.
+func rightsOf(namespace string, rule rbacv1.PolicyRule) []check.Right {
 	names := rule.ResourceNames
 	if len(names) == 0 {
 		names = []string{""}
@@ -206,7 +229,7 @@ func rightsOf(rule rbacv1.PolicyRule) []check.Right {
 			resource, subresource, _ := strings.Cut(resource, "/")
 			for _, verb := range rule.Verbs {
 				for _, name := range names {
-					rights = append(rights, check.Right{Verb: verb, Group: group, Resource: resource, Subresource: subresource, Name: name})
+					rights = append(rights, check.Right{Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource, Name: name})
 				}
 			}
 		}
@@ -214,8 +237,8 @@ func rightsOf(rule rbacv1.PolicyRule) []check.Right {
 	return rights
 }
 
-// ask asks the server for each right once, several at a time. Of what it does not say
-// the answer is nil.
+// ask asks the server for each right once, several at a time. The answer is nil if the
+// server does not say.
 func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[check.Right]*bool {
 	answers := map[check.Right]*bool{}
 	for _, verb := range needed {
@@ -225,14 +248,17 @@ func (d *Doctor) ask(ctx context.Context, needed []verbRights) map[check.Right]*
 	}
 	all := slices.Collect(maps.Keys(answers))
 	allowed := make([]*bool, len(all))
-	workqueue.ParallelizeUntil(ctx, askers, len(all), func(i int) { allowed[i] = kube.Allowed(ctx, d.access, all[i], d.Namespace) })
+	workqueue.ParallelizeUntil(ctx, askers, len(all), func(i int) {
+		allowed[i] = kube.Allowed(ctx, d.access, authorizationv1.ResourceAttributes(all[i]))
+	})
 	for i, right := range all {
 		answers[right] = allowed[i]
 	}
 	return answers
 }
 
-// checkRights says of each verb which of its rights are missing.
+// checkRights checks, for each verb, which of its rights are missing. Rights that serve the
+// controller are optional while there is nothing for it to reconcile.
 func (d *Doctor) checkRights(needed []verbRights, answers map[check.Right]*bool) []check.Result {
 	var checks []check.Result
 	for _, verb := range needed {
@@ -246,7 +272,11 @@ func (d *Doctor) checkRights(needed []verbRights, answers map[check.Right]*bool)
 				missing = append(missing, right)
 			}
 		}
-		checks = append(checks, check.Rights(verb.verb, missing, answered, d.user, d.Namespace, d.commands))
+		c := check.Rights(verb.verb, missing, answered, d.user, d.commands)
+		if c.State == check.Failed && verb.setup && len(d.served)+len(d.declared) == 0 {
+			c.State = check.Optional
+		}
+		checks = append(checks, c)
 	}
 	return checks
 }

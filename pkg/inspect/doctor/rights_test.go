@@ -8,26 +8,28 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/doctor/check"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // A rule stands for each of its verbs on each of its resources.
 func TestRightsOf(t *testing.T) {
 	t.Parallel()
-	got := rightsOf(rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments", "deployments/scale"}, Verbs: []string{"get", "patch"}, ResourceNames: []string{"web"}})
+	got := rightsOf("ns", rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments", "deployments/scale"}, Verbs: []string{"get", "patch"}, ResourceNames: []string{"web"}})
 	want := []check.Right{
-		{Verb: "get", Group: "apps", Resource: "deployments", Name: "web"},
-		{Verb: "patch", Group: "apps", Resource: "deployments", Name: "web"},
-		{Verb: "get", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "web"},
-		{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "web"},
+		{Verb: "get", Group: "apps", Resource: "deployments", Name: "web", Namespace: "ns"},
+		{Verb: "patch", Group: "apps", Resource: "deployments", Name: "web", Namespace: "ns"},
+		{Verb: "get", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "web", Namespace: "ns"},
+		{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "web", Namespace: "ns"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if all := rightsOf(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}); !slices.Equal(all, []check.Right{{Verb: "list", Resource: "pods"}}) {
+	if all := rightsOf("", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}); !slices.Equal(all, []check.Right{{Verb: "list", Resource: "pods"}}) {
 		t.Errorf("without names it is %+v", all)
 	}
 }
@@ -49,7 +51,7 @@ func TestCheckRights(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checks := (&Doctor{Namespace: "ns", user: "jane"}).checkRights(needed, map[check.Right]*bool{get: test.get, list: test.list})
+			checks := (&Doctor{Namespace: "ns", user: "jane", served: kinds.Shipped()}).checkRights(needed, map[check.Right]*bool{get: test.get, list: test.list})
 			if len(checks) != 1 || checks[0].State != test.want || checks[0].Name != "permission to status" {
 				t.Errorf("got %+v, want %s", checks, test.want)
 			}
@@ -61,7 +63,7 @@ func TestCheckRights(t *testing.T) {
 func TestNeededRights(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"ns", ""} {
-		needed, err := neededRights(namespace)
+		needed, err := neededRights(namespace, kinds.Shipped())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,6 +75,47 @@ func TestNeededRights(t *testing.T) {
 				if !has(t, namespace, verb.role, right) {
 					t.Errorf("%s needs %s, which %s does not have", verb.verb, right, verb.role)
 				}
+			}
+		}
+	}
+}
+
+// Who has none of the shipped kinds is asked about Deployments, and needs neither the CRDs
+// nor the controller.
+func TestRightsOfDeployments(t *testing.T) {
+	t.Parallel()
+	needed, err := neededRights("ns", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[check.Right]*bool{}
+	for _, verb := range needed {
+		for _, right := range verb.rights {
+			if !verb.setup && !slices.Contains([]string{"", "apps"}, right.Group) {
+				t.Errorf("%s needs %s", verb.verb, right)
+			}
+			if answers[right] == nil {
+				answers[right] = new(!verb.setup && right.Verb != "delete")
+			}
+		}
+		if !verb.setup && verb.role != "" {
+			t.Errorf("%s proposes the role %s, which does not cover Deployments", verb.verb, verb.role)
+		}
+	}
+	for _, test := range []struct {
+		declared []string
+		setup    check.State
+	}{{nil, check.Optional}, {[]string{"lamps.example.com"}, check.Failed}} {
+		for _, result := range (&Doctor{Namespace: "ns", user: "jane", declared: test.declared}).checkRights(needed, answers) {
+			want := check.Passed
+			switch strings.TrimPrefix(result.Name, "permission to ") {
+			case "delete":
+				want = check.Failed
+			case "install", "uninstall", "run-controller":
+				want = test.setup
+			}
+			if result.State != want || (want == check.Passed) != (len(result.Fix) == 0) {
+				t.Errorf("with %q: %+v, want %s", test.declared, result, want)
 			}
 		}
 	}
@@ -97,7 +140,7 @@ func has(t *testing.T, namespace, role string, right check.Right) bool {
 			t.Fatal(err)
 		}
 		for _, rule := range rules.Rules {
-			if slices.Contains(rightsOf(rule), right) {
+			if slices.Contains(rightsOf(right.Namespace, rule), right) {
 				return true
 			}
 		}
@@ -111,15 +154,19 @@ func TestBindRoles(t *testing.T) {
 	needed := []verbRights{{verb: "scale", role: editor}, {verb: "status", role: viewer}, {verb: "install"}, {verb: "run-controller", role: controller}}
 	failed := func(states ...check.State) (checks []check.Result) {
 		for _, state := range states {
-			checks = append(checks, check.Result{State: state, Fix: []string{"as before"}})
+			result := check.Result{State: state}
+			if state == check.Failed {
+				result.Fix = []string{"as before"}
+			}
+			checks = append(checks, result)
 		}
 		return checks
 	}
 	const bad, good = check.Failed, check.Passed
-	all := map[string]string{viewer: "clusterrole", editor: "clusterrole", controller: "role"}
+	all := sets.New(viewer, editor, controller)
 	for name, test := range map[string]struct {
 		checks    []check.Result
-		installed map[string]string
+		installed sets.Set[string]
 		namespace string
 		want      []string
 	}{
@@ -130,7 +177,7 @@ func TestBindRoles(t *testing.T) {
 			"kubectl imoocpod install --roles -n ns\nkubectl create rolebinding imoocpod-controller-a-b --role=imoocpod-controller --user=A:b -n ns",
 		}},
 		"no role, everywhere": {failed(good, bad, bad, bad), nil, "", []string{
-			"as before",
+			"",
 			"kubectl imoocpod install --roles\nkubectl create clusterrolebinding imoocpod-viewer-a-b --clusterrole=imoocpod-viewer --user=A:b",
 			"as before", "as before",
 		}},
@@ -140,8 +187,8 @@ func TestBindRoles(t *testing.T) {
 			"as before",
 			"kubectl create rolebinding imoocpod-controller-a-b --role=imoocpod-controller --user=A:b -n ns",
 		}},
-		"may edit, everywhere": {failed(good, bad, bad, good), map[string]string{viewer: "clusterrole"}, "", []string{
-			"as before", "kubectl create clusterrolebinding imoocpod-viewer-a-b --clusterrole=imoocpod-viewer --user=A:b", "as before", "as before",
+		"may edit, everywhere": {failed(good, bad, bad, good), sets.New(viewer), "", []string{
+			"", "kubectl create clusterrolebinding imoocpod-viewer-a-b --clusterrole=imoocpod-viewer --user=A:b", "as before", "",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

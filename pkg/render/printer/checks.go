@@ -20,6 +20,8 @@ func Checks(w io.Writer, checks []check.Result, style Style) error {
 		switch c.State {
 		case check.Failed:
 			sign = style.paint(red, style.sign("✖", "FAIL"))
+		case check.Optional:
+			sign = style.paint(dim, style.sign("○", "-   "))
 		case check.Unknown:
 			sign = style.paint(yellow, style.sign("?", "?   "))
 		}

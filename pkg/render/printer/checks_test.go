@@ -21,4 +21,12 @@ func TestChecks(t *testing.T) {
 		}
 		golden(t, name, b.String())
 	}
+	var b bytes.Buffer
+	optional := check.Result{Name: "CRD things.g", State: check.Optional, Message: "is not installed (needed only for objects of the kind Thing)", Fix: []string{"kubectl imoocpod install"}}
+	for _, style := range []Style{{}, {Color: true}, {ASCII: true}} {
+		if err := Checks(&b, []check.Result{optional}, style); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "checks-optional", b.String())
 }

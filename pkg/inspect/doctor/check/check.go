@@ -1,5 +1,5 @@
-// Package check says of what was found in a cluster whether it is in place, and which
-// command would put it there. Package doctor looks.
+// Package check judges what package doctor found in a cluster: whether it is in place, and
+// which command puts it there. It is pure.
 package check
 
 import (
@@ -8,37 +8,37 @@ import (
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 )
 
-// Result is one thing that must be in place for the program to work on a cluster.
+// Result is the result of one check.
 type Result struct {
-	// Name says what was looked at, in a few words.
-	Name string `json:"name"`
-	// State is how it was found.
-	State State `json:"state"`
+	// Name says what was checked, in a few words.
+	Name  string `json:"name"`
+	State State  `json:"state"`
 	// Message says what was found.
 	Message string `json:"message"`
-	// Fix are commands that would put it in place; whoever runs them may need more
-	// rights.
+	// Fix are the commands that put it in place. They may need more rights than the user has.
 	Fix []string `json:"fix,omitempty"`
 }
 
-// State is how a check came out.
+// State is the outcome of a check.
 type State string
 
-// The states of a check.
+// The outcomes of a check.
 const (
 	// Passed: it is in place.
 	Passed State = "passed"
 	// Failed: it is not.
 	Failed State = "failed"
-	// Unknown: it could not be looked at, mostly for want of rights.
+	// Optional: it is not in place, and nothing in the cluster needs it.
+	Optional State = "optional"
+	// Unknown: it could not be checked, mostly for lack of rights.
 	Unknown State = "unknown"
 )
 
-// oldestServer is the first version in which the rules of the CRDs (CEL) are
-// not a beta that may be off: an older one would let through what they refuse.
+// oldestServer is the first version in which the validation rules of the CRDs are always on.
+// An older one would admit what they reject.
 const oldestServer = "1.29"
 
-// Server looks at the version that a server tells of itself.
+// Server checks the version of a server.
 func Server(version, host string) Result {
 	c := Result{Name: "server", State: Passed, Message: version + " at " + host}
 	v, err := utilversion.ParseGeneric(version)

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/lease/leaserecord"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 func TestCheckServer(t *testing.T) {
@@ -27,6 +29,9 @@ func TestCheckServer(t *testing.T) {
 
 func TestCheckCRD(t *testing.T) {
 	t.Parallel()
+	if c := MissingCRD(kinds.ImoocPod(), nil); c.State != Optional || !strings.Contains(c.Message, "is not installed (needed only for objects of the kind ImoocPod)") || len(c.Fix) != 1 {
+		t.Errorf("missing: %+v", c)
+	}
 	crd := func(minimum any, established string, metadata map[string]any) map[string]any {
 		return map[string]any{
 			"metadata": metadata,
@@ -46,12 +51,11 @@ func TestCheckCRD(t *testing.T) {
 		words string
 	}{
 		"there":           {crd(int64(0), "True", nil), Passed, "matches this version"},
-		"missing":         {nil, Failed, "is not installed"},
 		"not served":      {crd(int64(0), "False", nil), Failed, "installed but not served"},
 		"another version": {crd(int64(1), "True", nil), Failed, "differs from the definition of this version"},
-		"going":           {crd(int64(0), "True", map[string]any{"deletionTimestamp": "now"}), Failed, "is being deleted"},
+		"going":           {crd(int64(0), "True", map[string]any{"deletionTimestamp": "2026-01-02T15:04:05Z"}), Failed, "is being deleted"},
 	} {
-		c := CRD("it", want, test.have, nil)
+		c := CRD(&unstructured.Unstructured{Object: want}, &unstructured.Unstructured{Object: test.have}, nil)
 		if c.State != test.state || !strings.Contains(c.Message, test.words) || (c.State == Failed) != (len(c.Fix) == 1) {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -60,36 +64,38 @@ func TestCheckCRD(t *testing.T) {
 
 func TestCheckRights(t *testing.T) {
 	t.Parallel()
-	pods := func(verb string) Right { return Right{Verb: verb, Resource: "pods"} }
-	scale := Right{Verb: "patch", Group: "g", Resource: "things", Subresource: "scale"}
+	pods := func(namespace, verb string) Right {
+		return Right{Namespace: namespace, Verb: verb, Resource: "pods"}
+	}
+	scale := Right{Namespace: "a", Verb: "patch", Group: "g", Resource: "things", Subresource: "scale"}
 	for name, test := range map[string]struct {
 		got     Result
 		state   State
 		message string
 		fix     string
 	}{
-		"none missing":     {Rights("scale", nil, true, "alice", "a", nil), Passed, "ok (alice)", ""},
-		"nothing answered": {Rights("scale", nil, false, "alice", "a", nil), Unknown, "not reported", ""},
-		"in a namespace": {Rights("scale", []Right{scale}, true, "alice", "a", nil), Failed, "alice has no permission to patch things.g/scale",
+		"none missing":     {Rights("scale", nil, true, "alice", nil), Passed, "ok (alice)", ""},
+		"nothing answered": {Rights("scale", nil, false, "alice", nil), Unknown, "not reported", ""},
+		"in a namespace": {Rights("scale", []Right{scale}, true, "alice", nil), Failed, "alice has no permission to patch things.g/scale",
 			"kubectl create role imoocpod-scale --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-scale --role=imoocpod-scale --user=alice -n a"},
-		"different verbs": {Rights("status", []Right{pods("list"), pods("get"), scale}, true, "system:serviceaccount:ci:bot", "a", nil),
+		"different verbs": {Rights("status", []Right{pods("a", "list"), pods("a", "get"), scale}, true, "system:serviceaccount:ci:bot", nil),
 			Failed, "system:serviceaccount:ci:bot has no permission to list pods, get pods, patch things.g/scale",
 			"kubectl create role imoocpod-status --verb=get,list --resource=pods -n a\n" +
 				"kubectl create rolebinding imoocpod-status --role=imoocpod-status --serviceaccount=ci:bot -n a\n" +
 				"kubectl create role imoocpod-status-2 --verb=patch --resource=things.g/scale -n a\n" +
 				"kubectl create rolebinding imoocpod-status-2 --role=imoocpod-status-2 --serviceaccount=ci:bot -n a"},
-		"everywhere, and many": {Rights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e"), pods("f")}, true, "alice", "", nil),
+		"everywhere, and many": {Rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e"), pods("", "f")}, true, "alice", nil),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, and 2 more",
 			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e,f --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
-		"one more than a few": {Rights("x", []Right{pods("a"), pods("b"), pods("c"), pods("d"), pods("e")}, true, "alice", "", nil),
+		"one more than a few": {Rights("x", []Right{pods("", "a"), pods("", "b"), pods("", "c"), pods("", "d"), pods("", "e")}, true, "alice", nil),
 			Failed, "alice has no permission to a pods, b pods, c pods, d pods, e pods",
 			"kubectl create clusterrole imoocpod-x --verb=a,b,c,d,e --resource=pods\n" +
 				"kubectl create clusterrolebinding imoocpod-x --clusterrole=imoocpod-x --user=alice"},
-		"of what is in no namespace": {Rights("install", []Right{{Verb: "get", Resource: "nodes", Clusterwide: true}}, true, "alice", "a", nil),
-			Failed, "alice has no permission to get nodes",
-			"kubectl create clusterrole imoocpod-install --verb=get --resource=nodes\n" +
+		"of what is in no namespace": {Rights("install", []Right{pods("a", "get"), {Verb: "get", Resource: "nodes"}}, true, "alice", nil),
+			Failed, "alice has no permission to get pods, get nodes",
+			"kubectl create clusterrole imoocpod-install --verb=get --resource=nodes,pods\n" +
 				"kubectl create clusterrolebinding imoocpod-install --clusterrole=imoocpod-install --user=alice"},
 	} {
 		if c := test.got; c.State != test.state || c.Message != test.message || strings.Join(c.Fix, "\n") != test.fix {

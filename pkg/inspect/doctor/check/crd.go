@@ -1,7 +1,9 @@
 package check
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -9,35 +11,36 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
-// CRD holds a CRD of the server, nil if it is not there, against the one
-// that the program carries.
-func CRD(name string, want, have map[string]any, commands commandline.Context) Result {
-	c := Result{Name: "CRD " + name, State: Failed, Fix: []string{commands.Line(commandline.Plugin("install"))}}
+// MissingCRD returns the result for a shipped CRD that the server does not have. Whoever has
+// no objects of its kind does not need it.
+func MissingCRD(kind kinds.Kind, commands commandline.Context) Result {
+	return Result{
+		Name: "CRD " + kind.CRD(), State: Optional, Message: fmt.Sprintf("is not installed (needed only for objects of the kind %s)", kind.Kind),
+		Fix: []string{commands.Line(commandline.Plugin("install"))},
+	}
+}
+
+// CRD compares a CRD of the server with the one that this program ships.
+func CRD(want, have *unstructured.Unstructured, commands commandline.Context) Result {
+	c := Result{Name: "CRD " + want.GetName(), State: Failed, Fix: []string{commands.Line(commandline.Plugin("install"))}}
 	switch {
-	case have == nil:
-		c.Message = "is not installed"
-	case fieldOf(have, "metadata", "deletionTimestamp") != nil:
+	case have.GetDeletionTimestamp() != nil:
 		c.Message = "is being deleted, with all its objects"
-	case !kinds.Established(&unstructured.Unstructured{Object: have}):
+	case !kinds.Established(have):
 		c.Message = "is installed but not served: see its conditions"
-		c.Fix = []string{commands.Line(commandline.Kubectl("describe", "crd", name))}
-	case !sameJSON(fieldOf(want, "spec", "versions"), fieldOf(have, "spec", "versions")):
+		c.Fix = []string{commands.Line(commandline.Kubectl("describe", "crd", want.GetName()))}
+	case !bytes.Equal(versionsOf(want), versionsOf(have)):
 		c.Message = "differs from the definition of this version"
 	default:
-		c = Result{Name: c.Name, State: Passed, Message: "is installed and matches this version"}
+		c.State, c.Message, c.Fix = Passed, "is installed and matches this version", nil
 	}
 	return c
 }
 
-func fieldOf(obj map[string]any, path ...string) any {
-	value, _, _ := unstructured.NestedFieldNoCopy(obj, path...) // what is of another type is not there
-	return value
-}
-
-// sameJSON compares values of which one was read from YAML, so that its numbers
-// are of another type.
-func sameJSON(a, b any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
+// versionsOf returns the versions of a CRD as JSON, in which a number has one type, whether
+// it was read from YAML or from the server.
+func versionsOf(crd *unstructured.Unstructured) []byte {
+	versions, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions") // nil if there are none
+	data, _ := json.Marshal(versions)                                                // it came from JSON
+	return data
 }

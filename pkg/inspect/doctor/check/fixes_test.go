@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/status"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 )
 
 // The commands that fix something reach the cluster that was checked.
@@ -21,9 +24,9 @@ func TestFixesReachTheCluster(t *testing.T) {
 	refused.Problems = []problem.Problem{{Code: problem.CodeAdmissionRefused}}
 	over.Problems = []problem.Problem{{Code: problem.CodeQuotaExceeded}}
 	all := slices.Concat(
-		[]Result{CRD("it", nil, nil, commands), CRD("it", nil, map[string]any{}, commands), Deployed("a", "v0", "v1", commands)},
+		[]Result{MissingCRD(kinds.ImoocPod(), commands), CRD(&unstructured.Unstructured{}, &unstructured.Unstructured{}, commands), Deployed("a", "v0", "v1", commands)},
 		Declared(nil, []string{"a.b"}, "a", now, commands), Loops(nil, []string{"a.b"}, "", "v1", now, commands),
-		[]Result{Rights("scale", missing, true, "alice", "a", commands)},
+		[]Result{Rights("scale", missing, true, "alice", commands)},
 		HeldUp([]status.Report{refused, over}, commands), Paused([]status.Report{report}, "a", now, commands),
 	)
 	for _, result := range all {

@@ -6,19 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+
 	"github.com/imoocpod/kubectl-imoocpod/pkg/commandline"
 )
 
-// Right is what somebody may do, or not.
-type Right struct {
-	Verb, Group, Resource, Subresource string
-	// Name is the one object that it is about; empty: all.
-	Name string
-	// Clusterwide says that the resource is in no namespace.
-	Clusterwide bool
-}
+// Right is something that a user may do to resources of a namespace or, if that is empty,
+// of the whole cluster.
+type Right authorizationv1.ResourceAttributes
 
-// String says the right as "kubectl auth can-i" takes it.
+// String returns the right as "kubectl auth can-i" takes it.
 func (r Right) String() string { return r.Verb + " " + r.resource() }
 
 func (r Right) resource() string {
@@ -32,10 +29,9 @@ func (r Right) resource() string {
 	return s
 }
 
-// Rights reports whether somebody may do what a verb of the program does, in
-// a namespace or, if that is empty, in all. Missing are the rights that the
-// server refuses, asked says that it could be asked.
-func Rights(verb string, missing []Right, asked bool, user, namespace string, commands commandline.Context) Result {
+// Rights reports whether a user may do what a verb of the program does. Missing are the
+// rights that the server denies; asked reports whether it answered at all.
+func Rights(verb string, missing []Right, asked bool, user string, commands commandline.Context) Result {
 	c := Result{Name: "permission to " + verb, State: Passed, Message: "ok (" + user + ")"}
 	switch {
 	case !asked:
@@ -50,14 +46,14 @@ func Rights(verb string, missing []Right, asked bool, user, namespace string, co
 			words = append(words[:most], fmt.Sprintf("and %d more", more))
 		}
 		c.State, c.Message = Failed, user+" has no permission to "+strings.Join(words, ", ")
-		for _, command := range grant(verb, missing, user, namespace) {
+		for _, command := range grant(verb, missing, user) {
 			c.Fix = append(c.Fix, commands.Line(command))
 		}
 	}
 	return c
 }
 
-// Subject is the flag of "kubectl create rolebinding" that names a user.
+// Subject returns the flag of "kubectl create rolebinding" that names a user.
 func Subject(user string) string {
 	if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
 		return "--serviceaccount=" + account
@@ -65,12 +61,12 @@ func Subject(user string) string {
 	return "--user=" + user
 }
 
-// grant gives the commands that give somebody rights: a role for each verb, as
-// kubectl makes one of all verbs with all resources, and a binding to each.
-func grant(what string, missing []Right, user, namespace string) []commandline.Command {
-	role := "role"
-	if namespace == "" || slices.ContainsFunc(missing, func(r Right) bool { return r.Clusterwide }) {
-		namespace, role = "", "clusterrole"
+// grant returns the commands that give a user rights. "kubectl create role" combines all of
+// its verbs with all of its resources, so each set of verbs gets a role and a binding.
+func grant(what string, missing []Right, user string) []commandline.Command {
+	role, namespace := "role", missing[0].Namespace
+	if slices.ContainsFunc(missing, func(r Right) bool { return r.Namespace == "" }) {
+		role, namespace = "clusterrole", ""
 	}
 	verbsOf := map[string][]string{}
 	for _, r := range missing {

@@ -13,9 +13,9 @@ import (
 )
 
 // makeCaches makes the cache of pods and those that strategies need beside it.
-func (l *loop) makeCaches(podsListed func()) error {
+func (l *loop) makeCaches() error {
 	var err error
-	if l.pods, err = l.health.Informer(podSource(l.clients(), podsListed)); err != nil {
+	if l.pods, err = l.health.Informer(strategy.PodSource(l.clients())); err != nil {
 		return fmt.Errorf("watch pods: %w", err)
 	}
 	for name, s := range l.strategies {

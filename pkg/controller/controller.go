@@ -24,7 +24,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/metrics"
@@ -76,8 +75,8 @@ type loop struct {
 
 	strategies map[kinds.Strategy]*strategy.Strategy
 	kinds      *kindSet
-	// pods are those that carry the loop's label; beside, by strategy, is what plans
-	// look at beside them.
+	// pods are all pods, with a stub for those of others; beside, by strategy, is what
+	// plans look at beside them.
 	pods   cache.SharedIndexInformer
 	beside map[kinds.Strategy]*informer.Lazy
 	// revisions are the templates that objects had.
@@ -99,7 +98,6 @@ func (l *loop) clients() strategy.Clients {
 type Controller struct {
 	*loop
 	reconciler   *reconciler
-	orphans      *orphanScanner
 	declarations *declarations
 	follower     *follower
 	underWay     underWay
@@ -139,11 +137,10 @@ func New(opts Options) (*Controller, error) {
 	}
 	l.report = &report.Reporter{Log: opts.Log, Namespace: opts.Namespace, Objects: l.expectations.Objects, Look: l.queue.Look}
 	l.health = informer.NewHealth(l.report.Logf)
-	c := &Controller{loop: l, orphans: &orphanScanner{loop: l, requests: make(chan struct{}, 1)}}
-	c.reconciler = &reconciler{loop: l, orphans: c.orphans}
+	c := &Controller{loop: l, reconciler: &reconciler{loop: l}}
 	c.follower = &follower{loop: l, preflight: preflight{kinds: len(opts.Kinds)}}
-	c.declarations = &declarations{loop: l, orphans: c.orphans, refused: map[string]error{}}
-	if err := l.makeCaches(c.orphans.request); err != nil {
+	c.declarations = &declarations{loop: l, refused: map[string]error{}}
+	if err := l.makeCaches(); err != nil {
 		return nil, err
 	}
 	for _, kind := range opts.Kinds {
@@ -248,9 +245,6 @@ func (c *Controller) Run(ctx context.Context) error {
 		if c.Resync > 0 {
 			running.Go(func() { c.resyncs(ctx) })
 		}
-		if !c.DryRun {
-			running.Go(func() { c.orphans.run(ctx) })
-		}
 		for range c.Workers {
 			running.Go(func() { c.work(ctx) })
 		}
@@ -271,7 +265,7 @@ func (c *Controller) mayStart(ctx context.Context) error {
 	if c.Resumed {
 		return nil
 	}
-	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: apis.LabelOwner, Limit: 1}); err != nil {
+	if _, err := c.Core.Pods(c.Namespace).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
 	if c.declarations.any() {

@@ -27,7 +27,6 @@ type Declarations struct {
 // declarations takes them up, and knows what is wrong with them.
 type declarations struct {
 	*loop
-	orphans *orphanScanner
 
 	mu sync.Mutex
 	// read says that those which there were at the start have been taken up.
@@ -203,7 +202,6 @@ func (d *declarations) handleCRDChange(declared *declaration, there bool, run fu
 		o.declared = true
 		d.kinds.put(o)
 		run(o)
-		d.orphans.request()
 	case before != nil:
 		d.kinds.remove(before)
 		for _, k := range before.keys() {

@@ -1,29 +1,13 @@
 package controller
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
-
-// podSource watches the pods that carry the loop's identity label.
-func podSource(c strategy.Clients, listed func()) informer.Source {
-	pods := c.Core.Pods(c.Namespace)
-	return informer.Source{
-		Resource: "pods",
-		List:     informer.Lists(pods.List),
-		Watch:    pods.Watch,
-		Selector: apis.LabelOwner,
-		Client:   c.Core, Example: &corev1.Pod{}, Trim: strategy.TrimPod,
-		Indexers: cache.Indexers{strategy.ByOwner: strategy.IndexByOwner, strategy.ByLabel: strategy.IndexByLabel},
-		Listed:   listed,
-	}
-}
 
 // podEvents puts the owner of a pod into the queue when something changed that its plan
 // reads, or when the loop waits to see what it wrote itself.
@@ -41,21 +25,18 @@ func (l *loop) podEvents() cache.ResourceEventHandler {
 			return
 		}
 		k := owners.keyOf(r.Namespace, r.Controller().Name)
-		if how == deleted {
-			l.expectations.Orphans.Gone(k, r)
-		}
 		l.wake(k, changed, how, "pod", r.Name, how)
 	}
 	return handler(enqueue, func(old, obj any) {
-		before, ok := old.(*strategy.PodRecord)
-		after, ok2 := obj.(*strategy.PodRecord)
-		changed := !ok || !ok2 || after.Differs(*before)
+		before, was := old.(*strategy.PodRecord)
+		after, is := obj.(*strategy.PodRecord) // not one that was released
+		changed := !was || !is || after.Differs(*before)
 		enqueue(obj, changed, updated)
-		if ok && ok2 && after.FailureCode != before.FailureCode {
+		if was && is && after.FailureCode != before.FailureCode {
 			l.podFails(after)
 		}
-		if changed && ok && ok2 && before.OwnerUID() != after.OwnerUID() {
-			enqueue(old, true, "its controller reference was removed") // its owner changed: its slot is to be looked at
+		if was && (!is || before.OwnerUID() != after.OwnerUID()) {
+			enqueue(old, true, "its controller reference was removed")
 		}
 	})
 }

@@ -14,11 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/expectations"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
-	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/queue"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/strategy"
 )
@@ -33,7 +31,6 @@ const cacheTimeout = time.Second
 // reconciler looks at one object after the other, plans and executes.
 type reconciler struct {
 	*loop
-	orphans *orphanScanner
 }
 
 // reconcile brings one object a step closer to what it asks for: it looks,
@@ -48,32 +45,13 @@ func (r *reconciler) reconcile(ctx context.Context, k expectations.Key) (again t
 	if owners != nil {
 		obj = owners.get(k.Namespace, k.Name)
 	}
-	var refused string
-	var unseen error
-	// Also for an object that is not in the cache: it may be yet to come.
-	if owners != nil && !r.DryRun && (obj == nil || obj.GetDeletionTimestamp() == nil) {
-		refused, unseen = r.orphans.check(ctx, k)
-		if unseen != nil && r.queue.NumRequeues(k) < troubleAfter {
-			return 0, unseen // mostly it goes better the next time, and then all pods are in sight
-		}
-	}
 	if obj == nil {
 		r.expectations.Forget(k)
 		r.queue.Drop(k)
 		r.syncStates.Forget(k)
-		return 0, unseen
+		return 0, nil
 	}
-	again, err = r.reconcileObject(ctx, k, owners, obj)
-	if refused != "" {
-		// Its pods are there all the same, and all else goes on.
-		if r.report.LogObject(k, "%s; trying again in %s", refused, queue.LastRetry) {
-			r.report.Event(report.Reference(owners.kind, obj), corev1.EventTypeWarning, "FailedLabel", "%s", refused)
-		}
-		if again == 0 || queue.LastRetry < again {
-			again = queue.LastRetry
-		}
-	}
-	return again, errors.Join(err, unseen)
+	return r.reconcileObject(ctx, k, owners, obj)
 }
 
 // reconcileObject is reconcile for an object that is there.
@@ -117,9 +95,6 @@ func (r *reconciler) reconcileObject(ctx context.Context, k expectations.Key, ow
 		if !r.Selector.Matches(labels.Set(obj.GetLabels())) {
 			return 0, nil // likewise
 		}
-		if r.cachesBehind(k, owners, rec) { // meanwhile the scan has labelled pods
-			return cacheTimeout, nil
-		}
 		if view, err = r.look(owners, obj, rec); err != nil {
 			return 0, err
 		}
@@ -149,20 +124,17 @@ func (r *reconciler) findUnanswered(ctx context.Context, k expectations.Key, rec
 			rec.Unanswered = append(rec.Unanswered, name)
 			return fmt.Errorf("find pod %s, which may have been created: %w", name, err)
 		}
-		if _, seen := pod.Labels[apis.LabelOwner]; seen {
-			rec.PodsWritten = informer.Later(pod.ResourceVersion, rec.PodsWritten)
-		}
+		rec.PodsWritten = informer.Later(pod.ResourceVersion, rec.PodsWritten)
 		return nil
 	})
 	rec.Unanswered = append(rec.Unanswered, names[begun:]...)
 	return err
 }
 
-// cachesBehind reports whether a cache has yet to see this loop's own writes, also those of
-// an orphan scan. While it has, every event of the object wakes it up.
+// cachesBehind reports whether a cache has yet to see this loop's own writes. While it has,
+// every event of the object wakes it up.
 func (r *reconciler) cachesBehind(k expectations.Key, o *owners, rec *expectations.State) bool {
 	r.expectations.Waiting.Set(k, true) // before the look: no event may come between
-	rec.PodsWritten = informer.Later(r.expectations.Orphans.TakeLabelled(k), rec.PodsWritten)
 	name := o.kind.Mapping.Strategy
 	beside, store := rec.BesideWritten[name], o.getStore()
 	behind := informer.Behind(r.pods.GetStore(), rec.PodsWritten) ||
@@ -220,9 +192,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 		Clients:  strategy.Clients{Core: r.Core, Dynamic: r.Dynamic, Namespace: k.Namespace},
 		Strategy: o.strategy, Clock: r.Clock, Kind: o.kind, Owner: reference(o.kind, obj), Object: obj, Of: view.Owner, Plan: p,
 		Failing: rec.Failing, MaxFailing: troubleAfter, FailingRevision: rec.FailingRevision,
-		Current:  r.stillWanted(ctx, o, obj, view.Now),
-		Deleting: r.expectations.Orphans.Deleting, Deleted: r.expectations.Orphans.Deleted,
-		Relabel: r.orphans.relabel,
+		Current: r.stillWanted(ctx, o, obj, view.Now),
 	}
 	r.report.Plan(k, view, p)
 	r.report.Pause(k, report.Reference(o.kind, obj), view, rec)
@@ -263,6 +233,9 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 			Reason: refusal.Reason, Message: refusal.Message, Generation: view.Owner.Generation, At: r.Clock.Now(),
 		})
 	}
+	if out.LabelRefused != "" {
+		rec.Plan.LabelRefused = r.Clock.Now().Round(0)
+	}
 	r.expectations.Refused.Set(k, len(rec.Plan.Refusals) > 0)
 	r.report.Result(k, o.kind, obj, rec, p, out, done)
 	if err != nil && errors.Is(statusErr, strategy.ErrConflict) {
@@ -271,7 +244,7 @@ func (r *reconciler) execute(ctx context.Context, k expectations.Key, o *owners,
 	if err = errors.Join(err, statusErr); err != nil {
 		return 0, err
 	}
-	if !out.Ending && (!done || len(out.Refused) > 0) {
+	if !out.Ending && (!done || len(out.Refused) > 0 || out.LabelRefused != "") {
 		r.queue.Wake(k, "the last reconcile did not finish") // plan the rest, or what the refusal means
 	}
 	r.report.State(k, report.Reference(o.kind, obj), view, told)

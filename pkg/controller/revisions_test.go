@@ -58,7 +58,7 @@ func (w *world) holdRevision(is write, kind kinds.Kind, owner *unstructured.Unst
 			w.blame("I4: %s changes more than the number", is)
 		}
 	case "delete":
-		inUse := slices.ContainsFunc(w.labelled(owner), func(pod *unstructured.Unstructured) bool { return pod.GetLabels()[apis.LabelTemplateHash] == hash })
+		inUse := slices.ContainsFunc(w.children(owner), func(pod *unstructured.Unstructured) bool { return pod.GetLabels()[apis.LabelTemplateHash] == hash })
 		if inUse || hash == "" || hash == kinds.TemplateHash(kind, owner) {
 			w.blame("%s, which is in use", is)
 		}

@@ -459,8 +459,7 @@ func (w *world) refuse(verb string) {
 }
 
 // mustSay: an object that has not what it asks for says why, unless one of its
-// pods is yet to end or to become ready, or was made without the label by which a
-// loop that runs already would see it.
+// pods is yet to end or to become ready.
 func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 	namespace, name := obj.GetNamespace(), obj.GetName()
 	amiss := w.amiss(kind, namespace, name)
@@ -473,8 +472,7 @@ func (w *world) mustSay(kind kinds.Kind, obj *unstructured.Unstructured) {
 		return
 	}
 	for _, pod := range w.objects[podsResource] {
-		_, seen := pod.GetLabels()[apis.LabelOwner]
-		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == obj.GetUID() && (!seen || pod.GetDeletionTimestamp() != nil || hasEnded(pod) || !ready(pod)) {
+		if ref := metav1.GetControllerOf(pod); ref != nil && ref.UID == obj.GetUID() && (pod.GetDeletionTimestamp() != nil || hasEnded(pod) || !ready(pod)) {
 			return
 		}
 	}

@@ -57,7 +57,7 @@ type world struct {
 	wanted map[types.UID][]want
 	looked map[types.UID]time.Time
 	// taken is when somebody other than the loop took a pod, or its readiness; shown
-	// is when a pod that the loop did not make came into its sight.
+	// is when a pod that the loop did not make was made.
 	taken, shown map[types.UID]time.Time
 	// formerLabels are the labels for names that the CRD of Worker declared before: the
 	// loop works with them until it hears of the change, and they are a part of the hash.
@@ -441,18 +441,17 @@ func (w *world) pause(kind kinds.Kind, namespace, name string, length time.Durat
 
 // mine lists the pods of an object that the loop could see when it last looked.
 func (w *world) mine(owner *unstructured.Unstructured) []*unstructured.Unstructured {
-	return slices.DeleteFunc(w.labelled(owner), func(pod *unstructured.Unstructured) bool {
+	return slices.DeleteFunc(w.children(owner), func(pod *unstructured.Unstructured) bool {
 		shown, ok := w.shown[pod.GetUID()]
 		return ok && !shown.Before(w.looked[owner.GetUID()])
 	})
 }
 
-// labelled lists the pods of an object that the loop can see now.
-func (w *world) labelled(owner *unstructured.Unstructured) []*unstructured.Unstructured {
+// children lists the pods of an object, with or without labels.
+func (w *world) children(owner *unstructured.Unstructured) []*unstructured.Unstructured {
 	var pods []*unstructured.Unstructured
 	for _, pod := range w.objects[podsResource] {
-		_, seen := pod.GetLabels()[apis.LabelOwner]
-		if ref := metav1.GetControllerOf(pod); seen && pod.GetNamespace() == owner.GetNamespace() && ref != nil && ref.UID == owner.GetUID() {
+		if ref := metav1.GetControllerOf(pod); pod.GetNamespace() == owner.GetNamespace() && ref != nil && ref.UID == owner.GetUID() {
 			pods = append(pods, pod)
 		}
 	}
@@ -517,7 +516,7 @@ func (w *world) holdDelete(is write, kind kinds.Kind, owner *unstructured.Unstru
 		return
 	}
 	active, readies := int64(0), int64(0)
-	for _, pod := range w.labelled(owner) {
+	for _, pod := range w.children(owner) {
 		if pod.GetUID() == gone.GetUID() {
 			continue
 		}
@@ -552,9 +551,6 @@ func (w *world) takenLately(pod, owner *unstructured.Unstructured) bool {
 
 // holdLabels: of a pod that is there only labels of ours change.
 func (w *world) holdLabels(is write) {
-	if _, seen := is.before.GetLabels()[apis.LabelOwner]; !seen {
-		w.shown[is.before.GetUID()] = is.at
-	}
 	before, after := is.before.DeepCopy(), is.after.DeepCopy()
 	before.SetLabels(nil)
 	after.SetLabels(nil)

@@ -27,6 +27,7 @@ import (
 	"github.com/imoocpod/kubectl-imoocpod/deploy"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
 // deployed is the controller as its manifests have it, run here: with the
@@ -393,6 +394,13 @@ func TestMissingRights(t *testing.T) {
 		cluster.AwaitConverged(t, ns, "foo", 2)
 		harness.Must(t, cluster.Kubectl(t, ns, "label", "pods", "--all", apis.LabelOwner+"-"))
 	}
+	takeName := func(t *testing.T, ns string) {
+		cluster.AwaitConverged(t, ns, "foo", 2)
+		foo := cluster.Owner(t, ns, kinds.ImoocPod(), "foo").Get()
+		taken := slots.PodName("foo", foo.GetUID(), "", 2)
+		cluster.Apply(t, ns, manifest("apiVersion: v1\nkind: Pod\n", taken, "spec: {containers: [{name: main, image: busybox}]}"))
+		cluster.Imoocpod(t, ns, "scale", "foo", "--replicas", "3")
+	}
 	converges := func(t *testing.T, ns string) { cluster.AwaitConverged(t, ns, "foo", 2) }
 	unlabelRevision := func(t *testing.T, ns string) {
 		converges(t, ns)
@@ -419,7 +427,7 @@ func TestMissingRights(t *testing.T) {
 		{"watch /pods", nil, `cannot watch resource "pods"`},
 		{"create /pods", nil, `cannot create resource "pods"`},
 		{"delete /pods", scaleDown, `cannot delete resource "pods"`},
-		{"get /pods", unlabel, `cannot get resource "pods"`},
+		{"get /pods", takeName, `cannot get resource "pods"`},
 		{"patch /pods", unlabel, `cannot patch resource "pods"`},
 		{"list apps/controllerrevisions", converges, `cannot list resource "controllerrevisions"`},
 		{"watch apps/controllerrevisions", converges, `cannot watch resource "controllerrevisions"`},

@@ -21,7 +21,6 @@ type Key struct {
 // with none.
 type Expectations struct {
 	Objects  *States
-	Orphans  *Orphans
 	Refused  *Refusals
 	Waiting  *Waits
 	Statuses *Statuses
@@ -30,17 +29,15 @@ type Expectations struct {
 // New makes expectations of nothing.
 func New() *Expectations {
 	return &Expectations{
-		Objects: &States{of: map[Key]*State{}}, Orphans: newOrphans(),
+		Objects: &States{of: map[Key]*State{}},
 		Refused: &Refusals{lifted: map[Key]bool{}}, Waiting: &Waits{of: map[Key]bool{}},
 		Statuses: &Statuses{of: map[Key][]statusHash{}},
 	}
 }
 
-// Forget drops what is known of an object that is gone, or not yet seen: its
-// orphans stay to be looked for, and each of them puts it into the queue.
+// Forget drops what is known of an object that is gone.
 func (e *Expectations) Forget(k Key) {
 	e.Objects.forget(k)
-	e.Orphans.forget(k)
 	e.Refused.Set(k, false)
 	e.Waiting.Set(k, false)
 	e.Statuses.forget(k)

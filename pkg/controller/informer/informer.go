@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -129,9 +128,6 @@ type Source struct {
 	Trim cache.TransformFunc
 	// Indexers find objects in the cache; nil: none.
 	Indexers cache.Indexers
-	// Listed, if given, is called whenever all there is has been listed anew: at
-	// the start, and where a watch could not go on from where it ended.
-	Listed func()
 	// Missing, if given, is called when the server does not serve the resource.
 	Missing func()
 }
@@ -154,22 +150,15 @@ func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 			opts.LabelSelector = s.Selector
 			list, err := s.List(ctx, opts)
 			heard(ctx, err)
-			if err == nil && s.Listed != nil {
-				s.Listed()
-			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.LabelSelector = s.Selector
 			w, err := s.Watch(ctx, opts)
-			streams := ptr.Deref(opts.SendInitialEvents, false)
-			if streams && apierrors.IsInvalid(err) {
+			if ptr.Deref(opts.SendInitialEvents, false) && apierrors.IsInvalid(err) {
 				return w, err // a server older than 1.32; the informer lists instead
 			}
 			heard(ctx, err)
-			if err == nil && s.Listed != nil && streams {
-				w = notifyListed(w, s.Listed)
-			}
 			return w, err
 		},
 	}
@@ -182,32 +171,6 @@ func (h *Health) Informer(s Source) (cache.SharedIndexInformer, error) {
 		klog.FromContext(ctx).V(2).Info("Watch ended", "resource", s.Resource, "err", err)
 	})
 	return informer, err
-}
-
-// notifyListed tells when a watch that begins with all there is has come to the
-// end of that, which is a bookmark.
-func notifyListed(w watch.Interface, listed func()) watch.Interface {
-	return drained{watch.Filter(w, func(event watch.Event) (watch.Event, bool) {
-		if event.Type == watch.Bookmark {
-			if obj, err := meta.Accessor(event.Object); err == nil && obj.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
-				listed()
-			}
-		}
-		return event, true
-	})}
-}
-
-// drained is a filtered watch whose goroutine ends when it is stopped, also
-// while it holds an event that nobody takes any more.
-type drained struct{ watch.Interface }
-
-// Stop ends the watch.
-func (d drained) Stop() {
-	d.Interface.Stop()
-	go func() {
-		for range d.ResultChan() { // thrown away
-		}
-	}()
 }
 
 // Object is the last known state of the object of an event, also where the watch

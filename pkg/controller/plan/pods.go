@@ -27,6 +27,7 @@ const maxCreates = 10_000
 //   - Pods of an older template are replaced a few at a time (roll).
 //   - Pods of nodes are from when the kind had the other plan, and stay.
 //   - Finished pods are deleted after their slot's back-off, which frees the name.
+//   - Pods that stay get back the labels by which selectors find them.
 //   - While no pod can be made from the template, none is deleted to be replaced.
 //   - An owner that is being deleted gets nothing: its pods are the garbage
 //     collector's.
@@ -60,8 +61,31 @@ func fill(v View, s slotSet) Actions {
 		}
 		p.Create = append(p.Create, creation)
 	}
+	p.label(v)
 	p.podsStatus(v, s)
 	return p
+}
+
+// RelabelInterval is how long the labels of pods are left alone after a refusal.
+const RelabelInterval = 30 * time.Second
+
+// label restores the identity labels of the pods that stay. Nothing in the loop
+// depends on them: they are for the selector in the status, for Services, and for people.
+func (p *Actions) label(v View) {
+	var unlabelled []Pod
+	for _, pod := range v.Pods {
+		if pod.Unlabelled && !pod.Terminating && !slices.ContainsFunc(p.Delete, func(d Deletion) bool { return d.UID == pod.UID }) {
+			unlabelled = append(unlabelled, pod)
+		}
+	}
+	if len(unlabelled) == 0 {
+		return
+	}
+	if wait := left(v.Memory.LabelRefused, RelabelInterval, v.Now); wait > 0 {
+		p.Recheck = sooner(p.Recheck, wait)
+		return
+	}
+	p.Label = unlabelled
 }
 
 // present leaves out the pods that neither fill a slot nor take room: the lost ones,

@@ -21,12 +21,12 @@ const uid = types.UID("0d3f7c1e-0000-4000-8000-000000000001")
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // pods makes pods from words such as "0" (slot 0, ready), "1n" (not ready),
-// "2t" (terminating), "3l" (lost), "4f" (finished), "x" (no slot).
+// "2t" (terminating), "3l" (lost), "4f" (finished), "5u" (unlabelled), "x" (no slot).
 func pods(words string) []Pod {
 	var list []Pod
 	for i, word := range strings.Fields(words) {
 		p := Pod{UID: types.UID(fmt.Sprintf("pod-%d", i)), Slot: slots.None, Name: word, Ready: true, ReadySince: noon.Add(-time.Second)}
-		digits := strings.TrimRight(word, "ntflx")
+		digits := strings.TrimRight(word, "ntfulx")
 		if digits != "" {
 			if _, err := fmt.Sscan(digits, &p.Slot); err != nil {
 				panic(err)
@@ -36,6 +36,7 @@ func pods(words string) []Pod {
 		flags := word[len(digits):]
 		p.Terminating = strings.ContainsAny(flags, "tl")
 		p.Finished = strings.Contains(flags, "f")
+		p.Unlabelled = strings.Contains(flags, "u")
 		p.Ready = !strings.ContainsAny(flags, "ntfl")
 		list = append(list, p)
 	}
@@ -318,6 +319,40 @@ func TestSteadyPodIsReadyWithoutABreak(t *testing.T) {
 		pod.ReadySince = noon.Add(test.since)
 		if got := f.seen(pod, noon.Add(test.now)).ReadyAt; !got.Equal(noon.Add(test.want)) {
 			t.Errorf("%+v: ready since %s", test, got)
+		}
+	}
+}
+
+// The labels of the pods that stay are restored, but for half a minute after a refusal.
+func TestLabelsAreRestored(t *testing.T) {
+	for name, test := range map[string]struct {
+		desired int32
+		words   string
+		change  func(*View)
+		want    string
+		recheck time.Duration
+	}{
+		"all are labelled":        {2, "0 1", nil, "", 0},
+		"one is not":              {2, "0 1u", nil, slots.PodName("foo", uid, "", 1), 0},
+		"one in no slot":          {2, "0n xu", nil, "xu", 0},
+		"one that is ending":      {1, "0 1tu", nil, "", stuckTerminatingAfter},
+		"one that is deleted now": {1, "0 1u", nil, "", 0},
+		"after a refusal":         {1, "0u", func(v *View) { v.Memory.LabelRefused = noon.Add(-10 * time.Second) }, "", 20 * time.Second},
+		"long after a refusal":    {1, "0u", func(v *View) { v.Memory.LabelRefused = noon.Add(-RelabelInterval) }, slots.PodName("foo", uid, "", 0), 0},
+		"of an owner that ends":   {1, "0u", func(v *View) { v.Owner.Deleting = true }, "", 0},
+		"of a paused owner":       {1, "0u", func(v *View) { v.Owner.Pause.Until = noon.Add(time.Hour) }, "", time.Hour},
+	} {
+		v := view(test.desired, test.words)
+		if test.change != nil {
+			test.change(&v)
+		}
+		p := UnlessPaused(Pods)(v)
+		var names []string
+		for _, pod := range p.Label {
+			names = append(names, pod.Name)
+		}
+		if got := strings.Join(names, " "); got != test.want || p.Recheck != test.recheck || got != "" && !p.Writes() {
+			t.Errorf("%s: labels %q and plans again in %s, want %q and %s", name, got, p.Recheck, test.want, test.recheck)
 		}
 	}
 }

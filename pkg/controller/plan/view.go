@@ -70,7 +70,9 @@ type Owner struct {
 type Pod struct {
 	Name string
 	UID  types.UID
-	// slots.Slot is the slot whose name the pod bears, or slots.None.
+	// ResourceVersion is that of the pod as it was seen.
+	ResourceVersion string
+	// Slot is the slot whose name the pod bears, or slots.None.
 	Slot slots.Slot
 	// Replaces is the UID of the lost pod in whose place this one was made; "" for
 	// the ordinary pod of a slot.
@@ -89,6 +91,8 @@ type Pod struct {
 	// Template is the hash of the template that the pod was made from; "" if it does
 	// not say.
 	Template string
+	// Unlabelled says that the pod lacks the identity label of its owner.
+	Unlabelled bool
 	// Deployment is the name of the one that has the pod; "" for a pod that the
 	// owner controls itself.
 	Deployment string
@@ -143,6 +147,8 @@ type Memory struct {
 	Applied *Applied
 	// Unrecorded is the template whose revision was refused last.
 	Unrecorded Unrecorded
+	// LabelRefused is when the server last refused to restore the labels of a pod.
+	LabelRefused time.Time
 }
 
 // Written is a status as it was written, and as the server then had it stored.
@@ -201,6 +207,8 @@ type Actions struct {
 	Create []Creation
 	// Delete lists the pods to delete, by UID.
 	Delete []Deletion
+	// Label lists the pods whose identity labels are to be restored.
+	Label []Pod
 	// Apply is the Deployment to write; nil: none.
 	Apply *Application
 	// Remove lists the Deployments to delete, by UID.
@@ -251,7 +259,7 @@ const (
 
 // Writes reports whether executing the plan writes anything but the status.
 func (p Actions) Writes() bool {
-	return len(p.Create)+len(p.Delete)+len(p.Remove) > 0 || p.Apply != nil || p.History.Writes()
+	return len(p.Create)+len(p.Delete)+len(p.Label)+len(p.Remove) > 0 || p.Apply != nil || p.History.Writes()
 }
 
 // Active counts the pods that run or are about to: not finished, not on their

@@ -147,6 +147,13 @@ func (w *world) execute(p Actions, upTo int) {
 			delete(w.pods, d.Name)
 		}
 	}
+	for _, l := range p.Label {
+		if slices.ContainsFunc(p.Delete, func(d Deletion) bool { return d.UID == l.UID }) || l.Terminating {
+			w.t.Fatalf("labels %s, which goes", l.Name)
+		}
+		l.Unlabelled = false
+		w.pods[l.Name] = l
+	}
 	misplaced := 0
 	for _, d := range p.Delete {
 		if d.Why == Outdated && !w.wanted(d.Pod) {
@@ -215,6 +222,7 @@ func TestPlansConvergeAndKeepTheInvariants(t *testing.T) {
 			p.Finished = rapid.Bool().Draw(t, "finished")
 			p.Terminating = rapid.Bool().Draw(t, "terminating")
 			p.Ready = !p.Finished && !p.Terminating && rapid.Bool().Draw(t, "ready")
+			p.Unlabelled = rapid.Bool().Draw(t, "unlabelled")
 			p.Template = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "template")
 			w.pods[p.Name] = p
 		}
@@ -298,6 +306,9 @@ func (w *world) mustConverge() {
 		}
 		if !w.wanted(p) || filled[p.Slot] {
 			w.t.Fatalf("ends with %s, which fills no slot that was free", p.Name)
+		}
+		if p.Unlabelled {
+			w.t.Fatalf("ends with %s, which has no label", p.Name)
 		}
 		if w.view().outdated(p) {
 			w.t.Fatalf("ends with %s, which is outdated", p.Name)

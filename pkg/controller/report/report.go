@@ -131,6 +131,9 @@ func (r *Reporter) Result(k expectations.Key, kind kinds.Kind, obj *unstructured
 		r.Event(on, corev1.EventTypeWarning, "FailedCreate", "%s", message)
 		r.LogObject(k, "%s", message)
 	}
+	if why := out.LabelRefused; why != "" && r.LogObject(k, "%s; trying again in %s", why, plan.RelabelInterval) {
+		r.Event(on, corev1.EventTypeWarning, "FailedLabel", "%s", why)
+	}
 	if !done || len(out.Refused) > 0 {
 		return
 	}

@@ -3,6 +3,7 @@ package strategy
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
@@ -58,6 +58,9 @@ type Outcome struct {
 	Notes []Note
 	// Ending says that the namespace is going away, so there is nothing to retry.
 	Ending bool
+	// LabelRefused says why the server refused to restore the labels of a pod, "" for no
+	// refusal.
+	LabelRefused string
 	// failures are errors that did not stop the others.
 	failures []error
 	// Failing says that the server could not say yes or no to a create.
@@ -85,16 +88,13 @@ var errEnding = errors.New("namespace is being terminated")
 // errRefused stops the creates that have not begun. It is told of in outcome.
 var errRefused = errors.New("create refused")
 
-// written notes a pod as the server answered it. One without the label is out of
-// the cache's sight: that does not come to know of it.
+// written notes a pod as the server answered it.
 func (o *Outcome) written(pod *corev1.Pod, created, deleted int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.Created += created
 	o.Deleted += deleted
-	if _, seen := pod.Labels[apis.LabelOwner]; seen {
-		o.PodsWritten = informer.Later(o.PodsWritten, pod.ResourceVersion)
-	}
+	o.PodsWritten = informer.Later(o.PodsWritten, pod.ResourceVersion)
 }
 
 // fail notes an error that does not stop the others.
@@ -128,6 +128,15 @@ func (o *Outcome) refuse(slot slots.Slot, reason, message string) {
 	}
 }
 
+// refuseLabel notes that the labels of a pod cannot be restored.
+func (o *Outcome) refuseLabel(message string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.LabelRefused == "" || message < o.LabelRefused { // the same of them each time
+		o.LabelRefused = message
+	}
+}
+
 // Refusals says in one line what was refused, "" for nothing.
 func (o *Outcome) Refusals() string {
 	if len(o.Refused) == 0 {
@@ -158,11 +167,6 @@ type Work struct {
 	FailingRevision int
 	// Current reports whether the plan still speaks of the owner as it is.
 	Current func() bool
-	// Deleting and Deleted are told of a pod before it is deleted, and whether it was.
-	Deleting func(types.UID)
-	Deleted  func(pod types.UID, done bool)
-	// Relabel gives a pod its identity labels again.
-	Relabel func(context.Context, *corev1.Pod, metav1.OwnerReference) (*corev1.Pod, error)
 
 	end time.Time // when nothing more is begun
 }
@@ -184,6 +188,9 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	created, createErr := SlowStart(ctx, w.Plan.Create, w.proceed(), func(ctx context.Context, creation plan.Creation) error {
 		return w.Strategy.create(ctx, w, creation, o)
 	})
+	labelled, labelErr := SlowStart(ctx, w.Plan.Label, w.proceed(), func(ctx context.Context, pod plan.Pod) error {
+		return w.labelPod(ctx, pod, o)
+	})
 	applied, applyErr := true, error(nil)
 	if w.Strategy.apply != nil {
 		applied, applyErr = w.Strategy.apply(ctx, w, o)
@@ -191,8 +198,8 @@ func (w *Work) Execute(ctx context.Context) (o *Outcome, done bool, err error) {
 	if o.Ending = o.Ending || errors.Is(createErr, errEnding); o.Ending || errors.Is(createErr, errRefused) {
 		createErr = nil
 	}
-	done = deleted == len(w.Plan.Delete) && created == len(w.Plan.Create) && applied
-	return o, done, errors.Join(append(o.failures, deleteErr, createErr, applyErr)...)
+	done = deleted == len(w.Plan.Delete) && created == len(w.Plan.Create) && labelled == len(w.Plan.Label) && applied
+	return o, done, errors.Join(append(o.failures, deleteErr, createErr, labelErr, applyErr)...)
 }
 
 // proceed makes a function that reports whether one more call is begun.
@@ -209,12 +216,10 @@ func (w *Work) proceed() func() bool {
 func deletePod(ctx context.Context, w *Work, d plan.Deletion, o *Outcome) error {
 	ctx, cancel := Finish(ctx)
 	defer cancel()
-	w.Deleting(d.UID)
 	pod := &corev1.Pod{}
 	err := w.Core.RESTClient().Delete().Namespace(w.Namespace).Resource("pods").Name(d.Name).
 		Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.UID))}).
 		Do(ctx).Into(pod)
-	w.Deleted(d.UID, err == nil)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil // gone already; the cache will say so
@@ -281,25 +286,37 @@ func (w *Work) meetHolder(ctx context.Context, want *corev1.Pod, creation plan.C
 		o.refuse(creation.Slot, "NameTaken", plan.NameTaken(w.Kind.Kind, "pod "+holder.Name, ownedBy(ref)))
 		return nil
 	}
-	if Unlabelled(holder, w.Owner.UID) {
-		labelled, err := w.Relabel(ctx, holder, w.Owner)
-		if reason, refused := RefusalReason(err); refused && !apierrors.IsNotFound(err) {
-			o.refuse(creation.Slot, reason, fmt.Sprintf("pod %s lost its labels, and they cannot be restored: %s", holder.Name, serverWords(err)))
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		holder = labelled
-	}
 	o.written(holder, 0, 0)
 	return nil
 }
 
-// Unlabelled reports whether a pod is an owner's and lacks the label to be seen by.
-func Unlabelled(pod *corev1.Pod, owner types.UID) bool {
-	ref := metav1.GetControllerOfNoCopy(pod)
-	return ref != nil && ref.UID == owner && pod.Labels[apis.LabelOwner] != string(owner)
+// labelPod restores the identity labels of a pod, if it is still as it was seen: it may
+// have been released. A refusal does not keep the others from theirs.
+func (w *Work) labelPod(ctx context.Context, pod plan.Pod, o *Outcome) error {
+	ctx, cancel := Finish(ctx)
+	defer cancel()
+	labels := Identity(nil, w.Kind, w.Owner, plan.Creation{Slot: pod.Slot, Replaces: pod.Replaces})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": pod.UID, "resourceVersion": pod.ResourceVersion, // preconditions
+		"labels": labels,
+	}})
+	if err != nil {
+		return fmt.Errorf("restore the labels of pod %s: %w", pod.Name, err)
+	}
+	labelled, err := w.Core.Pods(w.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: kinds.FieldManager})
+	switch _, refused := RefusalReason(err); {
+	case err == nil:
+		o.written(labelled, 0, 0)
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil // the cache will say so
+	case apierrors.IsConflict(err):
+		return ErrConflict
+	case refused:
+		o.refuseLabel(fmt.Sprintf("restore the labels of pod %s: %s", pod.Name, err))
+		return nil
+	}
+	return fmt.Errorf("restore the labels of pod %s: %w", pod.Name, err)
 }
 
 // ownedBy says whose something is, "" for nobody's.

@@ -10,16 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/informer"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// PodRecord is what the loop keeps of a pod: a tenth of the object. It keeps
-// the resourceVersion, by which the cache tells how far it has come.
+// PodRecord is what the loop keeps of a pod that it may have to do with: a tenth of
+// the object. Of any other pod it keeps a stub, a *metav1.ObjectMeta.
 type PodRecord struct {
 	metav1.ObjectMeta
 	finished   bool
@@ -28,6 +30,8 @@ type PodRecord struct {
 	slot       slots.Slot
 	replaces   types.UID
 	template   string
+	// unlabelled says that the pod lacks the identity label of its controller.
+	unlabelled bool
 	// Label is the UID in the identity label, and Deployment the name of the
 	// one that has the pod through a ReplicaSet; "": none has.
 	Label      types.UID
@@ -45,11 +49,26 @@ const (
 	ByLabel = "label"
 )
 
-// TrimPod makes the record of a pod before it is stored.
+// PodSource watches all pods: no label can hide one from its owner.
+func PodSource(c Clients) informer.Source {
+	pods := c.Core.Pods(c.Namespace)
+	return informer.Source{
+		Resource: "pods",
+		List:     informer.Lists(pods.List),
+		Watch:    pods.Watch,
+		Client:   c.Core, Example: &corev1.Pod{}, Trim: TrimPod,
+		Indexers: cache.Indexers{ByOwner: IndexByOwner, ByLabel: IndexByLabel},
+	}
+}
+
+// TrimPod makes the record or the stub of a pod before it is stored.
 func TrimPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil // already trimmed, or a tombstone
+	}
+	if !mayBeOurs(pod) {
+		return &metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, ResourceVersion: pod.ResourceVersion}, nil
 	}
 	r := &PodRecord{
 		ObjectMeta: metav1.ObjectMeta{
@@ -69,6 +88,7 @@ func TrimPod(obj any) (any, error) {
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
 		r.OwnerReferences = []metav1.OwnerReference{*ref}
 		r.slot, r.replaces = slots.OfPod(pod, ref.Name, ref.UID)
+		r.unlabelled = r.Label != ref.UID
 		if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
 			r.Deployment, _ = strings.CutSuffix(ref.Name, "-"+hash)
 		}
@@ -78,6 +98,20 @@ func TrimPod(obj any) (any, error) {
 	}
 	r.FailureCode, r.Failure = problem.Lasting(pod)
 	return r, nil
+}
+
+// mayBeOurs reports whether a custom resource controls the pod, or the pod has the
+// identity label. CRDs may be declared while the loop runs, so the kind is not compared.
+func mayBeOurs(pod *corev1.Pod) bool {
+	if _, labelled := pod.Labels[apis.LabelOwner]; labelled {
+		return true
+	}
+	ref := metav1.GetControllerOfNoCopy(pod)
+	if ref == nil {
+		return false
+	}
+	group, _, _ := strings.Cut(ref.APIVersion, "/")
+	return strings.Contains(group, ".") // that of a CRD has a dot
 }
 
 // Counts reports whether the pod is there to stay, and whether it is ready.
@@ -99,7 +133,7 @@ func (r PodRecord) Differs(old PodRecord) bool {
 	if r.Deployment != "" && r.Deployment == old.Deployment {
 		r.ready, old.ready = false, false // that is the Deployment's to tell
 	}
-	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.replaces != old.replaces ||
+	return r.UID != old.UID || r.finished != old.finished || r.ready != old.ready || r.template != old.template || r.replaces != old.replaces || r.unlabelled != old.unlabelled ||
 		(r.DeletionTimestamp == nil) != (old.DeletionTimestamp == nil) || r.OwnerUID() != old.OwnerUID()
 }
 
@@ -126,10 +160,7 @@ func IndexByOwner(obj any) ([]string, error) {
 // IndexByLabel indexes the pods of Deployments by the UID in the identity label.
 func IndexByLabel(obj any) ([]string, error) {
 	r, ok := obj.(*PodRecord)
-	if !ok {
-		return nil, fmt.Errorf("index a pod by its label: unexpected %T", obj)
-	}
-	if r.Deployment == "" {
+	if !ok || r.Deployment == "" {
 		return nil, nil
 	}
 	return []string{string(r.Label)}, nil
@@ -146,7 +177,10 @@ func (r *PodRecord) podView() plan.Pod {
 		Ready:      r.ready,
 		ReadySince: r.readySince,
 		Template:   r.template,
+		Unlabelled: r.unlabelled,
 		Deployment: r.Deployment,
+
+		ResourceVersion: r.ResourceVersion,
 	}
 	if r.DeletionTimestamp != nil {
 		p.Terminating = true
@@ -180,7 +214,8 @@ func newPod(kind kinds.Kind, owner metav1.OwnerReference, of plan.Owner, namespa
 	return pod
 }
 
-// Identity adds the labels by which the loop finds a pod to those of the template.
+// Identity adds the labels by which people and selectors find a pod to those of the
+// template.
 func Identity(labels map[string]string, kind kinds.Kind, owner metav1.OwnerReference, c plan.Creation) map[string]string {
 	all := make(map[string]string, len(labels)+3)
 	maps.Copy(all, labels)

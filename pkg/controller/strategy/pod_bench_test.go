@@ -19,8 +19,15 @@ import (
 
 // BenchmarkPodCache tells the heap that the cache takes for each pod (B/pod), as
 // its strings come from the server: a copy for each pod.
-func BenchmarkPodCache(b *testing.B) {
-	const pods, each = 5000, 5 // pods of an owner
+func BenchmarkPodCache(b *testing.B) { benchmarkPodCache(b, 5000, func(*corev1.Pod) {}) }
+
+// BenchmarkForeignPodCache tells the same of the pods of others, of which there is a stub.
+func BenchmarkForeignPodCache(b *testing.B) {
+	benchmarkPodCache(b, 20_000, func(pod *corev1.Pod) { delete(pod.Labels, apis.LabelOwner); ofReplicaSet(pod) })
+}
+
+func benchmarkPodCache(b *testing.B, pods int, change func(*corev1.Pod)) {
+	const each = 5 // pods of an owner
 	for b.Loop() {
 		before := heap()
 		store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{ByOwner: IndexByOwner, ByLabel: IndexByLabel})
@@ -29,7 +36,9 @@ func BenchmarkPodCache(b *testing.B) {
 			if i%each == 0 {
 				owner = uuid.NewUUID()
 			}
-			record, err := TrimPod(serverPod(fmt.Sprintf("some-owner-0a1b2c3d-%d", i), owner))
+			pod := serverPod(fmt.Sprintf("some-owner-0a1b2c3d-%d", i), owner)
+			change(pod)
+			record, err := TrimPod(pod)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -37,7 +46,7 @@ func BenchmarkPodCache(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		b.ReportMetric(float64(heap()-before)/pods, "B/pod")
+		b.ReportMetric(float64(heap()-before)/float64(pods), "B/pod")
 		runtime.KeepAlive(store)
 	}
 }

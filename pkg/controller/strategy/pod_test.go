@@ -1,12 +1,14 @@
 package strategy
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/plan"
@@ -46,6 +48,7 @@ func TestDiffers(t *testing.T) {
 		"it is ending":                       {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(time.Unix(1_700_000_000, 0))) }, true},
 		"not ready":                          {func(p *corev1.Pod) { p.Status.Conditions = nil }, true},
 		"no owner":                           {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
+		"without the identity label":         {func(p *corev1.Pod) { delete(p.Labels, apis.LabelOwner) }, true},
 		"its template":                       {func(p *corev1.Pod) { p.Labels[apis.LabelTemplateHash] = "other" }, true},
 		"what it passes, as anybody may say": {func(p *corev1.Pod) { p.Labels[apis.LabelReplaces] = "other" }, false},
 	} {
@@ -53,6 +56,47 @@ func TestDiffers(t *testing.T) {
 			t.Errorf("%s: differs %v, want %v", name, got, test.want)
 		}
 	}
+}
+
+// Of a pod that no custom resource controls, the cache keeps what it takes to know that it
+// is there.
+func TestStubsOfForeignPods(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		stub   bool
+	}{
+		"as it was made":               {func(*corev1.Pod) {}, false},
+		"without labels":               {func(p *corev1.Pod) { p.Labels = nil }, false},
+		"labelled, and of nobody":      {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		"labelled, of a ReplicaSet":    {ofReplicaSet, false},
+		"of nobody":                    {func(p *corev1.Pod) { p.Labels, p.OwnerReferences = nil, nil }, true},
+		"of one that is no controller": {func(p *corev1.Pod) { p.Labels, p.OwnerReferences[0].Controller = nil, nil }, true},
+		"of a ReplicaSet":              {func(p *corev1.Pod) { p.Labels = nil; ofReplicaSet(p) }, true},
+		"of a node":                    {func(p *corev1.Pod) { p.Labels = nil; p.OwnerReferences[0].APIVersion = "v1" }, true},
+	} {
+		pod := serverPod("some-owner-3", "b0a9c1d2")
+		test.change(pod)
+		trimmed, err := TrimPod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stub, is := trimmed.(*metav1.ObjectMeta)
+		if is != test.stub {
+			t.Errorf("%s: kept as %T", name, trimmed)
+		}
+		if want := (metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, ResourceVersion: pod.ResourceVersion}); is && !reflect.DeepEqual(*stub, want) {
+			t.Errorf("%s: kept is %v, want %v", name, *stub, want)
+		}
+		for _, index := range []cache.IndexFunc{IndexByOwner, IndexByLabel} {
+			if values, err := index(trimmed); err != nil || is && len(values) > 0 {
+				t.Errorf("%s: indexed under %q: %v", name, values, err)
+			}
+		}
+	}
+}
+
+func ofReplicaSet(p *corev1.Pod) {
+	p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind = "apps/v1", "ReplicaSet"
 }
 
 func TestSlotOfRecord(t *testing.T) {

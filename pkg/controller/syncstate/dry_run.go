@@ -18,6 +18,8 @@ type DryRunResult struct {
 	// Create lists the names of the pods to be made.
 	Create []string         `json:"create"`
 	Delete []PlannedPodGone `json:"delete"`
+	// Label lists the names of the pods whose labels would be restored.
+	Label []string `json:"label,omitempty"`
 	// Apply names the Deployment to be written, Remove those to be deleted.
 	Apply  string   `json:"apply,omitempty"`
 	Remove []string `json:"remove,omitempty"`
@@ -56,6 +58,9 @@ func planned(v plan.View, p plan.Actions) *DryRunResult {
 	for _, d := range p.Delete {
 		told.Delete = append(told.Delete, PlannedPodGone{d.Name, d.Why})
 	}
+	for _, pod := range p.Label {
+		told.Label = append(told.Label, pod.Name)
+	}
 	return told
 }
 
@@ -67,6 +72,9 @@ func (p DryRunResult) String() string {
 	}
 	for _, d := range p.Delete {
 		deeds = append(deeds, fmt.Sprintf("delete %s (%s)", d.Name, d.Why))
+	}
+	if len(p.Label) > 0 {
+		deeds = append(deeds, "restore the labels of "+strings.Join(p.Label, ", "))
 	}
 	if p.Apply != "" {
 		deeds = append(deeds, "write Deployment "+p.Apply)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,13 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
+	"github.com/imoocpod/kubectl-imoocpod/pkg/controller/report"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/kinds"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/slots"
 )
 
-// A pod whose labels could not be written again is not forgotten: it is labelled
-// once the server takes that, although nothing else happens to it or its object.
-func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
+// The labels of a pod are restored once the server takes that, although nothing else
+// happens to the pod or its object. Without them it is a pod of the object all the same.
+func TestLabelsAreRestoredOnceTheServerTakesIt(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	for name, test := range map[string]struct {
 		err *apierrors.StatusError
@@ -29,7 +32,8 @@ func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
-				foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(1), nil))
+				kind := kinds.ImoocPod()
+				foo := w.create(kind, "default", "foo", spec(int64(2), nil))
 				w.start()
 				w.converges()
 				if test.before {
@@ -43,10 +47,9 @@ func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
 					return nil
 				}
 				w.mu.Unlock()
-				first := slots.PodName("foo", foo.GetUID(), "", 0)
-				w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
-				w.passes(100 * time.Millisecond)                                        // it is out of sight before it is one too many
-				w.set(kinds.ImoocPod(), "default", "foo", int64(0), "spec", "replicas") // so that no create meets the pod
+				for slot := range slots.Slot(2) {
+					w.edit(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", slot), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+				}
 				if test.before {
 					w.start()
 				}
@@ -54,21 +57,46 @@ func TestPodIsLabelledOnceTheServerTakesIt(t *testing.T) {
 				if tried := w.done(podWrite("patch")); len(tried) == 0 || tried[0].refused == nil {
 					t.Fatalf("the labels were not refused: %v", tried)
 				}
+				w.set(kind, "default", "foo", int64(1), "spec", "replicas")
+				w.converges()
 				w.mu.Lock()
 				w.admit = nil
 				w.mu.Unlock()
 				w.passes(time.Minute)
-				if w.get(podsResource, "default", first) != nil {
-					t.Error("the pod, which is one too many, is not seen")
+				if made := len(w.done(podWrite("create"))); made != 2 {
+					t.Errorf("%d pods were made, want 2", made)
+				}
+				if of := w.owned(foo)[0].GetLabels()[apis.LabelOwner]; of != string(foo.GetUID()) {
+					t.Errorf("the pod has the label %q", of)
 				}
 			})
 		})
 	}
 }
 
+// Nothing is tried again and again while the server refuses to restore labels.
+func TestRefusedLabelsAreLeftAlone(t *testing.T) {
+	inWorld(t, imoocPods(), func(w *world) {
+		foo := w.create(kinds.ImoocPod(), "default", "foo", spec(int64(3), nil))
+		w.start()
+		w.converges()
+		w.refuse("patch")
+		for _, pod := range w.owned(foo) {
+			w.edit(podsResource, "default", pod.GetName(), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
+		}
+		w.passes(10 * time.Minute)
+		if tried := len(w.done(podWrite("patch"))); tried < 3*10 || tried > 3*22 {
+			t.Errorf("the labels of 3 pods were sent %d times in 10 minutes, want each once in half a minute", tried)
+		}
+		if told := w.said(func(l report.Line) bool { return strings.Contains(l.Text, "restore the labels of pod") }); len(told) == 0 || len(told) > 3 {
+			t.Errorf("the loop said %q", told)
+		}
+	})
+}
+
 // A pod that lost its labels while the selector left out its object is labelled
 // when the selector takes the object in again.
-func TestPodIsLabelledOnceTheSelectorTakesItsObjectIn(t *testing.T) {
+func TestLabelsAreRestoredOnceTheSelectorTakesTheObjectIn(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
 		tier := func(value string) {
@@ -80,26 +108,25 @@ func TestPodIsLabelledOnceTheSelectorTakesItsObjectIn(t *testing.T) {
 		w.start(func(opts *Options) { opts.Selector = labels.SelectorFromSet(labels.Set{"tier": "web"}) })
 		w.converges()
 		tier("other")
+		before := len(w.done(nil))
 		first := slots.PodName("foo", foo.GetUID(), "", 0)
 		w.edit(podsResource, "default", first, func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
 		w.passes(time.Minute)
-		if tried := w.done(podWrite("patch")); len(tried) > 0 {
-			t.Errorf("a pod of an object that is left out was labelled: %s", tried[0])
+		if writes := w.done(nil)[before:]; len(writes) > 0 {
+			t.Errorf("for an object that is left out: %s", writes[0])
 		}
-		w.set(kind, "default", "foo", int64(0), "spec", "replicas") // so that no create meets the pod
 		tier("web")
 		w.until(func() string {
-			if w.get(podsResource, "default", first) != nil {
-				return "the pod, which is one too many, is not seen"
+			if w.get(podsResource, "default", first).GetLabels()[apis.LabelOwner] == "" {
+				return "the pod is not labelled"
 			}
 			return ""
 		})
 	})
 }
 
-// A pod that was just labelled again counts, although the cache is yet to hear of
-// it: no other is made in its place.
-func TestPodThatWasLabelledAgainCounts(t *testing.T) {
+// A pod without labels counts: no other is made beside it.
+func TestPodWithoutLabelsCounts(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		w.late = 200 * time.Millisecond
 		kind := kinds.ImoocPod()
@@ -138,70 +165,50 @@ func TestPodThatWasLabelledAgainCounts(t *testing.T) {
 	})
 }
 
-// Pods that were just labelled again count also where the answer to that was lost, and where
-// that happened while a reconcile waited for an answer: the cache is yet to hear of them, and
-// no other pods are made beside them.
-func TestPodsThatWereLabelledUnnoticedCount(t *testing.T) {
+// Pods without labels count also where the answer to a patch that restores them is lost.
+func TestPodsWithoutLabelsCountWhenAnswersAreLost(t *testing.T) {
 	kind := kinds.ImoocPod()
-	out := func(w *world, slot slots.Slot) {
-		w.edit(podsResource, "default", slots.PodName("foo", w.get(kind.Resource, "default", "foo").GetUID(), "", slot), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
-	}
-	arrive := func(w *world) { // pods that only a scan finds
-		foo := w.get(kind.Resource, "default", "foo")
-		for i := range slots.Slot(2) {
-			w.pod(kind, foo, i, earlier(fmt.Sprintf("foo-earlier-%d", i)), func(pod *unstructured.Unstructured) { pod.SetLabels(nil) })
-		}
-		w.passes(time.Second)
-	}
+	unlabelled := func(pod *unstructured.Unstructured) { pod.SetLabels(nil) }
 	for name, test := range map[string]struct {
 		before int64
-		// lost says that the answers to the first patches are lost.
-		lost   int
-		happen func(w *world)
+		happen func(w *world, foo *unstructured.Unstructured)
 	}{
-		"after a label was removed, the answer is lost": {3, 1, func(w *world) {
-			out(w, 2)
-			w.drop(podsResource, "default", slots.PodName("foo", w.get(kind.Resource, "default", "foo").GetUID(), "", 1))
-			w.set(kind, "default", "foo", int64(2), "spec", "replicas")
+		"a label was removed": {3, func(w *world, foo *unstructured.Unstructured) {
+			w.edit(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 2), unlabelled)
+			w.drop(podsResource, "default", slots.PodName("foo", foo.GetUID(), "", 1))
 		}},
-		"by a scan, the answers are lost": {0, 2, func(w *world) {
-			arrive(w)
-			w.set(kind, "default", "foo", int64(2), "spec", "replicas")
-			w.passes(w.late - 10*time.Millisecond) // right before the loop knows of the count
-			w.c.orphans.request()
-		}},
-		"by a scan, while the object is read": {0, 0, func(w *world) {
-			arrive(w)
-			w.set(kind, "default", "foo", int64(2), "spec", "replicas")
-			w.passes(w.late + w.readTakes/2) // the loop knows of the count and reads the object
-			w.c.orphans.request()
+		"pods came without one": {0, func(w *world, foo *unstructured.Unstructured) {
+			for i := range slots.Slot(2) {
+				w.pod(kind, foo, i, earlier(fmt.Sprintf("foo-earlier-%d", i)), unlabelled)
+			}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, imoocPods(), func(w *world) {
 				w.late, w.readTakes = 200*time.Millisecond, 20*time.Millisecond
-				w.create(kind, "default", "foo", spec(test.before, nil))
+				foo := w.create(kind, "default", "foo", spec(test.before, nil))
 				w.start()
 				w.converges()
 				w.passes(5 * time.Second) // until the last event has come
+				lost := 2
 				w.mu.Lock()
 				w.lose = func(is write) bool {
 					if !podWrite("patch")(is) {
 						return false
 					}
-					test.lost--
-					return test.lost >= 0
+					lost--
+					return lost >= 0
 				}
 				w.mu.Unlock()
-				test.happen(w)
+				test.happen(w, foo)
+				w.set(kind, "default", "foo", int64(2), "spec", "replicas")
 				w.converges() // and the server has seen no pod too many
 			})
 		})
 	}
 }
 
-// A pod that is deleted when it has lost its labels is not waited for: no event
-// tells of it.
+// A pod that is deleted when it has lost its labels is not waited for.
 func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()
@@ -231,8 +238,8 @@ func TestDeletedPodWithoutLabelsIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A pod that loses its label and then its owner reference is nobody's: the cache is not
-// waited for, which hears no more of it.
+// A pod that loses its label and then its owner reference is nobody's: its slot is looked
+// at.
 func TestReleasedPodIsNotWaitedFor(t *testing.T) {
 	inWorld(t, imoocPods(), func(w *world) {
 		kind := kinds.ImoocPod()

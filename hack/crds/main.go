@@ -1,7 +1,7 @@
 // Command crds makes the CRDs small that controller-gen has written, so that
 // "kubectl apply" can keep them in an annotation, which holds 256 KB: it takes out
 // the descriptions of the fields of a pod template, which kubectl explain tells of
-// pods. Those of this project's own fields stay. It is run by "make manifests":
+// pods. Those of this project's own fields stay. It is run by "make generate":
 //
 //	crds FILE...
 package main

@@ -1,5 +1,5 @@
 // Command reference writes the command reference, docs/commands, from the commands
-// themselves: "make reference".
+// themselves: "make generate".
 package main
 
 import (

@@ -107,7 +107,7 @@ func (o *installOptions) validate() error {
 		}
 	}
 	if o.controller && !o.given("image") && !o.dryRun.client() && !isRelease(o.version) {
-		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; make one with \"make docker-build docker-push IMG=REGISTRY/kubectl-imoocpod:%[1]s\"", o.version)
+		return usageErrorf("--image is required: version %[1]s is not a release, so no image of it is published; build one with \"docker build --build-arg VERSION=%[1]s --tag REGISTRY/kubectl-imoocpod:%[1]s .\" and push it", o.version)
 	}
 	if o.settings.Image == "" {
 		return usageErrorf("--image must not be empty")

@@ -325,7 +325,7 @@ func declaredKind(i int) map[string]any {
 
 // The lines of the document between which the table stands.
 const (
-	limitsBegin = "<!-- limits: written by make limits -->\n"
+	limitsBegin = "<!-- limits: written by make bench PART=limits -->\n"
 	limitsEnd   = "<!-- end of limits -->\n"
 )
 

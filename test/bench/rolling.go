@@ -77,7 +77,7 @@ func (b *bench) roll(ctx context.Context, s subject, ns, run string, pods int) (
 		return 0, err
 	}
 	if bound, _, _ := unstructured.NestedString(made.Object, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable"); s.kind == "StatefulSet" && bound == "" {
-		return 0, errors.New("the server knows no maxUnavailable of a StatefulSet: run it by \"make bench-loop\"")
+		return 0, errors.New("the server knows no maxUnavailable of a StatefulSet: run it by \"make bench PART=loop\"")
 	}
 	if _, err := w.until(ctx, "all pods are ready", func() bool { return w.ready == pods }); err != nil {
 		return 0, fmt.Errorf("%w; the loop said: %s", err, l.words())

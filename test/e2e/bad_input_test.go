@@ -223,7 +223,7 @@ func TestBadInput(t *testing.T) {
 			usage("uninstall --delete-objects", "--delete-objects needs --crds"),
 			usage("uninstall --crds -A", "--all-namespaces and --crds cannot be used together"),
 			usage("install --image x", "--image needs --controller"),
-			usage("install --controller", "--image is required", "make docker-build docker-push IMG="),
+			usage("install --controller", "--image is required", "docker build --build-arg VERSION="),
 			usage("install --controller --image=", "--image must not be empty"),
 			usage("install --controller --replicas -1", "must be a whole number from 0 to 2147483647"),
 			usage("install -o frob", `output format "frob", allowed formats are: `, "yaml"),

@@ -20,7 +20,7 @@ import (
 )
 
 // moment is a change of an object as it was recorded on a real node, by
-// "make record-node" (test/node).
+// "make test-node RECORD=1".
 type moment struct {
 	At     time.Time       `json:"at"`
 	Gone   bool            `json:"gone"`

@@ -1,6 +1,6 @@
 // Package v1alpha1 holds the Go types of HelloWorld, an nginx Deployment that
 // tells the names of its pods. The CRD in deploy/crds and the deep copies are
-// generated from them ("make generate manifests").
+// generated from them ("make generate").
 //
 // +kubebuilder:object:generate=true
 // +groupName=test.jiaozi.com

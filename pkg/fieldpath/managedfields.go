@@ -1,17 +1,17 @@
 package fieldpath
 
 import (
-	"encoding/json"
-	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Manager is who last set the field of an object, as the server has recorded it
-// in managedFields, and when. It is "" where nobody is recorded.
+// Manager returns who last set the field of an object, and when, as managedFields
+// records it. It is "" if nobody is recorded.
 func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.Time) {
 	for _, entry := range obj.GetManagedFields() {
 		if !p.ManagedBy(entry, obj.Object) {
@@ -28,52 +28,51 @@ func (p Path) Manager(obj *unstructured.Unstructured) (manager string, at time.T
 	return manager, at
 }
 
-// ManagedBy reports whether an entry has the field of the object or, where a list
-// is managed as a whole, what the field is in.
+// ManagedBy reports whether an entry of managedFields has the field of the object,
+// or has as a whole the list or object that the field is in.
 func (p Path) ManagedBy(entry metav1.ManagedFieldsEntry, obj map[string]any) bool {
-	var managed map[string]any
-	if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &managed) != nil {
+	place, _, taken, err := p.Locate(obj)
+	if err != nil {
 		return false
 	}
-	var value any = obj
-	for i, s := range p.Steps {
-		if i > 0 && len(managed) == 0 {
-			return true // of what is further in, nothing is recorded
-		}
-		found := s.find(value)
-		if len(found) != 1 {
+	managed := false
+	Recorded(entry).Iterate(func(recorded fieldpath.Path) {
+		managed = managed || (len(recorded) <= taken || taken == len(p.Steps)) && agrees(recorded, place, obj)
+	})
+	return managed
+}
+
+// Recorded returns the fields that an entry of managedFields has, without the objects
+// and lists around them. It is empty if the entry cannot be read.
+func Recorded(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+	var set fieldpath.Set
+	if set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
+		return &fieldpath.Set{}
+	}
+	return set.Leaves()
+}
+
+// agrees reports whether a recorded path and a place lead the same way, as far as both
+// go.
+func agrees(recorded fieldpath.Path, place Place, within any) bool {
+	for i := range min(len(recorded), len(place)) {
+		content := inside(within, place[i])
+		element := recorded[i]
+		switch {
+		case element.FieldName != nil && place[i] == *element.FieldName:
+		case element.Key != nil && hasKeys(content, *element.Key):
+		default:
 			return false
 		}
-		value = inside(value, found[0])
-		if managed = under(managed, found[0], value); managed == nil {
-			return false
-		}
+		within = content
 	}
 	return true
 }
 
-// under is what is recorded below a field, or below an element of a list, which
-// is recorded with its keys.
-func under(managed map[string]any, key, value any) map[string]any {
-	if name, is := key.(string); is {
-		return Object(managed, "f:"+name)
-	}
-	element, _ := value.(map[string]any)
-	for name := range managed {
-		var keys map[string]any
-		if json.Unmarshal([]byte(strings.TrimPrefix(name, "k:")), &keys) == nil && has(element, keys) {
-			return Object(managed, name)
-		}
-	}
-	return nil
-}
-
-// has reports whether an element has all of the keys with their values.
-func has(element, keys map[string]any) bool {
-	for k, v := range keys {
-		if fmt.Sprint(element[k]) != fmt.Sprint(v) {
-			return false
-		}
-	}
-	return true
+// hasKeys reports whether an element of a list has all of the keys with their values.
+func hasKeys(element any, keys value.FieldList) bool {
+	fields, _ := element.(map[string]any)
+	return !slices.ContainsFunc(keys, func(key value.Field) bool {
+		return !value.Equals(key.Value, value.NewValueInterface(fields[key.Name]))
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -64,6 +65,18 @@ func TestManager(t *testing.T) {
 		}
 		if manager, since := path.Manager(obj); manager != want.manager || !since.Equal(at) {
 			t.Errorf("%s was set by %q at %s, want %q at %s", word, manager, since, want.manager, at)
+		}
+	}
+}
+
+// The objects around fields are no fields of their own.
+func TestRecorded(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]int{
+		`{".": {}, "f:a": {".": {}, "f:b": {}, "f:c": {}}, "f:d": {"f:e": {}, "f:f": {"f:g": {}}}}`: 4, "{}": 0, "[": 0,
+	} {
+		if got := Recorded(metav1.ManagedFieldsEntry{FieldsV1: metav1.NewFieldsV1(fields)}).Size(); got != want {
+			t.Errorf("%s has %d fields, want %d", fields, got, want)
 		}
 	}
 }

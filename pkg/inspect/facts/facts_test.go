@@ -319,13 +319,6 @@ func TestPausedBy(t *testing.T) {
 	}
 }
 
-func TestLeaves(t *testing.T) {
-	t.Parallel()
-	if got := leaves(parsed(t, "{.: {}, a: {.: {}, b: {}, c: {}}, d: {e: {}, f: {g: {}}}}")); got != 4 {
-		t.Errorf("it owns %d fields, want 4", got)
-	}
-}
-
 // What has no type or no status is no condition.
 func TestSomeConditions(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/apis"
 	"github.com/imoocpod/kubectl-imoocpod/pkg/fieldpath"
@@ -166,48 +166,30 @@ func (f Facts) Settle(o *status.Object, obj *unstructured.Unstructured, count *f
 	f.pause(o, obj.Object)
 }
 
-// onlyCounted reports whether the last change of the spec touched nothing but the
-// count: who made it owns no other field of the spec.
+// onlyCounted reports whether the last change of the spec changed only the count: its
+// manager owns no other field of the spec.
 func onlyCounted(managers []metav1.ManagedFieldsEntry, count string, obj map[string]any) bool {
+	spec := smd.PathElement{FieldName: new("spec")}
 	var last *metav1.ManagedFieldsEntry
+	fields := 0
 	for i, m := range managers {
-		if m.Subresource == "status" || m.Time == nil || m.FieldsV1 == nil || !strings.Contains(m.FieldsV1.GetRawString(), `"f:spec"`) {
+		recorded := fieldpath.Recorded(m)
+		ofSpec := recorded.WithPrefix(spec)
+		if m.Subresource == "status" || m.Time == nil || ofSpec.Empty() && !recorded.Has(smd.Path{spec}) {
 			continue
 		}
 		if last != nil && last.Time.Equal(m.Time) {
-			return false // which of two came last is not known
+			return false // the order of the two is not known
 		}
 		if last == nil || last.Time.Before(m.Time) {
-			last = &managers[i]
+			last, fields = &managers[i], ofSpec.Size()
 		}
 	}
-	if last == nil {
+	if last == nil || fields != 1 {
 		return false
 	}
-	if path, err := fieldpath.ParseSteps(count); last.Subresource != "scale" && (err != nil || !path.ManagedBy(*last, obj)) {
-		return false
-	}
-	var owned map[string]any
-	if json.Unmarshal(last.FieldsV1.GetRawBytes(), &owned) != nil {
-		return false
-	}
-	spec, _ := owned["f:spec"].(map[string]any)
-	return leaves(spec) == 1
-}
-
-// leaves counts the fields that an entry of managedFields owns.
-func leaves(owned map[string]any) int {
-	n := 0
-	for name, below := range owned {
-		switch below, _ := below.(map[string]any); {
-		case name == ".":
-		case len(below) == 0:
-			n++
-		default:
-			n += leaves(below)
-		}
-	}
-	return n
+	path, err := fieldpath.ParseSteps(count)
+	return last.Subresource == "scale" || err == nil && path.ManagedBy(*last, obj)
 }
 
 // number is the first of some fields that holds a whole number.

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/imoocpod/kubectl-imoocpod/pkg/inspect/problem"
 )
@@ -34,22 +34,19 @@ func writes(m metav1.ManagedFieldsEntry) (spec, status bool) {
 	default:
 		return false, false
 	}
-	if m.FieldsV1 == nil {
+	var fields fieldpath.Set
+	if err := fields.FromJSON(m.FieldsV1.GetRawReader()); err != nil {
 		return true, false
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields); err != nil {
-		return true, false
-	}
-	for name := range fields {
-		switch name {
-		case "f:metadata", "f:apiVersion", "f:kind":
-		case "f:status":
+	fields.Iterate(func(path fieldpath.Path) {
+		switch name := path[0].FieldName; {
+		case name == nil, *name == "metadata", *name == "apiVersion", *name == "kind":
+		case *name == "status":
 			status = true
 		default:
 			spec = true
 		}
-	}
+	})
 	return spec, status
 }
 
